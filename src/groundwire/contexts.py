@@ -1,0 +1,204 @@
+"""What the runtime hands to actors, critics and tools: root types only, so that none of them needs a database."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from groundwire.completions import Backend, Completion, Request
+from groundwire.sandboxes import Sandbox
+from groundwire.signals import Observation, Signal
+from groundwire.tasks import Task
+from groundwire.trees import Candidate, Tree
+
+__all__ = [
+    "Actor",
+    "ActorContext",
+    "Coverage",
+    "Critic",
+    "CriticContext",
+    "EditStatistics",
+    "Judged",
+    "Lesson",
+    "ModelCaller",
+    "Reflection",
+    "Tool",
+    "ToolContext",
+]
+
+Coverage = Mapping[str, Mapping[str, tuple[int, ...]]]
+"""Case id → path → 1-based lines that ran. Minted by a tool."""
+
+EditStatistics = Mapping[str, tuple[int, int]]
+"""Edit name → (candidates that used it, candidates of these that passed)."""
+
+
+class ModelCaller(Protocol):
+    """Calls a model so that the ledger knows of it first and the budget is kept."""
+
+    async def __call__(self, backend: Backend, request: Request) -> Completion:
+        """Reserves the price, writes the intent, completes, writes the answer.
+
+        Raises:
+            BudgetExceeded: the call could cost more than is left; nothing was sent.
+            ModelError: as `Backend.complete`.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A candidate and the signal about it."""
+
+    candidate: Candidate
+    signal: Signal
+
+
+@dataclass(frozen=True)
+class Reflection:
+    """A critic's text about one failure, verbatim.
+
+    Args:
+        text: the reflection.
+        by: the model or rule that wrote it.
+    """
+
+    text: str
+    by: str = ""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A reflection that was recalled.
+
+    Args:
+        id: the reflection's id.
+        text: verbatim.
+        task_id: the task it was learned on.
+        family: that task's family.
+        signal_id: the signal that caused it.
+        created_at: ISO 8601, UTC.
+    """
+
+    id: str
+    text: str
+    task_id: str
+    family: str = ""
+    signal_id: str = ""
+    created_at: str = ""
+
+
+@dataclass(frozen=True)
+class ActorContext:
+    """What an actor works from.
+
+    Args:
+        task: the task, without anything hidden.
+        tree: the tree to edit next: the base with the best verified candidate applied.
+        best: the best verified candidate so far, with its signal; None before anything was judged.
+        failing: what the gate admitted: the current candidate and its sealed FAIL; None on a first try.
+        judged: everything the last trial judged, in order.
+        trial: the trial this proposal is for, counted from 1 (0 is the baseline).
+        coverage: which lines each case ran in the tree above; None where no tool gave it.
+        lessons: what memory recalled, newest first.
+        reflection: the critic's text on `failing`, if any.
+        tried: digests of all candidates judged in this episode.
+        edit_statistics: what paid before, per edit name.
+        escalation: 0 at first; 1, 2, … each time the loop was found stuck.
+        seed: for reproducible choices.
+        call: calls a model through ledger and budget.
+    """
+
+    task: Task
+    tree: Tree
+    call: ModelCaller
+    best: Judged | None = None
+    failing: Judged | None = None
+    judged: Sequence[Judged] = ()
+    trial: int = 1
+    coverage: Coverage | None = None
+    lessons: Sequence[Lesson] = ()
+    reflection: Reflection | None = None
+    tried: frozenset[str] = frozenset()
+    edit_statistics: EditStatistics = field(default_factory=dict[str, tuple[int, int]])
+    escalation: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class CriticContext:
+    """What a critic works from: one failing signal, already admitted by the gate."""
+
+    task: Task
+    failing: Judged
+    tree: Tree
+    """The failing candidate applied to the base."""
+    call: ModelCaller
+    lessons: Sequence[Lesson] = ()
+    trial: int = 1
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """What a tool works with.
+
+    Args:
+        sandbox: opens, at first use, the sandbox where code runs; the runtime closes it.
+        call: calls a model; any use of it turns the observation's origin into `other_model`.
+        trial: the trial, counted from 0 (the baseline).
+        want_coverage: True where an actor wants to know which lines each case runs.
+        report: called with one line for people while the tool works.
+    """
+
+    sandbox: Callable[[], Awaitable[Sandbox]]
+    call: ModelCaller
+    trial: int = 0
+    want_coverage: bool = False
+    report: Callable[[str], None] = lambda _line: None
+
+
+class Actor(Protocol):
+    """Proposes candidates."""
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        """Up to `n` candidates, best first, each against the task's base tree (`context.task.tree`).
+
+        An empty answer means: nothing new to propose.
+
+        Raises:
+            ModelError, BudgetExceeded: from `context.call`.
+        """
+        ...
+
+
+class Critic(Protocol):
+    """Turns a failing signal into a reflection. May be a rule and need no model."""
+
+    async def reflect(self, context: CriticContext) -> Reflection:
+        """One reflection on `context.failing`.
+
+        Raises:
+            ModelError, BudgetExceeded: from `context.call`.
+        """
+        ...
+
+
+class Tool(Protocol):
+    """Touches the world and says what it saw. Only the runtime mints a signal from that."""
+
+    async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+        """Judges one candidate, applied to `task.tree`.
+
+        Trouble with the infrastructure is an observation without a verdict, not an exception.
+        """
+        ...
+
+    async def judge_many(
+        self, candidates: Sequence[Candidate], task: Task, context: ToolContext, *, stop_at_pass: bool
+    ) -> Sequence[Observation]:
+        """Judges candidates in order; with `stop_at_pass` it may end after the first PASS.
+
+        Returns an observation for each candidate that was judged, in order: a prefix of `candidates`.
+        """
+        ...

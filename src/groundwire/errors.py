@@ -1,0 +1,192 @@
+"""Every error groundwire raises, in one tree.
+
+    GroundwireError
+    ├── UserError               what was asked for can't be done as asked          exit 2
+    │   ├── ConfigError             a setting, flag or argument is wrong
+    │   ├── TaskError               the task or project can't be read
+    │   ├── CandidateError          a candidate is malformed or touches what it may not
+    │   └── GraphError              the graph can't be compiled
+    │       └── UngroundedLoopError     a loop no outside signal gates
+    ├── GroundingError          the runtime refused a step no signal had opened     exit 1
+    │   └── SealError               a signal is not what was minted
+    ├── SandboxError            the sandbox failed, not the code in it              exit 3
+    │   ├── SandboxUnavailable      this isolation or limit can't be had here
+    │   └── SandboxCrashed          it died or stopped answering; may be retried
+    ├── BudgetExceeded          a budget was used up                                exit 4
+    ├── ModelError              a model call failed                                 exit 5
+    │   ├── ModelRetryable          overloaded, rate limited, connection cut
+    │   ├── ModelRejected           bad request, auth, policy, context too long
+    │   └── ModelReplyInvalid       it answered, but not in the form that was asked
+    └── StorageError            the ledger or memory failed                         exit 6
+        ├── StorageBusy             locked for longer than we wait; may be retried
+        └── RecordNotFound          no record under that id
+
+Each error says what was being done, what happened, and what to do. Only the classes that say so may be retried, and
+only by the one owner of retries of that boundary.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "BudgetExceeded",
+    "CandidateError",
+    "ConfigError",
+    "GraphError",
+    "GroundingError",
+    "GroundwireError",
+    "ModelError",
+    "ModelRejected",
+    "ModelReplyInvalid",
+    "ModelRetryable",
+    "RecordNotFound",
+    "SandboxCrashed",
+    "SandboxError",
+    "SandboxUnavailable",
+    "SealError",
+    "StorageBusy",
+    "StorageError",
+    "TaskError",
+    "UngroundedLoopError",
+    "UserError",
+]
+
+
+class GroundwireError(Exception):
+    """Root of the tree.
+
+    Args:
+        what: what happened, in one sentence.
+        do: what the reader can do about it; empty where nothing can be done.
+    """
+
+    exit_code: ClassVar[int] = 1
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, what: str, *, do: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.do = do
+
+    def __str__(self) -> str:
+        return f"{self.what}\n  {self.do}" if self.do else self.what
+
+
+class UserError(GroundwireError):
+    """What was asked for can't be done as asked."""
+
+    exit_code = 2
+
+
+class ConfigError(UserError):
+    """A setting, flag or argument is wrong."""
+
+
+class TaskError(UserError):
+    """The task or project can't be read."""
+
+
+class CandidateError(UserError):
+    """A candidate is malformed, or touches what it may not touch."""
+
+
+class GraphError(UserError):
+    """The graph can't be compiled."""
+
+
+class UngroundedLoopError(GraphError):
+    """A loop can repeat without any outside check.
+
+    Args:
+        cycle: node names in order, the first repeated at the end.
+        do: the line of code that would ground it.
+    """
+
+    def __init__(self, cycle: tuple[str, ...], *, do: str) -> None:
+        self.cycle = cycle
+        super().__init__(f"{' → '.join(cycle)} can repeat without any outside check.", do=do)
+
+
+class GroundingError(GroundwireError):
+    """The runtime refused a step that no signal had opened."""
+
+
+class SealError(GroundingError):
+    """A signal is not what was minted: its seal does not match its content."""
+
+
+class SandboxError(GroundwireError):
+    """The sandbox failed; the code in it was not judged."""
+
+    exit_code = 3
+
+
+class SandboxUnavailable(SandboxError):
+    """This isolation, or a limit that was required, can't be had on this machine."""
+
+
+class SandboxCrashed(SandboxError):
+    """The sandbox died or stopped answering; the same call may be tried again."""
+
+    retryable = True
+
+
+class BudgetExceeded(GroundwireError):
+    """A budget was used up before the next step.
+
+    Args:
+        kind: `usd`, `tokens`, `seconds` or `trials`.
+    """
+
+    exit_code = 4
+
+    def __init__(self, kind: str, what: str, *, do: str = "") -> None:
+        self.kind = kind
+        super().__init__(what, do=do)
+
+
+class ModelError(GroundwireError):
+    """A model call failed."""
+
+    exit_code = 5
+
+
+class ModelRetryable(ModelError):
+    """Overloaded, rate limited or cut off.
+
+    Args:
+        retry_after_s: what the provider asked us to wait, in seconds; None if it did not say.
+    """
+
+    retryable = True
+
+    def __init__(self, what: str, *, do: str = "", retry_after_s: float | None = None) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(what, do=do)
+
+
+class ModelRejected(ModelError):
+    """The provider refused the request: bad request, auth, policy, unknown model, context too long."""
+
+
+class ModelReplyInvalid(ModelError):
+    """The model answered, but not in the form that was asked for."""
+
+
+class StorageError(GroundwireError):
+    """The ledger or the memory failed."""
+
+    exit_code = 6
+
+
+class StorageBusy(StorageError):
+    """The database stayed locked for longer than we wait."""
+
+    retryable = True
+
+
+class RecordNotFound(StorageError):
+    """No record under that id, or more than one."""
+
+    exit_code = 2

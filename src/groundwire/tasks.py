@@ -1,0 +1,222 @@
+"""Tasks: what is to be solved, and what judges it."""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from groundwire.errors import ConfigError, TaskError
+from groundwire.limits import Limits
+from groundwire.signals import canonical
+from groundwire.trees import Tree, check_path, matches
+
+__all__ = ["Hidden", "Task"]
+
+TEST_GLOBS = ("test_*.py", "*_test.py", "**/test_*.py", "**/*_test.py", "tests/**", "test/**", "**/conftest.py",
+              "conftest.py", "pytest.ini", "tox.ini", "**/tests/**")  # fmt: skip
+CONFIG_GLOBS = (
+    "pyproject.toml",
+    "setup.py",
+    "setup.cfg",
+    "task.toml",
+    "sitecustomize.py",
+    "usercustomize.py",
+)
+DEFAULT_COMMAND = ("pytest", "-q")
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """Tests that judge once, at the end, and never steer.
+
+    Args:
+        command: what runs them, split; never given to a shell.
+        tree: the files that are laid over the project for the final judging only.
+    """
+
+    command: tuple[str, ...]
+    tree: Tree
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be solved.
+
+    Args:
+        id: its name; lessons of the same id are recalled first.
+        prompt: what is asked for, in words.
+        tree: the project as it stands, without hidden tests.
+        command: what judges a candidate, split; never given to a shell. `()`: the tool's own default.
+        family: tasks that share lessons.
+        editable: globs of what a candidate may change; `()`: every Python file that is not a test or configuration.
+        test_files: globs of the visible tests; they can be read, never edited.
+        hidden: what judges at the end.
+        limits: ceilings for one judging.
+        folder: where the project came from, if it came from a folder.
+        python: the interpreter that runs the project; None: the project's `.venv`, else the current one.
+    """
+
+    id: str
+    prompt: str = ""
+    tree: Tree = field(default_factory=Tree)
+    command: tuple[str, ...] = ()
+    family: str = ""
+    editable: tuple[str, ...] = ()
+    test_files: tuple[str, ...] = TEST_GLOBS
+    hidden: Hidden | None = None
+    limits: Limits = Limits()
+    folder: Path | None = None
+    python: Path | None = None
+
+    def public(self) -> Task:
+        """The task as actors, critics and memory may see it: without anything hidden."""
+        return replace(self, hidden=None)
+
+    def may_edit(self, path: str) -> bool:
+        """True if a candidate may change, add or delete `path`."""
+        if matches(path, self.test_files) or matches(path, CONFIG_GLOBS):
+            return False
+        return matches(path, self.editable) if self.editable else path.endswith(".py")
+
+    def describe(self) -> str:
+        """Canonical JSON of what identifies the task: ids, commands, digests (no file contents)."""
+        return canonical(
+            {
+                "id": self.id,
+                "family": self.family,
+                "prompt": self.prompt,
+                "tree": self.tree.digest,
+                "command": list(self.command),
+                "editable": list(self.editable),
+                "test_files": list(self.test_files),
+                "hidden": self.hidden and {"command": list(self.hidden.command), "tree": self.hidden.tree.digest},
+                "folder": str(self.folder) if self.folder else None,
+            }
+        )
+
+    @classmethod
+    def from_folder(
+        cls,
+        folder: str | Path,
+        *,
+        test: str | None = None,
+        hidden: str | None = None,
+        hidden_dir: str | None = None,
+        limits: Limits | None = None,
+        python: Path | None = None,
+        prompt: str | None = None,
+    ) -> Task:
+        """Reads a project folder, with its `task.toml` where there is one; infers the rest.
+
+        Args:
+            folder: the project's root.
+            test: command that judges a candidate; default: `[tests] command`, else `pytest -q`.
+            hidden: command that judges once at the end; default: `[hidden] command`.
+            hidden_dir: folder below the root that only the final judging may see; default: `[hidden] dir`.
+            limits: ceilings for one judging; default: `[sandbox]`.
+            python: interpreter of the project; default: its `.venv`, else the current one.
+            prompt: what is asked for; default: the file's, else a general repair prompt.
+
+        Raises:
+            TaskError: not a folder, unreadable, or `task.toml` is wrong.
+            ConfigError: a command can't be split, or a path is not one.
+        """
+        root = Path(folder).expanduser()
+        spec = _read_spec(root)
+        secret_dir = hidden_dir or spec.hidden.dir
+        secret_command = hidden or spec.hidden.command
+        if secret_dir:
+            secret_dir = check_path(secret_dir.rstrip("/"))
+        tree = Tree.from_folder(root, exclude=(secret_dir,) if secret_dir else ())
+        secret: Hidden | None = None
+        if secret_command or secret_dir:
+            command = split_command(secret_command) if secret_command else (*DEFAULT_COMMAND, secret_dir)
+            secret = Hidden(command, _hidden_tree(root, secret_dir))
+        return cls(
+            id=spec.id or root.resolve().name,
+            family=spec.family,
+            prompt=prompt or spec.prompt or "Make the failing tests pass without changing the tests.",
+            tree=tree,
+            command=split_command(test or spec.tests.command) if (test or spec.tests.command) else DEFAULT_COMMAND,
+            editable=tuple(spec.editable),
+            test_files=tuple(spec.tests.files) or TEST_GLOBS,
+            hidden=secret,
+            limits=limits or Limits(**spec.sandbox),
+            folder=root.resolve(),
+            python=python or project_python(root),
+        )
+
+
+def split_command(text: str) -> tuple[str, ...]:
+    """Splits a command line as a shell would, without a shell.
+
+    Raises:
+        ConfigError: empty, or a quote is not closed.
+    """
+    try:
+        parts = tuple(shlex.split(text))
+    except ValueError as error:
+        raise ConfigError(f"The command {text!r} can't be split: {error}.", do="Close its quotes.") from error
+    if not parts:
+        raise ConfigError("The command is empty.", do='Give one, for example --test "pytest -q".')
+    return parts
+
+
+def project_python(root: Path) -> Path | None:
+    """The interpreter of the project's own `.venv` or `venv`, if it has one."""
+    for name in (".venv", "venv"):
+        python = root / name / "bin" / "python"
+        if python.exists():
+            return python.absolute()
+    return None
+
+
+def _hidden_tree(root: Path, secret_dir: str) -> Tree:
+    if not secret_dir:
+        return Tree()
+    inner = Tree.from_folder(root / secret_dir)
+    return Tree(
+        {f"{secret_dir}/{path}": content for path, content in inner.files.items()},
+        frozenset(f"{secret_dir}/{path}" for path in inner.executable),
+    )
+
+
+class _Tests(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    command: str = ""
+    files: list[str] = []
+
+
+class _Hidden(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    command: str = ""
+    dir: str = ""
+
+
+class _Spec(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    id: str = ""
+    family: str = ""
+    prompt: str = ""
+    editable: list[str] = []
+    tests: _Tests = _Tests()
+    hidden: _Hidden = _Hidden()
+    sandbox: Mapping[str, Any] = {}
+
+
+def _read_spec(root: Path) -> _Spec:
+    path = root / "task.toml"
+    if not path.is_file():
+        return _Spec()
+    try:
+        spec = _Spec.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        Limits(**spec.sandbox)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError, TypeError) as error:
+        raise TaskError(f"{path} can't be used: {error}", do="See docs/tasks.md for its fields.") from error
+    return spec

@@ -1,0 +1,223 @@
+"""Trees and candidates: what is edited, and what an actor made of it, both known by digest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from groundwire.errors import CandidateError, TaskError
+
+__all__ = ["Candidate", "Tree", "check_path", "matches"]
+
+IGNORED_FOLDERS = frozenset(
+    {
+        ".git", ".hg", ".svn", ".venv", "venv", ".tox", ".nox", "node_modules", "__pycache__", ".pytest_cache",
+        ".mypy_cache", ".ruff_cache", ".hypothesis", ".eggs", ".idea", ".cache",
+    }
+)  # fmt: skip
+IGNORED_SUFFIXES = (".pyc", ".pyo")
+MAX_TREE_BYTES = 256 * 1024 * 1024
+MAX_PATH_LENGTH = 1024
+
+
+def check_path(path: str) -> str:
+    """Returns `path` if it is a plain relative POSIX path inside the tree.
+
+    Raises:
+        CandidateError: it is absolute, climbs out, holds a control character or a backslash, or names a folder
+            that version control owns.
+    """
+    parts = PurePosixPath(path).parts
+    problem = ""
+    if not path or not parts or str(PurePosixPath(path)) != path:
+        problem = "is not a normal relative path"
+    elif path.startswith("/") or ".." in parts:
+        problem = "points outside the tree"
+    elif any(ord(c) < 32 or c in "\\\x7f" for c in path) or not _encodes(path):
+        problem = "holds a control character, a backslash or text that is not UTF-8"
+    elif parts[0].lower() in (".git", ".hg", ".svn"):
+        problem = "belongs to version control"
+    elif len(path) > MAX_PATH_LENGTH:
+        problem = f"is longer than {MAX_PATH_LENGTH} characters"
+    if problem:
+        raise CandidateError(f"The path {path!r} {problem}.", do="Name a file below the project's root.")
+    return path
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def matches(path: str, globs: Iterable[str]) -> bool:
+    """True if `path` matches any of `globs`; `**` spans folders and a folder's name covers what is below it."""
+    for glob in globs:
+        pattern = glob.rstrip("/")
+        if fnmatchcase(path, pattern) or path.startswith(f"{pattern}/"):
+            return True
+        if "**/" in pattern and fnmatchcase(path, pattern.replace("**/", "")):
+            return True
+    return False
+
+
+def _entries(files: Mapping[str, bytes | None], executable: Collection[str]) -> Iterator[bytes]:
+    for path in sorted(files):
+        content = files[path]
+        kind = b"D" if content is None else b"X" if path in executable else b"F"
+        body = b"" if content is None else content
+        name = path.encode()
+        yield b"%c%d:%s%d:%s" % (kind, len(name), name, len(body), body)
+
+
+def _digest(*heads: str, files: Mapping[str, bytes | None], executable: Collection[str] = ()) -> str:
+    sha = hashlib.sha256()
+    for head in heads:
+        sha.update(f"{len(head)}:{head}".encode())
+    for entry in _entries(files, executable):
+        sha.update(entry)
+    return sha.hexdigest()
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A project's files in memory.
+
+    Args:
+        files: relative POSIX path → content.
+        executable: the paths that carry the executable bit.
+    """
+
+    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    executable: frozenset[str] = frozenset()
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 over paths, contents and executable bits, as hex."""
+        return _digest("tree", files=self.files, executable=self.executable)
+
+    @classmethod
+    def from_folder(cls, folder: Path, *, exclude: Iterable[str] = ()) -> Tree:
+        """Reads a folder; version control, virtual environments and caches are left out.
+
+        Links are followed only while they stay inside the folder.
+
+        Args:
+            folder: an existing folder.
+            exclude: globs of relative paths that are left out too.
+
+        Raises:
+            TaskError: not a folder, unreadable, or more than 256 MiB.
+        """
+        if not folder.is_dir():
+            raise TaskError(f"{folder} is not a folder.", do="Give the path of the project's root.")
+        root = folder.resolve()
+        skip = tuple(exclude)
+        files: dict[str, bytes] = {}
+        executable: set[str] = set()
+        total = 0
+        for path in _walk(root):
+            name = path.relative_to(root).as_posix()
+            if matches(name, skip) or not _encodes(name):
+                continue
+            try:
+                content = path.read_bytes()
+                mode = path.stat().st_mode
+            except OSError as error:
+                raise TaskError(f"{path} can't be read: {error.strerror}.", do="Check its permissions.") from error
+            total += len(content)
+            if total > MAX_TREE_BYTES:
+                raise TaskError(
+                    f"{folder} holds more than {MAX_TREE_BYTES >> 20} MiB.",
+                    do="Exclude data and build folders.",
+                )
+            files[name] = content
+            if mode & 0o100:
+                executable.add(name)
+        return cls(files, frozenset(executable))
+
+    def with_changes(self, changes: Mapping[str, bytes | None]) -> Tree:
+        """This tree with files replaced or added (bytes) or deleted (None)."""
+        files = dict(self.files)
+        for path, content in changes.items():
+            if content is None:
+                files.pop(path, None)
+            else:
+                files[path] = content
+        return Tree(files, self.executable)
+
+    def without(self, globs: Iterable[str]) -> Tree:
+        """This tree without the paths that match."""
+        drop = tuple(globs)
+        return Tree({p: c for p, c in self.files.items() if not matches(p, drop)}, self.executable)
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    pending = [root]
+    while pending:
+        folder = pending.pop()
+        try:
+            children = sorted(folder.iterdir())
+        except OSError as error:
+            raise TaskError(f"{folder} can't be read: {error.strerror}.", do="Check its permissions.") from error
+        for child in children:
+            if child.is_symlink() and not child.resolve().is_relative_to(root):
+                continue
+            if child.is_dir():
+                is_venv = (child / "pyvenv.cfg").is_file()
+                if child.name not in IGNORED_FOLDERS and not is_venv and not child.is_symlink():
+                    pending.append(child)
+            elif child.is_file() and not child.name.endswith(IGNORED_SUFFIXES):
+                yield child
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What an actor made: changes against a base tree.
+
+    Its digest is over the canonical form (base digest and the sorted changes), so two actors that make the same
+    change make the same candidate.
+
+    Args:
+        base_digest: digest of the tree the changes apply to.
+        changes: path → new content, or None where the file is deleted. Empty: the base itself.
+        edits: names of the edits that made it, for statistics (`compare.boundary`, `llm.rewrite`).
+        note: one line for people.
+    """
+
+    base_digest: str
+    changes: Mapping[str, bytes | None]
+    edits: tuple[str, ...] = ()
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for path in self.changes:
+            check_path(path)
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 of the canonical form, as hex."""
+        return _digest("candidate", self.base_digest, files=self.changes)
+
+    @property
+    def is_base(self) -> bool:
+        """True if it changes nothing."""
+        return not self.changes
+
+    def extends(self, earlier: Candidate) -> bool:
+        """True if it only appends to `earlier`: same base, every file kept, contents only grown."""
+        if self.base_digest != earlier.base_digest:
+            return False
+        for path, before in earlier.changes.items():
+            after = self.changes.get(path)
+            if path not in self.changes or (before is None) != (after is None):
+                return False
+            if before is not None and after is not None and not after.startswith(before):
+                return False
+        return True
