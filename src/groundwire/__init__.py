@@ -1,3 +1,72 @@
 """An agent framework in which nothing is corrected unless something outside the model said it was wrong."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from groundwire.errors import GroundwireError, UngroundedLoopError
+    from groundwire.graphs import Budget, EpisodeResult, EpisodeState, FeedbackApp, FeedbackGraph, SandboxOptions
+    from groundwire.limits import Limits
+    from groundwire.records import StopReason
+    from groundwire.signals import NoVerdict, Observation, Origin, Signal, Verdict
+    from groundwire.tasks import Task
+    from groundwire.trees import Candidate, Tree
+
 __version__ = "0.1.0"
+
+_HOME = {
+    "Budget": "graphs",
+    "Candidate": "trees",
+    "EpisodeResult": "graphs",
+    "EpisodeState": "graphs",
+    "FeedbackApp": "graphs",
+    "FeedbackGraph": "graphs",
+    "GroundwireError": "errors",
+    "Limits": "limits",
+    "NoVerdict": "signals",
+    "Observation": "signals",
+    "Origin": "signals",
+    "SandboxOptions": "graphs",
+    "Signal": "signals",
+    "StopReason": "records",
+    "Task": "tasks",
+    "Tree": "trees",
+    "UngroundedLoopError": "errors",
+    "Verdict": "signals",
+}
+
+__all__ = [
+    "Budget",
+    "Candidate",
+    "EpisodeResult",
+    "EpisodeState",
+    "FeedbackApp",
+    "FeedbackGraph",
+    "GroundwireError",
+    "Limits",
+    "NoVerdict",
+    "Observation",
+    "Origin",
+    "SandboxOptions",
+    "Signal",
+    "StopReason",
+    "Task",
+    "Tree",
+    "UngroundedLoopError",
+    "Verdict",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads what is asked for when it is asked for, so that `import groundwire` stays light."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

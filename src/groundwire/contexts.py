@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from groundwire.completions import Backend, Completion, Request
 from groundwire.sandboxes import Sandbox
@@ -15,6 +15,7 @@ from groundwire.trees import Candidate, Tree
 __all__ = [
     "Actor",
     "ActorContext",
+    "BatchTool",
     "Coverage",
     "Critic",
     "CriticContext",
@@ -22,6 +23,7 @@ __all__ = [
     "Judged",
     "Lesson",
     "ModelCaller",
+    "Needs",
     "Reflection",
     "Tool",
     "ToolContext",
@@ -100,7 +102,7 @@ class ActorContext:
         failing: what the gate admitted: the current candidate and its sealed FAIL; None on a first try.
         judged: everything the last trial judged, in order.
         trial: the trial this proposal is for, counted from 1 (0 is the baseline).
-        coverage: which lines each case ran in the tree above; None where no tool gave it.
+        coverage: which lines of the base tree each case ran; None where no tool gave it.
         lessons: what memory recalled, newest first.
         reflection: the critic's text on `failing`, if any.
         tried: digests of all candidates judged in this episode.
@@ -158,8 +160,21 @@ class ToolContext:
     report: Callable[[str], None] = lambda _line: None
 
 
+@dataclass(frozen=True)
+class Needs:
+    """What an actor wants the runtime to find out for it; an actor says so in an attribute `needs`.
+
+    Args:
+        coverage: per-case line coverage of the base tree.
+        edit_statistics: which edits paid before, in tasks of the same family.
+    """
+
+    coverage: bool = False
+    edit_statistics: bool = False
+
+
 class Actor(Protocol):
-    """Proposes candidates."""
+    """Proposes candidates. It may have an attribute `needs: Needs`."""
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """Up to `n` candidates, best first, each against the task's base tree (`context.task.tree`).
@@ -185,7 +200,10 @@ class Critic(Protocol):
 
 
 class Tool(Protocol):
-    """Touches the world and says what it saw. Only the runtime mints a signal from that."""
+    """Touches the world and says what it saw. Only the runtime mints a signal from that.
+
+    A tool that judges hidden tests has an attribute `judges_hidden = True`; no other is given them.
+    """
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         """Judges one candidate, applied to `task.tree`.
@@ -194,11 +212,16 @@ class Tool(Protocol):
         """
         ...
 
-    async def judge_many(
-        self, candidates: Sequence[Candidate], task: Task, context: ToolContext, *, stop_at_pass: bool
-    ) -> Sequence[Observation]:
-        """Judges candidates in order; with `stop_at_pass` it may end after the first PASS.
 
-        Returns an observation for each candidate that was judged, in order: a prefix of `candidates`.
+@runtime_checkable
+class BatchTool(Tool, Protocol):
+    """A tool that is faster at many candidates than at one after the other."""
+
+    def judge_many(
+        self, candidates: Sequence[Candidate], task: Task, context: ToolContext
+    ) -> AsyncGenerator[Observation, None]:
+        """Judges candidates, yielding an observation for each in their order, as soon as it is there.
+
+        The reader may close the generator at any time (after the first PASS, say); what was started is then ended.
         """
         ...

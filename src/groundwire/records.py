@@ -45,6 +45,7 @@ class StopReason(StrEnum):
     """The gate refused the signal; the admission says why."""
     NO_VERDICT = "no_verdict"
     BUDGET_TRIALS = "budget_trials"
+    BUDGET_STEPS = "budget_steps"
     BUDGET_USD = "budget_usd"
     BUDGET_TOKENS = "budget_tokens"
     BUDGET_SECONDS = "budget_seconds"

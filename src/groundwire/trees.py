@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -221,3 +223,23 @@ class Candidate:
             if before is not None and after is not None and not after.startswith(before):
                 return False
         return True
+
+    def to_bytes(self) -> bytes:
+        """Its canonical body, for storage."""
+        changes = {p: None if c is None else base64.b85encode(c).decode() for p, c in self.changes.items()}
+        body = {"base": self.base_digest, "changes": changes, "edits": self.edits, "note": self.note}
+        return json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> Candidate:
+        """Reads `to_bytes` back.
+
+        Raises:
+            CandidateError: it is not a candidate's body.
+        """
+        try:
+            data = json.loads(body)
+            changes = {p: None if c is None else base64.b85decode(c) for p, c in data["changes"].items()}
+            return cls(data["base"], changes, tuple(data["edits"]), data["note"])
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CandidateError(f"A stored candidate can't be read: {error}.") from error

@@ -1,0 +1,119 @@
+"""The gate: what a signal must be before anything may be corrected because of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from groundwire.errors import SealError
+from groundwire.mint import Mint
+from groundwire.records import Admission
+from groundwire.signals import EXTERNAL_ORIGINS, NoVerdict, Origin, Signal, Verdict
+
+__all__ = ["GateKind", "Question", "Refusal", "admit"]
+
+
+class GateKind(StrEnum):
+    """The two edges that only a signal opens."""
+
+    REFINE = "refine"
+    """A sealed FAIL of the current candidate; the only edge that may rewrite."""
+    ADVANCE = "advance"
+    """A fresh sealed observation that says "go on"; may only append."""
+
+
+class Refusal(StrEnum):
+    """Why a signal opened nothing."""
+
+    SEAL = "seal"
+    """Not what was minted, or minted for another run."""
+    EPISODE = "episode"
+    STALE = "stale"
+    """About an earlier trial or step."""
+    ISSUER = "issuer"
+    """Not from the tool that this edge leaves."""
+    CANDIDATE = "candidate"
+    """About another candidate than the current one."""
+    REUSED = "reused"
+    """It has opened a gate before."""
+    ORIGIN = "origin"
+    """Not an outside origin, or one the graph does not trust."""
+    VERDICT = "verdict"
+    """Not a FAIL (refine), or not a "go on" (advance)."""
+    BUDGET = "budget"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the gate is asked.
+
+    Args:
+        kind: which edge.
+        signal: the signal that should open it.
+        episode_id: the running episode.
+        trial: the trial that was just judged.
+        issuer: the tool node that the edge leaves.
+        candidate_digest: the current candidate.
+        used: True if the signal has opened a gate before.
+        budget_left: "" or the kind of budget that is used up.
+        trusted: origins that the graph names besides the external ones.
+    """
+
+    kind: GateKind
+    signal: Signal
+    episode_id: str
+    trial: int
+    issuer: str
+    candidate_digest: str
+    used: bool
+    budget_left: str = ""
+    trusted: frozenset[Origin] = frozenset()
+
+
+def admit(question: Question, mint: Mint) -> Admission:
+    """Answers a question. Never raises: a refusal is an answer, with its reason."""
+    refusal = next((r for r, refused in _CHECKS if refused(question, mint)), None)
+    return Admission(
+        episode_id=question.episode_id,
+        trial=question.trial,
+        signal_id=question.signal.id,
+        candidate_digest=question.candidate_digest,
+        edge=question.kind,
+        admitted=refusal is None,
+        reason=refusal or "",
+    )
+
+
+def _bad_seal(question: Question, mint: Mint) -> bool:
+    try:
+        mint.verify(question.signal)
+    except SealError:
+        return True
+    return False
+
+
+def _untrusted(question: Question, _mint: Mint) -> bool:
+    return question.signal.origin not in EXTERNAL_ORIGINS | (question.trusted & _OPT_IN)
+
+
+def _wrong_verdict(question: Question, _mint: Mint) -> bool:
+    signal = question.signal
+    if question.kind is GateKind.REFINE:
+        return signal.verdict is not Verdict.FAIL
+    return signal.verdict is not Verdict.NONE or signal.reason is not NoVerdict.GO_ON
+
+
+_OPT_IN = frozenset({Origin.OTHER_MODEL, Origin.HUMAN})
+
+_CHECKS: tuple[tuple[Refusal, Callable[[Question, Mint], bool]], ...] = (
+    (Refusal.SEAL, _bad_seal),
+    (Refusal.EPISODE, lambda q, _: q.signal.episode_id != q.episode_id),
+    (Refusal.STALE, lambda q, _: q.signal.trial != q.trial),
+    (Refusal.ISSUER, lambda q, _: q.signal.issuer != q.issuer),
+    (Refusal.CANDIDATE, lambda q, _: q.signal.candidate_digest != q.candidate_digest),
+    (Refusal.REUSED, lambda q, _: q.used),
+    (Refusal.ORIGIN, _untrusted),
+    (Refusal.VERDICT, _wrong_verdict),
+    (Refusal.BUDGET, lambda q, _: bool(q.budget_left)),
+)

@@ -1,0 +1,209 @@
+"""The nodes of a feedback graph: what wraps an actor, a critic and a tool.
+
+Each wrapper enforces at run time what the proof showed at compile time: an actor or critic that no signal has let in is
+refused, whatever edge led to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from groundwire.contexts import (
+    Actor,
+    ActorContext,
+    Critic,
+    CriticContext,
+    EditStatistics,
+    Judged,
+    Lesson,
+    Needs,
+    Reflection,
+)
+from groundwire.errors import CandidateError, GroundingError
+from groundwire.graphs.episode import Episode
+from groundwire.graphs.gate import GateKind
+from groundwire.graphs.state import EpisodeState, Route
+from groundwire.records import Admission, ReflectionRecord, StopReason, TrialRecord
+from groundwire.trees import Candidate
+
+__all__ = ["ActorNode", "CriticNode", "Update", "let_in"]
+
+Update = Mapping[str, Any]
+"""What a node returns to LangGraph: the state's fields that change."""
+
+ESCALATIONS = 3
+"""Times an actor that only repeats itself is asked again, within one admission, before the loop is stuck."""
+
+
+def stop(reason: StopReason, detail: str = "") -> Update:
+    """Leads to the end."""
+    return {"route": Route.STOP, "stop_reason": reason, "detail": detail}
+
+
+def let_in(episode: Episode, state: EpisodeState) -> tuple[Admission, Judged]:
+    """The admission that lets the next node in, its signal's seal verified again.
+
+    Raises:
+        GroundingError: there is none, or it is not about the current candidate.
+        SealError: the signal is not what was minted.
+    """
+    admission = episode.require(
+        episode.history.admissions.get(state.admission), "no signal has opened the way to this node."
+    )
+    signal = episode.history.signal(admission.signal_id)
+    episode.mint.verify(signal)
+    if not admission.admitted or admission.candidate_digest != state.candidate or admission.trial != state.trial:
+        raise GroundingError(f"Episode {episode.id}: the admission {admission.id} is not about the current candidate.")
+    return admission, episode.history.judged(signal)
+
+
+class ActorNode:
+    """Lets an actor propose, once per admission.
+
+    Args:
+        name: the node's name.
+        actor: what proposes.
+        width: candidates asked for in one trial.
+        is_entry: True if it may act before anything was judged.
+    """
+
+    def __init__(self, name: str, actor: Actor, *, width: int, is_entry: bool) -> None:
+        self.name = name
+        self.actor = actor
+        self.width = width
+        self.is_entry = is_entry
+        self.needs: Needs = getattr(actor, "needs", Needs())
+
+    async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Update:
+        """One superstep."""
+        episode = runtime.context
+        # a first try needs no signal; what it proposed stays recorded, so it can't be had twice
+        first = self.is_entry and state.trial == 0 and state.step == 0
+        admission, failing = (None, None) if first else let_in(episode, state)
+        advancing = admission is not None and admission.edge == GateKind.ADVANCE
+        trial = state.trial if advancing else state.trial + 1
+        step = state.step + 1 if advancing else 1
+        lessons = await episode.recall()
+        await episode.record(
+            TrialRecord(
+                episode_id=episode.id, trial=trial, lessons=tuple(x.id for x in lessons), escalation=state.escalation
+            )
+        )
+        fresh, escalation = self._recorded(episode, trial, step if advancing else 0), state.escalation
+        known = bool(fresh)
+        if not known:
+            fresh, escalation = await self._fresh(state, episode, trial, failing, lessons)
+        update = {"trial": trial, "step": step, "admission": "", "reflection": "", "escalation": escalation}
+        if not fresh:
+            reason = StopReason.STUCK if escalation > state.escalation else StopReason.EXHAUSTED
+            return {**update, **stop(reason)}
+        for candidate in fresh:
+            self._check(candidate, episode, extends=failing.candidate if advancing and failing else None)
+        if not known:
+            await episode.propose(trial, self.name, fresh)
+        return {**update, "candidate": fresh[0].digest, "signal": "", "route": Route.NEXT}
+
+    def _recorded(self, episode: Episode, trial: int, step: int) -> list[Candidate]:
+        """What an earlier process had proposed for this very step, so that nothing is paid for twice."""
+        digests = episode.history.proposed.get(trial, [])
+        mine = digests[step - 1 : step] if step else digests
+        return [episode.history.candidates[d] for d in mine]
+
+    async def _fresh(
+        self,
+        state: EpisodeState,
+        episode: Episode,
+        trial: int,
+        failing: Judged | None,
+        lessons: Sequence[Lesson],
+    ) -> tuple[list[Candidate], int]:
+        """Candidates never judged before; asks again, escalated, while the actor only repeats itself."""
+        statistics: EditStatistics = {}
+        if self.needs.edit_statistics:
+            statistics = await episode.store.edit_statistics(episode.task.family)
+        history = episode.history
+        record = history.reflections.get(state.reflection)
+        escalation = state.escalation
+        for escalation in range(state.escalation, state.escalation + ESCALATIONS):
+            context = ActorContext(
+                task=episode.task.public(),
+                tree=episode.best_tree(),
+                call=episode.caller(trial),
+                best=history.best,
+                failing=failing,
+                judged=history.judged_of(state.trial),
+                trial=trial,
+                coverage=history.coverage,
+                lessons=lessons,
+                reflection=Reflection(record.text, record.by) if record else None,
+                tried=history.tried,
+                edit_statistics=statistics,
+                escalation=escalation,
+                seed=episode.seed,
+            )
+            proposed = await self.actor.propose(context, self.width)
+            if not proposed:
+                return [], state.escalation
+            fresh = list({c.digest: c for c in proposed if c.digest not in history.tried}.values())
+            if fresh:
+                return fresh[: self.width], escalation
+        return [], escalation + 1
+
+    def _check(self, candidate: Candidate, episode: Episode, *, extends: Candidate | None) -> None:
+        if candidate.base_digest != episode.task.tree.digest:
+            raise CandidateError(
+                f"{self.name} proposed a candidate against another tree than the task's.",
+                do="Make candidates with base_digest=context.task.tree.digest.",
+            )
+        if extends is not None and not candidate.extends(extends):
+            raise GroundingError(
+                f"{self.name} was let in by `advance`, which may only append, and rewrote what was there.",
+                do="Append to the current candidate; a rewrite needs a `refine` edge and a sealed FAIL.",
+            )
+
+
+class CriticNode:
+    """Lets a critic reflect on the failing signal, once per admission.
+
+    Args:
+        name: the node's name.
+        critic: what reflects.
+    """
+
+    def __init__(self, name: str, critic: Critic) -> None:
+        self.name = name
+        self.critic = critic
+
+    async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Update:
+        """One superstep."""
+        episode = runtime.context
+        admission, failing = let_in(episode, state)
+        if state.reflection:
+            raise GroundingError(f"{self.name} has reflected on signal {admission.signal_id} already.")
+        recorded = episode.history.reflection_on(admission.signal_id)
+        if recorded is not None:
+            return {"reflection": recorded.id}
+        context = CriticContext(
+            task=episode.task.public(),
+            failing=failing,
+            tree=episode.task.tree.with_changes(failing.candidate.changes),
+            call=episode.caller(state.trial),
+            lessons=await episode.recall(),
+            trial=state.trial,
+        )
+        reflection = await self.critic.reflect(context)
+        record = ReflectionRecord(
+            episode_id=episode.id,
+            trial=state.trial,
+            signal_id=admission.signal_id,
+            candidate_digest=failing.candidate.digest,
+            task_id=episode.task.id,
+            family=episode.task.family,
+            text=reflection.text,
+            by=reflection.by or self.name,
+        )
+        await episode.record(record)
+        return {"reflection": record.id}

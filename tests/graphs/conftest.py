@@ -1,0 +1,14 @@
+"""Fixtures for graph tests."""
+
+from __future__ import annotations
+
+import pytest
+from guessing import ANSWER
+
+from groundwire import Task, Tree
+
+
+@pytest.fixture
+def task() -> Task:
+    """A word to be guessed."""
+    return Task(id="guess", family="words", tree=Tree({ANSWER: b"nothing"}))

@@ -1,0 +1,117 @@
+"""Trees and candidates: digests, paths, what is read from a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundwire.errors import CandidateError, TaskError
+from groundwire.trees import Candidate, Tree, check_path, matches
+
+names = st.text(st.characters(codec="utf-8", exclude_characters="/\\\x7f", exclude_categories=("Cc", "Cs")), min_size=1)
+paths = st.lists(names.filter(lambda n: n not in (".", "..", ".git", ".hg", ".svn")), min_size=1, max_size=3).map(
+    "/".join
+)
+safe = paths.filter(lambda p: p.split("/")[0].lower() not in (".git", ".hg", ".svn") and len(p) < 200)
+changes = st.dictionaries(safe, st.none() | st.binary(max_size=20), max_size=4)
+
+
+@given(changes)
+def test_the_digest_depends_on_content_and_not_on_order(edit: dict[str, bytes | None]) -> None:
+    one = Candidate("base", edit)
+    other = Candidate("base", dict(reversed(edit.items())))
+    assert one.digest == other.digest
+    assert Candidate("other", edit).digest != one.digest
+
+
+@given(changes, changes)
+def test_different_changes_have_different_digests(a: dict[str, bytes | None], b: dict[str, bytes | None]) -> None:
+    assert (Candidate("base", a).digest == Candidate("base", b).digest) == (a == b)
+
+
+@given(changes)
+def test_a_candidate_survives_storage(edit: dict[str, bytes | None]) -> None:
+    candidate = Candidate("base", edit, edits=("compare.swap",), note="line 3 < → <=")
+    again = Candidate.from_bytes(candidate.to_bytes())
+    assert again == candidate
+    assert again.digest == candidate.digest
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+     "", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a/", ".git/hooks/pre-commit", ".GIT/config", "a\nb",
+     "a\\b", "a\x00b", "\ud800", "x" * 2000,
+    ],
+)  # fmt: skip
+def test_paths_outside_or_odd_are_refused(path: str) -> None:
+    with pytest.raises(CandidateError, match="The path"):
+        Candidate("base", {path: b""})
+
+
+@given(safe)
+def test_plain_paths_are_accepted(path: str) -> None:
+    assert check_path(path) == path
+
+
+def test_stored_garbage_is_refused() -> None:
+    for body in (b"", b"[]", b'{"base":1}', b'{"base":"b","changes":{"../x":"A"},"edits":[],"note":""}'):
+        with pytest.raises(CandidateError):
+            Candidate.from_bytes(body)
+
+
+def test_extends_means_append_only() -> None:
+    first = Candidate("base", {"log": b"a", "gone": None})
+    assert Candidate("base", {"log": b"ab", "gone": None, "new": b"x"}).extends(first)
+    assert not Candidate("base", {"log": b"b", "gone": None}).extends(first)
+    assert not Candidate("base", {"log": b"ab"}).extends(first)
+    assert not Candidate("base", {"log": None, "gone": None}).extends(first)
+    assert not Candidate("else", {"log": b"ab", "gone": None}).extends(first)
+
+
+def test_a_folder_is_read_without_caches_links_out_and_environments(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    for name in ("src/a.py", ".git/config", "__pycache__/a.pyc", "env/pyvenv.cfg", "env/lib/x.py", "node_modules/m.js"):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    (tmp_path / "secret").write_text("s")
+    (root / "out").symlink_to(tmp_path / "secret")
+    (root / "in").symlink_to(root / "src" / "a.py")
+    script = root / "run.sh"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    tree = Tree.from_folder(root, exclude=("*.md",))
+    assert set(tree.files) == {"src/a.py", "in", "run.sh"}
+    assert tree.executable == {"run.sh"}
+
+
+def test_what_is_no_folder_is_a_task_error(tmp_path: Path) -> None:
+    with pytest.raises(TaskError, match="not a folder"):
+        Tree.from_folder(tmp_path / "nothing")
+
+
+def test_changes_apply() -> None:
+    tree = Tree({"a": b"1", "b": b"2"})
+    assert tree.with_changes({"a": None, "c": b"3"}).files == {"b": b"2", "c": b"3"}
+    assert tree.files == {"a": b"1", "b": b"2"}
+
+
+@pytest.mark.parametrize(
+    ("path", "globs", "expected"),
+    [
+        ("tests/test_a.py", ["tests/**"], True),
+        ("tests/test_a.py", ["tests"], True),
+        ("a/tests/x.py", ["**/tests/**"], True),
+        ("test_a.py", ["**/test_*.py"], True),
+        ("src/a.py", ["src/**/*.py"], True),
+        ("src/b/a.py", ["src/**/*.py"], True),
+        ("src/a.py", ["tests/**", "*.md"], False),
+        ("testsuite/a.py", ["tests"], False),
+    ],
+)
+def test_globs(path: str, globs: list[str], expected: bool) -> None:
+    assert matches(path, globs) is expected
