@@ -13,7 +13,8 @@ __all__ = ["Backend", "Completion", "Message", "Request"]
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # built at first use: a graph without a model never needs these schemas
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Message(_Frozen):

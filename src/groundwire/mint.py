@@ -13,8 +13,6 @@ import secrets
 from pathlib import Path
 from typing import Protocol
 
-from platformdirs import user_state_path
-
 from groundwire.errors import SealError, StorageError
 from groundwire.ids import new_id, now
 from groundwire.signals import Observation, Signal
@@ -64,7 +62,7 @@ class FileKeys:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder or user_state_path("groundwire") / "keys"
+        self._folder = folder or _default_folder()
 
     def create(self, run_id: str) -> bytes:
         """See `Keys`.
@@ -97,6 +95,12 @@ class FileKeys:
         if len(key) != 32:
             raise _no_key(run_id)
         return key
+
+
+def _default_folder() -> Path:
+    from platformdirs import user_state_path  # only durable runs need it
+
+    return user_state_path("groundwire") / "keys"
 
 
 def _no_key(run_id: str) -> SealError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -118,7 +117,8 @@ class Task:
             folder: the project's root.
             test: command that judges a candidate; default: `[tests] command`, else `pytest -q`.
             hidden: command that judges once at the end; default: `[hidden] command`.
-            hidden_dir: folder below the root that only the final judging may see; default: `[hidden] dir`.
+                hidden_dir: folder or file that only the final judging may see; default: `[hidden] dir`, else the path
+                that the hidden command names.
             limits: ceilings for one judging; default: `[sandbox]`.
             python: interpreter of the project; default: its `.venv`, else the current one.
             prompt: what is asked for; default: the file's, else a general repair prompt.
@@ -129,15 +129,15 @@ class Task:
         """
         root = Path(folder).expanduser()
         spec = _read_spec(root)
-        secret_dir = hidden_dir or spec.hidden.dir
         secret_command = hidden or spec.hidden.command
-        if secret_dir:
-            secret_dir = check_path(secret_dir.rstrip("/"))
-        tree = Tree.from_folder(root, exclude=(secret_dir,) if secret_dir else ())
+        secret_path = hidden_dir or spec.hidden.dir or _path_in(root, secret_command)
+        if secret_path:
+            secret_path = check_path(secret_path.rstrip("/"))
+        tree = Tree.from_folder(root, exclude=(secret_path,) if secret_path else ())
         secret: Hidden | None = None
-        if secret_command or secret_dir:
-            command = split_command(secret_command) if secret_command else (*DEFAULT_COMMAND, secret_dir)
-            secret = Hidden(command, _hidden_tree(root, secret_dir))
+        if secret_path:
+            command = split_command(secret_command) if secret_command else (*DEFAULT_COMMAND, secret_path)
+            secret = Hidden(command, _hidden_tree(root, secret_path))
         return cls(
             id=spec.id or root.resolve().name,
             family=spec.family,
@@ -177,30 +177,44 @@ def project_python(root: Path) -> Path | None:
     return None
 
 
-def _hidden_tree(root: Path, secret_dir: str) -> Tree:
-    if not secret_dir:
-        return Tree()
-    inner = Tree.from_folder(root / secret_dir)
+def _path_in(root: Path, command: str) -> str:
+    """The file or folder of the project that a hidden command names: what has to be kept from everyone else."""
+    if not command:
+        return ""
+    for part in split_command(command)[1:]:
+        name = part.split("::")[0].rstrip("/")
+        if name and name != "." and (root / name).exists() and (root / name).resolve().is_relative_to(root.resolve()):
+            return (root / name).resolve().relative_to(root.resolve()).as_posix()
+    raise ConfigError(
+        f"Which files the hidden command {command!r} keeps secret can't be told.",
+        do="Name their folder with --hidden-dir, or [hidden] dir in task.toml.",
+    )
+
+
+def _hidden_tree(root: Path, secret_path: str) -> Tree:
+    if (root / secret_path).is_file():
+        return Tree({secret_path: (root / secret_path).read_bytes()})
+    inner = Tree.from_folder(root / secret_path)
     return Tree(
-        {f"{secret_dir}/{path}": content for path, content in inner.files.items()},
-        frozenset(f"{secret_dir}/{path}" for path in inner.executable),
+        {f"{secret_path}/{path}": content for path, content in inner.files.items()},
+        frozenset(f"{secret_path}/{path}" for path in inner.executable),
     )
 
 
 class _Tests(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
     command: str = ""
     files: list[str] = []
 
 
 class _Hidden(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
     command: str = ""
     dir: str = ""
 
 
 class _Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
     id: str = ""
     family: str = ""
     prompt: str = ""
@@ -214,6 +228,8 @@ def _read_spec(root: Path) -> _Spec:
     path = root / "task.toml"
     if not path.is_file():
         return _Spec()
+    import tomllib
+
     try:
         spec = _Spec.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         Limits(**spec.sandbox)

@@ -1,0 +1,153 @@
+"""The commands and their flags. What they do is imported when one is called, so that `--help` stays fast."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from groundwire.errors import GroundwireError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="groundwire",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Agents in which nothing is corrected unless something outside the model said it was wrong.",
+    epilog="Exit codes: 0 verified, 1 unsolved, 2 usage, 3 no verdict, 4 budget, 5 model, 6 storage, 130 interrupted.",
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Db = Annotated[
+    str | None, typer.Option(help="Database URL of ledger and memory.  [default: SQLite in the user's data folder]")
+]
+SandboxKind = Annotated[
+    str | None,
+    typer.Option(help="bubblewrap, docker or subprocess (no isolation).  [default: the strongest without a daemon]"),
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from groundwire import __version__
+
+        typer.echo(f"groundwire {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Agents in which nothing is corrected unless something outside the model said it was wrong."""
+
+
+@app.command()
+def demo(json: Json = False, db: Db = None, sandbox: SandboxKind = None) -> None:
+    """Repair small buggy packages, with no model, key, GPU or daemon."""
+    from groundwire.cli.demo import run_demo
+
+    raise typer.Exit(run_demo({"db": db, "sandbox": sandbox}, as_json=json))
+
+
+@app.command()
+def repair(
+    path: Annotated[Path, typer.Argument(help="The project's root.")] = Path(),
+    test: Annotated[str | None, typer.Option(help='Command that judges a candidate.  [default: "pytest -q"]')] = None,
+    hidden: Annotated[str | None, typer.Option(help="Command that judges once, after the tests pass.")] = None,
+    hidden_dir: Annotated[
+        str | None, typer.Option(help="Folder that only this last judging may see, relative to PATH.")
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option(help="JUnit XML file that the test command writes, relative to PATH.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Model id (LiteLLM).  [default: the search actor, which needs no model]")
+    ] = None,
+    max_trials: Annotated[int | None, typer.Option(min=1, help="Trials after the baseline.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(min=0, help="Wall seconds.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=0, help="Prompt and completion tokens.")] = None,
+    max_usd: Annotated[float | None, typer.Option(min=0, help="US dollars; an unknown price is refused.")] = None,
+    usd_per_token: Annotated[
+        float | None, typer.Option(min=0, help="Price of a model whose price is not known.")
+    ] = None,
+    width: Annotated[int | None, typer.Option(min=1, help="Candidates judged in one trial.")] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Write the verified change into the project.")] = False,
+    patch: Annotated[Path | None, typer.Option(help="Write the verified patch to this file.")] = None,
+    python: Annotated[
+        Path | None, typer.Option(help="Interpreter that runs the project.  [default: its .venv, else this one]")
+    ] = None,
+    sandbox: SandboxKind = None,
+    image: Annotated[str | None, typer.Option(help="Docker image.  [default: python:3.12-slim]")] = None,
+    db: Db = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of every choice.")] = None,
+    json: Json = False,
+) -> None:
+    """Repair a project whose tests fail; the outcome is a verified patch, or the reason why there is none."""
+    from groundwire.cli.repair import run_repair
+
+    flags = dict(locals())
+    for name in ("path", "apply", "patch", "json", "run_repair"):
+        flags.pop(name)
+    raise typer.Exit(run_repair(path, flags, apply=apply, patch_file=patch, as_json=json))
+
+
+@app.command()
+def resume(
+    run: Annotated[str, typer.Argument(help="The run's id, or any unique beginning of it.")],
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Go on with a repair that was interrupted; nothing paid for is paid twice."""
+    from groundwire.cli.repair import resume_repair
+
+    raise typer.Exit(resume_repair(run, {"db": db}, as_json=json))
+
+
+@app.command()
+def show(
+    run: Annotated[
+        str | None, typer.Argument(help="The run's id, or any unique beginning of it.  [default: list the last runs]")
+    ] = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Show what the ledger holds of a run, and whether its signals are still as they were sealed."""
+    from groundwire.cli.show import list_runs, show_run
+
+    raise typer.Exit(show_run(run, {"db": db}, as_json=json) if run else list_runs({"db": db}, as_json=json))
+
+
+@app.command()
+def doctor(json: Json = False, db: Db = None) -> None:
+    """Try what groundwire needs on this machine, and say what to do about what does not work."""
+    from groundwire.cli.doctor import run_doctor
+
+    raise typer.Exit(run_doctor({"db": db}, as_json=json))
+
+
+def main() -> None:
+    """The program: every error of ours is a message and an exit code, never a traceback."""
+    try:
+        app()
+    except GroundwireError as error:
+        _fail(error)
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        sys.exit(130)
+
+
+def _fail(error: GroundwireError) -> Any:
+    from groundwire.cli.text import plain
+
+    typer.echo(f"error: {plain(error.what, limit=2000)}", err=True)
+    if error.do:
+        typer.echo(f"  {plain(error.do, limit=2000)}", err=True)
+    sys.exit(error.exit_code)

@@ -1,0 +1,99 @@
+"""`groundwire demo`: real repairs on a bare machine, with nothing but the install."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import aclosing
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from groundwire.cli.live import LiveView
+from groundwire.cli.outcome import SAID, as_data
+from groundwire.cli.repair import build, open_store
+from groundwire.cli.text import plain, plural
+from groundwire.graphs import EpisodeResult
+from groundwire.records import StopReason
+from groundwire.settings import Settings
+from groundwire.tasks import Task
+
+__all__ = ["run_demo"]
+
+SECONDS_EACH = 10.0
+BEYOND_REACH = frozenset({"6_durations"})
+"""Projects that lack a whole algorithm: the search actor must fail on them, and say so."""
+
+
+def run_demo(flags: Mapping[str, Any], *, as_json: bool) -> int:
+    """Repairs every project of the demo; one of them can't be repaired by the search actor, and is shown as such.
+
+    Returns:
+        0 if every other project was repaired and verified, else 1.
+    """
+    settings = Settings.resolve(flags | {"max_seconds": SECONDS_EACH})
+    console = Console(stderr=as_json, highlight=False)
+    with as_file(files("groundwire") / "demo" / "projects") as folder:
+        return asyncio.run(_demo(sorted(p for p in folder.iterdir() if p.is_dir()), settings, console, as_json))
+
+
+async def _demo(projects: list[Path], settings: Settings, console: Console, as_json: bool) -> int:
+    started = time.monotonic()
+    tasks = [Task.from_folder(p) for p in projects]
+    expected = [p.name not in BEYOND_REACH for p in projects]
+    results: list[EpisodeResult] = []
+    async with aclosing(open_store(settings)) as store:
+        run_id = await build(settings, tasks[0], store).start_run({"demo": True})
+        console.print(Text("Repair without a model: tests outside the actor say what failed and decide what is kept."))
+        for task in tasks:
+            console.print()
+            console.print(Text(f"{task.id}: {plain(task.prompt)}", style="bold"))
+            view = LiveView(console)
+            try:
+                result = await build(settings, task, store).arun(
+                    task, run_id=run_id, observers=(view,), report=view.report
+                )
+            finally:
+                view.close()
+            results.append(result)
+            _print_result(console, result, task)
+        ledger = store.url
+    solved = [r.stop_reason is StopReason.VERIFIED for r in results]
+    seconds = time.monotonic() - started
+    if as_json:
+        data = [as_data(r, t, None, False, ledger) for r, t in zip(results, tasks, strict=True)]
+        json.dump({"run_id": run_id, "seconds": round(seconds, 1), "episodes": data}, sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        _print_summary(console, results, run_id, ledger, seconds)
+    return 0 if all(s == e for s, e in zip(solved, expected, strict=True)) else 1
+
+
+def _print_result(console: Console, result: EpisodeResult, task: Task) -> None:
+    if result.stop_reason is not StopReason.VERIFIED:
+        console.print(
+            Text(f"         {SAID[result.stop_reason]}; nothing is claimed, nothing is changed", style="yellow")
+        )
+        return
+    if result.best is not None:
+        console.print(Text(f"         fixed: {plain(result.best.candidate.note)}", style="green"))
+    for line in result.patch.splitlines():
+        if line[:1] in "+-" and not line.startswith(("+++", "---")):
+            console.print(Text(f"         {plain(line[0])}{line[1:]}", style="green" if line[0] == "+" else "red"))
+
+
+def _print_summary(console: Console, results: list[EpisodeResult], run_id: str, ledger: str, seconds: float) -> None:
+    verified = sum(r.stop_reason is StopReason.VERIFIED for r in results)
+    signals = sum(r.signals for r in results)
+    console.print()
+    line = Text(f"{verified} of {len(results)} repaired and verified in {seconds:.0f} s", style="bold green")
+    line.append(f"   {plural(signals, 'signal')} sealed, hidden tests judged once each", style="dim")
+    console.print(line)
+    console.print(Text(f"record: groundwire show {run_id[:13]}   ({ledger})", style="dim"), soft_wrap=True)
+    console.print(Text('next:   groundwire repair YOUR_PROJECT --test "pytest -q"', style="dim"))

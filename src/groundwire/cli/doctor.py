@@ -1,0 +1,121 @@
+"""`groundwire doctor`: what works here, found out by doing it, and what to do about what does not."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from groundwire import __version__
+from groundwire.cli.text import plain
+from groundwire.errors import GroundwireError
+from groundwire.mint import FileKeys
+from groundwire.records import RunRecord
+from groundwire.sandbox import probe_all
+from groundwire.settings import Settings
+
+__all__ = ["Finding", "run_doctor"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was tried.
+
+    Args:
+        name: what.
+        ok: True if it worked.
+        needed: True if `demo` and `repair` without a model can't do without it.
+        detail: what was found.
+        cure: what to do about it, if it did not work.
+    """
+
+    name: str
+    ok: bool
+    needed: bool
+    detail: str
+    cure: str = ""
+
+
+def run_doctor(flags: Mapping[str, Any], *, as_json: bool) -> int:
+    """Prints the findings.
+
+    Returns:
+        0 if all that is needed works, else 3.
+    """
+    settings = Settings.resolve(flags)
+    findings = [_interpreter(), *asyncio.run(_sandboxes()), asyncio.run(_ledger(settings)), _keys(), *_extras()]
+    healthy = all(f.ok for f in findings if f.needed)
+    if as_json:
+        json.dump({"healthy": healthy, "findings": [asdict(f) for f in findings]}, sys.stdout, indent=2)
+        sys.stdout.write("\n")
+        return 0 if healthy else 3
+    console = Console(highlight=False)
+    for finding in findings:
+        mark, style = ("✓", "green") if finding.ok else ("✗", "red") if finding.needed else ("–", "yellow")
+        line = Text(f"{mark} ", style=style)
+        line.append(f"{finding.name:<22}", style="bold")
+        line.append(plain(finding.detail, limit=300))
+        console.print(line, soft_wrap=True)
+        if not finding.ok and finding.cure:
+            console.print(Text(f"    → {plain(finding.cure, limit=300)}", style=style), soft_wrap=True)
+    verdict = "ready: try  groundwire demo" if healthy else "not ready: cure what is marked ✗"
+    console.print(Text(verdict, style="bold green" if healthy else "bold red"))
+    return 0 if healthy else 3
+
+
+def _interpreter() -> Finding:
+    detail = f"groundwire {__version__}, Python {platform.python_version()}, {platform.platform(terse=True)}"
+    linux = sys.platform == "linux"
+    return Finding("platform", linux, True, detail, "" if linux else "The sandboxes need Linux.")
+
+
+async def _sandboxes() -> list[Finding]:
+    return [Finding(f"sandbox {p.kind}", p.ok, p.kind == "bubblewrap", p.detail, p.cure) for p in await probe_all()]
+
+
+async def _ledger(settings: Settings) -> Finding:
+    from groundwire.memory import SqlStore
+
+    try:
+        async with aclosing(SqlStore(settings.db)) as store:
+            await store.append(RunRecord(graph="doctor", version=__version__))
+            return Finding("ledger", True, True, f"{store.url} can be written")
+    except GroundwireError as error:
+        return Finding("ledger", False, True, error.what, error.do)
+
+
+def _keys() -> Finding:
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            FileKeys(Path(folder) / "probe").create("probe")
+        FileKeys().create("doctor")
+    except (GroundwireError, OSError) as error:
+        return Finding("keys", False, True, str(error), "Set XDG_STATE_HOME to a folder that can be written.")
+    return Finding("keys", True, True, "the runs' keys can be kept, readable by you only")
+
+
+def _extras() -> list[Finding]:
+    found: list[Finding] = []
+    for extra, module, what in [
+        ("llm", "litellm", "language models through LiteLLM"),
+        ("docker", "docker", "the Docker sandbox"),
+        ("postgres", "psycopg", "PostgreSQL as ledger and memory"),
+    ]:
+        there = importlib.util.find_spec(module) is not None
+        cure = f'pip install "groundwire[{extra}]"'
+        found.append(Finding(f"extra {extra}", there, False, what if there else f"not installed: {what}", cure))
+    git = shutil.which("git")
+    found.append(Finding("git", git is not None, False, git or "not found; patches are still written", "Install git."))
+    return found

@@ -1,0 +1,140 @@
+"""Live progress: what a person sees is the ledger as it is written."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from groundwire.cli.text import plain, tokens
+from groundwire.records import (
+    CandidateRecord,
+    EpisodeEnd,
+    ModelCall,
+    Record,
+    ReflectionRecord,
+    TrialRecord,
+)
+from groundwire.signals import Evidence, Origin, Signal, Verdict
+
+__all__ = ["LiveView", "counts", "headline"]
+
+MARKS = {Verdict.PASS: ("✓", "green"), Verdict.FAIL: ("✗", "red"), Verdict.NONE: ("?", "yellow")}
+REFRESH_S = 0.2
+
+
+def counts(evidence: Evidence) -> str:
+    """`3/5 tests`."""
+    return f"{len(evidence.passed())}/{len(evidence.cases)} tests"
+
+
+def headline(signal: Signal) -> str:
+    """What failed first, or why there is no verdict, in one line."""
+    failed = signal.evidence.failed()
+    if failed:
+        name = failed[0].id.rsplit("::", 1)[-1]
+        message = failed[0].message.strip().splitlines()
+        return plain(f"{name}: {message[-1] if message else failed[0].result}", limit=90)
+    if signal.verdict is Verdict.NONE:
+        return plain(f"{signal.reason}: {signal.evidence.detail}", limit=110)
+    return ""
+
+
+class LiveView:
+    """An observer of records that prints a line a trial, and a moving line while one is judged.
+
+    Args:
+        console: where to print.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status: Status | None = None
+        self._shown_at = 0.0
+        self._trial = 0
+        self._proposed = 0
+        self._signals: list[Signal] = []
+        self._hidden: Signal | None = None
+        self._calls: list[ModelCall] = []
+
+    def __call__(self, record: Record) -> None:
+        """See `groundwire.graphs.episode.Observer`."""
+        match record:
+            case TrialRecord():
+                self._close_trial()
+                self._trial = record.trial
+                self._move(f"trial {record.trial}: proposing")
+            case CandidateRecord():
+                self._proposed += 1
+            case Signal(origin=Origin.HIDDEN_TESTS):
+                self._hidden = record
+            case Signal():
+                self._signals.append(record)
+                wide = f" {len(self._signals)} of {self._proposed}" if self._proposed > 1 else ""
+                self._move(f"trial {self._trial}: judged{wide}")
+            case ReflectionRecord():
+                self._close_trial()
+                line = Text("         ↳ reflection: ", style="dim")
+                line.append(plain(record.text, limit=140), style="italic")
+                line.append("   (remembered)", style="dim")
+                self._console.print(line)
+            case ModelCall():
+                self._calls.append(record)
+            case EpisodeEnd():
+                self._close_trial()
+                self.close()
+            case _:
+                pass
+
+    def report(self, line: str) -> None:
+        """One line of a tool at work."""
+        self._move(f"trial {self._trial}: {plain(line, limit=80)}")
+
+    def close(self) -> None:
+        """Ends the moving line."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+    def _move(self, text: str) -> None:
+        if not self._console.is_terminal:
+            return
+        if self._status is None:
+            self._status = self._console.status(Text(text), spinner="dots")
+            self._status.start()
+        elif time.monotonic() - self._shown_at > REFRESH_S:
+            self._status.update(Text(text))
+            self._shown_at = time.monotonic()
+
+    def _close_trial(self) -> None:
+        if not self._signals:
+            return
+        best = max(self._signals, key=lambda s: (s.verdict is Verdict.PASS, len(s.evidence.passed())))
+        mark, style = MARKS[best.verdict]
+        line = Text(f"{'baseline' if self._trial == 0 else f'trial {self._trial}':<9}")
+        line.append(f"{mark} ", style=style)
+        line.append(counts(best.evidence) if best.evidence.cases else str(best.verdict))
+        if len(self._signals) > 1:
+            line.append(f"   best of {len(self._signals)} candidates", style="dim")
+        if self._hidden is not None:
+            mark, style = MARKS[self._hidden.verdict]
+            line.append("   hidden ")
+            line.append(f"{mark} ", style=style)
+            line.append(counts(self._hidden.evidence).removesuffix(" tests"))
+        said = headline(self._hidden or best) or headline(best)
+        if said:
+            line.append(f"   {said}", style="dim")
+        line.append(self._price(), style="dim")
+        self.close()
+        self._console.print(line)
+        self._proposed, self._signals, self._hidden, self._calls = 0, [], None, []
+
+    def _price(self) -> str:
+        if not self._calls:
+            return ""
+        used = sum(c.prompt_tokens + c.completion_tokens for c in self._calls)
+        prices = [c.usd for c in self._calls]
+        usd = "price unknown" if None in prices else f"${sum(p or 0 for p in prices):.3f}"
+        return f"   {tokens(used)}  {usd}"

@@ -1,0 +1,99 @@
+"""An episode's outcome for people and for scripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from groundwire.cli.text import plain, plural
+from groundwire.graphs.result import EpisodeResult
+from groundwire.patches import count_lines
+from groundwire.records import StopReason
+from groundwire.signals import Verdict
+from groundwire.tasks import Task
+
+__all__ = ["as_data", "print_outcome"]
+
+SAID = {
+    StopReason.ALREADY_PASSING: "nothing to repair: the tests pass as they are",
+    StopReason.INTERNAL_PASS: "passes only tests that a model wrote; not verified",
+    StopReason.HIDDEN_FAILED: "no patch: the visible tests pass, the hidden ones do not",
+    StopReason.EXHAUSTED: "unsolved: nothing new is left to propose",
+    StopReason.STUCK: "unsolved: only the same answers again",
+    StopReason.REFUSED: "stopped: the gate refused the signal",
+    StopReason.NO_VERDICT: "no verdict",
+    StopReason.BUDGET_TRIALS: "unsolved: the trials are used up",
+    StopReason.BUDGET_STEPS: "unsolved: the steps are used up",
+    StopReason.BUDGET_USD: "stopped: the money is used up",
+    StopReason.BUDGET_TOKENS: "stopped: the tokens are used up",
+    StopReason.BUDGET_SECONDS: "stopped: the time is used up",
+    StopReason.MODEL_ERROR: "stopped: the model can't be used",
+    StopReason.STORAGE_ERROR: "stopped: the ledger can't be written",
+    StopReason.INTERRUPTED: "interrupted",
+}
+
+
+def print_outcome(console: Console, result: EpisodeResult, task: Task, patch_file: Path | None, applied: bool) -> None:
+    """Prints the last lines of a repair."""
+    if result.stop_reason is StopReason.VERIFIED and result.best is not None:
+        changes = result.best.candidate.changes
+        added, removed = count_lines(task.tree, changes)
+        line = Text("verified patch: ", style="bold green")
+        line.append(str(patch_file), style="default")
+        line.append(f" ({plural(len(changes), 'file')}, +{added} −{removed})", style="dim")
+        line.append(f"   tests untouched   {plural(result.signals, 'signal')} sealed", style="dim")
+        console.print(line, soft_wrap=True)
+        if applied:
+            console.print(Text("applied to the project", style="green"))
+    else:
+        style = "green" if result.verdict is Verdict.PASS else "yellow"
+        line = Text(SAID[result.stop_reason], style=f"bold {style}")
+        if result.detail and result.verdict is not Verdict.PASS:
+            line.append(f"\n  {plain(result.detail, limit=400)}", style="default")
+        if result.error is not None and result.error.do:
+            line.append(f"\n  {plain(result.error.do, limit=400)}", style="default")
+        console.print(line, soft_wrap=True)
+    console.print(Text(f"record: groundwire show {result.run_id[:13]}", style="dim"))
+
+
+def as_data(result: EpisodeResult, task: Task, patch_file: Path | None, applied: bool, ledger: str) -> dict[str, Any]:
+    """The same for `--json`."""
+    best, hidden = result.best, result.hidden
+    return {
+        "run_id": result.run_id,
+        "episode_id": result.episode_id,
+        "task_id": result.task_id,
+        "verdict": result.verdict,
+        "stop_reason": result.stop_reason,
+        "exit_code": result.exit_code,
+        "detail": result.detail,
+        "error": str(result.error) if result.error else None,
+        "patch": result.patch or None,
+        "patch_file": str(patch_file) if patch_file else None,
+        "applied": applied,
+        "changed_files": sorted(best.candidate.changes) if best else [],
+        "edits": list(best.candidate.edits) if best else [],
+        "tests": {"passed": len(best.signal.evidence.passed()), "cases": len(best.signal.evidence.cases)}
+        if best
+        else None,
+        "hidden": {
+            "verdict": hidden.verdict,
+            "passed": len(hidden.evidence.passed()),
+            "cases": len(hidden.evidence.cases),
+        }
+        if hidden
+        else None,
+        "trials": result.trials,
+        "candidates": result.candidates,
+        "signals": result.signals,
+        "reflections": result.reflections,
+        "usd": result.usd,
+        "tokens": result.tokens,
+        "seconds": round(result.seconds, 3),
+        "grounded": result.grounded,
+        "sandbox": best.signal.sandbox.model_dump(mode="json") if best and best.signal.sandbox else None,
+        "ledger": ledger,
+    }

@@ -1,0 +1,190 @@
+"""`groundwire repair` and `groundwire resume`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_data_path
+from rich.console import Console
+from rich.text import Text
+
+from groundwire.agents import LLMActor, LLMCritic, RuleCritic, SearchActor
+from groundwire.agents.backends import backend_for
+from groundwire.cli.live import LiveView
+from groundwire.cli.outcome import as_data, print_outcome
+from groundwire.errors import ConfigError, RecordNotFound, TaskError
+from groundwire.graphs import Budget, EpisodeResult, FeedbackApp, SandboxOptions
+from groundwire.graphs.code_repair import code_repair
+from groundwire.memory import SqlStore
+from groundwire.records import RunRecord, StopReason, Store
+from groundwire.settings import Settings
+from groundwire.tasks import Task
+from groundwire.tools import HiddenTests, tool_for
+from groundwire.worktree import apply_changes
+
+__all__ = ["build", "open_store", "resume_repair", "run_repair", "unique_run"]
+
+SEARCH_WIDTH = 200
+SEARCH_TRIALS = 20
+MODEL_TRIALS = 5
+
+
+@dataclass(frozen=True)
+class Job:
+    """One repair: what was asked for, and where its result goes."""
+
+    folder: Path
+    settings: Settings
+    apply: bool = False
+    patch_file: Path | None = None
+    as_json: bool = False
+    run_id: str | None = None
+    episode_id: str | None = None
+
+
+def run_repair(path: Path, flags: Mapping[str, Any], *, apply: bool, patch_file: Path | None, as_json: bool) -> int:
+    """Repairs one project.
+
+    Returns:
+        The exit code.
+    """
+    if not path.is_dir():
+        raise TaskError(f"{path} is not a folder.", do="Give the path of the project's root.")
+    settings = Settings.resolve(flags, project=path)
+    return _blocking(Job(path.resolve(), settings, apply, patch_file, as_json))
+
+
+def resume_repair(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
+    """Goes on with a repair that the ledger knows.
+
+    Returns:
+        The exit code.
+    """
+
+    async def find() -> Job:
+        async with aclosing(open_store(Settings.resolve(flags))) as store:
+            run = await unique_run(store, prefix)
+            asked = json.loads(run.config).get("cli")
+            episodes = await store.episodes(run.id)
+            if not asked or len(episodes) != 1:
+                raise ConfigError(f"Run {run.id} is not one repair, so it can't be resumed.", do="Start a new run.")
+            settings = Settings.resolve({**asked["settings"], **{k: v for k, v in flags.items() if v is not None}})
+            patch_file = Path(asked["patch_file"]) if asked["patch_file"] else None
+            return Job(Path(asked["folder"]), settings, asked["apply"], patch_file, as_json, run.id, episodes[0].id)
+
+    return _blocking(asyncio.run(find()))
+
+
+def build(settings: Settings, task: Task, store: Store) -> FeedbackApp:
+    """The `code_repair` graph that `settings` describe."""
+    if settings.model:
+        price = settings.usd_per_token
+        backend = backend_for(settings.model, usd_per_token=price)
+        actor, critic, width, trials = LLMActor(backend), LLMCritic(backend), settings.width or 1, MODEL_TRIALS
+    else:
+        actor, critic = SearchActor(seed=settings.seed), RuleCritic()
+        width, trials = settings.width or SEARCH_WIDTH, SEARCH_TRIALS
+    budget = Budget(
+        trials=settings.max_trials or trials,
+        usd=settings.max_usd,
+        tokens=settings.max_tokens,
+        seconds=settings.max_seconds,
+    )
+    graph = code_repair(actor, critic, tool_for(task.command, report=settings.report), HiddenTests(), width=width)
+    sandbox = SandboxOptions(kind=settings.sandbox, image=settings.image, python=settings.python)
+    return graph.compile(store=store, budget=budget, sandbox=sandbox)
+
+
+def open_store(settings: Settings) -> SqlStore:
+    """Ledger and memory."""
+    return SqlStore(settings.db)
+
+
+async def unique_run(store: Store, prefix: str) -> RunRecord:
+    """The run whose id begins with `prefix`.
+
+    Raises:
+        RecordNotFound: none, or more than one.
+    """
+    runs = await store.runs(prefix=prefix, limit=2)
+    if len(runs) != 1:
+        found = "no run" if not runs else "more than one run"
+        raise RecordNotFound(f"There is {found} whose id begins with {prefix!r}.", do="List them:  groundwire show")
+    return runs[0]
+
+
+def _blocking(job: Job) -> int:
+    console = Console(stderr=job.as_json, highlight=False)
+    view = LiveView(console)
+    try:
+        return asyncio.run(_repair(job, console, view))
+    except KeyboardInterrupt:
+        view.close()
+        console.print(Text("interrupted; the ledger holds all so far:  groundwire resume RUN", style="yellow"))
+        return 130
+    finally:
+        view.close()
+
+
+async def _repair(job: Job, console: Console, view: LiveView) -> int:
+    settings = job.settings
+    task = Task.from_folder(
+        job.folder,
+        test=settings.test,
+        hidden=settings.hidden,
+        hidden_dir=settings.hidden_dir,
+        python=settings.python,
+    )
+    async with aclosing(open_store(settings)) as store:
+        app = build(settings, task, store)
+        run_id = job.run_id or await app.start_run({"cli": _asked(job)})
+        if not job.as_json:
+            console.print(Text(f"run {run_id}   {task.id}   {' '.join(task.command)}", style="dim"), soft_wrap=True)
+        quiet = job.as_json
+        result = await app.arun(
+            task,
+            run_id=run_id,
+            episode_id=job.episode_id,
+            seed=settings.seed,
+            observers=() if quiet else (view,),
+            report=None if quiet else view.report,
+        )
+        view.close()
+        patch_file = _write_patch(job, result)
+        applied = job.apply and result.stop_reason is StopReason.VERIFIED and result.best is not None
+        if applied and result.best is not None:
+            apply_changes(job.folder, task.tree, result.best.candidate.changes)
+        if job.as_json:
+            json.dump(as_data(result, task, patch_file, applied, store.url), sys.stdout, indent=2)
+            sys.stdout.write("\n")
+        else:
+            print_outcome(console, result, task, patch_file, applied)
+    return result.exit_code
+
+
+def _asked(job: Job) -> dict[str, Any]:
+    settings = job.settings.model_dump(mode="json", exclude={"db"})
+    patch_file = str(job.patch_file.resolve()) if job.patch_file else None
+    return {"folder": str(job.folder), "settings": settings, "apply": job.apply, "patch_file": patch_file}
+
+
+def _write_patch(job: Job, result: EpisodeResult) -> Path | None:
+    if not result.patch:
+        return None
+    path = job.patch_file or user_data_path("groundwire") / "runs" / result.run_id / "fix.patch"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(result.patch.encode())
+    except OSError as error:
+        raise ConfigError(
+            f"The patch can't be written to {path}: {error.strerror}.",
+            do=f"It is in the ledger; make room, then:  groundwire resume {result.run_id[:13]}",
+        ) from error
+    return path

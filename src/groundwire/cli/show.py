@@ -1,0 +1,187 @@
+"""`groundwire show`: what the ledger holds of a run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from groundwire.cli.live import MARKS, counts, headline
+from groundwire.cli.repair import open_store, unique_run
+from groundwire.cli.text import plain, plural, tokens
+from groundwire.errors import SealError
+from groundwire.mint import FileKeys, verify
+from groundwire.records import (
+    Admission,
+    CandidateRecord,
+    EpisodeEnd,
+    EpisodeRecord,
+    ModelCall,
+    Record,
+    ReflectionRecord,
+    RunRecord,
+)
+from groundwire.settings import Settings
+from groundwire.signals import Signal, Verdict
+
+__all__ = ["list_runs", "show_run"]
+
+SIGNALS_SHOWN = 12
+
+
+def list_runs(flags: Mapping[str, Any], *, as_json: bool) -> int:
+    """Lists the last runs, newest first."""
+
+    async def read() -> Sequence[RunRecord]:
+        async with aclosing(open_store(Settings.resolve(flags))) as store:
+            return await store.runs(limit=20)
+
+    runs = asyncio.run(read())
+    if as_json:
+        _print_json([asdict(r) for r in runs])
+        return 0
+    if not runs:
+        Console().print("no runs yet: try  groundwire demo")
+        return 0
+    table = Table("run", "when", "graph", box=None, header_style="bold")
+    for run in runs:
+        table.add_row(run.id, run.created_at[:19].replace("T", " "), Text(plain(run.graph, limit=40)))
+    Console().print(table)
+    return 0
+
+
+def show_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
+    """Shows one run.
+
+    Returns:
+        0; 1 if a signal is not as it was sealed.
+    """
+
+    async def read() -> tuple[RunRecord, list[tuple[EpisodeRecord, Sequence[Record]]]]:
+        async with aclosing(open_store(Settings.resolve(flags))) as store:
+            run = await unique_run(store, prefix)
+            episodes = await store.episodes(run.id)
+            return run, [(e, await store.records(e.id)) for e in episodes]
+
+    run, episodes = asyncio.run(read())
+    seals = _check_seals(run, [r for _, records in episodes for r in records if isinstance(r, Signal)])
+    if as_json:
+        _print_json(
+            {
+                "run": asdict(run),
+                "seals": seals,
+                "non_discriminating": _non_discriminating(episodes),
+                "episodes": [{"episode": asdict(e), "records": [_as_data(r) for r in rs]} for e, rs in episodes],
+            }
+        )
+    else:
+        _print_run(Console(highlight=False), run, episodes, seals)
+    return 1 if seals["broken"] else 0
+
+
+def _check_seals(run: RunRecord, signals: Sequence[Signal]) -> dict[str, Any]:
+    try:
+        key = FileKeys().load(run.id)
+    except SealError as error:
+        return {"verified": 0, "broken": [], "unknown": len(signals), "detail": error.what}
+    broken: list[str] = []
+    for signal in signals:
+        try:
+            verify(signal, key)
+        except SealError:
+            broken.append(signal.id)
+    return {"verified": len(signals) - len(broken), "broken": broken, "unknown": 0, "detail": ""}
+
+
+def _non_discriminating(episodes: Sequence[tuple[EpisodeRecord, Sequence[Record]]]) -> list[str]:
+    """Tool nodes that never gave both verdicts in this run: their signals told nothing apart."""
+    seen: dict[str, set[Verdict]] = {}
+    for _, records in episodes:
+        for record in records:
+            if isinstance(record, Signal) and record.verdict is not Verdict.NONE:
+                seen.setdefault(record.issuer, set()).add(record.verdict)
+    return sorted(issuer for issuer, verdicts in seen.items() if len(verdicts) == 1)
+
+
+def _as_data(record: Record) -> dict[str, Any]:
+    fields = record.model_dump(mode="json") if isinstance(record, Signal) else asdict(record)
+    return {"kind": type(record).__name__, **fields}
+
+
+def _print_json(value: object) -> None:
+    json.dump(value, sys.stdout, indent=2, default=str)
+    sys.stdout.write("\n")
+
+
+def _print_run(
+    console: Console,
+    run: RunRecord,
+    episodes: Sequence[tuple[EpisodeRecord, Sequence[Record]]],
+    seals: Mapping[str, Any],
+) -> None:
+    console.print(Text(f"run {run.id}   {run.created_at[:19]}   {plain(run.graph)}   groundwire {run.version}"))
+    for episode, records in episodes:
+        console.print(Text(f"\nepisode {episode.id}   {plain(episode.task_id)}", style="bold"))
+        _print_episode(console, records)
+    console.print()
+    if seals["broken"]:
+        console.print(Text(f"{len(seals['broken'])} signals are NOT as they were sealed:", style="bold red"))
+        for signal_id in seals["broken"]:
+            console.print(Text(f"  {signal_id}", style="red"))
+    elif seals["unknown"]:
+        console.print(Text(f"seals not verified: {seals['detail']}", style="yellow"))
+    else:
+        console.print(Text(f"{plural(seals['verified'], 'signal')} verified: as they were sealed", style="green"))
+    idle = _non_discriminating(episodes)
+    if idle:
+        console.print(Text(f"non-discriminating tools (never gave both verdicts): {', '.join(idle)}", style="yellow"))
+
+
+def _print_episode(console: Console, records: Sequence[Record]) -> None:
+    notes = {r.digest: r for r in records if isinstance(r, CandidateRecord)}
+    shown: dict[tuple[int, str], int] = {}
+    for record in records:
+        match record:
+            case Signal():
+                key = (record.trial, record.issuer)
+                shown[key] = shown.get(key, 0) + 1
+                if shown[key] <= SIGNALS_SHOWN or record.verdict is Verdict.PASS:
+                    _print_signal(console, record, notes.get(record.candidate_digest))
+                elif shown[key] == SIGNALS_SHOWN + 1:
+                    console.print(Text("           … more candidates of this trial: --json has them all", style="dim"))
+            case Admission():
+                said = f"admitted by {record.edge}" if record.admitted else f"refused: {record.reason}"
+                console.print(Text(f"  gate     {said}", style="cyan" if record.admitted else "yellow"))
+            case ReflectionRecord():
+                console.print(Text(f"  reflect  {plain(record.text, limit=300)}", style="italic"))
+            case ModelCall():
+                price = "price unknown" if record.usd is None else f"${record.usd:.4f}"
+                used = tokens(record.prompt_tokens + record.completion_tokens)
+                said = plain(record.error) if record.error else f"{used}  {price}  {record.duration_s:.1f} s"
+                console.print(Text(f"  model    {plain(record.model)}  {record.purpose}  {said}", style="dim"))
+            case EpisodeEnd():
+                mark, style = MARKS[record.verdict]
+                console.print(Text(f"  {mark} {record.stop_reason}   {plain(record.detail)}", style=f"bold {style}"))
+            case _:
+                pass
+
+
+def _print_signal(console: Console, signal: Signal, candidate: CandidateRecord | None) -> None:
+    mark, style = MARKS[signal.verdict]
+    line = Text(f"  trial {signal.trial:<3}")
+    line.append(f"{mark} ", style=style)
+    line.append(f"{signal.issuer:<9}{counts(signal.evidence) if signal.evidence.cases else signal.verdict}")
+    if candidate is not None and candidate.note:
+        line.append(f"   {plain(candidate.note, limit=70)}", style="dim")
+    said = headline(signal)
+    if said:
+        line.append(f"   {said}", style="dim")
+    console.print(line)

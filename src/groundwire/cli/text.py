@@ -1,0 +1,32 @@
+"""Text from outside, made fit for a terminal: no control characters, no markup, no flood."""
+
+from __future__ import annotations
+
+import unicodedata
+
+__all__ = ["plain", "plural", "tokens"]
+
+HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def plain(text: str, *, limit: int = 200) -> str:
+    """One line that can't move the cursor, recolour or reorder the terminal.
+
+    Args:
+        text: anything, also model or test output.
+        limit: characters kept.
+    """
+    cut = text[: limit * 4]
+    words = "".join(" " if c in "\n\r\t" else "�" if unicodedata.category(c) in HIDDEN else c for c in cut).split()
+    line = " ".join(words)
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def tokens(count: int) -> str:
+    """`950 tok`, `1.2k tok`."""
+    return f"{count} tok" if count < 1000 else f"{count / 1000:.1f}k tok"

@@ -1,0 +1,66 @@
+"""Writing a verified change into a person's own files, and only if they are as they were when it was verified."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from groundwire.errors import CandidateError
+from groundwire.trees import Tree, check_path
+
+__all__ = ["apply_changes"]
+
+
+def apply_changes(folder: Path, base: Tree, changes: Mapping[str, bytes | None]) -> None:
+    """Applies changes to a folder: all files are checked before the first is written, each is replaced atomically.
+
+    Args:
+        folder: the project's root.
+        base: the files as they were when the change was verified.
+        changes: path → new content, or None to delete.
+
+    Raises:
+        CandidateError: a file has changed meanwhile, leads through a link out of the folder, or can't be written.
+    """
+    root = folder.resolve()
+    targets = {path: _target(root, path) for path in changes}
+    for path, target in targets.items():
+        now = target.read_bytes() if target.is_file() else None
+        if now != base.files.get(path):
+            raise CandidateError(
+                f"{path} has changed since the tests were run, so nothing was applied.",
+                do="Apply the patch by hand, or run again.",
+            )
+    for path, target in targets.items():
+        content = changes[path]
+        try:
+            if content is None:
+                target.unlink(missing_ok=True)
+            else:
+                _replace(target, content)
+        except OSError as error:
+            raise CandidateError(f"{path} can't be written: {error.strerror}.", do="Check its permissions.") from error
+
+
+def _target(root: Path, path: str) -> Path:
+    target = root / check_path(path)
+    if target.is_symlink() or not target.parent.resolve().is_relative_to(root):
+        raise CandidateError(f"{path} is reached through a link.", do="Apply the patch by hand.")
+    return target
+
+
+def _replace(target: Path, content: bytes) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    mode = target.stat().st_mode & 0o7777 if target.exists() else 0o644
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        temporary.chmod(mode)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

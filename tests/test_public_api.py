@@ -1,0 +1,55 @@
+"""The public names are pinned, and importing the package stays light."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import groundwire
+
+PUBLIC = {
+    "groundwire": {
+        "Budget", "Candidate", "EpisodeResult", "EpisodeState", "FeedbackApp", "FeedbackGraph", "GroundwireError",
+        "Limits", "NoVerdict", "Observation", "Origin", "SandboxOptions", "Signal", "StopReason", "Task", "Tree",
+        "UngroundedLoopError", "Verdict",
+    },
+    "groundwire.agents": {"LLMActor", "LLMCritic", "RuleCritic", "ScriptedBackend", "SearchActor"},
+    "groundwire.graphs": {
+        "Budget", "Episode", "EpisodeResult", "EpisodeState", "FeedbackApp", "FeedbackGraph", "Refusal",
+        "SandboxOptions",
+    },
+    "groundwire.memory": {"InMemoryStore", "SqlStore"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_public_names_are_pinned_and_load(module: str) -> None:
+    loaded = importlib.import_module(module)
+    assert set(loaded.__all__) == PUBLIC[module]
+    for name in PUBLIC[module]:
+        assert getattr(loaded, name).__doc__
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        groundwire.nonsense  # noqa: B018
+    assert set(groundwire.__all__) <= set(dir(groundwire))
+
+
+@pytest.mark.parametrize(
+    ("statement", "absent"),
+    [
+        ("import groundwire", {"langgraph", "sqlalchemy", "pydantic", "litellm", "docker", "libcst", "typer"}),
+        ("from groundwire import FeedbackGraph", {"sqlalchemy", "litellm", "docker", "libcst", "typer"}),
+        ("import groundwire.agents", {"langgraph", "sqlalchemy", "litellm", "libcst"}),
+        ("import groundwire.memory", {"langgraph", "sqlalchemy", "litellm"}),
+        ("import groundwire.cli", {"langgraph", "sqlalchemy", "litellm", "libcst", "pydantic"}),
+    ],
+)
+def test_heavy_parts_load_only_when_used(statement: str, absent: set[str]) -> None:
+    code = f"import sys; {statement}; print(' '.join(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert absent & set(loaded) == set()

@@ -1,0 +1,105 @@
+"""Tasks from folders: what is inferred, what is hidden, what is refused."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from groundwire.errors import ConfigError, TaskError
+from groundwire.tasks import Task, split_command
+
+
+def lay_out(root: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = root / name.replace("__", "/").replace("_py", ".py").replace("_toml", ".toml")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def test_a_plain_project_needs_no_task_file(tmp_path: Path) -> None:
+    task = Task.from_folder(lay_out(tmp_path / "shop", a_py="x = 1\n", tests__test_a_py=""))
+    assert (task.id, task.command, task.hidden, task.folder) == ("shop", ("pytest", "-q"), None, tmp_path / "shop")
+    assert task.may_edit("a.py")
+    assert task.may_edit("pkg/new.py")
+    for path in ("tests/test_a.py", "test_b.py", "conftest.py", "pkg/conftest.py", "pyproject.toml", "setup.py",
+                 "sitecustomize.py", "notes.txt", "pytest.ini"):  # fmt: skip
+        assert not task.may_edit(path), path
+
+
+def test_what_is_hidden_is_in_no_tree_that_an_actor_sees(tmp_path: Path) -> None:
+    root = lay_out(
+        tmp_path,
+        a_py="",
+        secret__test_b_py="assert 42",
+        task_toml='id = "t"\nfamily = "f"\nprompt = "p"\neditable = ["src"]\n[hidden]\ndir = "secret"\n'
+        '[tests]\ncommand = "python -m pytest tests"\nfiles = ["tests"]\n[sandbox]\nwall_s = 5\n',
+    )
+    task = Task.from_folder(root)
+    assert task.hidden is not None
+    assert set(task.hidden.tree.files) == {"secret/test_b.py"}
+    assert task.hidden.command == ("pytest", "-q", "secret")
+    assert "secret/test_b.py" not in task.tree.files
+    assert task.public().hidden is None
+    assert (task.family, task.prompt, task.limits.wall_s) == ("f", "p", 5)
+    assert task.may_edit("src/x.py")
+    assert not task.may_edit("a.py")
+    assert "assert 42" not in task.describe()
+
+
+def test_flags_win_over_the_file(tmp_path: Path) -> None:
+    root = lay_out(tmp_path, a_py="", checks__c_py="", task_toml='[tests]\ncommand = "x"\n')
+    task = Task.from_folder(root, test='pytest -k "a b"', hidden="pytest checks", hidden_dir="checks/", prompt="q")
+    assert task.command == ("pytest", "-k", "a b")
+    assert task.hidden is not None
+    assert task.hidden.command == ("pytest", "checks")
+    assert set(task.tree.files) == {"a.py", "task.toml"}
+
+
+def test_the_projects_own_interpreter_is_found(tmp_path: Path) -> None:
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    (tmp_path / "a.py").write_text("")
+    assert Task.from_folder(tmp_path).python == python
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["not toml [", "nonsense = 1\n", '[hidden]\nfolder = "x"\n', "[sandbox]\nwall_s = 'long'\n", "id = 3\n"],
+)
+def test_a_wrong_task_file_is_named(tmp_path: Path, text: str) -> None:
+    with pytest.raises(TaskError, match=r"task\.toml can't be used"):
+        Task.from_folder(lay_out(tmp_path, task_toml=text))
+
+
+@pytest.mark.parametrize(("text", "message"), [("", "empty"), ('pytest "', "can't be split")])
+def test_a_command_that_can_not_be_split_is_named(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        split_command(text)
+
+
+def test_a_hidden_folder_outside_or_missing_is_refused(tmp_path: Path) -> None:
+    root = lay_out(tmp_path, a_py="")
+    with pytest.raises(TaskError, match="not a folder"):
+        Task.from_folder(root, hidden_dir="nowhere")
+    with pytest.raises(Exception, match="outside the tree"):
+        Task.from_folder(root, hidden_dir="../x")
+
+
+@pytest.mark.parametrize(
+    "command", ["pytest -q deep/secret", "pytest deep/secret/test_x.py::test_a", "pytest deep/secret/"]
+)
+def test_the_path_that_a_hidden_command_names_is_hidden(tmp_path: Path, command: str) -> None:
+    root = lay_out(tmp_path, a_py="", deep__secret__test_x_py="assert 1")
+    task = Task.from_folder(root, hidden=command)
+    assert task.hidden is not None
+    assert set(task.hidden.tree.files) == {"deep/secret/test_x.py"}
+    assert set(task.tree.files) == {"a.py"}
+
+
+def test_a_hidden_command_that_names_no_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="can't be told"):
+        Task.from_folder(lay_out(tmp_path, a_py=""), hidden="pytest -m secret")
