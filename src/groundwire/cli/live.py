@@ -50,6 +50,8 @@ class LiveView:
     """
 
     def __init__(self, console: Console) -> None:
+        self.run_id = ""
+        """Set by whoever starts the run, for what is said when it is interrupted."""
         self._console = console
         self._status: Status | None = None
         self._shown_at = 0.0

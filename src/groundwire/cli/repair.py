@@ -127,7 +127,9 @@ def _blocking(job: Job) -> int:
         return asyncio.run(_repair(job, console, view))
     except KeyboardInterrupt:
         view.close()
-        console.print(Text("interrupted; the ledger holds all so far:  groundwire resume RUN", style="yellow"))
+        console.print(Text("interrupted; the ledger holds all so far", style="yellow"))
+        if view.run_id:
+            console.print(Text(f"go on with:  groundwire resume {view.run_id}", style="yellow"))
         return 130
     finally:
         view.close()
@@ -144,7 +146,7 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
     )
     async with aclosing(open_store(settings)) as store:
         app = build(settings, task, store)
-        run_id = job.run_id or await app.start_run({"cli": _asked(job)})
+        run_id = view.run_id = job.run_id or await app.start_run({"cli": _asked(job)})
         if not job.as_json:
             console.print(Text(f"run {run_id}   {task.id}   {' '.join(task.command)}", style="dim"), soft_wrap=True)
         quiet = job.as_json

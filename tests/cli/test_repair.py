@@ -1,0 +1,195 @@
+"""`groundwire repair` on real projects: the patch, and what happens with everything that can be wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from cli import BUGGY, PROGRAM, groundwire, lay_out
+
+TEST = "python -m pytest -q"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return lay_out(tmp_path / "project", BUGGY)
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_a_failing_project_goes_in_and_a_verified_patch_comes_out(project: Path, tmp_path: Path) -> None:
+    before = snapshot(project)
+    patch = tmp_path / "out" / "fix.patch"
+    ran = groundwire("repair", project, "--test", TEST, "--patch", patch)
+    assert ran.code == 0, ran.out + ran.err
+    assert "baseline ✗ 1/2 tests" in ran.out
+    assert "verified patch:" in ran.out
+    assert "tests untouched" in ran.out
+    assert snapshot(project) == before
+    subprocess.run(["git", "apply", str(patch)], cwd=project, check=True)
+    assert "result += price" in (project / "shop" / "price.py").read_text()
+    assert groundwire("repair", project, "--test", TEST).code == 0
+
+
+def test_json_holds_all_that_a_script_needs(project: Path) -> None:
+    ran = groundwire("repair", project, "--test", TEST, "--apply", "--json")
+    data = ran.data
+    assert (ran.code, data["verdict"], data["stop_reason"], data["applied"]) == (0, "pass", "verified", True)
+    assert data["changed_files"] == ["shop/price.py"]
+    assert data["tests"] == {"passed": 2, "cases": 2}
+    assert data["sandbox"]["kind"] == "bubblewrap"
+    assert Path(data["patch_file"]).read_text() == data["patch"]
+    assert "result += price" in (project / "shop" / "price.py").read_text()
+    shown = groundwire("show", data["run_id"][:18])
+    assert shown.code == 0
+    assert "verified: as they were sealed" in shown.out
+
+
+def test_hidden_tests_are_never_seen_and_have_the_last_word(project: Path) -> None:
+    lay_out(project, {"secret/test_more.py": "from shop.price import total\n\n\ndef test_it():\n    assert total([1]) == 99\n"})
+    ran = groundwire("repair", project, "--test", f"{TEST} tests", "--hidden", f"{TEST} secret", "--json")
+    assert (ran.code, ran.data["stop_reason"], ran.data["patch"]) == (1, "hidden_failed", None)
+    assert ran.data["hidden"]["verdict"] == "fail"
+
+
+def test_a_passing_project_is_left_alone(project: Path) -> None:
+    lay_out(project, {"shop/price.py": "def total(prices):\n    return sum(prices)\n"})
+    ran = groundwire("repair", project, "--test", TEST)
+    assert ran.code == 0
+    assert "nothing to repair" in ran.out
+
+
+WRONG = {
+    "no tests": ({"tests/test_price.py": "x = 1\n"}, 3, "nothing_collected"),
+    "all skipped": (
+        {"tests/test_price.py": "import pytest\n\n\n@pytest.mark.skip\ndef test_a():\n    pass\n"},
+        3,
+        "all_skipped",
+    ),
+    "not UTF-8": (
+        {
+            "tests/test_price.py": "import sys\n\n\ndef test_a():\n    sys.stdout.buffer.write(b'\\xff\\xfe' * 99)\n"
+            "    assert False\n"
+        },
+        1,
+        "unsolved",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_each_odd_project_has_its_verdict(project: Path, name: str) -> None:
+    files, code, word = WRONG[name]
+    ran = groundwire("repair", lay_out(project, files), "--test", TEST, "--max-trials", "1", "--width", "5")
+    assert (ran.code in (code, 4) if code == 1 else ran.code == code), ran.out + ran.err
+    assert word in ran.out or ran.code == 4
+    assert "Traceback" not in ran.err
+
+
+def test_a_syntax_error_in_the_code_under_repair_is_a_fail_and_is_repaired_or_said(project: Path) -> None:
+    lay_out(project, {"shop/price.py": "def total(prices)\n    return sum(prices)\n"})
+    ran = groundwire("repair", project, "--test", TEST, "--max-seconds", "10", "--json")
+    assert ran.code in (0, 1, 4)
+    assert ran.data["verdict"] in ("fail", "pass")
+
+
+def test_a_test_that_hangs_is_a_fail_within_the_limit(project: Path) -> None:
+    lay_out(
+        project,
+        {
+            "shop/price.py": "def total(prices):\n    while prices:\n        pass\n    return 0\n",
+            "task.toml": "[sandbox]\nwall_s = 2\n",
+        },
+    )
+    ran = groundwire("repair", project, "--test", TEST, "--max-trials", "1", "--width", "1", "--json")
+    assert ran.code in (1, 4)
+    assert ran.data["verdict"] == "fail"
+
+
+@pytest.mark.slow
+def test_fifty_megabytes_of_output_do_not_matter(project: Path) -> None:
+    lay_out(
+        project,
+        {
+            "tests/test_noise.py": "import sys\nfrom shop.price import total\n\n\ndef test_noise():\n"
+            "    sys.stdout.write('x' * 50_000_000)\n    assert total([1]) == 1\n"
+        },
+    )
+    ran = groundwire("repair", project, "--test", f"{TEST} -s", "--json")
+    assert (ran.code, ran.data["stop_reason"]) == (0, "verified")
+    assert len(ran.out) < 100_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "code", "words"),
+    [
+        (["--test", "no-such-command"], {}, 3, "runner_missing"),
+        (["--test", 'pytest "'], {}, 2, "can't be split"),
+        (["--sandbox", "magic"], {}, 3, "magic"),
+        (["--max-usd", "-1"], {}, 2, "max-usd"),
+        (["--db", "sqlite:////proc/none/x.db"], {}, 6, "error:"),
+        (["--db", "nonsense"], {}, 2, "error:"),
+        (["--model", "no-such-provider/no-such-model"], {"GROUNDWIRE_MODEL_CALLS": "allow"}, 5, "no-such-provider"),
+        (["--model", "openai/gpt-5-mini"], {"GROUNDWIRE_MODEL_CALLS": "allow", "OPENAI_API_KEY": ""}, 5, "OPENAI_API_KEY"),
+        (["--python", "/no/such/python"], {}, 3, "/no/such/python"),
+    ],
+)
+def test_bad_input_gets_one_clear_error(
+    project: Path, arguments: list[str], env: dict[str, str], code: int, words: str
+) -> None:
+    ran = groundwire("repair", project, *arguments, env=env)
+    assert ran.code == code, ran.out + ran.err
+    assert words in ran.out + ran.err
+    assert "Traceback" not in ran.out + ran.err
+
+
+def test_what_is_no_folder_is_named(tmp_path: Path) -> None:
+    ran = groundwire("repair", tmp_path / "none")
+    assert (ran.code, "is not a folder" in ran.err) == (2, True)
+
+
+def test_an_unknown_run_is_named() -> None:
+    for command in ("show", "resume"):
+        ran = groundwire(command, "0123")
+        assert (ran.code, "There is no run" in ran.err) == (2, True)
+
+
+def children() -> set[str]:
+    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return {line for line in listed if "bwrap" in line}
+
+
+def test_ctrl_c_leaves_a_ledger_that_can_be_resumed_and_no_process(project: Path) -> None:
+    lay_out(
+        project,
+        {
+            "tests/test_slow.py": "import time\nfrom shop.price import total\n\n\ndef test_slow():\n"
+            "    time.sleep(3)\n    assert total([1]) == 1\n"
+        },
+    )
+    before = children()
+    process = subprocess.Popen(
+        [PROGRAM, "repair", project, "--test", TEST, "--width", "20"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "COLUMNS": "160"},
+    )
+    assert process.stdout is not None
+    head = process.stdout.readline()
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    rest = process.communicate(timeout=30)[0]
+    assert process.returncode == 130, head + rest
+    assert "groundwire resume" in rest
+    time.sleep(0.5)
+    assert children() <= before
+    lay_out(project, {"tests/test_slow.py": (project / "tests/test_slow.py").read_text()})
+    ran = groundwire("resume", head.split()[1], "--json")
+    assert (ran.code, ran.data["stop_reason"]) == (0, "verified"), ran.err
