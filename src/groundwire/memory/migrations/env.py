@@ -1,0 +1,15 @@
+"""Run by Alembic on the connection that `groundwire.memory.migrate` hands over, in its transaction."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from groundwire.memory.tables import VERSION_TABLE, Base
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=Base.metadata,
+    version_table=VERSION_TABLE,
+)
+with context.begin_transaction():
+    context.run_migrations()

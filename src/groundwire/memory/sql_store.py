@@ -1,0 +1,112 @@
+"""The durable store: SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from groundwire.contexts import EditStatistics, Lesson
+from groundwire.memory import ledger
+from groundwire.memory.place import locate
+from groundwire.memory.refusals import no_artifact, no_signal
+from groundwire.memory.statements import ADMITTED, ARTIFACT, EPISODES, RUNS, SIGNAL, Query
+from groundwire.memory.text import escape
+from groundwire.memory.workers import Workers
+from groundwire.records import Admission, Artifact, EpisodeRecord, Record, RunRecord
+from groundwire.signals import Signal
+
+__all__ = ["SqlStore"]
+
+R = TypeVar("R")
+
+
+class SqlStore:
+    """See `groundwire.records.Store`. What `append` returned from survives kill -9.
+
+    Nothing is opened before the first use. It may be used from any number of event loops, threads and processes; after
+    `aclose` the next use opens it again.
+
+    Args:
+        url: any SQLAlchemy URL of SQLite (`sqlite:///FILE`) or PostgreSQL (`postgresql://USER@HOST/DATABASE`);
+            default: `$XDG_DATA_HOME/groundwire/groundwire.db`.
+        busy_s: seconds to go on trying while other processes keep the database locked.
+
+    Raises:
+        ConfigError: the URL can't be read or names another kind of database.
+        StorageError: PostgreSQL's driver is not installed.
+    """
+
+    def __init__(self, url: str | None = None, *, busy_s: float = 30.0) -> None:
+        self._place = locate(url)
+        self._workers = Workers(self._place, busy_s=busy_s)
+
+    def __repr__(self) -> str:
+        return f"SqlStore({self.url!r})"
+
+    @property
+    def durable(self) -> bool:
+        """True, but for SQLite in memory (`sqlite://`)."""
+        return self._place.is_durable
+
+    @property
+    def url(self) -> str:
+        """Where it is, without any password."""
+        return self._place.shown
+
+    async def append(self, *records: Record) -> None:
+        """See `Store`.
+
+        Raises:
+            StorageError: nothing of the call was written; the message says why. `StorageBusy`: it stayed locked.
+        """
+        if records:
+            await self._workers.write(lambda database: ledger.append(database, records))
+
+    async def runs(self, *, prefix: str = "", limit: int = 50) -> Sequence[RunRecord]:
+        """See `Store`."""
+        values = {"prefix": prefix, "length": len(escape(prefix)), "limit": max(limit, 0)}
+        return await self._rows(RUNS, values, RunRecord)
+
+    async def episodes(self, run_id: str) -> Sequence[EpisodeRecord]:
+        """See `Store`."""
+        return await self._rows(EPISODES, {"run_id": run_id}, EpisodeRecord)
+
+    async def records(self, episode_id: str) -> Sequence[Record]:
+        """See `Store`."""
+        return await self._workers.read(lambda database: ledger.records_of(database, episode_id))
+
+    async def signal(self, signal_id: str) -> Signal:
+        """See `Store`."""
+        found = await self._rows(SIGNAL, {"id": signal_id}, Signal)
+        if not found:
+            raise no_signal(signal_id, self.url)
+        return found[0]
+
+    async def admitted(self, signal_id: str) -> Admission | None:
+        """See `Store`."""
+        found = await self._rows(ADMITTED, {"signal_id": signal_id}, Admission)
+        return found[0] if found else None
+
+    async def artifact(self, digest: str) -> bytes:
+        """See `Store`."""
+        found = await self._rows(ARTIFACT, {"digest": digest}, Artifact)
+        if not found:
+            raise no_artifact(digest, self.url)
+        return found[0].body
+
+    async def recall(self, task_id: str, family: str, *, window: int = 3) -> Sequence[Lesson]:
+        """See `Store`. Only reflections whose signal is in this ledger are lessons; an empty family shares none."""
+        if window <= 0:
+            return []
+        return await self._workers.read(lambda database: ledger.recall(database, task_id, family, window))
+
+    async def edit_statistics(self, family: str) -> EditStatistics:
+        """See `Store`. Only signals from outside every model count, and none of hidden tests."""
+        return await self._workers.read(lambda database: ledger.edit_statistics(database, family))
+
+    async def aclose(self) -> None:
+        """Closes connections and ends the worker threads, after what was begun."""
+        await self._workers.aclose()
+
+    async def _rows(self, query: Query, values: Mapping[str, Any], kind: type[R]) -> list[R]:
+        return await self._workers.read(lambda database: ledger.rows_of(database, query, values, kind))

@@ -1,0 +1,267 @@
+"""The schema. Rows are only ever added.
+
+`seq` is one sequence over all tables: it is the order of writing, within an episode and over all. Every other column
+of a table is a field of its record, by the same name; a signal is kept as its canonical JSON (`body`), byte for byte as
+it was sealed, beside the columns that queries need.
+
+Each index costs every append a page, so admissions and intents, only ever asked for by their episode, have one where
+others have two.
+
+There are no foreign keys, on purpose: a ledger must never refuse an observation because something else is missing, and
+lessons outlive the episodes they came from.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Sequence,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+__all__ = ["SEQUENCE", "TABLES", "VERSION_TABLE", "Base"]
+
+VERSION_TABLE = "groundwire_schema"
+"""Where the schema's revision is kept; a name of our own, since a database may be shared with other Alembic users."""
+
+SEQUENCE = "ledger_seq"
+"""PostgreSQL only. SQLite has one writer at a time, so the highest `seq` there is enough."""
+
+
+class Base(DeclarativeBase):
+    """Root of the tables."""
+
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        int: BigInteger().with_variant(Integer(), "sqlite"),
+        str: Text(),
+        float: Double(),
+        bool: Boolean(),
+        bytes: LargeBinary(),
+    }
+    metadata = MetaData(
+        naming_convention={
+            "pk": "pk_%(table_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        }
+    )
+
+    seq: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, sort_order=-1)
+
+
+Sequence(SEQUENCE, metadata=Base.metadata)
+
+
+class RunRow(Base):
+    """See `RunRecord`."""
+
+    __tablename__ = "runs"
+
+    id: Mapped[str] = mapped_column(unique=True)
+    graph: Mapped[str]
+    config: Mapped[str]
+    version: Mapped[str]
+    created_at: Mapped[str]
+
+
+class RunEndRow(Base):
+    """See `RunEnd`."""
+
+    __tablename__ = "run_ends"
+
+    run_id: Mapped[str] = mapped_column(index=True)
+    created_at: Mapped[str]
+
+
+class EpisodeRow(Base):
+    """See `EpisodeRecord`."""
+
+    __tablename__ = "episodes"
+
+    id: Mapped[str] = mapped_column(unique=True)
+    run_id: Mapped[str] = mapped_column(index=True)
+    task_id: Mapped[str]
+    family: Mapped[str] = mapped_column(index=True)
+    task: Mapped[str]
+    base_digest: Mapped[str]
+    seed: Mapped[int]
+    created_at: Mapped[str]
+
+
+class EpisodeEndRow(Base):
+    """See `EpisodeEnd`. An episode that was resumed has several; the last one counts."""
+
+    __tablename__ = "episode_ends"
+
+    episode_id: Mapped[str] = mapped_column(index=True)
+    verdict: Mapped[str]
+    stop_reason: Mapped[str]
+    best_candidate: Mapped[str]
+    detail: Mapped[str]
+    created_at: Mapped[str]
+
+
+class TrialRow(Base):
+    """See `TrialRecord`."""
+
+    __tablename__ = "trials"
+    __table_args__ = (UniqueConstraint("episode_id", "trial"),)
+
+    episode_id: Mapped[str]
+    trial: Mapped[int]
+    lessons: Mapped[str]
+    """JSON list of reflection ids."""
+    escalation: Mapped[int]
+    created_at: Mapped[str]
+
+
+class CandidateRow(Base):
+    """See `CandidateRecord`."""
+
+    __tablename__ = "candidates"
+    __table_args__ = (UniqueConstraint("episode_id", "digest"),)
+
+    episode_id: Mapped[str]
+    trial: Mapped[int]
+    digest: Mapped[str]
+    actor: Mapped[str]
+    edits: Mapped[str]
+    """Canonical JSON list of edit names: few distinct ones, so that statistics group by it."""
+    note: Mapped[str]
+    artifact: Mapped[str]
+    created_at: Mapped[str]
+
+
+class SignalRow(Base):
+    """See `Signal`."""
+
+    __tablename__ = "signals"
+    # Covers what edit statistics ask, so that they never read the bodies.
+    __table_args__ = (Index(None, "episode_id", "candidate_digest", "origin", "verdict"),)
+
+    id: Mapped[str] = mapped_column(unique=True)
+    run_id: Mapped[str]
+    episode_id: Mapped[str]
+    trial: Mapped[int]
+    origin: Mapped[str]
+    verdict: Mapped[str]
+    reason: Mapped[str | None]
+    issuer: Mapped[str]
+    candidate_digest: Mapped[str]
+    exit_code: Mapped[int | None]
+    n_passed: Mapped[int]
+    """Cases that ran and do not count against the candidate."""
+    n_failed: Mapped[int]
+    """Cases that count against it."""
+    partial: Mapped[bool]
+    oracle: Mapped[bool]
+    created_at: Mapped[str]
+    body: Mapped[str]
+    """`Signal.to_json()`, verbatim: the seal covers it."""
+
+
+class AdmissionRow(Base):
+    """See `Admission`."""
+
+    __tablename__ = "admissions"
+    # The one guarantee that two processes can't both act on one signal.
+    __table_args__ = (
+        UniqueConstraint("episode_id", "id"),
+        Index(
+            "uq_admissions_admitted",
+            "signal_id",
+            unique=True,
+            sqlite_where=text("admitted = 1"),
+            postgresql_where=text("admitted"),
+        ),
+    )
+
+    id: Mapped[str]
+    episode_id: Mapped[str]
+    trial: Mapped[int]
+    signal_id: Mapped[str]
+    candidate_digest: Mapped[str]
+    edge: Mapped[str]
+    admitted: Mapped[bool]
+    reason: Mapped[str]
+    created_at: Mapped[str]
+
+
+class ReflectionRow(Base):
+    """See `ReflectionRecord`."""
+
+    __tablename__ = "reflections"
+    __table_args__ = (Index(None, "task_id", "seq"), Index(None, "family", "seq"))
+
+    id: Mapped[str] = mapped_column(unique=True)
+    episode_id: Mapped[str] = mapped_column(index=True)
+    trial: Mapped[int]
+    signal_id: Mapped[str]
+    candidate_digest: Mapped[str]
+    task_id: Mapped[str]
+    family: Mapped[str]
+    text: Mapped[str]
+    """Verbatim."""
+    by: Mapped[str]
+    created_at: Mapped[str]
+
+
+class IntentRow(Base):
+    """See `Intent`."""
+
+    __tablename__ = "intents"
+    __table_args__ = (UniqueConstraint("episode_id", "id"),)
+
+    id: Mapped[str]
+    episode_id: Mapped[str]
+    trial: Mapped[int]
+    kind: Mapped[str]
+    digest: Mapped[str]
+    body: Mapped[str]
+    created_at: Mapped[str]
+
+
+class ModelCallRow(Base):
+    """See `ModelCall`."""
+
+    __tablename__ = "model_calls"
+
+    intent_id: Mapped[str]
+    episode_id: Mapped[str] = mapped_column(index=True)
+    trial: Mapped[int]
+    model: Mapped[str]
+    purpose: Mapped[str]
+    request_digest: Mapped[str]
+    completion: Mapped[str]
+    error: Mapped[str]
+    prompt_tokens: Mapped[int]
+    completion_tokens: Mapped[int]
+    usd: Mapped[float | None]
+    duration_s: Mapped[float]
+    created_at: Mapped[str]
+
+
+class ArtifactRow(Base):
+    """See `Artifact`."""
+
+    __tablename__ = "artifacts"
+
+    digest: Mapped[str] = mapped_column(unique=True)
+    kind: Mapped[str]
+    body: Mapped[bytes]
+
+
+TABLES: dict[str, Table] = dict(Base.metadata.tables)
+"""By name."""
