@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from rich.console import Console
@@ -23,6 +24,8 @@ __all__ = ["LiveView", "counts", "headline"]
 
 MARKS = {Verdict.PASS: ("✓", "green"), Verdict.FAIL: ("✗", "red"), Verdict.NONE: ("?", "yellow")}
 REFRESH_S = 0.2
+FRAME = re.compile(r"^\S+:\d+ in \S+: ")
+"""The place that our runners put before an assertion; the case's name stands there already."""
 
 
 def counts(evidence: Evidence) -> str:
@@ -36,7 +39,8 @@ def headline(signal: Signal) -> str:
     if failed:
         name = failed[0].id.rsplit("::", 1)[-1]
         message = failed[0].message.strip().splitlines()
-        return plain(f"{name}: {message[-1] if message else failed[0].result}", limit=90)
+        said = FRAME.sub("", message[-1]) if message else str(failed[0].result)
+        return plain(f"{name}: {said}", limit=90)
     if signal.verdict is Verdict.NONE:
         return plain(f"{signal.reason}: {signal.evidence.detail}", limit=110)
     return ""
@@ -81,7 +85,7 @@ class LiveView:
                 line = Text("         ↳ reflection: ", style="dim")
                 line.append(plain(record.text, limit=140), style="italic")
                 line.append("   (remembered)", style="dim")
-                self._console.print(line)
+                self._print(line)
             case ModelCall():
                 self._calls.append(record)
             case EpisodeEnd():
@@ -110,6 +114,11 @@ class LiveView:
             self._status.update(Text(text))
             self._shown_at = time.monotonic()
 
+    def _print(self, line: Text) -> None:
+        """One line: cut at the terminal's edge, whole where it is read by a program."""
+        terminal = self._console.is_terminal
+        self._console.print(line, no_wrap=terminal, overflow="ellipsis" if terminal else None, soft_wrap=not terminal)
+
     def _close_trial(self) -> None:
         if not self._signals:
             return
@@ -130,7 +139,7 @@ class LiveView:
             line.append(f"   {said}", style="dim")
         line.append(self._price(), style="dim")
         self.close()
-        self._console.print(line)
+        self._print(line)
         self._proposed, self._signals, self._hidden, self._calls = 0, [], None, []
 
     def _price(self) -> str:

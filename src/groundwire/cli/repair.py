@@ -15,10 +15,11 @@ from platformdirs import user_data_path
 from rich.console import Console
 from rich.text import Text
 
-from groundwire.agents import LLMActor, LLMCritic, RuleCritic, SearchActor
+from groundwire import agents
 from groundwire.agents.backends import backend_for
 from groundwire.cli.live import LiveView
 from groundwire.cli.outcome import as_data, print_outcome
+from groundwire.contexts import Actor, Critic
 from groundwire.errors import ConfigError, RecordNotFound, TaskError
 from groundwire.graphs import Budget, EpisodeResult, FeedbackApp, SandboxOptions
 from groundwire.graphs.code_repair import code_repair
@@ -84,12 +85,15 @@ def resume_repair(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> in
 
 def build(settings: Settings, task: Task, store: Store) -> FeedbackApp:
     """The `code_repair` graph that `settings` describe."""
+    actor: Actor
+    critic: Critic
     if settings.model:
         price = settings.usd_per_token
-        backend = backend_for(settings.model, usd_per_token=price)
-        actor, critic, width, trials = LLMActor(backend), LLMCritic(backend), settings.width or 1, MODEL_TRIALS
+        backend = backend_for(settings.model, usd_per_token=None if price is None else (price, price))
+        actor, critic = agents.LLMActor(backend), agents.LLMCritic(backend)
+        width, trials = settings.width or 1, MODEL_TRIALS
     else:
-        actor, critic = SearchActor(seed=settings.seed), RuleCritic()
+        actor, critic = agents.SearchActor(seed=settings.seed), agents.RuleCritic()
         width, trials = settings.width or SEARCH_WIDTH, SEARCH_TRIALS
     budget = Budget(
         trials=settings.max_trials or trials,

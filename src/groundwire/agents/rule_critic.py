@@ -1,0 +1,65 @@
+"""A critic that needs no model: it says what the signal shows, in words a later trial can use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from groundwire.contexts import CriticContext, Reflection
+from groundwire.signals import CaseOutcome
+from groundwire.tasks import Task
+
+__all__ = ["RuleCritic"]
+
+CASES_NAMED = 4
+MESSAGE_CHARS = 160
+
+COMPARED = re.compile(r"assert (?P<got>.{1,80}?) (?:==|is) (?P<wanted>.{1,80})$", re.MULTILINE)
+RAISED = re.compile(r"^(?:E\s+)?(?P<name>[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Iteration)\b.{0,100})", re.MULTILINE)
+FRAME = re.compile(r"(?P<path>[\w./-]{1,200}\.py):(?P<line>\d{1,7})")
+
+
+class RuleCritic:
+    """Reflects by rule: which cases fail, expected against got, where, and what the candidate had changed."""
+
+    async def reflect(self, context: CriticContext) -> Reflection:
+        """One reflection; the same signal always gives the same text. See `groundwire.contexts.Critic`."""
+        signal, candidate = context.failing.signal, context.failing.candidate
+        failed = signal.evidence.failed()
+        total = len(signal.evidence.cases)
+        parts = [f"{len(failed)} of {total} cases fail" if total else "the run fails without naming a case"]
+        parts += [_said(case) for case in failed[:CASES_NAMED]]
+        if len(failed) > CASES_NAMED:
+            parts.append(f"{len(failed) - CASES_NAMED} more fail")
+        places = _places(failed, context.task)
+        if places:
+            parts.append(f"the failures pass through {', '.join(places)}")
+        if not candidate.is_base:
+            tried = candidate.note or f"a change of {', '.join(sorted(candidate.changes))}"
+            parts.append(f"this was not enough: {tried}")
+        if signal.partial:
+            parts.append("the run ended early, so other cases may fail too")
+        return Reflection("; ".join(parts) + ".", by="rule")
+
+
+def _said(case: CaseOutcome) -> str:
+    """`test_x expected 3 but got 2`, or the exception, or the last line of the message."""
+    name = case.id.rsplit("::", 1)[-1]
+    compared = COMPARED.search(case.message)
+    if compared:
+        return f"{name} expected {compared['wanted'].strip()} but got {compared['got'].strip()}"
+    raised = RAISED.search(case.message)
+    if raised:
+        return f"{name} raised {raised['name'].strip()}"
+    lines = case.message.strip().splitlines()
+    return f"{name}: {lines[-1].strip()[:MESSAGE_CHARS]}" if lines else f"{name} {case.result}"
+
+
+def _places(failed: Sequence[CaseOutcome], task: Task) -> list[str]:
+    """Lines of editable files that the messages name, each once, in order."""
+    found: dict[str, None] = {}
+    for case in failed:
+        for frame in FRAME.finditer(case.message):
+            if frame["path"] in task.tree.files and task.may_edit(frame["path"]):
+                found.setdefault(f"{frame['path']}:{frame['line']}")
+    return list(found)[:CASES_NAMED]
