@@ -93,12 +93,18 @@ def test_a_wide_trial_judges_until_the_first_pass_and_admits_one(task: Task) -> 
 def test_the_best_candidate_is_kept_when_a_later_one_is_worse(task: Task) -> None:
     check = Check(wanted=("x", "y", "z"))
     actor = Guesser([["x y"], ["-"], ["y z"], ["x y -"]])
-    result = loop(actor, check).compile().run(task)
+    result = loop(actor, check).set_entry("test").compile().run(task)
     assert result.stop_reason is StopReason.EXHAUSTED
     assert result.best is not None
     assert result.best.candidate.changes[ANSWER] == b"x y"
     assert actor.seen[2].tree.files[ANSWER] == b"x y"
     assert result.patch == ""
+
+
+def test_without_a_judged_baseline_a_failing_try_does_not_stay_in_the_tree(task: Task) -> None:
+    actor = Guesser([["x"], ["y"]])
+    loop(actor, Check(wanted=("x", "z"))).compile().run(task)
+    assert [c.tree.files[ANSWER] for c in actor.seen] == [b"nothing"] * 3
 
 
 @pytest.mark.parametrize(

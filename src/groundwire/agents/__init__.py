@@ -1,0 +1,31 @@
+"""Actors that propose and critics that reflect. Each is imported when it is first asked for."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from groundwire.agents.backends.scripted import ScriptedBackend
+    from groundwire.agents.llm_actor import LLMActor
+    from groundwire.agents.llm_critic import LLMCritic
+    from groundwire.agents.rule_critic import RuleCritic
+    from groundwire.agents.search import SearchActor
+
+__all__ = ["LLMActor", "LLMCritic", "RuleCritic", "ScriptedBackend", "SearchActor"]
+
+_HOMES = {
+    "LLMActor": "groundwire.agents.llm_actor",
+    "LLMCritic": "groundwire.agents.llm_critic",
+    "RuleCritic": "groundwire.agents.rule_critic",
+    "ScriptedBackend": "groundwire.agents.backends.scripted",
+    "SearchActor": "groundwire.agents.search",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

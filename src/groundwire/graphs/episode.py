@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from groundwire.completions import Backend, Completion, Request
 from groundwire.contexts import Coverage, Judged, Lesson
-from groundwire.errors import GroundingError, ModelError
+from groundwire.errors import GroundingError, ModelError, ModelReplyInvalid
 from groundwire.graphs.acceptance import Change, compare
 from groundwire.graphs.budget import Meter
 from groundwire.graphs.history import History
@@ -25,7 +25,7 @@ from groundwire.records import (
     Store,
 )
 from groundwire.sandboxes import Sandbox
-from groundwire.signals import Origin, Signal, canonical
+from groundwire.signals import Origin, Signal, Verdict, canonical
 from groundwire.tasks import Task
 from groundwire.trees import Candidate, Tree
 
@@ -130,9 +130,15 @@ class Episode:
         return change
 
     def best_tree(self) -> Tree:
-        """The task's tree with the best verified candidate applied."""
+        """The tree to edit next: the task's, with the best candidate applied where that is known to be no worse.
+
+        A failing candidate is known to be no worse only if the base itself was judged; without that, a wrong first try
+        would stay in the tree for good.
+        """
         best = self.history.best
-        return self.task.tree.with_changes(best.candidate.changes) if best else self.task.tree
+        if best is None or (best.signal.verdict is not Verdict.PASS and not self.history.base_was_judged):
+            return self.task.tree
+        return self.task.tree.with_changes(best.candidate.changes)
 
     async def recall(self) -> Sequence[Lesson]:
         """What memory knows of this task and its family."""
@@ -182,13 +188,17 @@ class EpisodeCaller:
         if answered:
             return Completion.model_validate_json(answered.pop(0).completion)
         prompt_tokens = sum(len(m.content) for m in request.messages) // 3 + 16
-        with episode.meter.reserve(backend.price(request), request.n * request.max_tokens + prompt_tokens):
+        most = request.n * request.max_tokens + prompt_tokens
+        with episode.meter.reserve(backend.price(request), most) as held:
             intent = Intent(episode_id=episode.id, trial=self._trial, kind="model_call", digest=digest, body=body)
             await episode.record(intent)
             started = time.monotonic()
             try:
                 completion = await backend.complete(request)
             except ModelError as error:
+                if isinstance(error, ModelReplyInvalid):
+                    # it answered, so it was paid for; what it cost is not known, so all that was held is booked
+                    episode.meter.book(usd=held.usd, tokens=held.tokens)
                 await episode.record(self._failed(intent, backend, request, error, time.monotonic() - started))
                 raise
             episode.meter.settle(completion)

@@ -15,7 +15,7 @@ from groundwire.records import (
     ReflectionRecord,
     TrialRecord,
 )
-from groundwire.signals import Signal
+from groundwire.signals import Signal, Verdict
 from groundwire.trees import Candidate
 
 __all__ = ["History"]
@@ -101,6 +101,11 @@ class History:
     def admission_of(self, signal_id: str) -> Admission | None:
         """The admission that a signal opened, if it did."""
         return next((a for a in self.admissions.values() if a.signal_id == signal_id and a.admitted), None)
+
+    @property
+    def base_was_judged(self) -> bool:
+        """True if a tool gave a verdict on the tree as it stands."""
+        return any(j.candidate.is_base and j.signal.verdict is not Verdict.NONE for j in self.judged_of(0))
 
     @property
     def tried(self) -> frozenset[str]:

@@ -1,0 +1,8 @@
+"""Model backends, chosen by a text such as `openai/gpt-5-mini` or `scripted:replies.jsonl`."""
+
+from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.backends.guard import allow_model_calls
+from groundwire.agents.backends.litellm import LiteLLMBackend
+from groundwire.agents.backends.scripted import ScriptedBackend
+
+__all__ = ["LiteLLMBackend", "ScriptedBackend", "allow_model_calls", "backend_for"]

@@ -1,0 +1,224 @@
+"""Applies a model's edits to a tree: each SEARCH has to be found once, and only what the task allows is touched."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from groundwire.agents.edit_blocks import Edit, SearchReplace, WholeFile
+from groundwire.agents.text import head_tail, printable
+from groundwire.errors import CandidateError
+from groundwire.tasks import Task
+from groundwire.trees import Candidate, Tree, check_path
+
+__all__ = ["MAX_FILE_BYTES", "apply_edits", "candidate_from"]
+
+MAX_FILE_BYTES = 2 * 1024 * 1024
+HINT_LINES = 12
+MAX_PLACES = 8
+HINT_SCAN_LINES = 2000
+
+
+def candidate_from(edits: Sequence[Edit], tree: Tree, task: Task) -> Candidate:
+    """The candidate that `edits` make of `tree`, expressed against the task's own tree.
+
+    Args:
+        edits: applied in order.
+        tree: what the edits quote: the task's tree with the best candidate so far.
+        task: says what may be edited, and holds the base.
+
+    Raises:
+        CandidateError: an edit can't be applied, touches what it may not, or nothing changes. The text is for the
+            model that made it.
+    """
+    changed = apply_edits(edits, tree, task)
+    if all(tree.files.get(path) == content for path, content in changed.items()):
+        raise CandidateError("The edits change nothing.", do="Give an edit that changes what the code does.")
+    base, final = task.tree.files, tree.with_changes(changed)
+    paths = [path for path in sorted({*base, *final.files}) if base.get(path) != final.files.get(path)]
+    kinds = {"llm.whole_file" if isinstance(edit, WholeFile) else "llm.search_replace" for edit in edits}
+    files = ", ".join(sorted({edit.path for edit in edits}))
+    return Candidate(
+        base_digest=task.tree.digest,
+        changes={path: final.files.get(path) for path in paths},
+        edits=tuple(sorted(kinds)),
+        note=head_tail(f"{len(edits)} edit{'s' if len(edits) != 1 else ''} in {files}", 200).replace("\n", " "),
+    )
+
+
+def apply_edits(edits: Iterable[Edit], tree: Tree, task: Task) -> Mapping[str, bytes]:
+    """The new contents of the files that `edits` touch.
+
+    Raises:
+        CandidateError: see `candidate_from`.
+    """
+    changed: dict[str, bytes] = {}
+    whole: set[str] = set()
+    for edit in edits:
+        path = _allowed(edit.path, {*tree.files, *changed}, task)
+        now = changed.get(path, tree.files.get(path))
+        if path in whole or (isinstance(edit, WholeFile) and path in changed):
+            raise CandidateError(f"{path} is given as a whole and edited too.", do="Do one or the other.")
+        if isinstance(edit, WholeFile):
+            whole.add(path)
+            new = _like(now, edit.text)
+        else:
+            new = _replaced(edit, now, tree, task)
+        if len(new) > MAX_FILE_BYTES:
+            raise CandidateError(f"{path} would have {len(new)} bytes; at most {MAX_FILE_BYTES} are allowed.")
+        changed[path] = new
+    return changed
+
+
+def _allowed(path: str, names: Collection[str], task: Task) -> str:
+    check_path(path)
+    if not task.may_edit(path):
+        raise CandidateError(
+            f"{path} may not be changed: tests, configuration and files outside the task are read-only.",
+            do="Change the code that the tests run.",
+        )
+    parents = path.split("/")[:-1]
+    if any("/".join(parents[: i + 1]) in names for i in range(len(parents))):
+        raise CandidateError(f"{path} can't be made: a part of its path is a file.", do="Name another path.")
+    if path not in names and any(name.startswith(f"{path}/") for name in names):
+        raise CandidateError(f"{path} is a folder.", do="Name a file in it.")
+    return path
+
+
+def _replaced(edit: SearchReplace, now: bytes | None, tree: Tree, task: Task) -> bytes:
+    if now is None:
+        if edit.search.strip():
+            raise _no_such_file(edit.path, tree, task)
+        return _encoded(edit.replace, edit.path)
+    text = _decoded(now, edit.path)
+    if not edit.search.strip():
+        if text.strip():
+            raise CandidateError(
+                f"The SEARCH part for {edit.path} is empty, but the file exists.",
+                do="Quote the lines that are to be replaced.",
+            )
+        return _like(now, edit.replace)
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    body = text.removeprefix(mark)
+    crlf = 0 < body.count("\n") == body.count("\r\n")
+    if crlf:
+        body = body.replace("\r\n", "\n")
+    body = _substituted(edit, body)
+    return _encoded(mark + (body.replace("\n", "\r\n") if crlf else body), edit.path)
+
+
+def _substituted(edit: SearchReplace, body: str) -> str:
+    ends = body.endswith("\n")
+    lines = (body[:-1] if ends else body).split("\n")
+    wanted = edit.search.removesuffix("\n").split("\n")
+    start, new = _found(edit, lines, wanted, edit.replace.removesuffix("\n").split("\n") if edit.replace else [])
+    result = [*lines[:start], *new, *lines[start + len(wanted) :]]
+    return "\n".join(result) + ("\n" if ends and result else "")
+
+
+def _found(
+    edit: SearchReplace, lines: Sequence[str], wanted: Sequence[str], new: Sequence[str]
+) -> tuple[int, Sequence[str]]:
+    """Where the lines are, and what to put there: exact first, then without trailing space, then at another indent."""
+    found = [(at, new) for at in _places(lines, wanted)]
+    if not found:
+        bare = [line.rstrip() for line in lines]
+        found = [(at, new) for at in _places(bare, [line.rstrip() for line in wanted])]
+    if not found:
+        found = _at_another_indent(lines, wanted, new)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        shown = ", ".join(str(at + 1) for at, _ in found[:MAX_PLACES])
+        raise CandidateError(
+            f"The SEARCH text for {edit.path} is found more than once (lines {shown}).",
+            do="Quote more lines around it, so that it is found once.",
+        )
+    raise CandidateError(
+        f"The SEARCH text for {edit.path} is not in the file.{_hint(lines, wanted)}",
+        do="Quote the lines exactly as the file shows them.",
+    )
+
+
+def _at_another_indent(
+    lines: Sequence[str], wanted: Sequence[str], new: Sequence[str]
+) -> list[tuple[int, Sequence[str]]]:
+    places = _places([line.strip() for line in lines], [line.strip() for line in wanted])
+    if len(places) > MAX_PLACES:
+        return [(at, new) for at in places]
+    moved = ((at, _moved(lines[at : at + len(wanted)], wanted, new)) for at in places)
+    return [(at, text) for at, text in moved if text is not None]
+
+
+def _places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    # str.find is linear where comparing slices at every line is not, and these texts are hostile
+    text, needle = "\n".join(["", *lines, ""]), "\n".join(["", *wanted, ""])
+    places: list[int] = []
+    line, counted, at = 0, 0, text.find(needle)
+    while at >= 0 and len(places) <= MAX_PLACES:
+        line += text.count("\n", counted, at)
+        counted = at
+        places.append(line)
+        at = text.find(needle, at + 1)
+    return places
+
+
+def _moved(there: Sequence[str], wanted: Sequence[str], new: Sequence[str]) -> Sequence[str] | None:
+    """`new` at the indent of `there`; None unless `there` is `wanted` at one other indent throughout."""
+    old, own = _indent(wanted), _indent(there)
+    pairs = zip(there, wanted, strict=True)
+    if any(a.strip() and a.rstrip() != own + b.rstrip().removeprefix(old) for a, b in pairs):
+        return None
+    if any(line.strip() and not line.startswith(old) for line in new):
+        return None
+    return [own + line.removeprefix(old) if line.strip() else line for line in new]
+
+
+def _indent(lines: Sequence[str]) -> str:
+    indents = [line[: len(line) - len(line.lstrip())] for line in lines if line.strip()]
+    first, final = min(indents), max(indents)  # what the extremes share, all share
+    same = next((i for i, (a, b) in enumerate(zip(first, final, strict=False)) if a != b), len(first))
+    return first[:same]
+
+
+def _hint(lines: Sequence[str], wanted: Sequence[str]) -> str:
+    first = next(line.strip() for line in wanted if line.strip())[:200]
+    scanned = [line.strip()[:200] for line in lines[:HINT_SCAN_LINES]]
+    close = difflib.get_close_matches(first, scanned, n=1, cutoff=0.6)
+    if not close:
+        return ""
+    at = scanned.index(close[0])
+    shown = lines[at : at + min(len(wanted), HINT_LINES)]
+    text = "\n".join(printable(line)[:200] for line in shown)
+    return f" The closest lines are {at + 1} to {at + len(shown)}:\n{text}"
+
+
+def _no_such_file(path: str, tree: Tree, task: Task) -> CandidateError:
+    known = [name for name in sorted(tree.files) if task.may_edit(name)]
+    close = difflib.get_close_matches(path, known[:2000], n=3, cutoff=0.4) or known[:3]
+    names = ", ".join(close) or "none"
+    return CandidateError(f"There is no file {path}. Files that may be changed: {names}.", do="Name one that exists.")
+
+
+def _like(now: bytes | None, text: str) -> bytes:
+    """`text` with the line ends and the byte order mark that the file has now."""
+    before = b"" if now is None else now
+    crlf = 0 < before.count(b"\n") == before.count(b"\r\n")
+    mark = "\ufeff" if before.startswith(b"\xef\xbb\xbf") and not text.startswith("\ufeff") else ""
+    return _encoded(mark + (text.replace("\n", "\r\n") if crlf else text), "the file")
+
+
+def _encoded(text: str, path: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise CandidateError(
+            f"The new text of {path} is not valid Unicode.", do="Leave the odd characters out."
+        ) from None
+
+
+def _decoded(content: bytes, path: str) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise CandidateError(f"{path} is not UTF-8 and can't be edited this way.", do="Change another file.") from None

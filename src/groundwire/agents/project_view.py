@@ -1,0 +1,179 @@
+"""What of a project goes into a prompt: all of a small one, else what the failure points at, within a token budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from groundwire.agents.relevance import Relevance
+from groundwire.agents.text import CHARS_PER_TOKEN, data, fenced, plain, tagged
+from groundwire.tasks import Task
+from groundwire.trees import Tree, matches
+
+__all__ = ["ProjectView", "view_project"]
+
+TEST_SHARE = 0.35
+"""Share of the budget that tests may take while there is more code than fits."""
+FILE_OVERHEAD_TOKENS = 24
+WINDOW_LINES = 30
+MIN_WINDOW_LINES = 5
+MAX_FILE_BYTES = 1_000_000
+MAX_OMITTED = 100
+
+
+@dataclass(frozen=True)
+class ProjectView:
+    """Rendered parts of a prompt.
+
+    Args:
+        tests: visible test files.
+        sources: files that may be changed, or that explain them.
+        omitted: names of files that were left out.
+        editable: paths that are shown and may be changed.
+        tokens: estimate of all of it.
+    """
+
+    tests: str
+    sources: str
+    omitted: str
+    editable: tuple[str, ...]
+    tokens: int
+
+
+def view_project(
+    task: Task, tree: Tree, relevance: Relevance, budget_tokens: int, *, last: Collection[str] = ()
+) -> ProjectView:
+    """Chooses and renders files.
+
+    Files come in the order of their paths, which does not change from trial to trial, so that a provider's prefix cache
+    hits; those in `last` come at the end.
+
+    Args:
+        task: says which files are tests and which may be changed.
+        tree: the files.
+        relevance: what the failure points at.
+        budget_tokens: tokens for everything here, by the rule of `estimate_tokens`.
+        last: paths that change between trials.
+    """
+    tests = [p for p in tree.files if matches(p, task.test_files) and p.endswith(".py") and _readable(tree, p)]
+    sources = [p for p in tree.files if _is_source(p, task) and _readable(tree, p)]
+    room = budget_tokens
+    everything = sum(_tokens(tree, path) for path in [*tests, *sources])
+    test_room = room if everything <= room else int(room * TEST_SHARE)
+    shown_tests = _choose(tree, _by_need_of_tests(tests, relevance), relevance, test_room)
+    room -= sum(tokens for _, _, tokens in shown_tests)
+    shown_sources = _choose(tree, _by_need(sources, tree, relevance), relevance, room)
+    shown = {path for path, _, _ in [*shown_tests, *shown_sources]}
+    left_out = sorted({*tests, *sources} - shown)
+    return ProjectView(
+        tests=_in_order(shown_tests, last),
+        sources=_in_order(shown_sources, last),
+        omitted=_names(left_out),
+        editable=tuple(sorted(p for p in shown if task.may_edit(p))),
+        tokens=sum(tokens for _, _, tokens in [*shown_tests, *shown_sources]),
+    )
+
+
+def _is_source(path: str, task: Task) -> bool:
+    return task.may_edit(path) or (path.endswith(".py") and not matches(path, task.test_files))
+
+
+def _readable(tree: Tree, path: str) -> bool:
+    content = tree.files[path]
+    if len(content) > MAX_FILE_BYTES or b"\0" in content:
+        return False
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _tokens(tree: Tree, path: str) -> int:
+    return math.ceil(len(tree.files[path]) / CHARS_PER_TOKEN) + FILE_OVERHEAD_TOKENS
+
+
+def _by_need(paths: Sequence[str], tree: Tree, relevance: Relevance) -> list[str]:
+    return sorted(paths, key=lambda p: (-relevance.score.get(p, 0.0), len(tree.files[p]), p))
+
+
+def _by_need_of_tests(paths: Sequence[str], relevance: Relevance) -> list[str]:
+    failing = {path: i for i, path in enumerate(relevance.test_files)}
+    return sorted(paths, key=lambda p: (failing.get(p, len(failing)), -relevance.score.get(p, 0.0), p))
+
+
+def _choose(tree: Tree, paths: Sequence[str], relevance: Relevance, room: int) -> list[tuple[str, str, int]]:
+    """(path, rendered text, tokens) of what fits: whole files first come first served, else windows of the file."""
+    chosen: list[tuple[str, str, int]] = []
+    for path in paths:
+        tokens = _tokens(tree, path)
+        if tokens <= room:
+            chosen.append((path, _file(path, tree.files[path].decode()), tokens))
+            room -= tokens
+        elif path in relevance.score or path in relevance.test_files:
+            text, tokens = _windows(path, tree.files[path].decode(), relevance, room)
+            if text:
+                chosen.append((path, text, tokens))
+                room -= tokens
+    return chosen
+
+
+def _file(path: str, text: str, **where: str) -> str:
+    return tagged("file", fenced(text), path=path, **where)
+
+
+def _windows(path: str, text: str, relevance: Relevance, room: int) -> tuple[str, int]:
+    """Pieces of a file around the lines that matter, as far as they fit."""
+    lines = text.split("\n")
+    parts: list[str] = []
+    used = 0
+    for first, final in _spans(path, lines, relevance):
+        piece = "\n".join(lines[first - 1 : final])
+        tokens = _piece_tokens(piece)
+        if used + tokens > room:
+            final = first - 1 + int((final - first + 1) * (room - used) / tokens) - 1
+            piece = "\n".join(lines[first - 1 : final])
+            tokens = _piece_tokens(piece)
+        if final - first + 1 < MIN_WINDOW_LINES or used + tokens > room:
+            break
+        parts.append(_file(path, piece, lines=f"{first}-{final} of {len(lines)}"))
+        used += tokens
+    return "\n".join(parts), used
+
+
+def _piece_tokens(text: str) -> int:
+    return math.ceil(len(text.encode()) / CHARS_PER_TOKEN) + FILE_OVERHEAD_TOKENS
+
+
+def _spans(path: str, lines: Sequence[str], relevance: Relevance) -> list[tuple[int, int]]:
+    named, covered = relevance.lines.get(path, set[int]()), relevance.covered.get(path, set[int]())
+    wanted = sorted(line for line in named or covered if 0 < line <= len(lines))
+    if not wanted:
+        wanted = [i for i, line in enumerate(lines, 1) if _defines(line, relevance.test_names)] or [1]
+    spans: list[tuple[int, int]] = []
+    for line in wanted:
+        first, final = max(1, line - WINDOW_LINES), min(len(lines), line + WINDOW_LINES)
+        if spans and first <= spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], final)
+        else:
+            spans.append((first, final))
+    return spans
+
+
+def _defines(line: str, names: Collection[str]) -> bool:
+    words = line.strip().removeprefix("async ").removeprefix("def ")
+    return words != line.strip() and words.partition("(")[0] in names
+
+
+def _in_order(chosen: Sequence[tuple[str, str, int]], last: Collection[str]) -> str:
+    return "\n".join(text for _, text, _ in sorted(chosen, key=lambda entry: (entry[0] in last, entry[0])))
+
+
+def _names(paths: Sequence[str]) -> str:
+    if not paths:
+        return ""
+    names = [plain(path, 200) for path in paths[:MAX_OMITTED]]
+    if len(paths) > MAX_OMITTED:
+        names.append(f"and {len(paths) - MAX_OMITTED} more")
+    return data("not_shown", "\n".join(names))
