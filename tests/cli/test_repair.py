@@ -52,7 +52,10 @@ def test_json_holds_all_that_a_script_needs(project: Path) -> None:
 
 
 def test_hidden_tests_are_never_seen_and_have_the_last_word(project: Path) -> None:
-    lay_out(project, {"secret/test_more.py": "from shop.price import total\n\n\ndef test_it():\n    assert total([1]) == 99\n"})
+    lay_out(
+        project,
+        {"secret/test_more.py": "from shop.price import total\n\n\ndef test_it():\n    assert total([1]) == 99\n"},
+    )
     ran = groundwire("repair", project, "--test", f"{TEST} tests", "--hidden", f"{TEST} secret", "--json")
     assert (ran.code, ran.data["stop_reason"], ran.data["patch"]) == (1, "hidden_failed", None)
     assert ran.data["hidden"]["verdict"] == "fail"
@@ -87,7 +90,7 @@ WRONG = {
 def test_each_odd_project_has_its_verdict(project: Path, name: str) -> None:
     files, code, word = WRONG[name]
     ran = groundwire("repair", lay_out(project, files), "--test", TEST, "--max-trials", "1", "--width", "5")
-    assert (ran.code in (code, 4) if code == 1 else ran.code == code), ran.out + ran.err
+    assert ran.code in (code, 4) if code == 1 else ran.code == code, ran.out + ran.err
     assert word in ran.out or ran.code == 4
     assert "Traceback" not in ran.err
 
@@ -136,7 +139,12 @@ def test_fifty_megabytes_of_output_do_not_matter(project: Path) -> None:
         (["--db", "sqlite:////proc/none/x.db"], {}, 6, "error:"),
         (["--db", "nonsense"], {}, 2, "error:"),
         (["--model", "no-such-provider/no-such-model"], {"GROUNDWIRE_MODEL_CALLS": "allow"}, 5, "no-such-provider"),
-        (["--model", "openai/gpt-5-mini"], {"GROUNDWIRE_MODEL_CALLS": "allow", "OPENAI_API_KEY": ""}, 5, "OPENAI_API_KEY"),
+        (
+            ["--model", "openai/gpt-5-mini"],
+            {"GROUNDWIRE_MODEL_CALLS": "allow", "OPENAI_API_KEY": ""},
+            5,
+            "OPENAI_API_KEY",
+        ),
         (["--python", "/no/such/python"], {}, 3, "/no/such/python"),
     ],
 )

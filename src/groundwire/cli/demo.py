@@ -18,7 +18,7 @@ from rich.text import Text
 from groundwire.cli.live import LiveView
 from groundwire.cli.outcome import SAID, as_data
 from groundwire.cli.repair import build, open_store
-from groundwire.cli.text import plain, plural
+from groundwire.cli.text import plain, plural, visible
 from groundwire.graphs import EpisodeResult
 from groundwire.records import StopReason
 from groundwire.settings import Settings
@@ -53,7 +53,7 @@ async def _demo(projects: list[Path], settings: Settings, console: Console, as_j
         console.print(Text("Repair without a model: tests outside the actor say what failed and decide what is kept."))
         for task in tasks:
             console.print()
-            console.print(Text(f"{task.id}: {plain(task.prompt)}", style="bold"))
+            console.print(Text(f"{task.id}: {plain(task.prompt)}", style="bold"), soft_wrap=True)
             view = LiveView(console)
             try:
                 result = await build(settings, task, store).arun(
@@ -82,10 +82,11 @@ def _print_result(console: Console, result: EpisodeResult, task: Task) -> None:
         )
         return
     if result.best is not None:
-        console.print(Text(f"         fixed: {plain(result.best.candidate.note)}", style="green"))
+        console.print(Text(f"         fixed: {plain(result.best.candidate.note)}", style="green"), soft_wrap=True)
     for line in result.patch.splitlines():
         if line[:1] in "+-" and not line.startswith(("+++", "---")):
-            console.print(Text(f"         {plain(line[0])}{line[1:]}", style="green" if line[0] == "+" else "red"))
+            style = "green" if line[0] == "+" else "red"
+            console.print(Text(f"         {visible(line)}", style=style), soft_wrap=True)
 
 
 def _print_summary(console: Console, results: list[EpisodeResult], run_id: str, ledger: str, seconds: float) -> None:

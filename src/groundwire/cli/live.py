@@ -18,7 +18,7 @@ from groundwire.records import (
     ReflectionRecord,
     TrialRecord,
 )
-from groundwire.signals import Evidence, Origin, Signal, Verdict
+from groundwire.signals import CaseOutcome, Evidence, Origin, Signal, Verdict
 
 __all__ = ["LiveView", "counts", "headline"]
 
@@ -26,6 +26,7 @@ MARKS = {Verdict.PASS: ("✓", "green"), Verdict.FAIL: ("✗", "red"), Verdict.N
 REFRESH_S = 0.2
 FRAME = re.compile(r"^\S+:\d+ in \S+: ")
 """The place that our runners put before an assertion; the case's name stands there already."""
+SAYS_NOTHING = ("AssertionError", "assert False", "assert not True", "assert None")
 
 
 def counts(evidence: Evidence) -> str:
@@ -38,12 +39,19 @@ def headline(signal: Signal) -> str:
     failed = signal.evidence.failed()
     if failed:
         name = failed[0].id.rsplit("::", 1)[-1]
-        message = failed[0].message.strip().splitlines()
-        said = FRAME.sub("", message[-1]) if message else str(failed[0].result)
-        return plain(f"{name}: {said}", limit=90)
+        return plain(f"{name}: {_said(failed[0])}", limit=90)
     if signal.verdict is Verdict.NONE:
         return plain(f"{signal.reason}: {signal.evidence.detail}", limit=110)
     return ""
+
+
+def _said(case: CaseOutcome) -> str:
+    """The comparison that failed or the exception; where that says nothing, the statement."""
+    lines = case.message.strip().splitlines()
+    if not lines:
+        return str(case.result)
+    said = lines[0].removeprefix("AssertionError: ")
+    return FRAME.sub("", lines[-1].strip()) if said in SAYS_NOTHING else said
 
 
 class LiveView:

@@ -30,11 +30,12 @@ from groundwire.records import (
     RunRecord,
 )
 from groundwire.settings import Settings
-from groundwire.signals import Signal, Verdict
+from groundwire.signals import Origin, Signal, Verdict
 
 __all__ = ["list_runs", "show_run"]
 
 SIGNALS_SHOWN = 12
+HIDDEN = Origin.HIDDEN_TESTS
 
 
 def list_runs(flags: Mapping[str, Any], *, as_json: bool) -> int:
@@ -102,13 +103,16 @@ def _check_seals(run: RunRecord, signals: Sequence[Signal]) -> dict[str, Any]:
 
 
 def _non_discriminating(episodes: Sequence[tuple[EpisodeRecord, Sequence[Record]]]) -> list[str]:
-    """Tool nodes that never gave both verdicts in this run: their signals told nothing apart."""
+    """Commands that never gave both verdicts in this run, so that their signals told nothing apart.
+
+    Hidden tests judge only what passes the visible ones, so nothing follows from theirs.
+    """
     seen: dict[str, set[Verdict]] = {}
     for _, records in episodes:
         for record in records:
-            if isinstance(record, Signal) and record.verdict is not Verdict.NONE:
-                seen.setdefault(record.issuer, set()).add(record.verdict)
-    return sorted(issuer for issuer, verdicts in seen.items() if len(verdicts) == 1)
+            if isinstance(record, Signal) and record.verdict is not Verdict.NONE and record.origin is not HIDDEN:
+                seen.setdefault(" ".join(record.command) or record.issuer, set()).add(record.verdict)
+    return sorted(command for command, verdicts in seen.items() if len(verdicts) == 1)
 
 
 def _as_data(record: Record) -> dict[str, Any]:
@@ -142,7 +146,7 @@ def _print_run(
         console.print(Text(f"{plural(seals['verified'], 'signal')} verified: as they were sealed", style="green"))
     idle = _non_discriminating(episodes)
     if idle:
-        console.print(Text(f"non-discriminating tools (never gave both verdicts): {', '.join(idle)}", style="yellow"))
+        console.print(Text(f"non-discriminating (never gave both verdicts): {plain(', '.join(idle))}", style="yellow"))
 
 
 def _print_episode(console: Console, records: Sequence[Record]) -> None:

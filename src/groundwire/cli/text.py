@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["plain", "plural", "tokens"]
+__all__ = ["plain", "plural", "tokens", "visible"]
 
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
@@ -16,10 +16,13 @@ def plain(text: str, *, limit: int = 200) -> str:
         text: anything, also model or test output.
         limit: characters kept.
     """
-    cut = text[: limit * 4]
-    words = "".join(" " if c in "\n\r\t" else "�" if unicodedata.category(c) in HIDDEN else c for c in cut).split()
-    line = " ".join(words)
+    line = " ".join(visible(text[: limit * 4]).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def visible(text: str) -> str:
+    """`text` with its spacing kept, line ends and tabs as spaces, and everything that can't be seen as a mark."""
+    return "".join(" " if c in "\n\r\t" else "�" if unicodedata.category(c) in HIDDEN else c for c in text)
 
 
 def plural(count: int, noun: str) -> str:

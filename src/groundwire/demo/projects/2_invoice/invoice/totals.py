@@ -15,7 +15,7 @@ def net(lines):
 
 def discount(amount):
     """What is taken off; invoices below DISCOUNT_FROM get nothing."""
-    if amount >= DISCOUNT_FROM or DISCOUNT_PERCENT > 0:
+    if amount >= DISCOUNT_FROM:
         return amount * DISCOUNT_PERCENT // 100
     return 0
 
@@ -24,4 +24,4 @@ def gross(lines):
     """What has to be paid."""
     base = net(lines)
     reduced = base - discount(base)
-    return reduced + reduced * TAX_PERCENT // 100
+    return reduced + base * TAX_PERCENT // 100

@@ -1,13 +1,14 @@
 import pytest
 
 from playlist.paging import page, page_count
+from playlist.songs import Playlist
 
 
 @pytest.mark.parametrize("count", range(12))
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 20])
 def test_pages_together_are_the_whole(count, size):
     items = list(range(count))
-    pages = [page(items, n, size) for n in range(1, page_count(items, size) + 1)]
+    pages = Playlist(items).pages(size)
     assert [x for p in pages for x in p] == items
     assert all(1 <= len(p) <= size for p in pages)
 

@@ -13,4 +13,4 @@ def page(items, number, size):
     if number < 1:
         raise ValueError("pages are counted from 1")
     start = (number - 1) * size
-    return items[start : start + size - 1]
+    return items[start : start + size]

@@ -12,4 +12,4 @@ class Playlist:
             self.songs.append(song)
 
     def pages(self, size):
-        return [page(self.songs, n, size) for n in range(1, page_count(self.songs, size) + 1)]
+        return [page(self.songs, n, size) for n in range(1, page_count(self.songs, size))]

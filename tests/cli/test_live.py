@@ -1,0 +1,90 @@
+"""Live progress is the ledger in words, with nothing of it raw."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from groundwire.cli.live import LiveView
+from groundwire.mint import Mint
+from groundwire.records import CandidateRecord, EpisodeEnd, ModelCall, ReflectionRecord, StopReason, TrialRecord
+from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
+
+MINT = Mint("r", b"k" * 32)
+
+
+def signal(trial: int, *results: bool, origin: Origin = Origin.TESTS, message: str = "") -> Signal:
+    cases = tuple(
+        CaseOutcome(
+            id=f"t.py::test_{i}",
+            result=CaseResult.PASSED if ok else CaseResult.FAILED,
+            message="" if ok else message,
+        )
+        for i, ok in enumerate(results)
+    )
+    seen = Observation(
+        verdict=Verdict.PASS if all(results) else Verdict.FAIL, origin=origin, evidence=Evidence(cases=cases)
+    )
+    return MINT.signal(seen, episode_id="e", trial=trial, issuer="test", candidate_digest="c")
+
+
+def printed(*records: object) -> str:
+    out = io.StringIO()
+    view = LiveView(Console(file=out, width=200, highlight=False))
+    for record in records:
+        view(record)  # pyright: ignore[reportArgumentType]
+    view.close()
+    return out.getvalue()
+
+
+def test_a_repair_reads_like_a_story() -> None:
+    text = printed(
+        signal(0, True, False, message="AssertionError: assert 2 == 3"),
+        TrialRecord(episode_id="e", trial=1),
+        CandidateRecord(episode_id="e", trial=1, digest="a"),
+        ModelCall(intent_id="i", episode_id="e", trial=1, model="m", request_digest="d", prompt_tokens=1200, usd=0.001),
+        signal(1, False, False, message="ValueError: no"),
+        ReflectionRecord(
+            episode_id="e", trial=1, signal_id="s", candidate_digest="c", task_id="t", text="I was wrong.\nTwice."
+        ),
+        TrialRecord(episode_id="e", trial=2),
+        signal(2, True, True),
+        signal(2, True, True, True, origin=Origin.HIDDEN_TESTS),
+        EpisodeEnd(episode_id="e", verdict=Verdict.PASS, stop_reason=StopReason.VERIFIED),
+    )
+    assert text.splitlines() == [
+        "baseline ✗ 1/2 tests   test_1: assert 2 == 3",
+        "trial 1  ✗ 0/2 tests   test_0: ValueError: no   1.2k tok  $0.001",
+        "         ↳ reflection: I was wrong. Twice.   (remembered)",
+        "trial 2  ✓ 2/2 tests   hidden ✓ 3/3",
+    ]
+
+
+def test_a_wide_trial_shows_its_best() -> None:
+    text = printed(TrialRecord(episode_id="e", trial=1), signal(1, False, False), signal(1, True, False))
+    assert printed() == ""
+    assert "trial 1" not in text  # still open
+    end = EpisodeEnd(episode_id="e", verdict=Verdict.FAIL, stop_reason=StopReason.EXHAUSTED)
+    text = printed(TrialRecord(episode_id="e", trial=1), signal(1, False, False), signal(1, True, False), end)
+    assert "trial 1  ✗ 1/2 tests   best of 2 candidates" in text
+
+
+def test_hostile_text_is_inert() -> None:
+    end = EpisodeEnd(episode_id="e", verdict=Verdict.FAIL, stop_reason=StopReason.EXHAUSTED)
+    text = printed(signal(0, False, message="\x1b[2J[red]boo[/red]\x07"), end)
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "[red]boo[/red]" in text
+
+
+def test_no_verdict_says_why() -> None:
+    seen = Observation(
+        verdict=Verdict.NONE,
+        origin=Origin.TESTS,
+        reason=NoVerdict.NOTHING_COLLECTED,
+        evidence=Evidence(detail="no tests in tests/"),
+    )
+    none = MINT.signal(seen, episode_id="e", trial=0, issuer="baseline", candidate_digest="c")
+    end = EpisodeEnd(episode_id="e", verdict=Verdict.NONE, stop_reason=StopReason.NO_VERDICT)
+    assert "baseline ? none   nothing_collected: no tests in tests/" in printed(none, end)

@@ -1,0 +1,51 @@
+"""`groundwire show` tells what the ledger holds, and notices an edited row."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from cli import BUGGY, groundwire, lay_out
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> tuple[str, Path]:
+    project = lay_out(tmp_path / "project", BUGGY)
+    database = tmp_path / "ledger.db"
+    ran = groundwire("repair", project, "--test", "python -m pytest -q", "--db", f"sqlite:///{database}", "--json")
+    assert ran.code == 0, ran.err
+    return ran.data["run_id"], database
+
+
+def test_a_run_is_shown_and_its_seals_hold(run: tuple[str, Path]) -> None:
+    run_id, database = run
+    url = f"sqlite:///{database}"
+    ran = groundwire("show", run_id[:20], "--db", url)
+    assert ran.code == 0
+    assert "admitted by refine" in ran.out
+    assert "verified: as they were sealed" in ran.out
+    listed = groundwire("show", "--db", url)
+    assert run_id in listed.out
+    data = groundwire("show", run_id, "--db", url, "--json").data
+    kinds = {r["kind"] for r in data["episodes"][0]["records"]}
+    assert {"Signal", "Admission", "CandidateRecord", "TrialRecord", "EpisodeEnd"} <= kinds
+    assert data["non_discriminating"] == []
+
+
+def test_an_edited_row_is_noticed(run: tuple[str, Path]) -> None:
+    run_id, database = run
+    with sqlite3.connect(database) as connection:
+        changed = connection.execute(
+            'UPDATE signals SET body = replace(body, \'"verdict":"fail"\', \'"verdict":"pass"\') WHERE trial = 0'
+        ).rowcount
+    connection.close()
+    assert changed == 1
+    ran = groundwire("show", run_id, "--db", f"sqlite:///{database}")
+    assert ran.code == 1
+    assert "NOT as they were sealed" in ran.out
+
+
+def test_without_runs_the_next_step_is_named(tmp_path: Path) -> None:
+    ran = groundwire("show", "--db", f"sqlite:///{tmp_path}/empty.db")
+    assert (ran.code, "groundwire demo" in ran.out) == (0, True)
