@@ -59,6 +59,11 @@ async def test_exceptions_and_other_messages(message: str, said: str) -> None:
     assert said in await reflect(case("test_x", message))
 
 
+async def test_values_are_told_and_not_the_source_of_the_assertion() -> None:
+    message = "KeyError: '0'\n  tests/test_a.py:7 in test_a: assert seconds(\"90s\") == 90\n  shop/price.py:8 in f: x"
+    assert "test_a raised KeyError: '0'" in await reflect(case("test_a", message))
+
+
 async def test_many_failures_are_counted_and_an_early_end_is_said() -> None:
     text = await reflect(*(case(f"test_{i}", "") for i in range(9)), partial=True)
     assert "5 more fail" in text

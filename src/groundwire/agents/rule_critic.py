@@ -16,6 +16,8 @@ MESSAGE_CHARS = 160
 
 COMPARED = re.compile(r"assert (?P<got>.{1,80}?) (?:==|is) (?P<wanted>.{1,80})$", re.MULTILINE)
 RAISED = re.compile(r"^(?:E\s+)?(?P<name>[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Iteration)\b.{0,100})", re.MULTILINE)
+SOURCE_LINE = re.compile(r"^\s*\S{1,300}:\d{1,7}(?: in |: )")
+"""A line that quotes a place in the code: what it says is source text, not values."""
 FRAME = re.compile(r"(?P<path>[\w./-]{1,200}\.py):(?P<line>\d{1,7})")
 
 
@@ -45,13 +47,14 @@ class RuleCritic:
 def _said(case: CaseOutcome) -> str:
     """`test_x expected 3 but got 2`, or the exception, or the last line of the message."""
     name = case.id.rsplit("::", 1)[-1]
-    compared = COMPARED.search(case.message)
+    lines = [line for line in case.message.strip().splitlines() if not SOURCE_LINE.match(line)]
+    said = "\n".join(lines)
+    compared = COMPARED.search(said)
     if compared:
         return f"{name} expected {compared['wanted'].strip()} but got {compared['got'].strip()}"
-    raised = RAISED.search(case.message)
+    raised = RAISED.search(said)
     if raised:
         return f"{name} raised {raised['name'].strip()}"
-    lines = case.message.strip().splitlines()
     return f"{name}: {lines[-1].strip()[:MESSAGE_CHARS]}" if lines else f"{name} {case.result}"
 
 

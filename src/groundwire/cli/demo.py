@@ -26,7 +26,8 @@ from groundwire.tasks import Task
 
 __all__ = ["run_demo"]
 
-SECONDS_EACH = 10.0
+LIMITS = {"max_seconds": 12.0, "max_trials": 6, "width": 16}
+"""Of each project: small trials, so that a reader sees failing, reflecting and trying again."""
 BEYOND_REACH = frozenset({"6_durations"})
 """Projects that lack a whole algorithm: the search actor must fail on them, and say so."""
 
@@ -37,7 +38,7 @@ def run_demo(flags: Mapping[str, Any], *, as_json: bool) -> int:
     Returns:
         0 if every other project was repaired and verified, else 1.
     """
-    settings = Settings.resolve(flags | {"max_seconds": SECONDS_EACH})
+    settings = Settings.resolve(flags | LIMITS)
     console = Console(stderr=as_json, highlight=False)
     with as_file(files("groundwire") / "demo" / "projects") as folder:
         return asyncio.run(_demo(sorted(p for p in folder.iterdir() if p.is_dir()), settings, console, as_json))
@@ -50,7 +51,8 @@ async def _demo(projects: list[Path], settings: Settings, console: Console, as_j
     results: list[EpisodeResult] = []
     async with aclosing(open_store(settings)) as store:
         run_id = await build(settings, tasks[0], store).start_run({"demo": True})
-        console.print(Text("Repair without a model: tests outside the actor say what failed and decide what is kept."))
+        intent = "Repair without a model: tests outside the actor say what failed and decide what is kept."
+        console.print(Text(intent), soft_wrap=True)
         for task in tasks:
             console.print()
             console.print(Text(f"{task.id}: {plain(task.prompt)}", style="bold"), soft_wrap=True)
@@ -95,6 +97,6 @@ def _print_summary(console: Console, results: list[EpisodeResult], run_id: str, 
     console.print()
     line = Text(f"{verified} of {len(results)} repaired and verified in {seconds:.0f} s", style="bold green")
     line.append(f"   {plural(signals, 'signal')} sealed, hidden tests judged once each", style="dim")
-    console.print(line)
+    console.print(line, soft_wrap=True)
     console.print(Text(f"record: groundwire show {run_id[:13]}   ({ledger})", style="dim"), soft_wrap=True)
     console.print(Text('next:   groundwire repair YOUR_PROJECT --test "pytest -q"', style="dim"))

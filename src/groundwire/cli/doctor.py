@@ -23,7 +23,7 @@ from groundwire.cli.text import plain
 from groundwire.errors import GroundwireError
 from groundwire.mint import FileKeys
 from groundwire.records import RunRecord
-from groundwire.sandbox import probe_all
+from groundwire.sandbox import Probe, probe_all
 from groundwire.settings import Settings
 
 __all__ = ["Finding", "run_doctor"]
@@ -82,7 +82,19 @@ def _interpreter() -> Finding:
 
 
 async def _sandboxes() -> list[Finding]:
-    return [Finding(f"sandbox {p.kind}", p.ok, p.kind == "bubblewrap", p.detail, p.cure) for p in await probe_all()]
+    return [
+        Finding(f"sandbox {p.kind}", p.ok, p.kind == "bubblewrap", _in_force(p) if p.ok else p.detail, p.cure)
+        for p in await probe_all()
+    ]
+
+
+def _in_force(probe: Probe) -> str:
+    """What was found to hold: each limit under how firmly it does."""
+    held: dict[str, list[str]] = {}
+    for limit, enforcement in probe.enforcement.items():
+        held.setdefault(enforcement, []).append(limit)
+    limits = "; ".join(f"{how}: {', '.join(sorted(names))}" for how, names in sorted(held.items()))
+    return f"{probe.detail}, {probe.version}, starts in {probe.startup_s * 1000:.0f} ms; {limits}"
 
 
 async def _ledger(settings: Settings) -> Finding:
