@@ -2,8 +2,9 @@
 
     .venv/bin/python bench/bench_humanevalfix.py [--seconds 40] [--workers 2] [--limit N] [--json FILE]
 
-Each top-level assert of `example_test` is a visible test of its own and steers; `test` is hidden and judges once, at the
-end. Nothing is learned from one task to the next. Data: `../shared/data/humanevalpack` beside the repository, or --data.
+Each top-level assert of `example_test` is a visible test of its own and steers; `test` is hidden and judges once, at
+the end. Nothing is learned from one task to the next. Data: `../shared/data/humanevalpack` beside the repository, or
+what --data names.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import asyncio
 import json
 import multiprocessing
 import statistics
-import textwrap
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 def visible_tests(row: Row) -> str:
     """One test function for each top-level assert of the examples, with what stands before it."""
     tests: list[str] = [f"from solution import *\nfrom solution import {row['entry_point']}\n"]
-    tree = ast.parse(textwrap.dedent(row["example_test"]))
+    tree = ast.parse(row["example_test"].lstrip())
     check = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
     if check is None:
         return tests[0]  # five rows have no example: nothing can steer

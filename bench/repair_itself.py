@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = Path(sys.executable).with_name("groundwire")
-BUGS = [
+BUGS: list[tuple[str, str, str, str]] = [
     ("src/groundwire/graphs/acceptance.py", "bool(after - before), bool(before - after)",
      "bool(after - before), bool(after - before)", "tests/graphs/test_acceptance.py"),
     ("src/groundwire/graphs/budget.py", "if trial >= budget.trials:", "if trial > budget.trials:",

@@ -22,6 +22,8 @@ PUBLIC = {
         "SandboxOptions",
     },
     "groundwire.memory": {"InMemoryStore", "SqlStore"},
+    "groundwire.sandbox": {"Probe", "open_sandbox", "probe_all"},
+    "groundwire.tools": {"Command", "Doctest", "HiddenTests", "Pytest", "Unittest", "tool_for"},
 }  # fmt: skip
 
 
@@ -46,6 +48,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         ("from groundwire import FeedbackGraph", {"sqlalchemy", "litellm", "docker", "libcst", "typer"}),
         ("import groundwire.agents", {"langgraph", "sqlalchemy", "litellm", "libcst"}),
         ("import groundwire.memory", {"langgraph", "sqlalchemy", "litellm"}),
+        ("import groundwire.sandbox", {"langgraph", "sqlalchemy", "litellm", "docker"}),
+        ("import groundwire.tools", {"langgraph", "sqlalchemy", "litellm", "docker", "libcst"}),
         ("import groundwire.cli", {"langgraph", "sqlalchemy", "litellm", "libcst", "pydantic"}),
     ],
 )

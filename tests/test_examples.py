@@ -1,0 +1,24 @@
+"""Every example runs as it stands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+EXPECTED = {
+    "own_check.py": ["fail 4 + 7 + 8 + 8 = 27", "fail (4 * 7) - 8 + 8 = 28", "pass (7 - 8 / 8) * 4 = 24", "verified"],
+}
+
+
+def test_each_example_is_known() -> None:
+    assert {p.name for p in EXAMPLES.glob("*.py")} == EXPECTED.keys()
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_it_runs_and_says_what_it_should(name: str) -> None:
+    ran = subprocess.run([sys.executable, EXAMPLES / name], capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout.splitlines() == EXPECTED[name]
