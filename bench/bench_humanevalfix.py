@@ -43,7 +43,8 @@ def visible_tests(row: Row) -> str:
     before: list[str] = []
     for node in check.body:
         if isinstance(node, ast.Assert):
-            lines = [f"{name} = {row['entry_point']}", *before, ast.unparse(node)]
+            alias = [] if name == row["entry_point"] else [f"{name} = {row['entry_point']}"]
+            lines = [*alias, *before, ast.unparse(node)]
             body = "\n".join(f"    {x}" for part in lines for x in part.splitlines())
             tests.append(f"def test_{len(tests)}():\n{body}\n")
         else:

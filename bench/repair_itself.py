@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--only", type=int, help="index of one bug")
     arguments = parser.parse_args()
-    bugs = BUGS if arguments.only is None else [BUGS[arguments.only]]
+    bugs: list[tuple[str, str, str, str]] = BUGS if arguments.only is None else [BUGS[arguments.only]]
     for bug in bugs:
         print(json.dumps(repair(*bug), ensure_ascii=False), flush=True)
 

@@ -1,0 +1,154 @@
+"""The search on one base tree: what is proposed next, whatever was proposed before.
+
+What a plan remembers are facts about the base tree and its edits (ranks, digests, which edit fixed which case), so it
+may be thrown away at any time: it is made again from the context, and what was tried is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from groundwire.agents.search.blame import Blame, blame
+from groundwire.agents.search.combine import Pairs, Progress
+from groundwire.agents.search.edits import Edit, apply, note
+from groundwire.agents.search.examples import read_examples
+from groundwire.agents.search.localise import Counts
+from groundwire.agents.search.rank import factors
+from groundwire.agents.search.stream import Stream
+from groundwire.contexts import ActorContext, Coverage, Judged
+from groundwire.signals import Signal, Verdict
+from groundwire.trees import Candidate, matches
+
+__all__ = ["Plan"]
+
+MAX_TEST_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """Edits that make a candidate, known by its digest."""
+
+    edits: tuple[Edit, ...]
+    digest: str
+
+
+class Plan:
+    """A search.
+
+    Args:
+        context: the first context it is asked for.
+        baseline: the base tree's failure; None where it was not judged.
+        formula: of the fault localisation.
+        seed: orders edits of equal score.
+    """
+
+    def __init__(
+        self, context: ActorContext, baseline: Signal | None, formula: Callable[[Counts], float], seed: int
+    ) -> None:
+        task = context.task
+        self._tree = task.tree
+        self._passed = baseline.evidence.passed() if baseline else frozenset[str]()
+        self._failed = frozenset(c.id for c in baseline.evidence.failed()) if baseline else frozenset[str]()
+        self._coverage = context.coverage
+        where: Blame = blame(task, baseline, context.coverage, formula)
+        tests = [content for path, content in sorted(task.tree.files.items()) if _is_test(path, content, context)]
+        self._stream = Stream(task.tree, where, read_examples(tests), factors(context.edit_statistics), seed)
+        self._pairs: Pairs | None = None
+        self._progress: list[Progress] = []
+        self._next_single = 0
+        self._items: list[_Item] = []
+        self._by_digest: dict[str, _Item] = {}
+        self._keys: set[str] = set()
+
+    def learn(self, judged: Iterable[Judged]) -> None:
+        """Takes up which single edits fixed a part."""
+        for one in judged:
+            item = self._by_digest.get(one.candidate.digest)
+            if item is None or len(item.edits) != 1 or one.signal.verdict is not Verdict.FAIL or one.signal.partial:
+                continue
+            passed = one.signal.evidence.passed()
+            progress = Progress(item.edits[0], self._failed & passed, self._passed - passed)
+            if progress.fixed:
+                self._progress.append(progress)
+                if self._pairs is not None:
+                    self._pairs.learn(progress)
+
+    def propose(self, tried: frozenset[str], n: int) -> list[Candidate]:
+        """The next candidates that are not among those tried, best first.
+
+        Args:
+            tried: digests of candidates.
+            n: how many at most.
+        """
+        found: list[Candidate] = []
+        for item in self._all():
+            if len(found) >= n:
+                break
+            if item.digest not in tried:
+                found.append(self._candidate(item.edits))
+        return found
+
+    def _all(self) -> Iterator[_Item]:
+        index = 0
+        while True:
+            while index >= len(self._items):
+                edits = self._next()
+                if edits is None:
+                    return
+                self._take(edits)
+            yield self._items[index]
+            index += 1
+
+    def _next(self) -> tuple[Edit, ...] | None:
+        single = self._stream.at(self._next_single)
+        if self._pairs is None and (single is None or self._next_single >= PAIRS_FROM):
+            self._pairs = Pairs(self._stream.at, self._relevant)
+            for progress in self._progress:
+                self._pairs.learn(progress)
+        if single is not None and (self._pairs is None or single.score >= self._pairs.best()):
+            self._next_single += 1
+            return (single,)
+        return self._pairs.pop() if self._pairs is not None else None
+
+    def _take(self, edits: tuple[Edit, ...]) -> None:
+        key = self._stream.key(edits)
+        if key is None or key in self._keys:
+            return
+        self._keys.add(key)
+        item = _Item(edits, self._candidate(edits).digest)
+        if item.digest not in self._by_digest:
+            self._by_digest[item.digest] = item
+            self._items.append(item)
+
+    def _candidate(self, edits: tuple[Edit, ...]) -> Candidate:
+        ordered = sorted(edits, key=lambda e: (e.path, e.line))
+        changes: dict[str, bytes | None] = {}
+        notes: list[str] = []
+        for path in sorted({e.path for e in edits}):
+            parsed = self._stream.parsed(path)
+            assert parsed is not None, "an edit comes from a parsed file"
+            mine = [e for e in ordered if e.path == path]
+            changes[path] = apply(parsed.source.data, (s for e in mine for s in e.proposal.splices))
+            notes.append(note(parsed.source, mine))
+        return Candidate(self._tree.digest, changes, tuple(e.name for e in ordered), "; ".join(notes))
+
+    def _relevant(self, progress: Progress, edit: Edit) -> bool:
+        """False where none of the cases that are left failing ran the edit's line."""
+        left = self._failed - progress.fixed
+        return not self._coverage or not left or _runs(self._coverage, left, edit)
+
+
+PAIRS_FROM = 300
+"""Single edits before the first pair; what they fixed decides which pairs are worth it."""
+
+
+def _runs(coverage: Coverage, cases: frozenset[str], edit: Edit) -> bool:
+    known = [coverage[case] for case in cases if case in coverage]
+    if not known:
+        return True
+    return any(abs(line - edit.line) <= 1 for files in known for line in files.get(edit.path, ()))
+
+
+def _is_test(path: str, content: bytes, context: ActorContext) -> bool:
+    return path.endswith(".py") and len(content) <= MAX_TEST_BYTES and matches(path, context.task.test_files)

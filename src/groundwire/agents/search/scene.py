@@ -1,0 +1,197 @@
+"""What can be named and borrowed at a place: variables in scope with their kinds, functions, other expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import libcst as cst
+
+from groundwire.agents.search.bindings import Variable, assigned_kinds, bindings
+from groundwire.agents.search.examples import Examples
+from groundwire.agents.search.kinds import UNKNOWN, annotation_kind, element, kind_of
+from groundwire.agents.search.precedence import binding
+from groundwire.agents.search.source import Site, Source
+from groundwire.agents.search.vocabulary import Vocabulary
+
+__all__ = ["Callable", "Donor", "Scene"]
+
+MAX_DONOR_BYTES = 80
+MAX_OWN_DONORS = 150
+MAX_OTHER_DONORS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Callable:
+    """A function that the file defines."""
+
+    name: str
+    least: int
+    most: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Donor:
+    """An expression of the file that may be borrowed."""
+
+    text: str
+    level: int
+    kind: str
+    site: Site
+    names: frozenset[str]
+
+
+class Scene:
+    """A source with what its tests tell.
+
+    Args:
+        source: the file.
+        examples: literals of the visible tests.
+    """
+
+    def __init__(self, source: Source, examples: Examples) -> None:
+        self.source = source
+        self.examples = examples
+        self._variables: dict[Site | None, list[Variable]] = {}
+        self._kinds: dict[Site, str] = {}
+        self._names: dict[Site | None, dict[str, str]] = {}
+        self._donors: dict[Site | None, list[Donor]] = {}
+        self.vocabulary = Vocabulary(source, examples)
+        self.conditions: dict[tuple[Site | None, tuple[str, ...]], list[tuple[str, float]]] = {}
+        """Conditions that could stand where these variables exist; filled by `operators.conditions`."""
+
+    def kind(self, site: Site) -> str:
+        """The kind of the value at a site."""
+        known = self._kinds.get(site)
+        if known is None:
+            known = kind_of(site.node, self.names(site.function), self.call_kinds)
+            self._kinds[site] = known
+        return known
+
+    def wanted(self, site: Site) -> str:
+        """The kind of value that the place asks for; that of the value there now, where nothing else is known."""
+        if site.parent is not None and isinstance(site.parent.node, cst.Return) and site.function is not None:
+            result = self.call_kinds.get(_function_name(site.function))
+            if result:
+                return result
+        return self.kind(site)
+
+    def names(self, function: Site | None) -> Mapping[str, str]:
+        """Kinds of all variables of a function, enclosing functions and the module."""
+        if function not in self._names:
+            self._names[function] = {v.name: v.kind for v in reversed(self.variables(function))}
+        return self._names[function]
+
+    def visible(self, site: Site) -> list[Variable]:
+        """Variables that exist at a site: those bound before it, the nearest binding first."""
+        found = [v for v in self.variables(site.function) if v.start < site.start < v.until or v.parameter]
+        loop = next((a for a in site.above() if isinstance(a.node, (cst.For, cst.While))), None)
+        if loop is not None:
+            late = (v for v in self.variables(site.function) if site.start <= v.start < loop.end and v not in found)
+            found.extend(v for v in late if v.until > loop.end)
+        comprehension = [v for v in self._comprehension_names(site) if all(v.name != f.name for f in found)]
+        return comprehension + sorted(found, key=lambda v: (-v.start, v.name))
+
+    def variables(self, function: Site | None) -> list[Variable]:
+        """Variables of a function, then of what is around it."""
+        if function not in self._variables:
+            scope = function or self.source.root
+            own = list(bindings(scope, self.examples))
+            outer = self.variables(function.function) if function is not None else []
+            taken = {v.name for v in own}
+            self._variables[function] = own + [v for v in outer if v.name not in taken]
+            self._kinds_from_bindings(function, scope)
+        return self._variables[function]
+
+    def _kinds_from_bindings(self, function: Site | None, scope: Site) -> None:
+        # two rounds: what the first learns (`words = s.split()`) the second builds on (`for w in words`)
+        for _ in range(2):
+            known = {v.name: v.kind for v in self._variables[function]}
+            learned: dict[str, str] = {}
+            for name, kind in assigned_kinds(scope, known, self.call_kinds):
+                # `best = None` says less than what is put there later
+                if kind and learned.get(name, "none") == "none":
+                    learned[name] = kind
+            self._variables[function] = [
+                v if v.kind else replace(v, kind=learned.get(v.name, UNKNOWN)) for v in self._variables[function]
+            ]
+
+    def _comprehension_names(self, site: Site) -> list[Variable]:
+        found: list[Variable] = []
+        inner = site
+        for outer in site.above():
+            if isinstance(outer.node, cst.BaseComp) and inner.slot != "for_in":
+                found.extend(self._targets(outer))
+            elif isinstance(outer.node, cst.CompFor) and inner.slot != "iter":
+                comprehension = next((a for a in outer.above() if isinstance(a.node, cst.BaseComp)), None)
+                found.extend(self._targets(comprehension) if comprehension else [])
+            elif isinstance(outer.node, cst.Lambda) and inner.slot == "body":
+                found.extend(
+                    Variable(s.node.name.value, UNKNOWN, s.start, outer.end)
+                    for s in outer.walk()
+                    if isinstance(s.node, cst.Param)
+                )
+            inner = outer
+        return list({v.name: v for v in found}.values())
+
+    def _targets(self, comprehension: Site) -> Iterator[Variable]:
+        for clause in comprehension.walk():
+            target = clause.child("target")
+            if isinstance(clause.node, cst.CompFor) and target is not None:
+                kind = element(kind_of(clause.node.iter, self.names(comprehension.function), self.call_kinds))
+                single = isinstance(target.node, cst.Name)
+                for name in target.walk():
+                    if isinstance(name.node, cst.Name):
+                        found = kind if single else UNKNOWN
+                        yield Variable(name.node.value, found, name.start, comprehension.end)
+
+    @cached_property
+    def callables(self) -> list[Callable]:
+        """Functions that the file defines."""
+        found: list[Callable] = []
+        for site in self.source.functions:
+            node = site.node
+            assert isinstance(node, cst.FunctionDef)
+            least = sum(p.default is None for p in node.params.params)
+            kind = self.examples.results.get(node.name.value) or annotation_kind(
+                node.returns.annotation if node.returns else None
+            )
+            found.append(Callable(node.name.value, least, len(node.params.params), kind))
+        return found
+
+    @cached_property
+    def call_kinds(self) -> Mapping[str, str]:
+        """Function name → kind it returns."""
+        return {c.name: c.kind for c in self.callables if c.kind}
+
+    def donors_at(self, site: Site) -> list[Donor]:
+        """Expressions that may be borrowed for a site: those of its function, then some of the rest of the file."""
+        known = self._donors.get(site.function)
+        if known is None:
+            own = [d for d in self.donors if d.site.function is site.function]
+            rest = [d for d in self.donors if d.site.function is not site.function]
+            known = self._donors[site.function] = own[:MAX_OWN_DONORS] + rest[:MAX_OTHER_DONORS]
+        return known
+
+    @cached_property
+    def donors(self) -> list[Donor]:
+        """Expressions of the file that may be borrowed, each text once, in the order of the text."""
+        found: dict[str, Donor] = {}
+        for site in self.source.expressions:
+            node = site.node
+            if site.end - site.start > MAX_DONOR_BYTES or not isinstance(node, cst.BaseExpression):
+                continue
+            if site.parent is not None and isinstance(site.parent.node, cst.Expr):
+                continue
+            text = self.source.text(site)
+            if text not in found and "\n" not in text:
+                names = frozenset(s.node.value for s in site.walk() if isinstance(s.node, cst.Name))
+                found[text] = Donor(text, binding(node), self.kind(site), site, names)
+        return list(found.values())
+
+
+def _function_name(function: Site) -> str:
+    assert isinstance(function.node, cst.FunctionDef)
+    return function.node.name.value

@@ -1,0 +1,206 @@
+"""Keeps one command: starts it, watches its limits, ends all it started, reports.
+
+The keeper is the first process of a PID namespace where there is one: what the command starts can't outlive it, can't
+kill it, and falls to it when its parent dies.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import time
+
+from groundwire.sandbox.guest import child, layout, signals, watch, wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from groundwire.sandbox.guest.relay import Relay
+    from groundwire.sandbox.guest.wire import Job
+
+    T = TypeVar("T")
+
+TICK_S = 0.05
+RELAY_TICK_S = 0.01
+
+
+class Refused(Exception):
+    """The tree can't be laid out."""
+
+
+def keep(
+    job: Job,
+    report: int,
+    stdout: int,
+    stderr: int,
+    start: Callable[[Job, int, int], None],
+    relay: Relay | None = None,
+) -> None:
+    """Runs one command to its end and reports.
+
+    Args:
+        job: what to run.
+        report: where frames go.
+        stdout: the command's standard output.
+        stderr: the command's standard error.
+        start: becomes the command, in the fork; never returns.
+        relay: holds the other ends of `stdout` and `stderr`; None: they lead out by themselves.
+    """
+    try:
+        _as_user(job, lambda: _lay_out(job))
+    except Refused as error:
+        wire.write_frame(report, wire.REFUSED, str(error).encode("utf-8", "replace"))
+        return
+    except OSError as error:
+        if error.errno != 28:  # no space left
+            raise
+        wire.write_frame(report, wire.RESULT, wire.OUTCOME.pack(-1, 0, wire.LIMITS.index("disk_bytes"), 0, 0, 0, 0))
+        return
+    first = os.getpid() == 1
+    signals.pthread_sigmask(signals.SIG_BLOCK, [signals.SIGCHLD])
+    began = time.monotonic()
+    pid = os.fork()
+    if pid == 0:
+        _become(job, report, stdout, stderr, start)
+    os.close(stdout)
+    os.close(stderr)
+    status, limit = _wait(job, pid, began + job["wall_s"], None if first else report, relay)
+    if first:
+        watch.end_all()
+    else:
+        watch.end_descendants()
+    took = time.monotonic() - began
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = used.ru_utime + used.ru_stime
+    code, ended_by = _explain(status)
+    limit = limit or _as_user(job, lambda: _limit_seen(job, code, ended_by, cpu))
+    _as_user(job, lambda: _send_files(job, report))
+    cut = relay.finish() if relay else (0, 0)
+    outcome = wire.OUTCOME.pack(code, ended_by, wire.LIMITS.index(limit), cpu, took, *cut)
+    wire.write_frame(report, wire.RESULT, outcome)
+
+
+def _as_user(job: Job, step: Callable[[], T]) -> T:
+    # what the command owns, only its user may touch
+    if not job["uid"]:
+        return step()
+    child.act_as(job["uid"])
+    try:
+        return step()
+    finally:
+        child.act_as(0)
+
+
+def _send_files(job: Job, report: int) -> None:
+    for index, path in enumerate(job["collect"]):
+        content = layout.read_back(f"{job['box']}/out", path)
+        if content is not None:
+            wire.write_frame(report, wire.FILE, wire.INDEX.pack(index) + content)
+
+
+def _lay_out(job: Job) -> None:
+    work = f"{job['box']}/work"
+    try:
+        layout.make_box(job["box"])
+        if job["base"]:
+            layout.copy_tree(job["base"], work)
+        layout.lay(work, job["files"], job["deleted"], frozenset(job["executable"]))
+    except (ValueError, FileExistsError, IsADirectoryError, NotADirectoryError) as error:
+        raise Refused(str(error)) from None
+    except OSError as error:
+        if error.errno == 36:  # name too long
+            raise Refused(str(error)) from None
+        raise
+
+
+def _become(job: Job, report: int, stdout: int, stderr: int, start: Callable[[Job, int, int], None]) -> None:
+    code = 125
+    try:
+        os.close(report)
+        os.setsid()
+        os.umask(0o022)
+        os.chdir(f"{job['box']}/work")
+        start(job, stdout, stderr)
+    except BaseException as error:
+        os.write(stderr, f"groundwire: the command could not be started: {error!r}\n".encode("utf-8", "replace"))
+    finally:
+        os._exit(code)
+
+
+def _wait(job: Job, pid: int, deadline: float, listener: int | None, relay: Relay | None) -> tuple[int | None, str]:
+    """The command's wait status, and the limit that made us stop it.
+
+    Args:
+        job: its limits.
+        pid: the command.
+        deadline: on the monotonic clock.
+        listener: where we report, if nobody but us ends the command when the listener is gone.
+        relay: has to be kept going.
+    """
+    while True:
+        while True:
+            reaped, status = os.waitpid(-1, os.WNOHANG)
+            if reaped == pid:
+                return status, ""
+            if not reaped:
+                break
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return None, "wall_s"
+        if job["watch"]:
+            limit = _over(job, listener is None)
+            if limit:
+                return None, limit
+        if listener is not None and _hung_up(listener):
+            return None, ""
+        if job["watch"] or listener is not None:
+            left = min(left, TICK_S)
+        if relay is None:
+            signals.sigtimedwait([signals.SIGCHLD], left)
+        else:
+            relay.pump(min(left, RELAY_TICK_S))
+
+
+def _hung_up(fd: int) -> bool:
+    poll = select.poll()
+    poll.register(fd, 0)
+    return bool(poll.poll(0))
+
+
+def _over(job: Job, first: bool) -> str:
+    own = os.getpid()
+    pids = [p for p in watch.all_processes() if p != own] if first else watch.descendants(own)
+    if watch.memory(pids) > job["memory_bytes"]:
+        return "memory_bytes"
+    if watch.tasks(pids) > job["processes"]:
+        return "processes"
+    return ""
+
+
+def _explain(status: int | None) -> tuple[int, int]:
+    if status is None:
+        return -1, int(signals.SIGKILL)
+    if os.WIFSIGNALED(status):
+        return -1, os.WTERMSIG(status)
+    return os.WEXITSTATUS(status), 0
+
+
+def _limit_seen(job: Job, code: int, ended_by: int, cpu: float) -> str:
+    if ended_by == signals.SIGXCPU or (ended_by == signals.SIGKILL and cpu >= job["cpu_s"]):
+        return "cpu_s"
+    if ended_by == signals.SIGXFSZ:
+        return "file_bytes"
+    if code == 0:
+        return ""
+    if not job["disk_bytes"]:  # no file system of its own
+        return "file_bytes" if layout.holds_file_of(job["box"], job["file_bytes"]) else ""
+    disk = os.statvfs(job["box"])
+    if disk.f_bavail * disk.f_frsize < watch.PAGE:
+        return "disk_bytes"
+    used = (disk.f_blocks - disk.f_bfree) * disk.f_frsize
+    if used >= job["file_bytes"] and layout.holds_file_of(job["box"], job["file_bytes"]):
+        return "file_bytes"
+    return ""

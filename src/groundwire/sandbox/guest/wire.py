@@ -1,0 +1,131 @@
+"""Messages between groundwire and its guest.
+
+Towards the guest: a length and a marshalled value; the sender is trusted. From the guest: a kind byte, a length and
+plain bytes, since what is in the sandbox is not.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    class Job(TypedDict):
+        """One command, as the guest gets it."""
+
+        box: str
+        """The writable folder; `work`, `tmp` and `out` are below it."""
+        base: str
+        """A folder that holds the tree already; empty: all of it is in `files`."""
+        arguments: list[str]
+        """A program and its arguments; in a fork server: what stands after `python` on a command line."""
+        python: str
+        files: dict[str, bytes]
+        deleted: list[str]
+        executable: list[str]
+        env: dict[str, str]
+        stdin: bytes
+        collect: list[str]
+        wall_s: float
+        cpu_s: int
+        memory_bytes: int
+        processes: int
+        open_files: int
+        file_bytes: int
+        disk_bytes: int
+        output_bytes: int
+        nproc: int
+        """RLIMIT_NPROC, where it counts this sandbox's processes only; 0: it would not."""
+        watch: bool
+        """Memory and processes are measured here, since no cgroup holds them."""
+        uid: int
+        """The user the command becomes; 0: it stays who the guest is."""
+
+    class Support(TypedDict):
+        """What a command in a container gets beside its job."""
+
+        folder: str
+        files: dict[str, bytes]
+        """Read by the command, and can't be changed by it."""
+        seccomp: dict[str, bytes]
+        """Filters by processor."""
+
+    class Setup(TypedDict):
+        """What a fork server starts with."""
+
+        box: str
+        base: str
+        files: dict[str, bytes]
+        executable: list[str]
+        preload: list[str]
+        env: dict[str, str]
+        seccomp: bytes
+        shared_memory_bytes: int
+        base_bytes: int
+        own_count: bool
+        """Each command gets a user namespace, in which its processes are counted."""
+
+
+HELLO = b"H"
+"""The keeper of one command is alive; the kernel adds its process id."""
+CODE = b"C"
+"""The guest's own code, compiled by the interpreter in the sandbox."""
+STDOUT = b"O"
+STDERR = b"E"
+FILE = b"F"
+"""The index of a collected file (u32) and its content."""
+RESULT = b"R"
+REFUSED = b"X"
+"""The tree can't be laid out: why, as text."""
+BROKEN = b"B"
+"""The guest itself failed: why, as text."""
+READY = b"Y"
+"""The fork server takes commands."""
+UNNESTED = b"N"
+"""There can be no fork server: it may not make namespaces."""
+
+HEADER = struct.Struct("<cI")
+INDEX = struct.Struct("<I")
+OUTCOME = struct.Struct("<iiBddQQ")
+"""exit code (-1: none), signal (0: none), limit (index into LIMITS, 0: none), CPU s, wall s, cut stdout, cut stderr."""
+LIMITS = ("", "wall_s", "cpu_s", "memory_bytes", "processes", "file_bytes", "disk_bytes")
+MAX_FILE_BYTES = 16 * 1024 * 1024
+MARSHAL_VERSION = 2  # read by every Python 3, written by every host
+
+
+def pack_value(value: Any) -> bytes:
+    """A value of plain types for the guest."""
+    body = marshal.dumps(value, MARSHAL_VERSION)
+    return INDEX.pack(len(body)) + body
+
+
+def read_value(fd: int) -> object:
+    """The next value for the guest.
+
+    Raises:
+        EOFError: the sender is gone.
+    """
+    (size,) = INDEX.unpack(_read_exactly(fd, INDEX.size))
+    return marshal.loads(_read_exactly(fd, size))
+
+
+def _read_exactly(fd: int, size: int) -> bytes:
+    parts: list[bytes] = []
+    while size:
+        part = os.read(fd, min(size, 1 << 20))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def write_frame(fd: int, kind: bytes, body: bytes = b"") -> None:
+    """Sends one frame; short writes are carried on."""
+    view = memoryview(HEADER.pack(kind, len(body)) + body)
+    while view:
+        view = view[os.write(fd, view) :]

@@ -1,0 +1,96 @@
+"""Keeps the yardstick out of the candidate's reach.
+
+A candidate that changes a file which it may not edit is not judged at all, since what would be judged is something
+else; the attempt is itself a FAIL, with one case `tamper::PATH` for each such file. For doctests, where the yardstick
+lies in the file that is repaired, the examples that the base tree holds must stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from groundwire.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
+from groundwire.tasks import Task
+from groundwire.trees import Candidate, matches
+
+__all__ = ["tampering", "tampering_with_doctests", "tampering_with_hidden"]
+
+MAX_SOURCE_BYTES = 1024 * 1024
+STEERING = ("conftest.py", "**/conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini")
+"""Files that steer pytest: out of reach whatever the task says of its test files."""
+
+
+def tampering(candidate: Candidate, task: Task) -> Observation | None:
+    """A FAIL if the candidate changes what it may not; writing a file's own content again changes nothing."""
+    changed = [p for p, content in candidate.changes.items() if content != task.tree.files.get(p)]
+    paths = [p for p in changed if not task.may_edit(p) or matches(p, STEERING)]
+    cases = [_case(f"tamper::{p}", f"{p} is a test or configuration file, or not editable: restored.") for p in paths]
+    return _observation(cases, paths)
+
+
+def tampering_with_doctests(candidate: Candidate, task: Task) -> Observation | None:
+    """A FAIL if an example in a docstring of the base tree was changed or is gone."""
+    cases: list[CaseOutcome] = []
+    for path, content in sorted(candidate.changes.items()):
+        before = _examples(task.tree.files.get(path))
+        after = _examples(content)
+        if before and after is not None:
+            gone = [name for name in before if after.get(name) != before[name]]
+            cases += [
+                _case(f"tamper::{path}::{n}", f"The examples in the docstring of {n} were changed.") for n in gone
+            ]
+    return _observation(cases, [c.id.removeprefix("tamper::") for c in cases])
+
+
+def tampering_with_hidden(candidate: Candidate, task: Task) -> Observation | None:
+    """A FAIL if the candidate holds a file where the hidden tests are laid."""
+    if task.hidden is None:
+        return None
+    files = task.hidden.tree.files
+    theirs = {str(PurePosixPath(p).parent) for p in files} - {str(PurePosixPath(p).parent) for p in task.tree.files}
+    paths = [p for p in candidate.changes if p in files or str(PurePosixPath(p).parent) in theirs]
+    return _observation([_case(f"tamper::{p}", f"{p} lies where the hidden tests are laid.") for p in paths], paths)
+
+
+def _case(name: str, message: str) -> CaseOutcome:
+    return CaseOutcome(id=name, result=CaseResult.FAILED, message=message)
+
+
+def _observation(cases: list[CaseOutcome], names: list[str]) -> Observation | None:
+    if not cases:
+        return None
+    shown = ", ".join(sorted(names)[:3]) + (" …" if len(names) > 3 else "")
+    return Observation(
+        verdict=Verdict.FAIL,
+        origin=Origin.TOOL_ERROR,
+        evidence=Evidence(cases=tuple(cases), detail=f"Not judged: the candidate changes what it may not ({shown})."),
+    )
+
+
+def _examples(source: bytes | None) -> dict[str, list[tuple[str, str]]] | None:
+    """Qualified name → (code, wanted output) of each example; None where the source can't be parsed (it won't run)."""
+    if source is None or len(source) > MAX_SOURCE_BYTES:
+        return {}
+    try:
+        module = ast.parse(source)
+        return {
+            name: [(e.source, e.want) for e in examples]
+            for name, text in _docstrings(module, "module")
+            if (examples := doctest.DocTestParser().get_examples(text, name))
+        }
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _docstrings(
+    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, name: str
+) -> Iterator[tuple[str, str]]:
+    text = ast.get_docstring(node, clean=False)
+    if text:
+        yield name, text
+    for child in node.body:
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _docstrings(child, child.name if name == "module" else f"{name}.{child.name}")

@@ -1,0 +1,258 @@
+"""The report plugin: what pytest collected, deselected and ran, and how each case ended.
+
+Registered before any other plugin and before any code of the project. Works with pytest 7 and later.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Generator
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import _pytest.runner
+import pytest
+
+if TYPE_CHECKING:
+    from groundwire.tools.inside.lines import Lines
+    from groundwire.tools.inside.pytest_outcomes import RANK, Canary, Phase, result_of, watched
+    from groundwire.tools.inside.recorder import CaseTimeout, Recorder, cut, explain, file_of
+else:
+    from _gw_pytest_outcomes import RANK, Canary, Phase, result_of, watched
+    from _gw_recorder import CaseTimeout, cut, explain, file_of
+
+_ALONE: tuple[tuple[str, Any], ...] = (
+    ("numprocesses", 0),
+    ("dist", "no"),
+    ("tx", []),
+    ("distload", False),
+    ("no_cov", True),
+)
+"""Options of pytest-xdist and pytest-cov that keep all cases in this process, and leave our tracing alone."""
+_ENDS_THE_RUN = (KeyboardInterrupt, SystemExit, CaseTimeout, pytest.exit.Exception)
+Flow = Generator[None, Any, None]
+_run_protocol = _pytest.runner.runtestprotocol
+
+
+class Plugin:
+    """One object, registered first; its hooks wrap everybody else's.
+
+    Args:
+        recorder: where events go.
+        lines: per-case coverage, if it is wanted.
+        declared: normalised names of the distributions whose plugins the project declares.
+    """
+
+    def __init__(self, recorder: Recorder, lines: Lines | None, declared: set[str]) -> None:
+        self._recorder = recorder
+        self._lines = lines
+        self._declared = declared
+        self._originals = watched()
+        self._index: dict[int, int] = {}
+        self._deselected = 0
+        self._phases: dict[int, Phase] = {}
+        self._reports: list[Any] = []
+
+    # --- before and while collecting
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_addoption(self, pluginmanager: Any) -> None:
+        """Loads the plugins that the project declares; nobody else's."""
+        if not self._declared:
+            return
+        for name in {e.name: None for d in metadata.distributions() for e in self._plugins_of(d)}:
+            pluginmanager.load_setuptools_entrypoints("pytest11", name=name)
+
+    def _plugins_of(self, distribution: Any) -> list[Any]:
+        name = re.sub(r"[-_.]+", "-", str(distribution.metadata["Name"] or "")).lower()
+        if name not in self._declared:
+            return []
+        return [e for e in distribution.entry_points if e.group == "pytest11"]
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: Any) -> Flow:
+        """A conftest that can't be imported is a failure of the code it imports, not of the command line."""
+        early_config.known_args_namespace.no_cov = True
+        self._recorder.alarm.set()
+        self._recorder.alarm.enter()
+        outcome = yield
+        self._recorder.alarm.leave()
+        self._recorder.alarm.clear()
+        if outcome.excinfo is not None:
+            self._conftest_failed(outcome.excinfo[1])
+
+    def _conftest_failed(self, error: BaseException) -> None:
+        """A conftest that raised, exited or hung while it was imported; other errors are the command line's."""
+        path = getattr(error, "path", None)
+        if type(error).__name__ == "ConftestImportFailure":
+            old_style = getattr(error, "excinfo", (None, None))  # pytest 7
+            error = getattr(error, "cause", None) or old_style[1] or error
+        elif not isinstance(error, (SystemExit, CaseTimeout)):
+            return
+        name = os.path.relpath(str(path), self._recorder.root) if path is not None else "conftest.py"
+        self._recorder.emit("broken", id=name, m=explain(error, error.__traceback__, self._recorder.root))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_cmdline_main(self, config: Any) -> Flow:
+        """Cases run here, in this process, one after the other: no workers of xdist, no report of pytest-cov."""
+        for option, value in _ALONE:
+            if hasattr(config.option, option):
+                setattr(config.option, option, value)
+        yield
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectstart(self, collector: Any) -> None:
+        """Says which file is being read, in case it never ends."""
+        if isinstance(collector, pytest.File):
+            self._recorder.emit("collecting", id=str(collector.nodeid))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_make_collect_report(self, collector: Any) -> Flow:
+        """A module that exits while it is imported has failed, like one that raises."""
+        alarm = self._recorder.alarm
+        is_file = isinstance(collector, pytest.File)
+        if is_file:
+            alarm.set()
+            alarm.enter()
+        outcome = yield
+        if is_file:
+            alarm.leave()
+            alarm.clear()
+        error = outcome.excinfo[1] if outcome.excinfo is not None else None
+        if isinstance(error, SystemExit):
+            text = explain(error, error.__traceback__, self._recorder.root)
+            outcome.force_result(pytest.CollectReport(collector.nodeid, "failed", text, []))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectreport(self, report: Any) -> None:
+        """Collection errors, and files that skip themselves."""
+        name = str(report.nodeid)
+        if report.failed:
+            self._recorder.emit("broken", id=name, m=cut(str(report.longreprtext)))
+        elif report.skipped:
+            self._recorder.emit("passed_over", id=name, m=cut(str(report.longreprtext)))
+
+    def pytest_deselected(self, items: Any) -> None:
+        """Counts what `-k`, `-m`, `--deselect` and the project's own hooks leave out."""
+        self._deselected += len(items)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: Any) -> None:
+        """Says what is going to run."""
+        self._index = {id(item): i for i, item in enumerate(session.items)}
+        ids = [str(item.nodeid) for item in session.items]
+        self._recorder.emit("collected", ids=ids, deselected=self._deselected)
+
+    # --- while running
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session: Any) -> Flow:
+        """After the last case, checks that outcomes still mean something."""
+        outcome = yield
+        if outcome.excinfo is None and not session.testsfailed and not session.config.option.collectonly:
+            self._recorder.emit("checked", canary=self._canary_fails(session), replaced=self._replaced())
+
+    def _canary_fails(self, session: Any) -> bool:
+        kind: Any = Canary
+        canary = kind.from_parent(session, name="groundwire_canary")
+        try:
+            reports = _run_protocol(canary, log=False, nextitem=None)
+        except BaseException:
+            return True  # somebody's hook can't cope with a strange item; that hides no failure
+        return not any(r.when == "call" and r.outcome == "passed" for r in reports)
+
+    def _replaced(self) -> dict[str, str]:
+        now = watched()
+        return {n: file_of(now[n], self._recorder.root) for n, f in self._originals.items() if now[n] is not f}
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: Any) -> Flow:
+        """One case: set-up, call and tear-down folded into one outcome."""
+        number = self._index.get(id(item), -1)
+        self._phases, self._reports = {}, []
+        self._recorder.emit("start", i=number)
+        started = self._recorder.now()
+        if self._lines is not None:
+            self._lines.begin(number)
+        self._recorder.alarm.set()
+        outcome = yield
+        rang = self._recorder.alarm.clear()
+        if self._lines is not None:
+            self._lines.end()
+        if outcome.excinfo is None:
+            result, message, origin = self._fold()
+            seconds = round(self._recorder.now() - started, 6)
+            late = {"late": True} if rang else {}
+            where = {"w": origin} if origin and result in ("skipped", "xfailed") else {}
+            self._recorder.emit("case", i=number, r=result, m=message, d=seconds, **late, **where)
+        else:
+            error = outcome.excinfo[1]
+            # anything else that comes out of here is a fault of pytest or of a plugin, not of the case
+            kind = "broke_off" if isinstance(error, _ENDS_THE_RUN) else "abandoned"
+            self._recorder.emit(kind, i=number, m=explain(error, error.__traceback__, self._recorder.root))
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_setup(self) -> Flow:
+        """The project's code runs in here."""
+        self._recorder.alarm.enter()
+        yield
+        self._recorder.alarm.leave()
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_call(self) -> Flow:
+        """The project's code runs in here."""
+        self._recorder.alarm.enter()
+        yield
+        self._recorder.alarm.leave()
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_teardown(self) -> Flow:
+        """The project's code runs in here."""
+        self._recorder.alarm.enter()
+        yield
+        self._recorder.alarm.leave()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Flow:
+        """Notes what was really raised, beside what the report says."""
+        outcome = yield
+        if outcome.excinfo is None and not isinstance(item, Canary):
+            report = outcome.get_result()
+            self._phases[id(report)] = Phase(report, call, self._recorder.root)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """A set-up report begins a new attempt (plugins may run a case again); the last attempt counts."""
+        if report.when == "setup":
+            self._reports = []
+        self._reports.append(report)
+
+    def _fold(self) -> tuple[str, str, str]:
+        worst = ("", "", "")
+        for report in self._reports:
+            seen = self._phases.get(id(report))
+            result, message = result_of(report, seen)
+            is_part = type(report).__name__.lower() == "subtestreport"
+            if is_part and result != "failed":
+                continue
+            if RANK[result] > RANK[worst[0]]:
+                text = message or (seen.message if seen is not None else cut(str(report.longreprtext)))
+                worst = (result, text if result != "passed" else "", seen.origin if seen is not None else "")
+        result, message, origin = worst
+        return result or "unrun", message, origin
+
+    # --- the end
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_internalerror(self, excinfo: Any) -> None:
+        """pytest itself, or somebody's plugin, broke."""
+        error = excinfo.value
+        self._conftest_failed(error)
+        self._recorder.emit("internal", m=explain(error, error.__traceback__, self._recorder.root))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: Any) -> None:
+        """Says whether it was stopped early."""
+        stopped = str(getattr(session, "shouldfail", "") or getattr(session, "shouldstop", "") or "")
+        self._recorder.emit("finish", stopped=stopped)

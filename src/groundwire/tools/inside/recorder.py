@@ -1,0 +1,221 @@
+"""Writes the report: one sealed line per event, at once, so that a crash keeps what was seen."""
+
+# os.path on purpose: pathlib costs time to import, and tests like to fake it
+# ruff: noqa: PTH109, PTH118, PTH123
+from __future__ import annotations
+
+import faulthandler
+import hashlib
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
+
+MESSAGE_CHARS = 2000
+FRAMES = 6
+ALARM_AGAIN_S = 0.5
+
+
+def read_settings() -> dict[str, Any]:
+    """What our side of the sandbox's wall wants to be done."""
+    with open(os.path.join(os.environ["GROUNDWIRE_SUPPORT"], "_gw_settings.json"), encoding="utf-8") as file:
+        settings: dict[str, Any] = json.load(file)
+    return settings
+
+
+class CaseTimeout(BaseException):
+    """Raised inside a case that runs for too long; not an `Exception`, so that few handlers swallow it."""
+
+    __module__ = "builtins"  # shown without a module of ours in front
+
+
+class Recorder:
+    """The report of one run.
+
+    Each line is `MAC JSON`. A line's MAC is keyed with the run's nonce and covers the MAC before it, so that a line
+    which was added, changed, dropped or reordered is found. The nonce is taken out of reach before any code of the
+    project runs: it comes by standard input, or by a variable that is removed.
+    """
+
+    def __init__(self) -> None:
+        # references of our own: the code under test may replace or fake `os` and friends
+        self._open, self._write, self._close = os.open, os.write, os.close
+        self._getpid, self._clock = os.getpid, time.perf_counter
+        self._dumps = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), default=str).encode
+        self._blake = hashlib.blake2b
+        self._pid = os.getpid()
+        self.root = os.getcwd()
+        out = os.environ["GROUNDWIRE_OUT"]
+        self._path = os.path.join(out, "report.jsonl")
+        self._lines_path = os.path.join(out, "lines.jsonl")
+        key = os.environ.pop("GROUNDWIRE_KEY", "")
+        self._key = bytes.fromhex(key or sys.stdin.readline().strip())
+        self._mac = b""
+        self._pending = b""
+        self.alarm = Alarm(float(os.environ.pop("GROUNDWIRE_CASE_S", "0") or 0), os.path.join(out, "stack.txt"))
+        self.emit("begin", python=sys.version.split()[0], at=round(time.time(), 3))
+
+    def emit(self, event: str, **fields: Any) -> None:
+        """Appends one event. A fork of this process writes nothing."""
+        if self._getpid() != self._pid:
+            return
+        body = self._dumps({"e": event, **fields}).encode("ascii")
+        mac = self._blake(self._mac + body, key=self._key, digest_size=16).hexdigest().encode("ascii")
+        self._mac = mac
+        self._pending = self._append(self._path, self._pending + mac + b" " + body + b"\n")
+
+    def emit_lines(self, case: int, lines: dict[str, list[int]]) -> None:
+        """Appends the lines that one case ran; -1 stands for what ran outside of all cases."""
+        if lines and self._getpid() == self._pid:
+            self._append(self._lines_path, (self._dumps([case, lines]) + "\n").encode("ascii"))
+
+    def now(self) -> float:
+        """Seconds of a clock that the code under test can't turn back."""
+        return self._clock()
+
+    def _append(self, path: str, data: bytes) -> bytes:
+        """Returns what could not be written; opened anew each time, because a test may close every descriptor."""
+        try:
+            descriptor = self._open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError:
+            return data
+        try:
+            while data:
+                data = data[self._write(descriptor, data) :]
+        except OSError:
+            return data
+        finally:
+            self._close(descriptor)
+        return data
+
+
+class Alarm:
+    """Ends a case that runs for too long, by an exception in the main thread.
+
+    Code that swallows every exception, or never comes back from C, is beyond its reach; the run's own limit ends that.
+    So when it rings it also writes down where the program is: from the signal handler itself, without a thread, since
+    a second thread would change what the project's tests see when they fork.
+
+    Args:
+        seconds: wall seconds a case may take; 0: no alarm.
+        stack_path: the file for where the program is.
+    """
+
+    def __init__(self, seconds: float, stack_path: str) -> None:
+        self.seconds = seconds
+        self._stack_path = stack_path
+        self._stack = (-1, -1)
+        self._in_case = False
+        self._rang = False
+        self._timer, self._signal, self._handler_of = signal.setitimer, signal.signal, signal.getsignal
+        self._open, self._fstat = os.open, os.fstat
+        self._register, self._unregister = faulthandler.register, faulthandler.unregister
+
+    def set(self) -> None:
+        """Starts the clock for one case."""
+        if not self.seconds:
+            return
+        self._rang = False
+        try:
+            self._signal(signal.SIGALRM, self._ring)
+            self._register(signal.SIGALRM, file=self._stack_file(), all_threads=False, chain=True)
+            self._timer(signal.ITIMER_REAL, self.seconds, ALARM_AGAIN_S)
+        except (ValueError, OSError):  # not in the main thread, or no descriptor is left
+            self.clear()
+
+    def clear(self) -> bool:
+        """Stops the clock.
+
+        Returns:
+            True if it had rung.
+        """
+        if self.seconds and self._handler_of(signal.SIGALRM) == self._ring:
+            self._timer(signal.ITIMER_REAL, 0)
+            self._unregister(signal.SIGALRM)
+            self._signal(signal.SIGALRM, signal.SIG_DFL)
+        return self._rang
+
+    def _stack_file(self) -> int:
+        """A descriptor that still is our file: a test may have closed it, and its number may be another file's now."""
+        descriptor, inode = self._stack
+        try:
+            if descriptor >= 0 and self._fstat(descriptor).st_ino == inode:
+                return descriptor
+        except OSError:
+            pass
+        descriptor = self._open(self._stack_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._stack = (descriptor, self._fstat(descriptor).st_ino)
+        return descriptor
+
+    def enter(self) -> None:
+        """The project's code begins to run."""
+        self._in_case = True
+
+    def leave(self) -> None:
+        """The test runner's own code runs again; it must not be interrupted."""
+        self._in_case = False
+
+    def _ring(self, _number: int, _frame: FrameType | None) -> None:
+        if self._in_case:
+            self._rang = True
+            raise CaseTimeout(f"did not finish within {self.seconds:g} s")
+
+
+def cut(text: str, limit: int = MESSAGE_CHARS) -> str:
+    """Keeps the head and the tail of a text."""
+    if len(text) <= limit:
+        return text
+    head = limit // 3
+    tail = limit - head
+    return f"{text[:head]}\n… {len(text) - limit} characters cut …\n{text[-tail:]}"
+
+
+def explain(error: BaseException, trace: TracebackType | None, root: str, skip: tuple[str, ...] = ()) -> str:
+    """What failed, shortened: the exception's own words, then the last frames inside the project.
+
+    Args:
+        error: the exception.
+        trace: its traceback.
+        root: the work folder; frames outside of it are left out unless there are no others.
+        skip: files whose frames are left out.
+    """
+    try:
+        words = "".join(traceback.format_exception_only(type(error), error)).strip()
+    except BaseException as trouble:
+        words = f"{type(error).__name__} (its text can't be made: {type(trouble).__name__})"
+    try:
+        entries = traceback.extract_tb(trace)
+    except BaseException:
+        entries = traceback.StackSummary()
+    inside = [f for f in entries if f.filename.startswith(root + os.sep) and f.filename not in skip]
+    frames = [_frame(f, root) for f in (inside or list(entries))[-FRAMES:]]
+    return cut("\n".join([cut(words, MESSAGE_CHARS * 2 // 3), *frames]))
+
+
+def _frame(frame: traceback.FrameSummary, root: str) -> str:
+    name = frame.filename[len(root) + 1 :] if frame.filename.startswith(root + os.sep) else frame.filename
+    line = (frame.line or "").strip()
+    return f"  {name}:{frame.lineno} in {frame.name}" + (f": {cut(line, 160)}" if line else "")
+
+
+def origin_of(trace: TracebackType | None, root: str) -> str:
+    """The project's file in which an exception was raised, relative to the root; empty if it was none of these."""
+    found = ""
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if name.startswith(root + os.sep):
+            found = name[len(root) + 1 :]
+        trace = trace.tb_next
+    return found
+
+
+def file_of(function: Callable[..., Any], root: str) -> str:
+    """Where a function was written: relative to the root if inside it, else absolute; empty if it can't be told."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    name = getattr(code, "co_filename", "")
+    return name[len(root) + 1 :] if name.startswith(root + os.sep) else name

@@ -1,0 +1,124 @@
+"""Runs one of our reporting runners (pytest, unittest, doctest) with the project's Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from groundwire.limits import ExecResult
+from groundwire.signals import Observation, Origin
+from groundwire.tasks import Task
+from groundwire.tools.commands import Invocation, RunnerName, read_command
+from groundwire.tools.delivery import ENVIRONMENT, LINES, REPORT, STACK, arguments_of, support_files
+from groundwire.tools.endings import ended_by, how_it_ended
+from groundwire.tools.guard import tampering
+from groundwire.tools.plugins import declared_names
+from groundwire.tools.preload import imports_from_outside
+from groundwire.tools.reports import ReportProblem, RunReport, read_coverage, read_report
+from groundwire.tools.running import NotRunnable, Reading, Start
+from groundwire.tools.texts import harmless
+from groundwire.tools.verdicts import Situation, decide, no_verdict, without_report
+from groundwire.trees import Candidate, Tree
+
+__all__ = ["PythonRunner"]
+
+STACK_LINES = 8
+Guard = Callable[[Candidate, Task, Invocation], Observation | None]
+
+
+@dataclass(frozen=True)
+class PythonRunner:
+    """A runner that reports through our own lines. See `groundwire.tools.running.Runner`.
+
+    Args:
+        name: which runner.
+        default: the command where neither the tool nor the task has one.
+        command: a command that goes before the task's.
+        preload: modules that a fork server imports once.
+        in_search: arguments that go after the user's where many candidates are judged in a fork server.
+        cure: what to do where the runner is missing.
+        more: arguments that go before the user's.
+        guard: finds further ways in which a candidate reaches for the yardstick.
+    """
+
+    name: RunnerName
+    default: tuple[str, ...]
+    command: tuple[str, ...] | None = None
+    preload: tuple[str, ...] = ()
+    in_search: tuple[str, ...] = ()
+    cure: str = ""
+    more: Callable[[Task, Invocation], tuple[str, ...]] = lambda _task, _invocation: ()
+    guard: Guard = lambda _candidate, _task, _invocation: None
+    origin: Origin = Origin.TESTS
+
+    def tampering(self, candidate: Candidate, task: Task) -> Observation | None:
+        """See `Runner`."""
+        return tampering(candidate, task) or self.guard(candidate, task, read_command(self._command(task)))
+
+    def start(self, task: Task, *, coverage_of: Tree | None) -> Start:
+        """See `Runner`."""
+        shown = self._command(task)
+        invocation = read_command(shown)
+        if invocation.runner != self.name:
+            raise NotRunnable(f"{' '.join(shown)!r} is not a {self.name} command; use tool_for(command).")
+        invocation = replace(invocation, arguments=(*self.more(task, invocation), *invocation.arguments))
+        module = f"{self.name}_main"
+        in_search = replace(invocation, arguments=(*invocation.arguments, *self.in_search))
+        settings = {
+            "lines": None if coverage_of is None else [p for p in sorted(coverage_of.files) if _counts(p, task)],
+            "declared": sorted(declared_names(task.tree)) if self.name == "pytest" else [],
+        }
+        return Start(
+            shown=shown,
+            command=("python", *invocation.flags, *arguments_of(module, invocation, task.tree)),
+            warm=None if invocation.flags or coverage_of is not None else arguments_of(module, in_search, task.tree),
+            preload=(*self.preload, *imports_from_outside(task.tree)),
+            env={**ENVIRONMENT, **invocation.env},
+            support=support_files(settings),
+            collect=(REPORT, STACK) if coverage_of is None else (REPORT, STACK, LINES),
+            sealed=True,
+        )
+
+    def read(self, result: ExecResult, key: bytes, situation: Situation) -> Reading:
+        """See `Runner`."""
+        body = result.files.get(REPORT)
+        situation = replace(situation, cure=self.cure)
+        if body is None:
+            return Reading(without_report(situation), unreliable=True)
+        try:
+            report = read_report(body, key)
+        except ReportProblem as problem:
+            return Reading(no_verdict(problem.reason, problem.detail), unreliable=True)
+        report = _with_stack(report, result)
+        lines = result.files.get(LINES)
+        return Reading(
+            decide(report, situation),
+            coverage=read_coverage(lines, report.selected or ()) if lines is not None else None,
+            selected=report.selected,
+            unreliable=bool(report.broken or report.late or report.unfinished or ended_by(result)),
+        )
+
+    def _command(self, task: Task) -> tuple[str, ...]:
+        return self.command or task.command or self.default
+
+
+def _counts(path: str, task: Task) -> bool:
+    return path.endswith(".py") and task.may_edit(path)
+
+
+def _with_stack(report: RunReport, result: ExecResult) -> RunReport:
+    """Says where the case hung, if the run was ended while it ran."""
+    stack = result.files.get(STACK)
+    if report.unfinished is None or report.status is not None or not stack:
+        return report
+    last = stack.decode("utf-8", "replace").rpartition("most recent call first")[2]
+    frames = [line.strip() for line in last.splitlines() if _is_of_project(line)][:STACK_LINES]
+    why = f"the process {how_it_ended(result)} while the case ran"
+    where = "; it hung in (innermost first)\n" + harmless("\n".join(frames)) if frames else ""
+    return replace(report, broke_off=why + where)
+
+
+def _is_of_project(line: str) -> bool:
+    return line.lstrip().startswith("File ") and not any(
+        part in line for part in ("/site-packages/", "/lib/python3", "/_gw_", '"<', "/_pytest/", "/pluggy/")
+    )

@@ -1,0 +1,266 @@
+"""Each family of operators offers the edit that repairs a typical bug, and leaves everything else as it stands."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+import pytest
+
+from groundwire.agents.search.priors import PRIORS
+
+Offers = Callable[..., list[tuple[str, str]]]
+
+HEAD = "# kept:   as it is\ndef f(a, b):   # also kept\n"
+
+
+def body(*lines: str) -> str:
+    return HEAD + "".join(f"    {line}\n" for line in lines)
+
+
+CASES: dict[str, list[tuple[str, str]]] = {
+    "compare.boundary": [("return a < b", "return a <= b"), ("return a >= b", "return a > b")],
+    "compare.swap": [("return a < b", "return a > b")],
+    "compare.negate": [("return a == b", "return a != b"), ("return a in b", "return a not in b")],
+    "compare.replace": [("return a == 0", "return a < 0"), ("return a is b", "return a == b")],
+    "compare.sides": [("return a in b", "return b in a")],
+    "compare.both": [("return a == b", "return set(a) == set(b)")],
+    "compare.chain": [("return 0 < a < b", "return 0 < a")],
+    "arith.swap": [
+        ("return a + b", "return a - b"),
+        ("return (a + 1) * b", "return (a + 1) / b"),
+        ("return a - b * 2", "return a % (b * 2)"),
+        ("a += b", "a -= b"),
+    ],
+    "arith.operands": [("return a - b", "return b - a"), ("return a // (b - 1)", "return (b - 1) // a")],
+    "arith.regroup": [
+        ("return a - 1 // b", "return (a - 1) // b"),
+        ("return (a - 1) // b", "return a - 1 // b"),
+    ],
+    "arith.sign": [("x = 1\n    return -x", "x = 1\n    return x")],
+    "arith.add_term": [
+        ("return range(len(a))", "return range(len(a) + 1)"),
+        ("return b[len(a)]", "return b[len(a) - 1]"),
+    ],
+    "assign.accumulate": [("a[0] = b", "a[0] += b")],
+    "assign.plain": [("a += b", "a = b")],
+    "assign.reversed": [("a += b", "a = b + a")],
+    "assign.fold": [("for x in a:\n        b = x", "for x in a:\n        b = max(b, x)")],
+    "bool.and_or": [
+        ("return a and b", "return a or b"),
+        ("return (a or b) and a", "return (a or b) or a"),
+        ("return a and b or a", "return a and b and a"),
+    ],
+    "bool.negate": [("if a:\n        return b", "if not a:\n        return b"), ("return not a", "return a")],
+    "bool.flip": [("return True", "return False")],
+    "cond.fixed": [("return a if b else 0", "return a if True else 0")],
+    "cond.add_clause": [
+        ("if a > 1:\n        return b > 2", "if a > 1 and b > 2:\n        return b > 2"),
+        ("if a or b:\n        return a > 2", "if (a or b) and a > 2:\n        return a > 2"),
+    ],
+    "cond.remove": [
+        ("return [x for x in a if x > b]", "return [x for x in a]"),
+        ("if a:\n        b = 1\n    return b", "b = 1\n    return b"),
+    ],
+    "cond.add_filter": [("return [x for x in a]", "return [x for x in a if x > 0]")],
+    "cond.exchange": [("return a if b else 0", "return 0 if b else a")],
+    "cond.add_guard": [
+        ("for x in a:\n        b.append(x)", "for x in a:\n        if x not in b:\n            b.append(x)"),
+    ],
+    "const.off_by_one": [("return a[1:]", "return a[2:]"), ("return a - 1", "return a - 0")],
+    "const.replace": [("return a * 3", "return a * 6"), ("return a / 0.5", "return a / 2.0")],
+    "const.everywhere": [("return a + 1, b + 1", "return a + 2, b + 2")],
+    "const.shift_all": [("if a:\n        return 1\n    return 2", "if a:\n        return 0\n    return 1")],
+    "str.case": [("return 'yes'", "return 'YES'")],
+    "str.const": [("return ' '.join(a)", "return ''.join(a)")],
+    "str.borrow": [("if a == 'x1':\n        return 'x2'", "if a == 'x2':\n        return 'x2'")],
+    "str.delete": [("return a in 'abcd'", "return a in 'abc'")],
+    "str.insert": [("return a + 'b'", "return a + 'b '")],
+    "init.value": [("best = None\n    return best", "best = []\n    return best")],
+    "name.swap": [("x = 1\n    return x", "x = 1\n    return a")],
+    "name.element": [
+        (
+            "s = 'ab'\n    for i in range(2):\n        a = a + b",
+            "s = 'ab'\n    for i in range(2):\n        a = s[i] + b",
+        ),
+    ],
+    "name.target": [("x = 1\n    x += a", "x = 1\n    b += a")],
+    "name.exchange": [("return a[b]", "return b[a]")],
+    "expr.hoist": [
+        ("return a + b + b + a", "return a + b"),
+        ("return sorted(a)", "return a"),
+        ("return a[1:]", "return a"),
+        ("return [x for x in a]", "return a"),
+    ],
+    "expr.borrow": [("x = len(a)\n    return sum(a) / b", "x = len(a)\n    return sum(a) / len(a)")],
+    "call.swap": [("return min(a)", "return max(a)"), ("return any(a)", "return all(a)")],
+    "call.wrap": [
+        ("return a - b", "return abs(a - b)"),
+        ("return [x for x in a]", "return sorted([x for x in a])"),
+        ("return ''.join(a)", "return ''.join(a).lower()"),
+        ("d = {1: 2}\n    return [x for x in a]", "d = {1: 2}\n    return sorted([x for x in a], key=d.get)"),
+    ],
+    "call.nest": [("return g(a)\n\ndef g(x):\n    return x", "return g(g(a))\n\ndef g(x):\n    return x")],
+    "method.swap": [("return a.lower()", "return a.upper()"), ("return a.startswith(b)", "return a.endswith(b)")],
+    "attribute.swap": [("return a.left + b.right", "return a.right + b.right")],
+    "args.swap": [("return pow(a, b)", "return pow(b, a)")],
+    "args.drop": [("return round(a, b)", "return round(a)"), ("return int(a, 2)", "return int(2)")],
+    "args.add": [("return sorted(a)", "return sorted(a, reverse=True)"), ("return a.split()", "return a.split(',')")],
+    "args.receiver": [("return a.startswith(b)", "return b.startswith(a)")],
+    "element.swap": [("return (a, b)", "return (b, a)"), ("return {1: a, 2: b}", "return {1: b, 2: a}")],
+    "element.drop": [("return a in ['x', 'y']", "return a in ['x']")],
+    "slice.bounds": [("return a[:b]", "return a[b:]"), ("return a[1:b]", "return a[:b]")],
+    "slice.add": [("return [x for x in a]", "return [x for x in a][1:]"), ("return a", "return a[::-1]")],
+    "index.off_by_one": [("return a[0]", "return a[-1]")],
+    "index.from_end": [("return a[b]", "return a[len(a) - b - 1]")],
+    "index.to_slice": [("return a[b]", "return a[b:]")],
+    "index.add": [("x = sorted(a)\n    return x", "x = sorted(a)\n    return x[0]")],
+    "loop.range_bounds": [
+        ("return list(range(a))", "return list(range(1, a + 1))"),
+        ("return list(range(a, b))", "return list(range(a, b + 1))"),
+    ],
+    "loop.iterable": [("for x in a:\n        b += x", "for x in reversed(a):\n        b += x")],
+    "loop.leave": [
+        ("for x in a:\n        if x:\n            break", "for x in a:\n        if x:\n            continue"),
+    ],
+    "loop.keyword": [("if a:\n        a -= 1", "while a:\n        a -= 1")],
+    "return.change": [("x = 1\n    return a + b", "x = 1\n    return x")],
+    "return.plain": [("return a.copy()", "return None")],
+    "return.exchange": [
+        ("if a:\n        return True\n    return False", "if a:\n        return False\n    return True"),
+    ],
+    "return.flip_all": [
+        (
+            "if a:\n        return True\n    if b:\n        return True\n    return False",
+            "if a:\n        return False\n    if b:\n        return False\n    return True",
+        ),
+    ],
+    "return.add": [("x = a + b", "x = a + b\n    return x")],
+    "return.discarded": [("sorted(a)", "return sorted(a)"), ("b.strip()", "b = b.strip()")],
+    "return.early": [("return a / b", "if not b:\n        return None\n    return a / b")],
+    "stmt.delete": [("a += 1\n    return a", "return a"), ("if a:\n        b = 1", "if a:\n        pass")],
+    "stmt.duplicate": [("a += 1\n    return a", "a += 1\n    a += 1\n    return a")],
+    "stmt.move": [("a += 1\n    b += a\n    return b", "b += a\n    a += 1\n    return b")],
+    "stmt.dedent": [
+        ("for x in a:\n        b += x\n        return b", "for x in a:\n        b += x\n    return b"),
+    ],
+    "stmt.indent": [
+        ("for x in a:\n        b += x\n    b *= 2", "for x in a:\n        b += x\n        b *= 2"),
+    ],
+    "stmt.copy": [
+        (
+            "b += 1\n    if a:\n        a -= 1\n    return b",
+            "b += 1\n    if a:\n        a -= 1\n        b += 1\n    return b",
+        ),
+    ],
+    "stmt.update": [
+        ("out = []\n    return out", "out = []\n    out.append(a)\n    return out"),
+        ("n = 0\n    for x in a:\n        b = x", "n = 0\n    for x in a:\n        b = x\n        n += 1"),
+    ],
+    "branch.exchange": [
+        ("if a:\n        b = 1\n    else:\n        b = 2", "if a:\n        b = 2\n    else:\n        b = 1"),
+    ],
+    "branch.flatten_else": [
+        ("if a:\n        b = 1\n    else:\n        b = 2", "if a:\n        b = 1\n    b = 2"),
+    ],
+    "branch.drop_else": [
+        ("if a:\n        b = 1\n    else:\n        b = 2\n    return b", "if a:\n        b = 1\n    return b"),
+    ],
+    "branch.elif": [
+        (
+            "if a:\n        b = 1\n    elif b:\n        b = 2",
+            "if a:\n        b = 1\n    if b:\n        b = 2",
+        ),
+    ],
+}  # fmt: skip
+PAIRS = [(name, before, after) for name, cases in CASES.items() for before, after in cases]
+
+
+@pytest.mark.parametrize(("name", "before", "after"), PAIRS, ids=[f"{n}-{b[:24]}" for n, b, _ in PAIRS])
+def test_offers_the_repair(offers: Offers, name: str, before: str, after: str) -> None:
+    assert (name, body(after)) in offers(body(before))
+
+
+def test_every_operator_has_a_prior_and_a_case() -> None:
+    assert set(PRIORS) - set(CASES) == {"const.borrow"}
+
+
+def test_numbers_and_texts_are_borrowed_from_the_tests(offers: Offers) -> None:
+    tests = "from m import f\n\ndef test_a():\n    assert f(3, 0) == 365\n    assert f(4, 0) == 'leap'\n"
+    found = offers(body("return 12, 'common'"), tests)
+    assert ("const.borrow", body("return 365, 'common'")) in found
+    assert ("str.borrow", body("return 12, 'leap'")) in found
+
+
+SAMPLE = '''"""A docstring."""
+import os
+
+
+class Cart:
+    limit = 3
+
+    @property
+    def size(self) -> int:
+        """How many."""
+        return len(self.items)
+
+    def total(self, factor=1):
+        result = 0
+        for index, item in enumerate(self.items):
+            if item.price > 0 and index < self.limit:
+                result += item.price * factor
+            elif item.free:
+                continue
+            else:
+                break
+        return result
+
+
+def pick(values, *, key=None):
+    try:
+        best = max(values, key=key)
+    except ValueError:
+        return None
+    with open(os.devnull) as file:
+        file.write(f"{best!r:>{10}}")
+    words = {w.strip(): len(w) for w in "a b".split() if w}
+    return best if best in words else [x[0] for x in values][-1]
+'''
+
+
+def test_edits_have_known_names_and_touch_one_region(offers: Offers) -> None:
+    found = offers(SAMPLE)
+    assert len(found) > 1000
+    assert {name for name, _ in found} <= set(PRIORS)
+    parsed = sum(_parses(text) for _, text in found)
+    assert parsed > 0.85 * len(found)
+
+
+def _parses(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
+def test_nothing_is_edited_in_imports_decorators_and_docstrings(offers: Offers) -> None:
+    for _, text in offers(SAMPLE):
+        assert text.startswith('"""A docstring."""\nimport os\n')
+        assert text.count("@property") == 1
+        assert '"""How many."""' in text
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("indent", ["  ", "    ", "\t"])
+def test_statement_edits_keep_the_files_own_layout(offers: Offers, newline: str, indent: str) -> None:
+    lines = ["def f(a, b):", f"{indent}for x in a:", f"{indent * 2}b.append(x)", f"{indent}return b", ""]
+    guarded = [*lines[:2], f"{indent * 2}if x not in b:", f"{indent * 3}b.append(x)", *lines[3:]]
+    assert ("cond.add_guard", newline.join(guarded)) in offers(newline.join(lines))
+    moved = [*lines[:3], f"{indent * 2}return b", ""]
+    assert ("stmt.indent", newline.join(moved)) in offers(newline.join(lines))
+
+
+def test_a_file_without_a_last_line_end(offers: Offers) -> None:
+    code = "def f(a):\n    for x in a:\n        a = x"
+    assert ("stmt.dedent", "def f(a):\n    for x in a:\n        pass\n    a = x\n") in offers(code)

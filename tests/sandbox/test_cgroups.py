@@ -1,0 +1,113 @@
+"""Control groups: found by making one, used again, counted from zero, removed; version 2 on a copy of its files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from groundwire.sandbox.cgroups import Cgroup, CgroupPool, Parents, find_parents
+
+MIB = 1024 * 1024
+
+
+@pytest.fixture
+def parents() -> Parents:
+    found = find_parents()
+    if found is None:
+        pytest.skip("this user may make no control groups")
+    return found
+
+
+def test_a_group_is_used_again_and_removed_at_the_end(parents: Parents):
+    pool = CgroupPool(parents)
+    first = pool.take(64 * MIB, 10)
+    assert first is not None
+    pool.give_back(first)
+    second = pool.take(32 * MIB, 5)
+    assert second is first
+    third = pool.take(32 * MIB, 5)
+    assert third is not first
+    mine = f"groundwire-{os.getpid()}-"
+    assert [p for p in parents.memory.iterdir() if p.name.startswith(mine)]
+    pool.give_back(second)
+    pool.give_back(third)
+    pool.close()
+    assert [p for p in (*parents.memory.iterdir(), *parents.pids.iterdir()) if p.name.startswith(mine)] == []
+
+
+def test_what_an_earlier_command_hit_is_not_counted_for_the_next(parents: Parents):
+    pool = CgroupPool(parents)
+    group = pool.take(32 * MIB, 10)
+    assert group is not None
+    code = "import sys; sys.stdin.read(1); b = bytearray(100 << 20)"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as child:
+        group.add(child.pid)
+        child.communicate(b"x")
+    assert group.hits().oom_kills >= 1
+    pool.give_back(group)
+    again = pool.take(32 * MIB, 10)
+    assert again is not None
+    assert again is group
+    assert again.hits().oom_kills == 0
+    pool.give_back(again)
+    pool.close()
+
+
+def test_groups_of_a_dead_groundwire_are_removed_and_those_of_a_living_one_are_not(parents: Parents):
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    orphan = parents.memory / f"groundwire-{ended.pid}-0"
+    living = parents.memory / f"groundwire-{os.getppid()}-99999"
+    strange = parents.memory / "groundwire-x-y"
+    for folder in (orphan, living, strange):
+        folder.mkdir()
+    try:
+        find_parents()
+        assert [orphan.exists(), living.exists(), strange.exists()] == [False, True, True]
+    finally:
+        living.rmdir()
+        strange.rmdir()
+
+
+def test_without_a_place_for_them_there_are_none(tmp_path: Path):
+    membership = tmp_path / "cgroup"
+    membership.write_text("0::/user.slice\n")
+    assert find_parents(tmp_path, membership) is None
+    assert find_parents(tmp_path, tmp_path / "missing") is None
+    pool = CgroupPool(None)
+    assert not pool.available
+    assert pool.take(MIB, 1) is None
+    pool.give_back(None)
+
+
+def test_version_2_groups_are_made_beside_our_own_where_controllers_are_handed_down(tmp_path: Path):
+    (tmp_path / "cgroup.controllers").write_text("cpu memory pids\n")
+    ours = tmp_path / "user.slice" / "session.scope"
+    ours.mkdir(parents=True)
+    (tmp_path / "user.slice" / "cgroup.subtree_control").write_text("memory pids\n")
+    (tmp_path / "cgroup.subtree_control").write_text("memory pids\n")
+    membership = tmp_path / "membership"
+    membership.write_text("0::/user.slice/session.scope\n")
+    found = find_parents(tmp_path, membership)
+    assert found == Parents(2, tmp_path / "user.slice", tmp_path / "user.slice")
+
+
+def test_a_version_2_group_writes_the_limits_and_reads_the_counts(tmp_path: Path):
+    group = Cgroup(Parents(2, tmp_path, tmp_path))
+    (folder,) = (p for p in tmp_path.iterdir() if p.is_dir())
+    (folder / "memory.events").write_text("low 0\nhigh 0\nmax 3\noom 1\noom_kill 2\noom_group_kill 0\n")
+    (folder / "pids.events").write_text("max 5\n")
+    group.prepare(64 * MIB, 12)
+    assert (folder / "memory.max").read_text() == str(64 * MIB)
+    assert (folder / "memory.swap.max").read_text() == "0"
+    assert (folder / "pids.max").read_text() == "12"
+    assert (group.hits().oom_kills, group.hits().refused_forks) == (0, 0)
+    (folder / "memory.events").write_text("oom 2\noom_kill 3\n")
+    (folder / "pids.events").write_text("max 9\n")
+    assert (group.hits().oom_kills, group.hits().refused_forks) == (1, 4)
+    group.add(1234)
+    assert (folder / "cgroup.procs").read_text() == "1234"

@@ -1,0 +1,134 @@
+"""What is Docker's alone: names, digests, labels, leftovers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from groundwire.errors import SandboxCrashed, SandboxUnavailable
+from groundwire.limits import Limits
+from groundwire.sandbox import open_sandbox
+from groundwire.sandboxes import Sandbox
+from groundwire.trees import Tree
+
+pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="module")]
+IMAGE = os.environ.get("GROUNDWIRE_TEST_IMAGE", "sandbox-py:latest")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def box() -> AsyncIterator[Sandbox]:
+    try:
+        opened = await open_sandbox("docker", image=IMAGE)
+    except SandboxUnavailable as error:
+        pytest.skip(f"docker: {error.what}")
+    yield opened
+    await opened.aclose()
+
+
+@pytest.fixture
+def client() -> Iterator[Any]:
+    import docker  # pyright: ignore[reportMissingTypeStubs]
+
+    engine: Any = docker.from_env()
+    yield engine
+    engine.close()
+
+
+def ours(client: Any) -> list[Any]:
+    return client.containers.list(all=True, filters={"label": "groundwire.owner"})
+
+
+async def running(client: Any) -> Any:
+    """Our one container, once it runs."""
+    for _ in range(200):
+        for container in ours(client):
+            if container.status == "running":
+                await asyncio.sleep(0.5)
+                return container
+        await asyncio.sleep(0.05)
+    raise AssertionError("no container came to run")
+
+
+def own_owner() -> tuple[str, str]:
+    """This boot, and when this process started."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return boot, Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
+
+
+async def test_the_image_is_recorded_by_its_digest(box: Sandbox, client: Any):
+    assert box.info.kind == "docker"
+    assert "sha256:" in box.info.image_digest
+    assert client.images.get(IMAGE).id in box.info.image_digest or client.images.get(IMAGE).attrs["RepoDigests"]
+
+
+async def test_an_image_that_is_not_there_says_how_to_get_it(box: Sandbox):
+    with pytest.raises(SandboxUnavailable, match="no image 'groundwire-no-such:1'") as caught:
+        await open_sandbox("docker", image="groundwire-no-such:1")
+    assert caught.value.do == "docker pull groundwire-no-such:1"
+
+
+async def test_a_container_is_hardened_labelled_and_removed(box: Sandbox, client: Any):
+    task = asyncio.create_task(box.run(["python", "-c", "import time; time.sleep(60)"], Tree(), Limits()))
+    container = await running(client)
+    assert container.labels["groundwire.run"]
+    assert container.labels["groundwire.owner"].split(":")[1] == str(os.getpid())
+    host = container.attrs["HostConfig"]
+    assert host["ReadonlyRootfs"]
+    assert host["NetworkMode"] == "none"
+    assert host["CapDrop"] == ["ALL"]
+    assert {c.removeprefix("CAP_") for c in host["CapAdd"]} == {"SETUID", "SETGID", "KILL"}
+    assert host["SecurityOpt"] == ["no-new-privileges"]
+    assert host["LogConfig"]["Type"] == "none"
+    assert host["PidsLimit"] == Limits().processes + 1
+    assert host["Memory"] == host["MemorySwap"] == Limits().memory_bytes
+    assert not host["Binds"]
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ours(client) == []
+
+
+async def test_nothing_is_left_after_a_run_that_failed_or_ran_out_of_something(box: Sandbox, client: Any):
+    await box.run(["python", "-c", "1/0"], Tree(), Limits())
+    await box.run(["python", "-c", "while True: pass"], Tree(), Limits(wall_s=0.5))
+    result = await box.run(["python", "-c", "b = bytearray(900 << 20)"], Tree(), Limits(memory_bytes=64 << 20))
+    assert result.limit_hit == "memory_bytes"
+    assert ours(client) == []
+
+
+async def test_a_container_killed_from_outside_is_an_infrastructure_error(box: Sandbox, client: Any):
+    task = asyncio.create_task(box.run(["python", "-c", "import time; time.sleep(60)"], Tree(), Limits()))
+    (await running(client)).kill()
+    with pytest.raises(SandboxCrashed, match="without a result"):
+        await task
+    assert ours(client) == []
+
+
+async def test_leftovers_of_a_dead_groundwire_are_removed_and_nobody_elses(box: Sandbox, client: Any):
+    boot, started = own_owner()
+    owners = {
+        "dead": f"{boot}:{os.getpid()}:1",  # the number lives on, in another process
+        "living": f"{boot}:{os.getpid()}:{started}",
+        "elsewhere": f"another-machine:{os.getpid()}:1",
+    }
+    made = {
+        name: client.containers.create(IMAGE, ["python3", "-c", ""], labels={"groundwire.owner": owner})
+        for name, owner in owners.items()
+    }
+    stranger = client.containers.create(IMAGE, ["python3", "-c", ""])
+    try:
+        second = await open_sandbox("docker", image=IMAGE)
+        await second.aclose()
+        left = {c.id for c in client.containers.list(all=True)}
+        assert {name for name, c in made.items() if c.id in left} == {"living", "elsewhere"}
+        assert stranger.id in left
+    finally:
+        for container in (*made.values(), stranger):
+            if container.id in {c.id for c in client.containers.list(all=True)}:
+                container.remove(force=True)

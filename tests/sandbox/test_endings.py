@@ -1,0 +1,198 @@
+"""However a command ends, nothing of it is left: no process, no file, no descriptor, no container."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from groundwire.errors import SandboxError
+from groundwire.limits import ExecResult, Limits
+from groundwire.sandbox import open_sandbox
+from groundwire.sandboxes import Sandbox
+from groundwire.trees import Tree
+
+Run = Callable[..., Awaitable[ExecResult]]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+# a child in a session of its own, twice removed from its parent, deaf to requests, with closed streams
+SURVIVOR = """
+import os, signal, sys, time
+def leave():
+    if os.fork(): return
+    os.setsid()
+    if os.fork(): os._exit(0)
+    for s in (1, 2, 3, 15): signal.signal(s, signal.SIG_IGN)
+    for fd in range(3): os.close(fd)
+    os.execv(sys.executable, [sys.executable, "-c", "import time; time.sleep(300)", MARK])
+"""
+
+
+def alive(mark: str) -> list[int]:
+    """Processes on the host that carry `mark` on their command line."""
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if (
+                entry.name.isdigit()
+                and mark.encode() in (entry / "cmdline").read_bytes()
+                and int(entry.name) != os.getpid()
+            ):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def children() -> set[str]:
+    """Children of this process, zombies too."""
+    found: set[str] = set()
+    for task in Path("/proc/self/task").iterdir():
+        found.update((task / "children").read_text().split())
+    return found
+
+
+def descriptors() -> int:
+    """Open descriptors of this process, without connections to Docker, which are kept to be used again."""
+    count = 0
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            name = str(entry.readlink())
+            if name.startswith("socket:"):
+                with socket.socket(fileno=os.dup(int(entry.name))) as opened:
+                    count += "docker" not in str(opened.getpeername())
+            else:
+                count += 1
+        except OSError:
+            continue
+    return count
+
+
+def boxes() -> set[str]:
+    """Temporary folders of ours."""
+    return {p.name for p in Path(tempfile.gettempdir()).glob("groundwire-*")}
+
+
+async def settled(mark: str) -> list[int]:
+    """Who is alive after a moment in which the kernel may finish."""
+    for _ in range(50):
+        if not alive(mark):
+            return []
+        await asyncio.sleep(0.05)
+    return alive(mark)
+
+
+async def test_survivors_die_with_a_command_that_ends(run: Run):
+    mark = uuid.uuid4().hex
+    result = await run(f"MARK = {mark!r}\n{SURVIVOR}\nleave(); leave(); time.sleep(0.5); print('done')")
+    assert result.stdout == b"done\n", result.stderr
+    assert await settled(mark) == []
+
+
+async def test_survivors_die_at_the_deadline(run: Run):
+    mark = uuid.uuid4().hex
+    result = await run(f"MARK = {mark!r}\n{SURVIVOR}\nleave(); leave()\ntime.sleep(60)", wall_s=1.5)
+    assert result.limit_hit == "wall_s"
+    assert await settled(mark) == []
+
+
+async def test_a_survivor_that_holds_the_output_does_not_hold_us(run: Run):
+    code = "import os, time\nif os.fork() == 0: os.setsid(); time.sleep(300)\nprint('parent')"
+    result = await run(code, wall_s=30)
+    assert result.stdout == b"parent\n"
+    assert result.duration_s < 10
+
+
+async def test_a_fork_bomb_ends(run: Run):
+    code = "import os\nwhile True:\n try: os.fork()\n except OSError: pass"
+    result = await run(code, wall_s=3, processes=32)
+    assert result.limit_hit in ("wall_s", "processes")
+
+
+async def test_cancelling_leaves_nothing(sandbox: Sandbox):
+    mark = uuid.uuid4().hex
+    code = f"MARK = {mark!r}\n{SURVIVOR}\nleave(); time.sleep(300)"
+    await sandbox.run(["python", "-c", ""], Tree(), Limits())
+    before = (children(), descriptors(), boxes())
+    for delay in (0.0, 0.01, 0.05, 0.3, 1.5):
+        task = asyncio.create_task(sandbox.run(["python", "-c", code], Tree(), Limits()))
+        await asyncio.sleep(delay)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert await settled(mark) == []
+    assert (children(), descriptors(), boxes()) == before
+
+
+async def test_many_runs_leave_nothing(sandbox: Sandbox):
+    count = 10 if sandbox.info.kind == "docker" else 60
+    await asyncio.gather(*(sandbox.run(["python", "-c", ""], Tree(), Limits()) for _ in range(4)))
+    before = (children(), descriptors(), boxes())
+    await asyncio.gather(*(sandbox.run(["python", "-c", "1/0"], Tree({"a": b"x"}), Limits()) for _ in range(count)))
+    assert (children(), descriptors(), boxes()) == before
+
+
+async def test_a_folder_that_was_locked_is_removed(run: Run):
+    before = boxes()
+    await run("import os; os.makedirs('a/b'); open('a/b/c', 'w'); os.chmod('a/b', 0); os.chmod('a', 0)")
+    assert boxes() == before
+
+
+async def test_closing_ends_what_runs():
+    mark = uuid.uuid4().hex
+    for kind in ("bubblewrap", "subprocess"):
+        box = await open_sandbox(kind)
+        code = f"MARK = {mark!r}\n{SURVIVOR}\nleave(); time.sleep(300)"
+        task = asyncio.create_task(box.run(["python", "-c", code], Tree(), Limits()))
+        await asyncio.sleep(1)
+        await box.aclose()
+        with pytest.raises(SandboxError):
+            await task
+        assert await settled(mark) == []
+
+
+async def test_a_killed_keeper_of_a_plain_subprocess_leaves_nothing():
+    mark = uuid.uuid4().hex
+    box = await open_sandbox("subprocess")
+    code = f"MARK = {mark!r}\n{SURVIVOR}\nleave(); time.sleep(0.5); os.kill(os.getppid(), 9); time.sleep(300)"
+    with pytest.raises(SandboxError):
+        await box.run(["python", "-c", code], Tree(), Limits(wall_s=20))
+    assert await settled(mark) == []
+    assert (await box.run(["python", "-c", "print(2)"], Tree(), Limits())).stdout == b"2\n"
+    await box.aclose()
+
+
+async def test_killing_groundwire_ends_what_runs_in_it(tmp_path: Path):
+    for kind in ("bubblewrap", "subprocess"):
+        mark = uuid.uuid4().hex
+        code = f"MARK = {mark!r}\n{SURVIVOR}\nleave(); time.sleep(300)"
+        script = f"""
+import asyncio
+from groundwire.limits import Limits
+from groundwire.sandbox import open_sandbox
+from groundwire.trees import Tree
+async def main():
+    box = await open_sandbox({kind!r})
+    print("open", flush=True)
+    await box.run(["python", "-c", {code!r}], Tree(), Limits())
+asyncio.run(main())
+"""
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as host:  # noqa: ASYNC220
+            assert host.stdout is not None
+            assert host.stdout.readline() == b"open\n"
+            for _ in range(100):
+                if alive(mark):
+                    break
+                await asyncio.sleep(0.05)
+            assert alive(mark)
+            host.send_signal(signal.SIGKILL)
+        assert await settled(mark) == []

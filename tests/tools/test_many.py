@@ -1,0 +1,284 @@
+"""Many candidates at once: in order, in a real fork server, with one that dies, with none at all."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from groundwire.contexts import BatchTool, ToolContext
+from groundwire.errors import SandboxCrashed, SandboxUnavailable
+from groundwire.limits import ExecResult, Limits
+from groundwire.sandboxes import Sandbox, WarmSandbox
+from groundwire.signals import NoVerdict, Observation, Origin, Verdict
+from groundwire.tools import Command, Doctest, HiddenTests, Pytest, Unittest
+from groundwire.tools.many import FEW
+from groundwire.trees import Candidate
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+PASS, FAIL, NONE = Verdict.PASS, Verdict.FAIL, Verdict.NONE
+BASE = "def f(x):\n    return x\n"
+RIGHT = "def f(x):\n    return x + 1\n"
+FILES = {
+    "mod.py": BASE,
+    "test_mod.py": "import json\nfrom mod import f\ndef test_a():\n    assert f(1) == 2\ndef test_b():\n"
+    "    assert f(-1) == 0\n",
+}
+
+
+@dataclass
+class Watched:
+    """A real sandbox whose fork servers are counted, and fail on demand."""
+
+    inner: Sandbox
+    unavailable: bool = False
+    crashes: int = 0
+    started: int = 0
+    closed: int = 0
+    warm_runs: int = 0
+    cold_runs: int = 0
+    limits: list[float] = field(default_factory=list[float])
+    first_run: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def info(self) -> Any:
+        return self.inner.info
+
+    @property
+    def python(self) -> Any:
+        return self.inner.python
+
+    async def run(self, command: Sequence[str], tree: Any, limits: Limits, **more: Any) -> ExecResult:
+        self.cold_runs += 1
+        self.limits.append(limits.wall_s)
+        return await self.inner.run(command, tree, limits, **more)
+
+    async def warm(self, tree: Any, **more: Any) -> WarmSandbox:
+        if self.unavailable:
+            raise SandboxUnavailable("no fork server here")
+        self.started += 1
+        return WatchedServer(self, await self.inner.warm(tree, **more))
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+@dataclass
+class WatchedServer:
+    owner: Watched
+    inner: WarmSandbox
+
+    async def run(self, arguments: Sequence[str], changes: Any, limits: Limits, **more: Any) -> ExecResult:
+        self.owner.warm_runs += 1
+        self.owner.first_run.set()
+        self.owner.limits.append(limits.wall_s)
+        if self.owner.crashes:
+            self.owner.crashes -= 1
+            raise SandboxCrashed("the fork server died")
+        return await self.inner.run(arguments, changes, limits, **more)
+
+    async def aclose(self) -> None:
+        self.owner.closed += 1
+        await self.inner.aclose()
+
+
+@pytest.fixture
+def watched(bench: Any) -> Watched:
+    return Watched(bench.sandbox)
+
+
+def context_of(sandbox: Watched, bench: Any) -> ToolContext:
+    async def opened() -> Sandbox:
+        return sandbox
+
+    return ToolContext(sandbox=opened, call=bench.context().call)
+
+
+def candidates(task: Any, *sources: str) -> list[Candidate]:
+    return [Candidate(task.tree.digest, {"mod.py": s.encode()}) for s in sources]
+
+
+async def all_of(tool: BatchTool, some: Sequence[Candidate], task: Any, context: ToolContext) -> list[Observation]:
+    async with aclosing(tool.judge_many(some, task, context)) as observations:
+        return [o async for o in observations]
+
+
+def essence(o: Observation) -> Any:
+    return o.verdict, o.reason, o.origin, o.partial, [(c.id, c.result, c.message) for c in o.evidence.cases]
+
+
+async def test_warm_and_cold_say_the_same_in_order(bench: Any, watched: Watched) -> None:
+    task = bench.task(FILES)
+    some = candidates(
+        task,
+        BASE + "# 1\n",
+        "def f(x:\n",
+        RIGHT,
+        "import os\nos._exit(0)\n",
+        "import os\ndef f(x):\n    os._exit(0)\n",
+        "def f(x):\n    return 1 / x - 1\n",
+        "import gone\n",
+        "def f(x):\n    return 2 if x == 1 else 5\n",
+        "import sys\ndef f(x):\n    sys.stdout.write('x' * 1000)\n    return x + 1\n",
+        "def f(x):\n    return input()\n",
+    )
+    some.append(Candidate(task.tree.digest, {"test_mod.py": b""}))
+    some.append(Candidate("another base", {"mod.py": b""}))
+    tool = Pytest()
+    many = await all_of(tool, some, task, context_of(watched, bench))
+    assert [o.verdict for o in many] == [FAIL, FAIL, PASS, NONE, FAIL, FAIL, FAIL, FAIL, PASS, FAIL, FAIL, NONE]
+    assert many[10].origin is Origin.TOOL_ERROR
+    assert (watched.started, watched.closed, watched.cold_runs) == (1, 1, 0)
+    alone = [await tool.judge(c, task, bench.context()) for c in some]
+    assert [essence(o) for o in many] == [essence(o) for o in alone]
+
+
+@pytest.mark.parametrize("kind", ["unittest", "doctest"])
+async def test_other_runners_are_warm_too(bench: Any, watched: Watched, kind: str) -> None:
+    base = 'def f(x):\n    """\n    >>> f(1)\n    2\n    """\n    return x\n'
+    files = {
+        "mod.py": base,
+        "test_mod.py": "import unittest, mod\nclass T(unittest.TestCase):\n    def test_a(self):\n"
+        "        self.assertEqual(mod.f(1), 2)\n",
+    }
+    command = ("python", "-m", kind) if kind == "unittest" else ("python", "-m", kind, "mod.py")
+    task = bench.task(files, command=command)
+    some = candidates(
+        task, *(base.replace("return x", f"return x + {n}") for n in range(2, 6)), base.replace("x\n", "x + 1\n")
+    )
+    tool = Unittest() if kind == "unittest" else Doctest()
+    found = await all_of(tool, some, task, context_of(watched, bench))
+    assert [o.verdict for o in found] == [FAIL] * 4 + [PASS]
+    assert watched.warm_runs == 5
+
+
+async def test_any_command_runs_side_by_side(bench: Any, watched: Watched) -> None:
+    task = bench.task(FILES, command=("python", "-c", "import mod; assert mod.f(1) == 2"))
+    some = candidates(task, *[BASE + f"# {n}\n" for n in range(5)], RIGHT)
+    found = await all_of(Command(), some, task, context_of(watched, bench))
+    assert [o.verdict for o in found] == [FAIL] * 5 + [PASS]
+    assert (watched.started, watched.cold_runs) == (0, 6)
+
+
+async def test_a_reader_may_stop_at_the_first_pass(bench: Any, watched: Watched) -> None:
+    task = bench.task(FILES)
+    some = candidates(task, BASE + "#\n", RIGHT, *[BASE + f"# {n}\n" for n in range(200)])
+    before = asyncio.all_tasks()
+    seen: list[Verdict] = []
+    async with aclosing(Pytest().judge_many(some, task, context_of(watched, bench))) as observations:
+        async for o in observations:
+            seen.append(o.verdict)
+            if o.verdict is PASS:
+                break
+    assert seen == [FAIL, PASS]
+    assert watched.warm_runs < 30
+    assert watched.closed == watched.started == 1
+    assert asyncio.all_tasks() == before
+
+
+async def test_a_cancelled_reader_leaves_nothing_behind(bench: Any, watched: Watched) -> None:
+    task = bench.task(FILES, limits=Limits(wall_s=30))
+    some = candidates(task, *[f"import time\ntime.sleep(60)  # {n}\n" for n in range(10)])
+    before = asyncio.all_tasks()
+    reading = asyncio.create_task(all_of(Pytest(), some, task, context_of(watched, bench)))
+    await watched.first_run.wait()
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    assert watched.closed == watched.started == 1
+    assert asyncio.all_tasks() == before
+
+
+async def test_without_a_fork_server_it_is_only_slower(bench: Any, watched: Watched) -> None:
+    watched.unavailable = True
+    task = bench.task(FILES)
+    found = await all_of(Pytest(), candidates(task, *[BASE] * 4, RIGHT), task, context_of(watched, bench))
+    assert [o.verdict for o in found] == [FAIL] * 4 + [PASS]
+    assert watched.cold_runs == 5
+
+
+async def test_few_candidates_need_no_fork_server(bench: Any, watched: Watched) -> None:
+    task = bench.task(FILES)
+    some = candidates(task, *[BASE + f"# {n}\n" for n in range(FEW - 1)])
+    found = await all_of(Pytest(), some, task, context_of(watched, bench))
+    assert [o.verdict for o in found] == [FAIL] * (FEW - 1)
+    assert watched.started == 0
+    assert await all_of(Pytest(), [], task, context_of(watched, bench)) == []
+
+
+async def test_a_server_that_dies_is_replaced(bench: Any, watched: Watched) -> None:
+    watched.crashes = 1
+    task = bench.task(FILES)
+    found = await all_of(Pytest(), candidates(task, *[BASE] * 5, RIGHT), task, context_of(watched, bench))
+    assert [o.verdict for o in found] == [FAIL] * 5 + [PASS]
+    assert watched.started == watched.closed == 2
+
+
+async def test_a_candidate_that_kills_every_server_has_no_verdict(bench: Any, watched: Watched) -> None:
+    watched.crashes = 1_000
+    task = bench.task(FILES)
+    found = await all_of(Pytest(), candidates(task, *[BASE] * 5), task, context_of(watched, bench))
+    assert {(o.verdict, o.reason) for o in found} == {(NONE, NoVerdict.SANDBOX)}
+    assert watched.warm_runs == 10, "each is tried twice, not more"
+    assert "the fork server died" in found[0].evidence.detail
+
+
+@pytest.mark.parametrize("count", [1, 6])
+async def test_no_sandbox_is_no_verdict(bench: Any, count: int) -> None:
+    async def refuse() -> Sandbox:
+        raise SandboxUnavailable("bubblewrap does not work here.", do="Install it.")
+
+    context = ToolContext(sandbox=refuse, call=bench.context().call)
+    task = bench.task(FILES)
+    found = await all_of(Pytest(), candidates(task, *[BASE] * count), task, context)
+    assert [(o.verdict, o.reason) for o in found] == [(NONE, NoVerdict.SANDBOX)] * count
+    assert found[0].evidence.detail == "The sandbox failed: bubblewrap does not work here. Install it."
+
+
+async def test_a_known_base_gives_tight_limits_and_a_few_second_looks(bench: Any, watched: Watched) -> None:
+    task = bench.task(FILES, limits=Limits(wall_s=60))
+    tool = Pytest()
+    await tool.judge(Candidate(task.tree.digest, {}), task, bench.context())
+    slow = "import time\ndef f(x):\n    time.sleep({})\n    return x + 1\n"
+    some = candidates(task, BASE + "# 1\n", slow.format(2.5), *[BASE + f"# {n}\n" for n in range(3)])
+    started = time.monotonic()
+    found = await all_of(tool, some, task, context_of(watched, bench))
+    assert [o.verdict for o in found] == [FAIL, PASS, FAIL, FAIL, FAIL], [o.evidence.detail for o in found]
+    assert time.monotonic() - started < 20
+    first, second = min(watched.limits), max(watched.limits)
+    assert 2 <= first < 10
+    assert second == pytest.approx(5 * first, rel=0.01)
+    assert len(watched.limits) == 6, "one second look"
+
+
+async def test_endless_candidates_cost_little(bench: Any, watched: Watched) -> None:
+    task = bench.task(FILES, limits=Limits(wall_s=60))
+    tool = Pytest()
+    await tool.judge(Candidate(task.tree.digest, {}), task, bench.context())
+    some = candidates(task, *[f"def f(x):\n    while True:\n        pass  # {n}\n" for n in range(5)])
+    found = await all_of(tool, some, task, context_of(watched, bench))
+    assert {o.verdict for o in found} == {FAIL}
+    assert len(watched.limits) == 5 + 1
+    assert "did not finish within" in found[-1].evidence.failed()[0].message
+
+
+async def test_coverage_of_many_is_not_warm(bench: Any, watched: Watched) -> None:
+    task = bench.task(FILES)
+
+    async def opened() -> Sandbox:
+        return watched
+
+    context = ToolContext(sandbox=opened, call=bench.context().call, want_coverage=True)
+    found = await all_of(Pytest(), candidates(task, *[BASE] * 5), task, context)
+    assert all(o.coverage for o in found)
+    assert watched.started == 0
+
+
+async def test_every_tool_can_judge_many() -> None:
+    assert all(isinstance(tool, BatchTool) for tool in (Pytest(), Unittest(), Doctest(), Command(), HiddenTests()))
