@@ -73,7 +73,7 @@ class Settings(BaseModel):
         }
         given = {name: value for name, value in flags.items() if value is not None}
         try:
-            return cls(**{**_from_project(project), **environment, **given})
+            return cls.model_validate({**_from_project(project), **environment, **given})
         except ValidationError as error:
             first = error.errors()[0]
             name = ".".join(str(x) for x in first["loc"])

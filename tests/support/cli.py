@@ -14,7 +14,9 @@ PROGRAM = Path(sys.executable).with_name("groundwire")
 
 BUGGY = {
     "shop/__init__.py": "",
-    "shop/price.py": "def total(prices):\n    result = 0\n    for price in prices:\n        result -= price\n    return result\n",
+    "shop/price.py": (
+        "def total(prices):\n    result = 0\n    for price in prices:\n        result -= price\n    return result\n"
+    ),
     "tests/test_price.py": (
         "from shop.price import total\n\n\ndef test_none():\n    assert total([]) == 0\n\n\n"
         "def test_some():\n    assert total([1, 2]) == 3\n"

@@ -38,7 +38,7 @@ def run_demo(flags: Mapping[str, Any], *, as_json: bool) -> int:
     Returns:
         0 if every other project was repaired and verified, else 1.
     """
-    settings = Settings.resolve(flags | LIMITS)
+    settings = Settings.resolve({**flags, **LIMITS})
     console = Console(stderr=as_json, highlight=False)
     with as_file(files("groundwire") / "demo" / "projects") as folder:
         return asyncio.run(_demo(sorted(p for p in folder.iterdir() if p.is_dir()), settings, console, as_json))

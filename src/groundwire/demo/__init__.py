@@ -1,1 +1,1 @@
-"""The projects that `groundwire demo` repairs; each with a bug of its own, visible tests, and hidden ones in `checks`."""
+"""The projects that `groundwire demo` repairs: each with its own bug, visible tests, and hidden ones in `checks`."""
