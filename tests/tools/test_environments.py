@@ -18,7 +18,8 @@ from groundwire.tools import Pytest, Unittest
 FILES = {
     "mod.py": "def f(x):\n    return x + 1\n",
     "test_mod.py": "import unittest\nfrom mod import f\nclass T(unittest.TestCase):\n    def test_a(self):\n"
-    "        self.assertEqual(f(1), 2)\n",
+    "        self.assertEqual(f(1), 2)\n"
+    "    @unittest.skip('later')\n    def test_b(self):\n        pass\n",
 }
 
 
