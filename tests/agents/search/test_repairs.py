@@ -1,4 +1,4 @@
-"""Small projects of several files, repaired end to end: real pytest in the real sandbox, judged through the real graph."""
+"""Small projects of several files, repaired end to end: real pytest, the real sandbox, the real graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from groundwire.trees import Tree
 LIBRARY = {
     "library/__init__.py": "",
     "library/books.py": (
-        "class Book:\n    def __init__(self, title, copies):\n        self.title = title\n        self.copies = copies\n\n"
+        "class Book:\n    def __init__(self, title, copies):\n"
+        "        self.title = title\n        self.copies = copies\n\n"
         "    def available(self):\n        return self.copies > 0\n"
     ),
     "library/loans.py": (
@@ -33,7 +34,10 @@ LIBRARY = {
         "def test_none_left():\n    assert not lend(Book('a', 0), 0)\n"
     ),
 }
-LIBRARY_CHECK = "from library.books import Book\nfrom library.loans import lend\n\n\ndef test_last():\n    assert lend(Book('a', 1), 1)\n"
+LIBRARY_CHECK = (
+    "from library.books import Book\nfrom library.loans import lend\n\n\n"
+    "def test_last():\n    assert lend(Book('a', 1), 1)\n"
+)
 
 TEXT = {
     "words/__init__.py": "from words.count import histogram\n",
@@ -97,7 +101,7 @@ async def test_repairs(name: str) -> None:
     files, check, touched = PROJECTS[name]
     task = Task(
         id=name,
-        tree=Tree({path: text.encode() for path, text in files.items()}),
+        tree=Tree({path: text.encode() for path, text in {"conftest.py": "", **files}.items()}),
         command=("pytest", "-q", "tests"),
         hidden=Hidden(("pytest", "-q", "hidden"), Tree({"hidden/test_hidden.py": check.encode()})),
         limits=Limits(wall_s=20),

@@ -71,7 +71,8 @@ def fit(wanted: str, offered: str) -> float:
         inner_a, inner_b = element(wanted), element(offered)
         return 1.0 if not inner_a or not inner_b or base(inner_a) == base(inner_b) else 0.4
     if a in NUMBERS and b in NUMBERS:
-        return 0.8 if "bool" not in (a, b) else 0.2
+        # an int can stand for a float, but where the kinds are known it is the less likely choice
+        return 0.2 if "bool" in (a, b) else 0.5
     if a in ITERABLES and b in ITERABLES:
         return 0.3 if "iter" not in (a, b) else 0.6
     return 0.06

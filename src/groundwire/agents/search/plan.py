@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from groundwire.agents.search.blame import Blame, blame
-from groundwire.agents.search.combine import Pairs, Progress
+from groundwire.agents.search.combine import Combinations, Progress
 from groundwire.agents.search.edits import Edit, apply, note
 from groundwire.agents.search.examples import read_examples
 from groundwire.agents.search.localise import Counts
@@ -54,25 +54,32 @@ class Plan:
         where: Blame = blame(task, baseline, context.coverage, formula)
         tests = [content for path, content in sorted(task.tree.files.items()) if _is_test(path, content, context)]
         self._stream = Stream(task.tree, where, read_examples(tests), factors(context.edit_statistics), seed)
-        self._pairs: Pairs | None = None
+        self._combined: Combinations | None = None
         self._progress: list[Progress] = []
+        self._learned: set[str] = set()
         self._next_single = 0
         self._items: list[_Item] = []
         self._by_digest: dict[str, _Item] = {}
         self._keys: set[str] = set()
 
     def learn(self, judged: Iterable[Judged]) -> None:
-        """Takes up which single edits fixed a part."""
+        """Takes up which edits fixed a part."""
         for one in judged:
             item = self._by_digest.get(one.candidate.digest)
-            if item is None or len(item.edits) != 1 or one.signal.verdict is not Verdict.FAIL or one.signal.partial:
+            if (
+                item is None
+                or item.digest in self._learned
+                or one.signal.verdict is not Verdict.FAIL
+                or one.signal.partial
+            ):
                 continue
+            self._learned.add(item.digest)
             passed = one.signal.evidence.passed()
-            progress = Progress(item.edits[0], self._failed & passed, self._passed - passed)
+            progress = Progress(item.edits, self._failed & passed, self._passed - passed)
             if progress.fixed:
                 self._progress.append(progress)
-                if self._pairs is not None:
-                    self._pairs.learn(progress)
+                if self._combined is not None:
+                    self._combined.learn(progress)
 
     def propose(self, tried: frozenset[str], n: int) -> list[Candidate]:
         """The next candidates that are not among those tried, best first.
@@ -102,14 +109,14 @@ class Plan:
 
     def _next(self) -> tuple[Edit, ...] | None:
         single = self._stream.at(self._next_single)
-        if self._pairs is None and (single is None or self._next_single >= PAIRS_FROM):
-            self._pairs = Pairs(self._stream.at, self._relevant)
+        if self._combined is None and (single is None or self._next_single >= COMBINE_FROM):
+            self._combined = Combinations(self._stream.at, self._relevant)
             for progress in self._progress:
-                self._pairs.learn(progress)
-        if single is not None and (self._pairs is None or single.score >= self._pairs.best()):
+                self._combined.learn(progress)
+        if single is not None and (self._combined is None or single.score >= self._combined.best()):
             self._next_single += 1
             return (single,)
-        return self._pairs.pop() if self._pairs is not None else None
+        return self._combined.pop() if self._combined is not None else None
 
     def _take(self, edits: tuple[Edit, ...]) -> None:
         key = self._stream.key(edits)
@@ -139,8 +146,8 @@ class Plan:
         return not self._coverage or not left or _runs(self._coverage, left, edit)
 
 
-PAIRS_FROM = 300
-"""Single edits before the first pair; what they fixed decides which pairs are worth it."""
+COMBINE_FROM = 300
+"""Single edits before the first combination; what they fixed decides which combinations are worth it."""
 
 
 def _runs(coverage: Coverage, cases: frozenset[str], edit: Edit) -> bool:

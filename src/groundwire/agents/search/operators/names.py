@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import libcst as cst
@@ -79,7 +80,14 @@ def _hoist(site: Site, scene: Scene) -> Iterator[Proposal]:
             continue
         offered.add(text)
         assert isinstance(part.node, cst.BaseExpression)
-        yield replace("expr.hoist", site, text, binding(part.node), fit(wanted, scene.kind(part)) * 0.7 ** (depth - 1))
+        # an index that takes the place of its element is seldom meant
+        share = 0.2 if any(a.slot == "slice" for a in _between(part, site)) else 0.7 ** (depth - 1)
+        yield replace("expr.hoist", site, text, binding(part.node), fit(wanted, scene.kind(part)) * share)
+
+
+def _between(part: Site, whole: Site) -> Iterator[Site]:
+    yield part
+    yield from itertools.takewhile(lambda a: a is not whole, part.above())
 
 
 def _parts(site: Site, depth: int = 0) -> Iterator[tuple[int, Site]]:
@@ -108,7 +116,7 @@ def _borrow(site: Site, scene: Scene) -> Iterator[Proposal]:
     scope = set(scene.names(site.function))
     offers: list[tuple[float, str, int]] = []
     for donor in scene.donors_at(site):
-        if donor.text == text or isinstance(donor.site.node, (cst.BaseNumber, cst.SimpleString)):
+        if donor.text == text or _is_plain(donor.site.node):
             continue
         if isinstance(donor.site.node, cst.Name) or donor.site.slot == "func" or (donor.names & scope) - known:
             continue
@@ -120,6 +128,11 @@ def _borrow(site: Site, scene: Scene) -> Iterator[Proposal]:
     offers.sort(key=lambda offer: -offer[0])
     for weight, offered, level in offers[:MAX_BORROWED]:
         yield replace("expr.borrow", site, offered, level, weight)
+
+
+def _is_plain(node: cst.CSTNode) -> bool:
+    inner = node.expression if isinstance(node, cst.UnaryOperation) else node
+    return isinstance(inner, (cst.BaseNumber, cst.SimpleString))
 
 
 def _names(site: Site) -> set[str]:
