@@ -154,6 +154,8 @@ def _runs(coverage: Coverage, cases: frozenset[str], edit: Edit) -> bool:
     known = [coverage[case] for case in cases if case in coverage]
     if not known:
         return True
+    # what ran outside of all cases (imports) may matter to each of them
+    known.append(coverage.get("", {}))
     return any(abs(line - edit.line) <= 1 for files in known for line in files.get(edit.path, ()))
 
 
