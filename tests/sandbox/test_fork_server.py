@@ -163,7 +163,15 @@ async def test_a_path_that_leads_out_is_refused(warm: WarmSandbox):
 
 
 async def test_a_file_is_not_seen(warm: WarmSandbox):
-    places = ("new.txt", "data.txt", "/tmp/new.txt", "/dev/shm/new.txt", "/box/out/new.txt", "/box/new.txt", "pkg/x.py")
+    places = (
+        "new.txt",
+        "data.txt",
+        "/box/tmp/new.txt",
+        "/dev/shm/new.txt",
+        "/box/out/new.txt",
+        "/box/new.txt",
+        "pkg/x.py",
+    )
     await python(warm, f"for p in {places}: open(p, 'w').write('left')")
     result = await python(
         warm, f"import os; print([p for p in {places} if os.path.exists(p)], open('data.txt').read())"
@@ -214,12 +222,12 @@ async def test_written_bytecode_is_not_seen(warm: WarmSandbox):
 async def test_a_background_process_is_not_seen(warm: WarmSandbox):
     code = (
         "import os, time\nif os.fork() == 0:\n os.setsid()\n if os.fork() == 0:\n"
-        "  while True:\n   time.sleep(0.01); open('/tmp/still-here', 'w')\n os._exit(0)\ntime.sleep(0.1)"
+        "  while True:\n   time.sleep(0.01); open('/box/tmp/still-here', 'w')\n os._exit(0)\ntime.sleep(0.1)"
     )
     await python(warm, code)
     code = (
         "import os, time; time.sleep(0.2)\n"
-        "print(os.path.exists('/tmp/still-here'), [p for p in os.listdir('/proc') if p.isdigit()])"
+        "print(os.path.exists('/box/tmp/still-here'), [p for p in os.listdir('/proc') if p.isdigit()])"
     )
     assert (await python(warm, code)).stdout == b"False ['1', '2']\n"
 
@@ -229,14 +237,14 @@ async def test_commands_at_the_same_time_can_not_meet(warm: WarmSandbox):
         "import os, socket, time\n"
         "s = socket.create_server(('127.0.0.1', 45454))\n"
         "u = socket.socket(socket.AF_UNIX); u.bind('\\0gw'); u.listen()\n"
-        "open('/tmp/mark', 'w'); open('/dev/shm/mark', 'w'); m, p = os.openpty(); time.sleep(1.5); print(os.ttyname(p))"
+        "open('/box/tmp/mark', 'w'); open('/dev/shm/mark', 'w'); m, p = os.openpty(); time.sleep(1.5); print(os.ttyname(p))"
     )
     look = (
         "import os, socket, time; time.sleep(0.7)\n"
         "for f, a in ((socket.AF_INET, ('127.0.0.1', 45454)), (socket.AF_UNIX, '\\0gw')):\n"
         " try: socket.socket(f).connect(a); print('met')\n"
         " except OSError: pass\n"
-        "print([p for p in os.listdir('/proc') if p.isdigit()], os.path.exists('/tmp/mark'), os.listdir('/dev/shm'),"
+        "print([p for p in os.listdir('/proc') if p.isdigit()], os.path.exists('/box/tmp/mark'), os.listdir('/dev/shm'),"
         " [p for p in os.listdir('/dev/pts') if p.isdigit()])\n"
         "try: os.kill(-1, 9)\n"
         "except OSError: pass"

@@ -46,7 +46,8 @@ def binding(node: cst.BaseExpression) -> int:
             return TERNARY
         case cst.Lambda():
             return LAMBDA
-        case cst.Await():
+        case cst.Await() | cst.BaseNumber():
+            # `1.at` is no attribute of 1
             return AWAIT
         case cst.Tuple() | cst.GeneratorExp() | cst.NamedExpr() | cst.Yield():
             return ANY

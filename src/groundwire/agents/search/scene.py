@@ -15,7 +15,7 @@ from groundwire.agents.search.precedence import binding
 from groundwire.agents.search.source import Site, Source
 from groundwire.agents.search.vocabulary import Vocabulary
 
-__all__ = ["Callable", "Donor", "Scene"]
+__all__ = ["Donor", "Function", "Scene"]
 
 MAX_DONOR_BYTES = 80
 MAX_OWN_DONORS = 150
@@ -23,7 +23,7 @@ MAX_OTHER_DONORS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Callable:
+class Function:
     """A function that the file defines."""
 
     name: str
@@ -148,9 +148,9 @@ class Scene:
                         yield Variable(name.node.value, found, name.start, comprehension.end)
 
     @cached_property
-    def callables(self) -> list[Callable]:
+    def callables(self) -> list[Function]:
         """Functions that the file defines."""
-        found: list[Callable] = []
+        found: list[Function] = []
         for site in self.source.functions:
             node = site.node
             assert isinstance(node, cst.FunctionDef)
@@ -158,7 +158,7 @@ class Scene:
             kind = self.examples.results.get(node.name.value) or annotation_kind(
                 node.returns.annotation if node.returns else None
             )
-            found.append(Callable(node.name.value, least, len(node.params.params), kind))
+            found.append(Function(node.name.value, least, len(node.params.params), kind))
         return found
 
     @cached_property
