@@ -237,15 +237,16 @@ async def test_commands_at_the_same_time_can_not_meet(warm: WarmSandbox):
         "import os, socket, time\n"
         "s = socket.create_server(('127.0.0.1', 45454))\n"
         "u = socket.socket(socket.AF_UNIX); u.bind('\\0gw'); u.listen()\n"
-        "open('/box/tmp/mark', 'w'); open('/dev/shm/mark', 'w'); m, p = os.openpty(); time.sleep(1.5); print(os.ttyname(p))"
+        "open('/box/tmp/mark', 'w'); open('/dev/shm/mark', 'w'); m, p = os.openpty(); time.sleep(1.5)\n"
+        "print(os.ttyname(p))"
     )
     look = (
         "import os, socket, time; time.sleep(0.7)\n"
         "for f, a in ((socket.AF_INET, ('127.0.0.1', 45454)), (socket.AF_UNIX, '\\0gw')):\n"
         " try: socket.socket(f).connect(a); print('met')\n"
         " except OSError: pass\n"
-        "print([p for p in os.listdir('/proc') if p.isdigit()], os.path.exists('/box/tmp/mark'), os.listdir('/dev/shm'),"
-        " [p for p in os.listdir('/dev/pts') if p.isdigit()])\n"
+        "print([p for p in os.listdir('/proc') if p.isdigit()], os.path.exists('/box/tmp/mark'),"
+        " os.listdir('/dev/shm'), [p for p in os.listdir('/dev/pts') if p.isdigit()])\n"
         "try: os.kill(-1, 9)\n"
         "except OSError: pass"
     )
