@@ -38,4 +38,31 @@ def test_literals_the_most_frequent_first() -> None:
 
 def test_files_that_cannot_be_read_are_left_out() -> None:
     assert read_examples([b"def broken(:", b"\x00", b"(" * 5000]) == Examples()
+    assert read_examples([b"x = " + b"-" * 900 + b"1"]) == Examples()
     assert read_examples([b"def broken(:", b"assert f(1)"]).results == {"f": "bool"}
+
+
+DOCUMENTED = b'''
+def half(n, unit):
+    """Half of it.
+
+    >>> half(9, 'cm')
+    4.5
+    >>> broken(
+    >>> show('x')
+    anything goes here
+    """
+    return n / 3
+'''
+
+
+def test_doctests_are_examples_and_the_code_around_them_is_not() -> None:
+    found = read_examples([], [DOCUMENTED])
+    assert found.arguments == {"half": {0: "int", 1: "str"}, "show": {0: "str"}}
+    assert found.results == {"half": "float"}
+    assert found.numbers == (9, 4.5)
+    assert found.strings == ("cm", "x")
+
+
+def test_a_docstring_that_is_no_doctest() -> None:
+    assert read_examples([], [b"def f():\n    '''>>> a\n  b\n >>> c'''\n"]) == Examples()

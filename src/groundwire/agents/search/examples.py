@@ -1,10 +1,12 @@
-"""What the visible tests tell without being run: the kinds of arguments and results, and the literals they use."""
+"""What the visible tests and doctests tell without being run: kinds of arguments and results, and literals."""
 
 from __future__ import annotations
 
 import ast
+import doctest
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from groundwire.agents.search.kinds import UNKNOWN, value_kind
@@ -32,18 +34,21 @@ class Examples:
     strings: tuple[str, ...] = ()
 
 
-def read_examples(files: Iterable[bytes]) -> Examples:
-    """Reads test files; those that can't be parsed are left out.
+def read_examples(files: Iterable[bytes], documented: Iterable[bytes] = ()) -> Examples:
+    """Reads test files, and files with doctests; those that can't be parsed are left out.
 
     Args:
         files: contents of the visible test files.
+        documented: contents of files of which only the doctests count.
     """
     reader = _Reader()
     for data in files:
-        try:
-            reader.visit(ast.parse(data))
-        except (SyntaxError, ValueError, RecursionError):
-            continue
+        if tree := _parsed(data):
+            reader.read(tree)
+    for data in documented:
+        if b">>>" in data and (tree := _parsed(data)):
+            for example in _doctests(tree):
+                reader.read(example)
     return Examples(
         arguments={name: dict(places) for name, places in reader.arguments.items()},
         results=reader.results,
@@ -52,12 +57,40 @@ def read_examples(files: Iterable[bytes]) -> Examples:
     )
 
 
+def _parsed(source: str | bytes) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _doctests(tree: ast.Module) -> Iterator[ast.Module]:
+    """Each example of a docstring, as a comparison where it says what it wants."""
+    for node in ast.walk(tree):
+        text = node.value if isinstance(node, ast.Constant) else None
+        if not isinstance(text, str) or ">>>" not in text:
+            continue
+        try:
+            examples = doctest.DocTestParser().get_examples(text)
+        except ValueError:
+            continue
+        for example in examples:
+            compared = _parsed(f"({example.source.strip()}) == ({example.want.strip()})") if example.want else None
+            if found := compared or _parsed(example.source):
+                yield found
+
+
 class _Reader(ast.NodeVisitor):
     def __init__(self) -> None:
         self.arguments: dict[str, dict[int, str]] = {}
         self.results: dict[str, str] = {}
         self.numbers: Counter[int | float] = Counter()
         self.strings: Counter[str] = Counter()
+
+    def read(self, tree: ast.Module) -> None:
+        """Takes up what a file tells, as far as it is not nested too deeply."""
+        with suppress(RecursionError):
+            self.visit(tree)
 
     def visit_Call(self, node: ast.Call) -> None:  # ast's own naming
         name = _called(node)
