@@ -7,44 +7,52 @@ import os
 
 from groundwire.sandbox.guest.headtail import HeadTail
 
-__all__ = ["Overheard", "drain"]
+__all__ = ["Drain", "Overheard"]
 
 CHUNK_BYTES = 256 * 1024
 MAX_SAID = 2000
 LAST_WORDS_S = 1.0
 
 
-async def drain(fd: int, into: HeadTail) -> None:
-    """Reads `fd` until its end. The caller closes it.
+class Drain:
+    """Reads a descriptor from now on, until its end or until it is closed.
+
+    Closing takes effect at once: the caller closes the descriptor next, and its number may be another pipe's before
+    the event loop comes round again.
 
     Args:
-        fd: the reading end of a pipe; made non-blocking.
+        fd: the reading end of a pipe; made non-blocking. The caller closes it, after `close`.
         into: what keeps the bytes.
     """
-    loop = asyncio.get_running_loop()
-    os.set_blocking(fd, False)
-    done = loop.create_future()
 
-    def read() -> None:
+    def __init__(self, fd: int, into: HeadTail) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._fd = fd
+        self._into = into
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+        os.set_blocking(fd, False)
+        self._loop.add_reader(fd, self._read)
+
+    def close(self) -> None:
+        """Reads no more."""
+        if not self.ended.done():
+            self._loop.remove_reader(self._fd)
+            self.ended.cancel()
+
+    def _read(self) -> None:
+        if self.ended.done():  # it was already due when it was closed
+            return
         try:
-            chunk = os.read(fd, CHUNK_BYTES)
+            chunk = os.read(self._fd, CHUNK_BYTES)
         except BlockingIOError:
             return
-        except OSError as error:
-            if not done.done():
-                done.set_exception(error)
-            return
+        except OSError:
+            chunk = b""
         if chunk:
-            into.add(chunk)
-        elif not done.done():
-            loop.remove_reader(fd)
-            done.set_result(None)
-
-    loop.add_reader(fd, read)
-    try:
-        await done
-    finally:
-        loop.remove_reader(fd)
+            self._into.add(chunk)
+        else:
+            self._loop.remove_reader(self._fd)
+            self.ended.set_result(None)
 
 
 class Overheard:
@@ -56,15 +64,15 @@ class Overheard:
 
     def __init__(self, fd: int) -> None:
         self._kept = HeadTail(MAX_SAID)
-        self._task = asyncio.ensure_future(drain(fd, self._kept))
+        self._drain = Drain(fd, self._kept)
 
     async def __aenter__(self) -> Overheard:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._task.cancel()
+        self._drain.close()
 
     async def text(self) -> str:
         """What it wrote, once it has ended or a moment has passed."""
-        await asyncio.wait([self._task], timeout=LAST_WORDS_S)
+        await asyncio.wait([self._drain.ended], timeout=LAST_WORDS_S)
         return self._kept.kept.decode(errors="replace").strip()

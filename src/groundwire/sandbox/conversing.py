@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from groundwire.errors import SandboxCrashed
 from groundwire.limits import ExecResult, LimitName, Limits
-from groundwire.sandbox.capture import drain
+from groundwire.sandbox.capture import Drain
 from groundwire.sandbox.cgroups import Cgroup
 from groundwire.sandbox.exchange import Channel, Outcome
 from groundwire.sandbox.guest import wire
@@ -44,7 +44,7 @@ async def converse(
         SandboxCrashed: the keeper did not start, or ended without a result and no limit explains it.
     """
     out, err = HeadTail(limits.output_bytes), HeadTail(limits.output_bytes)
-    readers = [asyncio.ensure_future(drain(stdout, out)), asyncio.ensure_future(drain(stderr, err))]
+    readers = [Drain(stdout, out), Drain(stderr, err)]
     keeper: ProcessHandle | None = None
     try:
         try:
@@ -56,11 +56,11 @@ async def converse(
         outcome, late = await _outcome(channel, keeper, job, limits)
         await keeper.gone()
         # in a PID namespace all writers are gone by now; elsewhere one may have got away and hold the pipe
-        await asyncio.wait(readers, timeout=DRAIN_S)
+        await asyncio.wait([r.ended for r in readers], timeout=DRAIN_S)
         return make_result(outcome, late, out, err, group, limits)
     finally:
         for reader in readers:
-            reader.cancel()
+            reader.close()
         if keeper is not None:
             keeper.end()
 
@@ -80,8 +80,8 @@ async def _admit(channel: Channel, group: Cgroup | None) -> ProcessHandle:
     return keeper
 
 
-async def _explain(error: Exception, readers: Sequence[asyncio.Future[None]], err: HeadTail) -> SandboxCrashed:
-    await asyncio.wait(readers, timeout=DRAIN_S)
+async def _explain(error: Exception, readers: Sequence[Drain], err: HeadTail) -> SandboxCrashed:
+    await asyncio.wait([r.ended for r in readers], timeout=DRAIN_S)
     said = err.kept.decode(errors="replace").strip()[-2000:]
     what = f"The sandbox did not start within {START_S:.0f} s" if isinstance(error, TimeoutError) else str(error)
     return SandboxCrashed(f"{what.rstrip('.')}{': ' + said if said else '.'}")
