@@ -198,6 +198,5 @@ def test_ctrl_c_leaves_a_ledger_that_can_be_resumed_and_no_process(project: Path
     assert "groundwire resume" in rest
     time.sleep(0.5)
     assert children() <= before
-    lay_out(project, {"tests/test_slow.py": (project / "tests/test_slow.py").read_text()})
     ran = groundwire("resume", head.split()[1], "--json")
     assert (ran.code, ran.data["stop_reason"]) == (0, "verified"), ran.err

@@ -47,7 +47,7 @@ def test_a_fresh_go_on_is_admitted_by_advance_only() -> None:
         ({"issuer": "other"}, Refusal.ISSUER),
         ({"candidate_digest": "other"}, Refusal.CANDIDATE),
         ({"used": True}, Refusal.REUSED),
-        ({"budget_left": "trials"}, Refusal.BUDGET),
+        ({"used_up": "trials"}, Refusal.BUDGET),
     ],
 )
 def test_each_mismatch_has_its_own_reason(changed: dict[str, object], refusal: Refusal) -> None:

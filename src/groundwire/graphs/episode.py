@@ -6,11 +6,10 @@ import hashlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from groundwire.completions import Backend, Completion, Request
 from groundwire.contexts import Coverage, Judged, Lesson
-from groundwire.errors import GroundingError, ModelError, ModelReplyInvalid
+from groundwire.errors import ModelError, ModelReplyInvalid
 from groundwire.graphs.acceptance import Change, compare
 from groundwire.graphs.budget import Meter
 from groundwire.graphs.history import History
@@ -33,8 +32,6 @@ __all__ = ["Episode", "EpisodeCaller", "Observer"]
 
 Observer = Callable[[Record], None]
 """Told of each record after the ledger has it."""
-
-T = TypeVar("T")
 
 COVERAGE = "coverage-"
 
@@ -158,16 +155,6 @@ class Episode:
         """Writes the episode's end, once."""
         if self.history.end is None:
             await self.record(end)
-
-    def require(self, value: T | None, what: str) -> T:
-        """Returns `value`, or refuses the step because it rests on nothing.
-
-        Raises:
-            GroundingError: the value is not there.
-        """
-        if value is None:
-            raise GroundingError(f"Episode {self.id}: {what}")
-        return value
 
 
 class EpisodeCaller:

@@ -56,7 +56,7 @@ class Question:
         issuer: the tool node that the edge leaves.
         candidate_digest: the current candidate.
         used: True if the signal has opened a gate before.
-        budget_left: "" or the kind of budget that is used up.
+        used_up: "" or the kind of budget that is used up.
         trusted: origins that the graph names besides the external ones.
     """
 
@@ -67,7 +67,7 @@ class Question:
     issuer: str
     candidate_digest: str
     used: bool
-    budget_left: str = ""
+    used_up: str = ""
     trusted: frozenset[Origin] = frozenset()
 
 
@@ -115,5 +115,5 @@ _CHECKS: tuple[tuple[Refusal, Callable[[Question, Mint], bool]], ...] = (
     (Refusal.REUSED, lambda q, _: q.used),
     (Refusal.ORIGIN, _untrusted),
     (Refusal.VERDICT, _wrong_verdict),
-    (Refusal.BUDGET, lambda q, _: bool(q.budget_left)),
+    (Refusal.BUDGET, lambda q, _: bool(q.used_up)),
 )

@@ -38,7 +38,6 @@ class History:
         self.opened: set[str] = set()
         self.reflections: dict[str, ReflectionRecord] = {}
         self.lessons: dict[int, tuple[str, ...]] = {}
-        self.model_calls: list[ModelCall] = []
         self.answers: dict[tuple[int, str], list[ModelCall]] = {}
         self.best: Judged | None = None
         self.coverage: Coverage | None = None
@@ -67,8 +66,6 @@ class History:
                 self.reflections[record.id] = record
             case TrialRecord():
                 self.lessons[record.trial] = record.lessons
-            case ModelCall():
-                self.model_calls.append(record)
             case EpisodeEnd():
                 self.end = record
             case _:

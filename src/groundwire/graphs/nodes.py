@@ -50,9 +50,9 @@ def let_in(episode: Episode, state: EpisodeState) -> tuple[Admission, Judged]:
         GroundingError: there is none, or it is not about the current candidate.
         SealError: the signal is not what was minted.
     """
-    admission = episode.require(
-        episode.history.admissions.get(state.admission), "no signal has opened the way to this node."
-    )
+    admission = episode.history.admissions.get(state.admission)
+    if admission is None:
+        raise GroundingError(f"Episode {episode.id}: no signal has opened the way to this node.")
     signal = episode.history.signal(admission.signal_id)
     episode.mint.verify(signal)
     if not admission.admitted or admission.candidate_digest != state.candidate or admission.trial != state.trial:

@@ -201,7 +201,7 @@ class ToolNode:
             issuer=self.name,
             candidate_digest=current.candidate.digest,
             used=current.signal.id in episode.history.opened,
-            budget_left=used_up,
+            used_up=used_up,
             trusted=self.trusted,
         )
         admission = admit(question, episode.mint)
