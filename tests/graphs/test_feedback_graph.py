@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from groundwire import (
     NoVerdict,
     Observation,
     Origin,
+    SandboxOptions,
     StopReason,
     Task,
     UngroundedLoopError,
@@ -28,6 +30,7 @@ from groundwire.contexts import ActorContext
 from groundwire.errors import ConfigError, GraphError, GroundingError, RecordNotFound, SealError
 from groundwire.memory import InMemoryStore
 from groundwire.records import Admission, EpisodeEnd, ReflectionRecord
+from groundwire.sandbox import open_sandbox
 from groundwire.signals import Evidence, Signal
 from groundwire.tasks import Hidden
 from groundwire.trees import Candidate, Tree
@@ -395,6 +398,25 @@ def test_a_stream_that_is_dropped_stops_the_episode(task: Task) -> None:
     next(iter(stream))
     stream.close()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     assert len(actor.seen) < 1000
+
+
+@pytest.mark.parametrize(("choice", "kind"), [(None, "default"), (SandboxOptions(kind="docker"), "docker")])
+def test_the_run_tells_which_sandbox_was_asked_for(task: Task, choice: SandboxOptions | None, kind: str) -> None:
+    store = InMemoryStore()
+    loop(Guesser([["right"]]), Check()).compile(store=store, sandbox=choice).run(task)
+    (run,) = asyncio.run(store.runs())
+    assert json.loads(run.config)["sandbox"] == kind
+
+
+async def test_the_run_tells_the_kind_of_a_sandbox_that_was_handed_in(task: Task) -> None:
+    store = InMemoryStore()
+    sandbox = await open_sandbox("subprocess")
+    try:
+        await loop(Guesser([["right"]]), Check()).compile(store=store, sandbox=sandbox).arun(task)
+    finally:
+        await sandbox.aclose()
+    (run,) = await store.runs()
+    assert json.loads(run.config)["sandbox"] == "subprocess"
 
 
 def test_batch_shares_a_run_and_keeps_the_order(task: Task) -> None:

@@ -275,12 +275,12 @@ class FeedbackApp:
         raise RecordNotFound(f"Run {run_id} has no episode {episode_id}.", do="List them:  groundwire show RUN")
 
     def _describe(self) -> dict[str, Any]:
-        options = self._sandbox
+        options = self._sandbox or SandboxOptions()
         return {
             "nodes": {name: str(role) for name, role in self.wiring.roles.items()},
             "gates": [[e.gate, e.source, e.target] for e in self.wiring.edges if e.gate],
             "budget": self.budget.model_dump(),
-            "sandbox": (options.kind or "default") if isinstance(options, SandboxOptions) else "default",
+            "sandbox": options.kind or "default" if isinstance(options, SandboxOptions) else options.info.kind,
             "grounded": True,
         }
 
