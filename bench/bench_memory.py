@@ -158,8 +158,8 @@ async def reads(store: SqlStore, rows: int) -> dict[str, float]:
 
     own, own_cpu = await median(300, lambda: store.recall(task(), family()))
     new, new_cpu = await median(300, lambda: store.recall("a new task", family()))
-    mine, mine_cpu = await median(5, lambda: store.edit_statistics(family()))
-    whole, whole_cpu = await median(3, lambda: store.edit_statistics(""))
+    mine, mine_cpu = await median(5, lambda: store.edit_statistics(family(), ""))
+    whole, whole_cpu = await median(3, lambda: store.edit_statistics("", ""))
     return {
         "last 3 of the task, ms": own,
         "last 3 of the task, ms CPU": own_cpu,

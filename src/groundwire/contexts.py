@@ -19,6 +19,7 @@ __all__ = [
     "Coverage",
     "Critic",
     "CriticContext",
+    "EditCounts",
     "EditStatistics",
     "Judged",
     "Lesson",
@@ -32,8 +33,23 @@ __all__ = [
 Coverage = Mapping[str, Mapping[str, tuple[int, ...]]]
 """Case id → path → 1-based lines that ran. Minted by a tool."""
 
-EditStatistics = Mapping[str, tuple[int, int]]
+EditCounts = Mapping[str, tuple[int, int]]
 """Edit name → (candidates that used it, candidates of these that passed)."""
+
+
+@dataclass(frozen=True)
+class EditStatistics:
+    """Which edits paid before, in three circles. It never holds a patch.
+
+    Args:
+        alike: in episodes whose baseline failed with the same signature (`groundwire.signatures`).
+        family: in tasks of the same family.
+        overall: in everything that memory holds.
+    """
+
+    alike: EditCounts = field(default_factory=dict[str, tuple[int, int]])
+    family: EditCounts = field(default_factory=dict[str, tuple[int, int]])
+    overall: EditCounts = field(default_factory=dict[str, tuple[int, int]])
 
 
 class ModelCaller(Protocol):
@@ -106,7 +122,7 @@ class ActorContext:
         lessons: what memory recalled, newest first.
         reflection: the critic's text on `failing`, if any.
         tried: digests of all candidates judged in this episode.
-        edit_statistics: what paid before, per edit name.
+        edit_statistics: which edits paid before.
         escalation: 0 at first; 1, 2, … each time the loop was found stuck.
         seed: for reproducible choices.
         call: calls a model through ledger and budget.
@@ -123,7 +139,7 @@ class ActorContext:
     lessons: Sequence[Lesson] = ()
     reflection: Reflection | None = None
     tried: frozenset[str] = frozenset()
-    edit_statistics: EditStatistics = field(default_factory=dict[str, tuple[int, int]])
+    edit_statistics: EditStatistics = EditStatistics()
     escalation: int = 0
     seed: int = 0
 
@@ -166,7 +182,7 @@ class Needs:
 
     Args:
         coverage: per-case line coverage of the base tree.
-        edit_statistics: which edits paid before, in tasks of the same family.
+        edit_statistics: which edits paid before.
     """
 
     coverage: bool = False

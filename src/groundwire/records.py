@@ -283,8 +283,13 @@ class Store(Protocol):
         """The last `window` reflections of the task, newest first; then, where fewer, of its family."""
         ...
 
-    async def edit_statistics(self, family: str) -> EditStatistics:
-        """Over all judged candidates of the family (all families where it is empty): per edit name, used and passed."""
+    async def edit_statistics(self, family: str, signature: str) -> EditStatistics:
+        """Which edits paid: per edit name, candidates judged and candidates of these that passed.
+
+        Args:
+            family: the task's family; empty: that circle stays empty.
+            signature: how its baseline fails; empty: likewise.
+        """
         ...
 
     async def aclose(self) -> None:

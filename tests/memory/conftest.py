@@ -93,6 +93,7 @@ def signal_of(mint: Mint, episode: EpisodeRecord) -> Callable[..., Signal]:
         verdict: Verdict = Verdict.FAIL,
         origin: Origin = Origin.TESTS,
         trial: int = 1,
+        evidence: Evidence | None = None,
         **fields: Any,
     ) -> Signal:
         cases = (
@@ -106,7 +107,7 @@ def signal_of(mint: Mint, episode: EpisodeRecord) -> Callable[..., Signal]:
             reason=NoVerdict.SANDBOX if verdict is Verdict.NONE else None,
             command=("pytest", "-q"),
             exit_code=1,
-            evidence=Evidence(cases=cases, collected=3, stdout="out\x00put"),
+            evidence=evidence or Evidence(cases=cases, collected=3, stdout="out\x00put"),
         )
         place: dict[str, Any] = {
             "episode_id": episode.id,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
 
+from groundwire.contexts import EditStatistics
 from groundwire.errors import RecordNotFound, StorageBusy, StorageError
 from groundwire.mint import Mint
 from groundwire.records import (
@@ -27,7 +28,7 @@ from groundwire.records import (
     Store,
     TrialRecord,
 )
-from groundwire.signals import Origin, Signal, Verdict
+from groundwire.signals import CaseOutcome, CaseResult, Evidence, Origin, Signal, Verdict
 
 SignalOf = Callable[..., Signal]
 
@@ -294,10 +295,34 @@ async def test_edit_statistics_count_candidates(store: Store, episode: EpisodeRe
     # The same change in another episode is another candidate.
     await store.append(candidate_of(other, "passed", "a"), signal_of("passed", episode_id=other.id))
 
-    assert await store.edit_statistics("family") == {"a": (2, 1), "b": (2, 1)}
-    assert await store.edit_statistics("elsewhere") == {"a": (1, 0)}
-    assert await store.edit_statistics("") == {"a": (3, 1), "b": (2, 1)}
-    assert await store.edit_statistics("nobody") == {}
+    overall = {"a": (3, 1), "b": (2, 1)}
+    assert await store.edit_statistics("family", "") == EditStatistics({}, {"a": (2, 1), "b": (2, 1)}, overall)
+    assert await store.edit_statistics("elsewhere", "") == EditStatistics({}, {"a": (1, 0)}, overall)
+    assert await store.edit_statistics("nobody", "nothing") == EditStatistics({}, {}, overall)
+    assert await store.edit_statistics("", "") == EditStatistics(overall=overall)
+
+
+async def test_edit_statistics_of_failures_alike(store: Store, episode: EpisodeRecord, signal_of: SignalOf) -> None:
+    """Alike is what the baseline failed with; how a later candidate failed does not count."""
+    other = EpisodeRecord(run_id=episode.run_id, task_id="other", family="elsewhere")
+    await store.append(episode, other)
+    off = Evidence(cases=(CaseOutcome(id="t", result=CaseResult.FAILED, message="AssertionError: assert 2 == 3"),))
+    lost = Evidence(cases=(CaseOutcome(id="t", result=CaseResult.FAILED, message="KeyError: 'x'"),))
+    for where, evidence, edit in ((episode, off, "const.off_by_one"), (other, lost, "name.swap")):
+        await store.append(
+            signal_of("base", episode_id=where.id, trial=0, evidence=evidence),
+            candidate_of(where, "fixed", edit),
+            signal_of("fixed", episode_id=where.id, verdict=Verdict.PASS),
+            candidate_of(where, "worse", edit),
+            signal_of("worse", episode_id=where.id, evidence=lost),
+        )
+
+    async def alike(signature: str) -> Mapping[str, tuple[int, int]]:
+        return (await store.edit_statistics("", signature)).alike
+
+    assert await alike("AssertionError: int one too small") == {"const.off_by_one": (2, 1)}
+    assert await alike("KeyError: '…'") == {"name.swap": (2, 1)}
+    assert await alike("KeyError") == {}
 
 
 async def test_numbers_no_database_can_keep_are_refused(store: Store, episode: EpisodeRecord) -> None:

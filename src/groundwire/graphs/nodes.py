@@ -27,6 +27,7 @@ from groundwire.graphs.episode import Episode
 from groundwire.graphs.gate import GateKind
 from groundwire.graphs.state import EpisodeState, Route
 from groundwire.records import Admission, ReflectionRecord, StopReason, TrialRecord
+from groundwire.signatures import failure_signature
 from groundwire.trees import Candidate
 
 __all__ = ["ActorNode", "CriticNode", "Update", "let_in"]
@@ -121,9 +122,10 @@ class ActorNode:
         lessons: Sequence[Lesson],
     ) -> tuple[list[Candidate], int]:
         """Candidates never judged before; asks again, escalated, while the actor only repeats itself."""
-        statistics: EditStatistics = {}
+        statistics = EditStatistics()
         if self.needs.edit_statistics:
-            statistics = await episode.store.edit_statistics(episode.task.family)
+            signature = failure_signature(failing.signal.evidence) if failing else ""
+            statistics = await episode.store.edit_statistics(episode.task.family, signature)
         history = episode.history
         record = history.reflections.get(state.reflection)
         escalation = state.escalation

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from groundwire.contexts import EditStatistics, Lesson
+from groundwire.contexts import EditCounts, EditStatistics, Lesson
 from groundwire.memory.mapping import check, key_of
 from groundwire.memory.policy import COUNTED_ORIGINS, RECALL_SCAN, Picker, edit_counts, lesson_of
 from groundwire.memory.refusals import admitted_already, no_artifact, no_signal
@@ -21,6 +21,7 @@ from groundwire.records import (
     RunRecord,
 )
 from groundwire.signals import Signal, Verdict
+from groundwire.signatures import failure_signature
 
 __all__ = ["InMemoryStore"]
 
@@ -149,16 +150,15 @@ class InMemoryStore:
         """Those that a signal of this ledger stands behind."""
         return islice((r for r in newest if r.signal_id in self._signals), RECALL_SCAN)
 
-    async def edit_statistics(self, family: str) -> EditStatistics:
+    async def edit_statistics(self, family: str, signature: str) -> EditStatistics:
         """See `Store`. Only signals from outside every model count, and none of hidden tests."""
         with self._lock:
-            groups = [
-                group
-                for episode_id, records in self._by_episode.items()
-                if not family or self._family(episode_id) == family
-                for group in _judged(records)
-            ]
-        return edit_counts(groups)
+            episodes = list(self._by_episode.items())
+            alike = [records for _, records in episodes if signature and _baseline_fails(records, signature)]
+            related = [records for key, records in episodes if family and self._family(key) == family]
+            return EditStatistics(
+                alike=_counts(alike), family=_counts(related), overall=_counts(records for _, records in episodes)
+            )
 
     def _family(self, episode_id: str) -> str | None:
         episode = self._episodes.get(episode_id)
@@ -166,6 +166,15 @@ class InMemoryStore:
 
     async def aclose(self) -> None:
         """Nothing to close."""
+
+
+def _counts(episodes: Iterable[Sequence[Record]]) -> EditCounts:
+    return edit_counts(group for records in episodes for group in _judged(records))
+
+
+def _baseline_fails(records: Sequence[Record], signature: str) -> bool:
+    baselines = (r for r in records if isinstance(r, Signal) and r.trial == 0)
+    return any(failure_signature(baseline.evidence) == signature for baseline in baselines)
 
 
 def _judged(records: Sequence[Record]) -> Iterator[tuple[tuple[str, ...], int, int]]:

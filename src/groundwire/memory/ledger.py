@@ -7,13 +7,14 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection, Row
 
-from groundwire.contexts import EditStatistics, Lesson
+from groundwire.contexts import EditCounts, EditStatistics, Lesson
 from groundwire.memory.database import Database
 from groundwire.memory.mapping import CODECS, Codec, codec_of, strings_out
 from groundwire.memory.policy import RECALL_SCAN, Picker, edit_counts, lesson_of
 from groundwire.memory.statements import (
     EDITS,
     EDITS_OF_FAMILY,
+    EDITS_OF_SIGNATURE,
     EPISODE_RECORDS,
     LESSONS_OF_FAMILY,
     LESSONS_OF_TASK,
@@ -90,12 +91,21 @@ def _pick(session: Connection, query: Query, values: Mapping[str, str], picker: 
         start = stop
 
 
-def edit_statistics(database: Database, family: str) -> EditStatistics:
-    """Per edit name: candidates that used it, candidates of these that passed."""
-    query = EDITS_OF_FAMILY if family else EDITS
-    values = {"family": escape(family)} if family else {}
-    rows = database.read(lambda session: session.execute(query, values).all())
-    return edit_counts((strings_out(edits), int(used), int(passed)) for edits, used, passed in rows)
+def edit_statistics(database: Database, family: str, signature: str) -> EditStatistics:
+    """Per circle and edit name: candidates that used it, candidates of these that passed."""
+
+    def work(session: Connection) -> EditStatistics:
+        def counts(query: Query, **values: str) -> EditCounts:
+            rows = session.execute(query, {name: escape(value) for name, value in values.items()})
+            return edit_counts((strings_out(edits), int(used), int(passed)) for edits, used, passed in rows)
+
+        return EditStatistics(
+            alike=counts(EDITS_OF_SIGNATURE, signature=signature) if signature else {},
+            family=counts(EDITS_OF_FAMILY, family=family) if family else {},
+            overall=counts(EDITS),
+        )
+
+    return database.read(work)
 
 
 def _decoded(row: Row[*tuple[Any, ...]], kind: type[R]) -> R:

@@ -28,6 +28,7 @@ from groundwire.records import (
     TrialRecord,
 )
 from groundwire.signals import CaseResult, Signal, Verdict, canonical
+from groundwire.signatures import failure_signature
 
 __all__ = ["CODECS", "OF_EPISODE", "Codec", "check", "codec_of", "key_of", "strings_out"]
 
@@ -154,7 +155,7 @@ def _dataclass_codec(kind: type[Any], table: str, key: tuple[str, ...]) -> Codec
 
 _SIGNAL_COLUMNS = (
     "id", "run_id", "episode_id", "trial", "origin", "verdict", "reason", "issuer", "candidate_digest", "exit_code",
-    "n_passed", "n_failed", "partial", "oracle", "created_at", "body",
+    "n_passed", "n_failed", "signature", "partial", "oracle", "created_at", "body",
 )  # fmt: skip
 
 
@@ -174,6 +175,7 @@ def _signal_in(signal: Signal) -> tuple[Any, ...]:
         None if signal.exit_code is None else _int64(signal.exit_code),
         len(results) - n_failed - results.count(CaseResult.SKIPPED),
         n_failed,
+        escape(failure_signature(signal.evidence)),
         signal.partial,
         signal.oracle,
         escape(signal.created_at),

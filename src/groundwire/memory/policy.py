@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from groundwire.contexts import EditStatistics, Lesson
+from groundwire.contexts import EditCounts, Lesson
 from groundwire.records import ReflectionRecord
 from groundwire.signals import EXTERNAL_ORIGINS, Origin
 
@@ -46,7 +46,7 @@ class Picker:
                 self.picked.append(reflection)
 
 
-def edit_counts(groups: Iterable[tuple[tuple[str, ...], int, int]]) -> EditStatistics:
+def edit_counts(groups: Iterable[tuple[tuple[str, ...], int, int]]) -> EditCounts:
     """Per edit name, from counts per combination of edits; a name counts once a candidate.
 
     Args:

@@ -100,9 +100,9 @@ class SqlStore:
             return []
         return await self._workers.read(lambda database: ledger.recall(database, task_id, family, window))
 
-    async def edit_statistics(self, family: str) -> EditStatistics:
+    async def edit_statistics(self, family: str, signature: str) -> EditStatistics:
         """See `Store`. Only signals from outside every model count, and none of hidden tests."""
-        return await self._workers.read(lambda database: ledger.edit_statistics(database, family))
+        return await self._workers.read(lambda database: ledger.edit_statistics(database, family, signature))
 
     async def aclose(self) -> None:
         """Closes connections and ends the worker threads, after what was begun."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Dialect, Select, and_, bindparam, case, exists, func, select
+from sqlalchemy import Connection, Dialect, Select, and_, bindparam, case, exists, func, literal_column, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from groundwire.memory.mapping import CODECS, OF_EPISODE, Codec
@@ -21,6 +21,7 @@ __all__ = [
     "ARTIFACT",
     "EDITS",
     "EDITS_OF_FAMILY",
+    "EDITS_OF_SIGNATURE",
     "EPISODES",
     "EPISODE_RECORDS",
     "LESSONS_OF_FAMILY",
@@ -121,29 +122,27 @@ def _lessons_of_family() -> Query:
     return _lessons().where(reflection.family == bindparam("family"), reflection.task_id != bindparam("task_id"))
 
 
-def _edits(*, of_family: bool) -> Query:
-    """(edits, candidates judged, candidates of these that passed) per combination of edits.
+def _edits(episodes: Query | None = None) -> Query:
+    """(edits, candidates judged, candidates of these that passed) per combination of edits, in the named episodes.
 
     The verdicts are folded to one row a candidate first, in the order of their index and without reading a signal's
     body; asking for each candidate's signals instead takes three times as long.
     """
-    candidate, episode, signal = TABLES["candidates"].c, TABLES["episodes"].c, TABLES["signals"].c
+    candidate, signal = TABLES["candidates"].c, TABLES["signals"].c
     passed = func.max(case((signal.verdict == Verdict.PASS.value, 1), else_=0)).label("passed")
     verdicts = select(signal.episode_id, signal.candidate_digest, passed).where(
         signal.origin.in_(sorted(COUNTED_ORIGINS)),
         signal.verdict.in_([Verdict.PASS.value, Verdict.FAIL.value]),
     )
-    if of_family:
-        verdicts = verdicts.where(
-            signal.episode_id.in_(select(episode.id).where(episode.family == bindparam("family")))
-        )
+    if episodes is not None:
+        verdicts = verdicts.where(signal.episode_id.in_(episodes))
     judged = verdicts.group_by(signal.episode_id, signal.candidate_digest).subquery("judged")
     same = and_(candidate.episode_id == judged.c.episode_id, candidate.digest == judged.c.candidate_digest)
     counts = select(candidate.edits, func.count(), func.sum(judged.c.passed))
     return counts.select_from(judged).join(TABLES["candidates"], same).group_by(candidate.edits)
 
 
-_EPISODE, _REFLECTION = TABLES["episodes"].c, TABLES["reflections"].c
+_EPISODE, _REFLECTION, _SIGNAL = TABLES["episodes"].c, TABLES["reflections"].c, TABLES["signals"].c
 
 RUNS = _runs()
 EPISODES = _select(CODECS[EpisodeRecord]).where(_EPISODE.run_id == bindparam("run_id")).order_by(_EPISODE.seq)
@@ -155,5 +154,8 @@ ADMITTED = _select(CODECS[Admission]).where(
 ARTIFACT = _select(CODECS[Artifact]).where(TABLES["artifacts"].c.digest == bindparam("digest"))
 LESSONS_OF_TASK = _lessons().where(_REFLECTION.task_id == bindparam("task_id"))
 LESSONS_OF_FAMILY = _lessons_of_family()
-EDITS = _edits(of_family=False)
-EDITS_OF_FAMILY = _edits(of_family=True)
+EDITS = _edits()
+EDITS_OF_FAMILY = _edits(select(_EPISODE.id).where(_EPISODE.family == bindparam("family")))
+EDITS_OF_SIGNATURE = _edits(
+    select(_SIGNAL.episode_id).where(_SIGNAL.trial == literal_column("0"), _SIGNAL.signature == bindparam("signature"))
+)

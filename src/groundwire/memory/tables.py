@@ -149,7 +149,16 @@ class SignalRow(Base):
 
     __tablename__ = "signals"
     # Covers what edit statistics ask, so that they never read the bodies.
-    __table_args__ = (Index(None, "episode_id", "candidate_digest", "origin", "verdict"),)
+    __table_args__ = (
+        Index(None, "episode_id", "candidate_digest", "origin", "verdict"),
+        Index(
+            "ix_signals_baseline",
+            "signature",
+            "episode_id",
+            sqlite_where=text("trial = 0"),
+            postgresql_where=text("trial = 0"),
+        ),
+    )
 
     id: Mapped[str] = mapped_column(unique=True)
     run_id: Mapped[str]
@@ -165,6 +174,8 @@ class SignalRow(Base):
     """Cases that ran and do not count against the candidate."""
     n_failed: Mapped[int]
     """Cases that count against it."""
+    signature: Mapped[str] = mapped_column(server_default="")
+    """What kind of failure it is (`groundwire.signatures`)."""
     partial: Mapped[bool]
     oracle: Mapped[bool]
     created_at: Mapped[str]

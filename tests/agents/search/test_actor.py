@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from groundwire.agents import SearchActor
 from groundwire.agents.search import SearchActor as Same
-from groundwire.contexts import ActorContext, Needs
+from groundwire.contexts import ActorContext, EditStatistics, Needs
 from groundwire.signals import Origin
 from groundwire.trees import Candidate
 
@@ -126,7 +126,7 @@ async def test_it_ends_when_there_is_nothing_new(maker: Any) -> None:
 async def test_statistics_from_memory_reorder_the_operators(maker: Any) -> None:
     plain = await SearchActor().propose(context(maker), 30)
     learned = {"name.swap": (500, 0), "name.exchange": (500, 0), "compare.swap": (50, 9)}
-    taught = await SearchActor().propose(context(maker, edit_statistics=learned), 30)
+    taught = await SearchActor().propose(context(maker, edit_statistics=EditStatistics(family=learned)), 30)
 
     def first(found: Any, name: str) -> int:
         return next((i for i, c in enumerate(found) if c.edits == (name,)), 99)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from groundwire.agents.search.edits import Proposal
 from groundwire.agents.search.priors import DEFAULT_PRIOR, PRIORS
-from groundwire.contexts import EditStatistics
+from groundwire.contexts import EditCounts
 
 __all__ = ["factors", "score", "tie_break"]
 
@@ -18,7 +18,7 @@ LEAST_FACTOR, MOST_FACTOR = 0.25, 4.0
 BYTES_OF_ONE_PERCENT = 4
 
 
-def factors(statistics: EditStatistics) -> Mapping[str, float]:
+def factors(statistics: EditCounts) -> Mapping[str, float]:
     """How much better or worse than the average each operator paid before, as a factor; absent: 1.
 
     The rate is smoothed towards the average of all operators (additive smoothing), so that one lucky edit in a young
