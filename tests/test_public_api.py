@@ -22,7 +22,7 @@ PUBLIC = {
         "SandboxOptions",
     },
     "groundwire.memory": {"InMemoryStore", "SqlStore"},
-    "groundwire.sandbox": {"Probe", "open_sandbox", "probe_all"},
+    "groundwire.sandbox": {"DEFAULT_KINDS", "Probe", "open_sandbox", "probe_all"},
     "groundwire.tools": {"Command", "Doctest", "HiddenTests", "Pytest", "Unittest", "tool_for"},
 }  # fmt: skip
 

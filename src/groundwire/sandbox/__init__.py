@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from groundwire.sandbox.opening import Probe, open_sandbox, probe_all
+from groundwire.sandbox.opening import DEFAULT_KINDS, Probe, open_sandbox, probe_all
 
-__all__ = ["Probe", "open_sandbox", "probe_all"]
+__all__ = ["DEFAULT_KINDS", "Probe", "open_sandbox", "probe_all"]

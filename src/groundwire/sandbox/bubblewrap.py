@@ -21,6 +21,7 @@ from groundwire.sandbox.exchange import laid_bytes, make_job
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guestcode import COLD_MODULES, WARM_MODULES
 from groundwire.sandbox.interpreter import inspect_interpreter
+from groundwire.sandbox.probing import prove
 from groundwire.sandbox.requirements import require
 from groundwire.sandbox.seccomp import compile_filter, is_supported
 from groundwire.sandbox.warm import ColdForks, ForkServer
@@ -69,10 +70,11 @@ class Bubblewrap:
         interpreter.refuse_homes()
         sandbox = cls(Launcher(find_bwrap(), interpreter))
         try:
-            await sandbox._probe()
+            await sandbox._compile()
         except BaseException:
             await sandbox.aclose()
             raise
+        await prove(sandbox, KIND, f"Check that every user may read the interpreter. {CURE}")
         return sandbox
 
     @property
@@ -219,18 +221,11 @@ class Bubblewrap:
             extra=env,
         )
 
-    async def _probe(self) -> None:
+    async def _compile(self) -> None:
         try:
             await self._launcher.compile(self._seccomp)
-            result = await self.run(["python", "-c", "print(1)"], Tree(), Limits(wall_s=PROBE_S))
         except SandboxCrashed as error:
             raise SandboxUnavailable(f"bubblewrap does not work here: {error.what}", do=CURE) from error
-        if result.exit_code != 0 or result.stdout != b"1\n":
-            said = result.stderr.decode(errors="replace").strip()[-500:]
-            raise SandboxUnavailable(
-                f"{self.python} does not run in bubblewrap: exit code {result.exit_code}, {said or 'no message'}.",
-                do=f"Check that every user may read it. {CURE}",
-            )
 
     def _nproc(self, limits: Limits) -> int:
         """RLIMIT_NPROC for a command; 0 where it would count processes of others."""

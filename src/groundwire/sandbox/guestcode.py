@@ -7,13 +7,23 @@ from typing import Final
 
 from groundwire.sandbox.guest import wire
 
-__all__ = ["BOOT", "COLD_MODULES", "CONTAINED_MODULES", "LOCAL_MODULES", "WARM_MODULES", "GuestCode"]
+__all__ = [
+    "BOOT",
+    "COLD_MODULES",
+    "CONFINED_MODULES",
+    "CONTAINED_MODULES",
+    "LOCAL_MODULES",
+    "WARM_MODULES",
+    "GuestCode",
+]
 
 PACKAGE: Final = "groundwire.sandbox.guest"
 COLD_MODULES: Final = ("wire", "signals", "layout", "watch", "child", "keeper", "main")
 """What runs one command, in the order in which they import each other."""
 LOCAL_MODULES: Final = (*COLD_MODULES[:-1], "kernel", "main")
 """What runs one command where there is no PID namespace."""
+CONFINED_MODULES: Final = (*COLD_MODULES[:-1], "kernel", "landlock", "main")
+"""The same, shut into its files."""
 CONTAINED_MODULES: Final = (*COLD_MODULES[:-1], "headtail", "relay", "kernel", "main")
 """What runs one command where only a byte stream leads out."""
 WARM_MODULES: Final = (*COLD_MODULES[:-1], "kernel", "pyrun", "server", "main")
@@ -61,7 +71,7 @@ class GuestCode:
         folder = resources.files(PACKAGE)
         self._bodies: dict[str, str | bytes] = {
             name: (folder / f"{name}.py").read_text(encoding="utf-8")
-            for name in {*WARM_MODULES, *LOCAL_MODULES, *CONTAINED_MODULES}
+            for name in {*WARM_MODULES, *CONFINED_MODULES, *CONTAINED_MODULES}
         }
         self._packed: dict[tuple[str, ...], bytes] = {}
 

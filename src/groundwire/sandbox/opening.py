@@ -13,9 +13,11 @@ from groundwire.limits import Enforcement, LimitName, Limits
 from groundwire.sandboxes import Sandbox
 from groundwire.trees import Tree
 
-__all__ = ["KINDS", "Probe", "open_sandbox", "probe_all"]
+__all__ = ["DEFAULT_KINDS", "KINDS", "Probe", "open_sandbox", "probe_all"]
 
-KINDS = ("bubblewrap", "docker", "subprocess")
+KINDS = ("bubblewrap", "landlock", "docker", "subprocess")
+DEFAULT_KINDS = ("bubblewrap", "landlock")
+"""Tried in this order where no kind is named."""
 DEFAULT_IMAGE = "python:3.12-slim"
 PROBE_S = 60.0
 
@@ -47,7 +49,8 @@ async def open_sandbox(kind: str | None = None, *, python: Path | None = None, i
     """Opens a sandbox and proves that a program runs in it.
 
     Args:
-        kind: `bubblewrap`, `docker` or `subprocess` (no isolation). None: bubblewrap, or an error; never less.
+        kind: `bubblewrap`, `landlock`, `docker` or `subprocess` (no isolation). None: bubblewrap, else landlock, else
+            an error; never less.
         python: the interpreter that runs the project; None: the current one. Docker uses the image's.
         image: Docker only: the image's name.
 
@@ -61,10 +64,16 @@ async def open_sandbox(kind: str | None = None, *, python: Path | None = None, i
     interpreter = python or Path(sys.executable)
     if not sys.platform.startswith("linux"):
         raise SandboxUnavailable(f"Sandboxes need Linux; this is {sys.platform}.", do="Run groundwire on Linux.")
-    if kind is None or kind == "bubblewrap":
+    if kind is None:
+        return await _open_default(interpreter)
+    if kind == "bubblewrap":
         from groundwire.sandbox.bubblewrap import Bubblewrap
 
         return await Bubblewrap.open(interpreter)
+    if kind == "landlock":
+        from groundwire.sandbox.landlock import Landlock
+
+        return await Landlock.open(interpreter)
     if kind == "docker":
         from groundwire.sandbox.containers import Docker
 
@@ -74,6 +83,18 @@ async def open_sandbox(kind: str | None = None, *, python: Path | None = None, i
 
         return await Subprocess.open(interpreter)
     raise ConfigError(f"There is no sandbox {kind!r}.", do=f"Choose one of: {', '.join(KINDS)}.")
+
+
+async def _open_default(interpreter: Path) -> Sandbox:
+    """Bubblewrap; Landlock where that does not work; the error of the first where neither does."""
+    strongest, fallback = DEFAULT_KINDS
+    try:
+        return await open_sandbox(strongest, python=interpreter)
+    except SandboxUnavailable as first:
+        try:
+            return await open_sandbox(fallback, python=interpreter)
+        except SandboxUnavailable as second:
+            raise SandboxUnavailable(f"{first.what} Nor does {fallback}: {second.what}", do=first.do) from second
 
 
 async def probe_all(*, python: Path | None = None, image: str = DEFAULT_IMAGE) -> list[Probe]:

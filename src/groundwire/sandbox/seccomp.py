@@ -13,7 +13,18 @@ import platform
 import struct
 from typing import Final, NamedTuple
 
-__all__ = ["compile_filter", "compile_filters", "is_supported"]
+__all__ = [
+    "allow",
+    "argument",
+    "compile_filter",
+    "compile_filters",
+    "is_supported",
+    "load_number",
+    "masked",
+    "refuse",
+    "when",
+    "when_not",
+]
 
 
 class _Machine(NamedTuple):
@@ -53,7 +64,7 @@ _NAMESPACE_FLAGS = 0x7E020000  # CLONE_NEW*: user, pid, net, ipc, uts, cgroup, m
 _TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: typing into somebody's terminal
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 
-_LOAD, _EQUAL, _ABOVE, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
+_LOAD, _EQUAL, _ABOVE, _ANY_BIT, _RETURN, _AND = 0x20, 0x15, 0x25, 0x45, 0x06, 0x54
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 
@@ -78,45 +89,69 @@ def compile_filter(processor: str | None = None) -> bytes:
         KeyError: no filter is known for this processor.
     """
     machine = _MACHINES[processor or platform.machine()]
-    code = [_op(_LOAD, _ARCH), _op(_EQUAL, machine.audit_arch, 1, 0), _op(_RETURN, _KILL), _op(_LOAD, _NUMBER)]
-    code += _when(_ABOVE, _LAST_KNOWN, [_refuse(errno.ENOSYS)])
-    code += _when(_EQUAL, machine.clone3, [_refuse(errno.ENOSYS)])
+    code = [_op(_LOAD, _ARCH), _op(_EQUAL, machine.audit_arch, 1, 0), _op(_RETURN, _KILL), load_number()]
+    code += _test(_ABOVE, _LAST_KNOWN, [refuse(errno.ENOSYS)])
+    code += when(machine.clone3, [refuse(errno.ENOSYS)])
     for number in machine.refused:
-        code += _when(_EQUAL, number, [_refuse(errno.EPERM)])
-    allow = _op(_RETURN, _ALLOW)
+        code += when(number, [refuse(errno.EPERM)])
     # a block that looks at an argument has lost the number, so each of these decides for good
-    clone = [_argument(0), *_when(_ANY_BIT, _NAMESPACE_FLAGS, [_refuse(errno.EPERM)]), allow]
-    code += _when(_EQUAL, machine.clone, clone)
-    ioctl = [_argument(1)]
+    code += when(machine.clone, [argument(0), *_test(_ANY_BIT, _NAMESPACE_FLAGS, [refuse(errno.EPERM)]), allow()])
+    ioctl = [argument(1)]
     for request in _TERMINAL_INPUT:
-        ioctl += _when(_EQUAL, request, [_refuse(errno.EPERM)])
-    code += _when(_EQUAL, machine.ioctl, [*ioctl, allow])
-    code += _when(_EQUAL, machine.socket, _socket_families())
-    code.append(allow)
+        ioctl += when(request, [refuse(errno.EPERM)])
+    code += when(machine.ioctl, [*ioctl, allow()])
+    code += when(machine.socket, _socket_families())
+    code.append(allow())
     return b"".join(code)
 
 
 def _socket_families() -> list[bytes]:
-    allow = [_op(_RETURN, _ALLOW)]
-    code = [_argument(0)]
+    code = [argument(0)]
     for family in (_UNIX, _INET, _INET6):
-        code += _when(_EQUAL, family, allow)
+        code += when(family, [allow()])
     # resolvers ask the kernel for its routes (protocol 0); no other netlink
-    code += _when(_EQUAL, _NETLINK, [_argument(2), *_when(_EQUAL, 0, allow)])
-    return [*code, _refuse(errno.EAFNOSUPPORT)]
+    code += when(_NETLINK, [argument(2), *when(0, [allow()])])
+    return [*code, refuse(errno.EAFNOSUPPORT)]
+
+
+def load_number() -> bytes:
+    """What comes next looks at the system call's number."""
+    return _op(_LOAD, _NUMBER)
+
+
+def argument(index: int) -> bytes:
+    """What comes next looks at an argument, its lower half."""
+    return _op(_LOAD, _ARGUMENTS + 8 * index)
+
+
+def masked(bits: int) -> bytes:
+    """What comes next looks only at these bits of what was looked at."""
+    return _op(_AND, bits)
+
+
+def when(value: int, then: list[bytes]) -> list[bytes]:
+    """`then`, where what is looked at equals `value`."""
+    return _test(_EQUAL, value, then)
+
+
+def when_not(value: int, then: list[bytes]) -> list[bytes]:
+    """`then`, where what is looked at differs from `value`."""
+    return [_op(_EQUAL, value, len(then), 0), *then]
+
+
+def allow() -> bytes:
+    """Makes the call."""
+    return _op(_RETURN, _ALLOW)
+
+
+def refuse(number: int) -> bytes:
+    """Does not make the call, which reports this error."""
+    return _op(_RETURN, _ERRNO | number)
+
+
+def _test(test: int, value: int, then: list[bytes]) -> list[bytes]:
+    return [_op(test, value, 0, len(then)), *then]
 
 
 def _op(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
     return struct.pack("HBBI", code, if_true, if_false, value)
-
-
-def _when(test: int, value: int, then: list[bytes]) -> list[bytes]:
-    return [_op(test, value, 0, len(then)), *then]
-
-
-def _argument(index: int) -> bytes:
-    return _op(_LOAD, _ARGUMENTS + 8 * index)
-
-
-def _refuse(number: int) -> bytes:
-    return _op(_RETURN, _ERRNO | number)

@@ -150,13 +150,12 @@ def _wait(job: Job, pid: int, deadline: float, listener: int | None, relay: Rela
         left = deadline - time.monotonic()
         if left <= 0:
             return None, "wall_s"
-        if job["watch"]:
-            limit = _over(job, listener is None)
-            if limit:
-                return None, limit
+        limit = _over(job, listener is None)
+        if limit:
+            return None, limit
         if listener is not None and _hung_up(listener):
             return None, ""
-        if job["watch"] or listener is not None:
+        if job["watch"] or job["watch_disk_bytes"] or listener is not None:
             left = min(left, TICK_S)
         if relay is None:
             signals.sigtimedwait([signals.SIGCHLD], left)
@@ -171,6 +170,10 @@ def _hung_up(fd: int) -> bool:
 
 
 def _over(job: Job, first: bool) -> str:
+    if _disk_over(job):
+        return "disk_bytes"
+    if not job["watch"]:
+        return ""
     own = os.getpid()
     pids = [p for p in watch.all_processes() if p != own] if first else watch.descendants(own)
     if watch.memory(pids) > job["memory_bytes"]:
@@ -178,6 +181,11 @@ def _over(job: Job, first: bool) -> str:
     if watch.tasks(pids) > job["processes"]:
         return "processes"
     return ""
+
+
+def _disk_over(job: Job) -> bool:
+    limit = job["watch_disk_bytes"]
+    return bool(limit) and layout.bytes_below(job["box"]) > limit
 
 
 def _explain(status: int | None) -> tuple[int, int]:
@@ -193,9 +201,11 @@ def _limit_seen(job: Job, code: int, ended_by: int, cpu: float) -> str:
         return "cpu_s"
     if ended_by == signals.SIGXFSZ:
         return "file_bytes"
+    if _disk_over(job):
+        return "disk_bytes"
     if code == 0:
         return ""
-    if not job["disk_bytes"]:  # no file system of its own
+    if not job["disk_bytes"]:
         return "file_bytes" if layout.holds_file_of(job["box"], job["file_bytes"]) else ""
     disk = os.statvfs(job["box"])
     if disk.f_bavail * disk.f_frsize < watch.PAGE:

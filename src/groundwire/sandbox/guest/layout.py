@@ -11,7 +11,7 @@ from groundwire.sandbox.guest.wire import MAX_FILE_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 FOLDERS = ("work", "tmp", "out")
 
@@ -135,6 +135,16 @@ def read_back(root: str, path: str) -> bytes | None:
 
 def holds_file_of(root: str, size: int) -> bool:
     """True if a file below `root` is at least `size` bytes long; links are not followed."""
+    return any(status.st_size >= size for status in _below(root))
+
+
+def bytes_below(root: str) -> int:
+    """Bytes that everything below `root` takes on its disk; links are not followed, files with two names count once."""
+    files = {(status.st_dev, status.st_ino): status.st_blocks for status in _below(root)}
+    return sum(files.values()) * 512
+
+
+def _below(root: str) -> Iterator[os.stat_result]:
     pending = [root]
     while pending:
         try:
@@ -145,8 +155,7 @@ def holds_file_of(root: str, size: int) -> bool:
             try:
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(entry.path)
-                elif entry.stat(follow_symlinks=False).st_size >= size:
-                    return True
+                else:
+                    yield entry.stat(follow_symlinks=False)
             except OSError:
                 continue
-    return False

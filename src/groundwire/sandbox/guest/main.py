@@ -27,6 +27,10 @@ try:
 except ImportError:
     kernel = None
 try:
+    from groundwire.sandbox.guest import landlock
+except ImportError:
+    landlock = None
+try:
     from groundwire.sandbox.guest import relay
 except ImportError:
     relay = None
@@ -76,6 +80,23 @@ def _serve(requests: int, reports: int, sources: dict[str, str], startup: frozen
             kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
         wire.write_frame(reports, wire.HELLO)
         keeper.keep(cast("wire.Job", wire.read_value(requests)), reports, 1, 2, _start_program)
+    elif role == "confined" and kernel is not None and landlock is not None:
+        confinement = cast("wire.Confinement", wire.read_value(requests))
+        kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+        wire.write_frame(reports, wire.HELLO)
+        shut_in, load_one, drop = landlock.shut_in, kernel.load_filter, kernel.drop_capabilities
+
+        def confine() -> None:
+            drop()
+            files = confinement["readable"], confinement["writable"], confinement["devices"]
+            shut_in(*files, network=confinement["network"])
+            for program in confinement["seccomp"]:
+                load_one(program)
+
+        def start_confined(job: Job, stdout: int, stderr: int) -> None:
+            _start_program(job, stdout, stderr, confine)
+
+        keeper.keep(cast("wire.Job", wire.read_value(requests)), reports, 1, 2, start_confined)
     elif role == "contained" and relay is not None and kernel is not None:
         support = cast("wire.Support", wire.read_value(requests))
         layout.lay(support["folder"], support["files"], (), ())

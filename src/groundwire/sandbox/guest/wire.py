@@ -37,6 +37,9 @@ if TYPE_CHECKING:
         open_files: int
         file_bytes: int
         disk_bytes: int
+        """Size of the box's own file system; 0: it has none."""
+        watch_disk_bytes: int
+        """The box is measured here, since nothing else holds it; 0: it is not."""
         output_bytes: int
         nproc: int
         """RLIMIT_NPROC, where it counts this sandbox's processes only; 0: it would not."""
@@ -53,6 +56,17 @@ if TYPE_CHECKING:
         """Read by the command, and can't be changed by it."""
         seccomp: dict[str, bytes]
         """Filters by processor."""
+
+    class Confinement(TypedDict):
+        """What a command on the host's own file system is shut into."""
+
+        readable: list[str]
+        """Files and folders, read and executed."""
+        writable: list[str]
+        devices: list[str]
+        network: bool
+        seccomp: list[bytes]
+        """Filters, loaded in this order."""
 
     class Setup(TypedDict):
         """What a fork server starts with."""
