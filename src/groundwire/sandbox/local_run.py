@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
-import shutil
-import signal
 import socket
-import tempfile
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -16,6 +12,7 @@ from typing import TypeAlias
 
 from groundwire.errors import SandboxCrashed
 from groundwire.limits import Enforcement, ExecResult, LimitName, Limits
+from groundwire.sandbox.boxes import Boxes
 from groundwire.sandbox.cgroups import CgroupPool, find_parents
 from groundwire.sandbox.conversing import converse
 from groundwire.sandbox.environment import make_environment
@@ -24,11 +21,9 @@ from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guestcode import BOOT, CONFINED_MODULES, LOCAL_MODULES, GuestCode
 from groundwire.sandbox.process import UNPRIVILEGED, Process
 from groundwire.sandbox.stage import Stage
-from groundwire.trees import Tree, check_path
+from groundwire.trees import Tree
 
 __all__ = ["Confine", "LocalRunner"]
-
-MAX_ENVIRON = 1 << 17
 
 Confine: TypeAlias = "Callable[[str, Limits], wire.Confinement]"
 """The box's path and the limits → what the command is confined to."""
@@ -56,6 +51,7 @@ class LocalRunner:
         self._confine = confine
         self._uid = UNPRIVILEGED if unprivileged else None
         self._stage = stage
+        self._boxes = Boxes(self._uid)
         self._cgroups = CgroupPool(find_parents())
         self._code = GuestCode()
         self._slots = asyncio.Semaphore(max(2, os.cpu_count() or 1))
@@ -92,7 +88,7 @@ class LocalRunner:
         async with self._slots:
             group = self._cgroups.take(limits.memory_bytes, limits.processes + 1)
             try:
-                with _box(support, self._uid) as box:
+                with self._boxes.box(support) as box:
                     job = make_job(
                         box=box,
                         arguments=command,
@@ -165,46 +161,5 @@ class LocalRunner:
             process.kill()
         if self._stage:
             self._stage.close()
+        self._boxes.close()
         self._cgroups.close()
-
-
-@contextmanager
-def _box(support: Mapping[str, bytes], uid: int | None) -> Generator[str]:
-    """A temporary folder with the support files in it; afterwards it is removed, and whoever still works in it ends.
-
-    It belongs to `uid`, if given; the support files stay ours.
-    """
-    box = tempfile.mkdtemp(prefix="groundwire-")
-    try:
-        if uid is not None:
-            os.chown(box, uid, uid)
-        for path, content in support.items():
-            target = Path(box, "support", check_path(path))
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-            target.chmod(0o444)
-        yield box
-    finally:
-        _end_survivors(box)
-        _remove(box)
-
-
-def _end_survivors(box: str) -> None:
-    # only what is left when our keeper itself was killed: the box's name in the environment gives it away
-    mark = f"GROUNDWIRE_OUT={box}/".encode()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            with contextlib.suppress(OSError), (entry / "environ").open("rb") as environ:
-                if mark in environ.read(MAX_ENVIRON):
-                    os.kill(int(entry.name), signal.SIGKILL)
-
-
-def _remove(box: str) -> None:
-    for folder, names, _ in os.walk(box):
-        for name in names:
-            # the command may have locked its own folders
-            path = Path(folder, name)
-            with contextlib.suppress(OSError):
-                if not path.is_symlink():
-                    path.chmod(0o700)
-    shutil.rmtree(box, ignore_errors=True)
