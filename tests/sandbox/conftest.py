@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
 import pytest_asyncio
+from sandboxes_here import ISOLATING, KINDS, opened
 
-from groundwire.errors import SandboxUnavailable
 from groundwire.limits import ExecResult, Limits
-from groundwire.sandbox import open_sandbox
 from groundwire.sandboxes import Sandbox
 from groundwire.trees import Tree
 
-IMAGE = os.environ.get("GROUNDWIRE_TEST_IMAGE", "sandbox-py:latest")
-ISOLATING = ["bubblewrap", "landlock", pytest.param("docker", marks=pytest.mark.docker)]
-KINDS = [*ISOLATING, "subprocess"]
-
 Run = Callable[..., Awaitable[ExecResult]]
-
-
-async def opened(kind: str) -> Sandbox:
-    """An open sandbox of this kind; skips where Docker has no engine or image."""
-    try:
-        return await open_sandbox(kind, image=IMAGE)
-    except SandboxUnavailable as error:
-        if kind != "docker":
-            raise
-        pytest.skip(f"docker: {error.what}")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=KINDS)
