@@ -16,7 +16,7 @@ PUBLIC = {
         "Limits", "NoVerdict", "Observation", "Origin", "SandboxOptions", "Signal", "StopReason", "Task", "Tree",
         "UngroundedLoopError", "Verdict",
     },
-    "groundwire.agents": {"LLMActor", "LLMCritic", "RuleCritic", "ScriptedBackend", "SearchActor"},
+    "groundwire.agents": {"CommandActor", "LLMActor", "LLMCritic", "RuleCritic", "ScriptedBackend", "SearchActor"},
     "groundwire.graphs": {
         "Budget", "Episode", "EpisodeResult", "EpisodeState", "FeedbackApp", "FeedbackGraph", "Refusal",
         "SandboxOptions",

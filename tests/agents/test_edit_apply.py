@@ -10,8 +10,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from groundwire.agents.edit_apply import MAX_FILE_BYTES, apply_edits, candidate_from
+from groundwire.agents.edit_apply import apply_edits, candidate_from
 from groundwire.agents.edit_blocks import Edit, SearchReplace, WholeFile
+from groundwire.agents.proposals import MAX_FILE_BYTES
 from groundwire.errors import CandidateError
 from groundwire.tasks import Task
 from groundwire.trees import Candidate, Tree

@@ -37,7 +37,7 @@ def test_a_small_project_is_shown_whole(scene: Scene) -> None:
     view = view_project(task, task.tree, Relevance(), 10_000)
     assert shown(view.tests) == {"tests/test_price.py": scene.buggy["tests/test_price.py"]}
     assert shown(view.sources) == {p: scene.buggy[p] for p in ("shop/__init__.py", "shop/price.py")}
-    assert view.omitted == ""
+    assert view.omitted == "<not_shown>\nold.py (too large, or no text)\n</not_shown>"
     assert view.editable == ("shop/__init__.py", "shop/price.py")
     assert 0 < view.tokens < 200
 

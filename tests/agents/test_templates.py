@@ -13,7 +13,15 @@ import groundwire.agents
 from groundwire.agents.templates import load_prompt
 
 FOLDER = Path(groundwire.agents.__file__).parent / "prompts"
-NAMES = ["already_tried_v1", "correct_answer_v1", "reflect_v1", "repair_edits_v1", "repair_whole_v1"]
+NAMES = [
+    "already_tried_v1",
+    "correct_answer_v1",
+    "program_task_v1",
+    "reflect_v1",
+    "repair_edits_v2",
+    "repair_schema_v1",
+    "repair_whole_v2",
+]
 
 
 def test_every_prompt_loads_with_the_digest_of_its_file() -> None:
@@ -28,7 +36,7 @@ def test_every_prompt_loads_with_the_digest_of_its_file() -> None:
 @given(st.text(), st.text())
 @example("$evidence", "{task} $$ ${reflection} %s")
 def test_what_is_filled_in_stays_as_it_is(task: str, evidence: str) -> None:
-    prompt = load_prompt("repair_edits_v1")
+    prompt = load_prompt("repair_edits_v2")
     values = dict.fromkeys(prompt.fields(), "") | {"task": f"<task>{task}</task>", "evidence": f"<e>{evidence}</e>"}
     system, user = prompt.messages(**values)
     assert (system.role, user.role) == ("system", "user")

@@ -1,110 +1,389 @@
-"""The proof equals a brute-force check over random graphs, and names the cycle and the cure."""
+"""The proof equals brute force over random wirings, and names what is wrong with the line that cures it."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import chain, combinations, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.errors import GraphError, UngroundedLoopError
-from groundwire.graphs.proof import END, MAY_HOLD_A_MODEL, START, Edge, Role, Wiring, prove, ungrounded_cycles
+from groundwire.graphs.proof import prove, ungrounded_cycles, ungrounded_side_runs
+from groundwire.graphs.wiring import END, EXIT, MAY_HOLD_A_MODEL, ROUTER, START, Edge, Join, Role, Wiring
 
 NODES = ["a", "b", "c", "d", "e"]
 
 
 @st.composite
-def wirings(draw: st.DrawFn) -> Wiring:
+def wirings(draw: st.DrawFn, *, joins: bool = False) -> Wiring:
     names = NODES[: draw(st.integers(1, 5))]
     roles = {n: draw(st.sampled_from(Role)) for n in names}
-    pairs = draw(st.lists(st.tuples(st.sampled_from(names), st.sampled_from([*names, END])), max_size=12, unique=True))
-    edges = [Edge(a, b, gate=draw(st.sampled_from(["", "", "refine", "advance"]))) for a, b in pairs]
-    return Wiring(roles, [Edge(START, names[0]), *edges])
+    pairs = draw(st.lists(st.tuples(st.sampled_from(names), st.sampled_from([*names, END])), max_size=10, unique=True))
+    edges = [
+        Edge(
+            source,
+            target,
+            gate=draw(st.sampled_from(["", "", "refine", "advance"])),
+            choice=choice,
+            many=not choice and draw(st.booleans()),
+        )
+        for source, target in pairs
+        for choice in [draw(st.sampled_from(["", "x", "x", "y"]))]
+    ]
+    waiting: list[Join] = []
+    if joins and len(names) > 1:
+        sources = st.frozensets(st.sampled_from(names), min_size=2, max_size=3)
+        waiting = draw(st.lists(st.builds(Join, sources, st.sampled_from(names)), max_size=2, unique=True))
+    return Wiring(roles, [Edge(START, names[0]), *edges], waiting)
 
 
-def brute_force(wiring: Wiring) -> bool:
-    """Walks every simple path: can a node that may hold a model come back to itself without a gate?"""
+def moves(wiring: Wiring, node: str) -> list[list[str]]:
+    """What one run of a node may start together, without a signal: one way of each choice, some of the `many`."""
+    edges = [e for e in wiring.edges if e.source == node and not e.gate and e.target != END]
+    always = [e.target for e in edges if not e.choice and not e.many]
+    ways: list[list[str]] = [[]]
+    for choice in {e.choice for e in wiring.edges if e.source == node and e.choice}:
+        options = [[e.target] for e in edges if e.choice == choice]
+        gated = any(e.gate or e.target == END for e in wiring.edges if e.source == node and e.choice == choice)
+        ways = [[*way, *option] for way in ways for option in (*options, *([[]] if gated or not options else []))]
+    many = [e.target for e in edges if e.many]
+    # twice is as good as more often
+    packets = [list(p) for size in range(len(many) * 2 + 1) for p in combinations([*many, *many], size)]
+    return [[*always, *way, *packet] for way in ways for packet in packets]
 
-    def comes_back(start: str, node: str, seen: frozenset[str]) -> bool:
-        for edge in wiring.edges:
-            if edge.source == node and not edge.gate and edge.target != END:
-                if edge.target == start:
-                    return True
-                if edge.target not in seen and comes_back(start, edge.target, seen | {edge.target}):
-                    return True
-        return False
 
-    return any(
-        comes_back(name, name, frozenset({name})) for name, role in wiring.roles.items() if role in MAY_HOLD_A_MODEL
-    )
+def blocked(wiring: Wiring, role: Role) -> frozenset[str]:
+    """What interrupts a loop for a node of that role besides gates."""
+    world = (n for n, r in wiring.roles.items() if r is Role.WORLD)
+    return frozenset(world) if role is Role.UNKNOWN else frozenset()
+
+
+def runs_without_end(wiring: Wiring, model: str) -> bool:
+    """Follows pairs of running nodes: can a node come back to itself while `model` runs, on the way or beside it?"""
+    stop = blocked(wiring, wiring.roles[model])
+
+    def next_pairs(one: str, other: str) -> set[tuple[str, str]]:
+        """One of the two runs; the other waits. "" stands for nothing."""
+        if not one or one in stop:
+            return set()
+        found = {("", other)}
+        for started in moves(wiring, one):
+            started = [s for s in started if s not in stop]
+            found |= {(s, other) for s in started}
+            if not other:
+                found |= {(s, t) for s, t in combinations(started, 2)}
+        return found
+
+    for start in wiring.roles:
+        seen: set[tuple[str, str]] = set()
+        pending = [(start, "")]
+        while pending:
+            one, other = pending.pop()
+            for pair in next_pairs(one, other) | {(b, a) for a, b in next_pairs(other, one)}:
+                if pair not in seen:
+                    seen.add(pair)
+                    pending.append(pair)
+        together = {frozenset(p) for p in seen}
+        if start == model and any(model in pair for pair in seen):
+            return True
+        if start not in stop and frozenset({start, model}) in together and start != model:
+            return True
+    return False
 
 
 @given(wirings())
 def test_the_verdict_equals_brute_force(wiring: Wiring) -> None:
-    assert bool(ungrounded_cycles(wiring)) == brute_force(wiring)
+    bad = {n for n, role in wiring.roles.items() if role in MAY_HOLD_A_MODEL and runs_without_end(wiring, n)}
+    on_cycles = {n for cycle in ungrounded_cycles(wiring) for n in cycle}
+    beside = {run.path[-1] for run in ungrounded_side_runs(wiring)}
+    assert bool(on_cycles | beside) == bool(bad)
+    assert bad <= on_cycles | beside
 
 
-@given(wirings())
+def superstep(wiring: Wiring, active: frozenset[str], waiting: frozenset[tuple[int, str]]) -> set[
+    tuple[frozenset[str], frozenset[tuple[int, str]]]
+]:
+    """All states that LangGraph may be in after one superstep without a signal."""
+    states: set[tuple[frozenset[str], frozenset[tuple[int, str]]]] = {(frozenset(), waiting)}
+    for node in active:
+        states = {(s | frozenset(way), w) for s, w in states for way in moves(wiring, node)}
+    arrived = {(i, n) for i, join in enumerate(wiring.joins) for n in active & join.sources}
+    found: set[tuple[frozenset[str], frozenset[tuple[int, str]]]] = set()
+    for started, held in states:
+        held = held | arrived
+        for i, join in enumerate(wiring.joins):
+            if {n for j, n in held if j == i} == join.sources:
+                held = frozenset(h for h in held if h[0] != i)
+                started = started | {join.target}
+        found.add((started, held))
+    return found
+
+
+def repeats_in_simulation(wiring: Wiring, model: str) -> bool:
+    """Plays supersteps from every set of running nodes: is there a round in which `model` runs?"""
+    alive = [n for n in wiring.roles if n not in blocked(wiring, wiring.roles[model])]
+    subsets = chain.from_iterable(combinations(alive, k) for k in range(1, len(alive) + 1))
+    steps: dict[tuple[frozenset[str], frozenset[tuple[int, str]]], set[object]] = {}
+    pending = [(frozenset(s), frozenset[tuple[int, str]]()) for s in subsets]
+    while pending:
+        state = pending.pop()
+        if state in steps:
+            continue
+        after = {(s & frozenset(alive), w) for s, w in superstep(wiring, *state)}
+        steps[state] = set(after)
+        pending.extend(after)
+    for state in steps:
+        if model in state[0]:
+            seen: set[object] = set()
+            reached: list[object] = list(steps[state])
+            while reached:
+                now = reached.pop()
+                if now == state:
+                    return True
+                if now not in seen:
+                    seen.add(now)
+                    reached.extend(steps[now])  # pyright: ignore[reportArgumentType]
+    return False
+
+
+@given(wirings(joins=True))
+def test_what_repeats_when_supersteps_are_played_is_never_proved(wiring: Wiring) -> None:
+    models = [n for n, role in wiring.roles.items() if role in MAY_HOLD_A_MODEL]
+    if any(repeats_in_simulation(wiring, n) for n in models):
+        assert ungrounded_cycles(wiring) or ungrounded_side_runs(wiring)
+
+
+@given(wirings(joins=True))
 def test_each_named_cycle_is_real_and_ungated(wiring: Wiring) -> None:
-    for cycle in ungrounded_cycles(wiring):
+    steps = {(e.source, e.target) for e in wiring.edges if not e.gate}
+    steps |= {(s, j.target) for j in wiring.joins for s in j.sources}
+    runs = ungrounded_side_runs(wiring)
+    for cycle in (*ungrounded_cycles(wiring), *(run.cycle for run in runs)):
         assert cycle[0] == cycle[-1]
         assert len(set(cycle[:-1])) == len(cycle) - 1
-        for a, b in pairwise(cycle):
-            assert Edge(a, b) in wiring.edges
+        assert set(pairwise(cycle)) <= steps
+    for cycle in ungrounded_cycles(wiring):
         assert any(wiring.roles[n] in MAY_HOLD_A_MODEL for n in cycle)
+    for run in runs:
+        assert run.path[0] == run.cycle[0]
+        assert set(pairwise(run.path)) <= steps
+        assert wiring.roles[run.path[-1]] in MAY_HOLD_A_MODEL
 
 
-@given(wirings())
+@given(wirings(joins=True))
 def test_gating_every_edge_grounds_any_graph(wiring: Wiring) -> None:
     gated = [Edge(e.source, e.target, gate="refine") if e.source != START else e for e in wiring.edges]
     assert ungrounded_cycles(Wiring(wiring.roles, gated)) == []
+    assert ungrounded_side_runs(Wiring(wiring.roles, gated)) == []
 
 
-def wired(*edges: str, **roles: Role) -> Wiring:
-    parsed = [Edge(*e.split(">")) for e in edges]
-    return Wiring(roles, parsed)
+@given(wirings(joins=True))
+def test_cycles_come_shortest_first_and_once(wiring: Wiring) -> None:
+    cycles = ungrounded_cycles(wiring)
+    assert [len(c) for c in cycles] == sorted(len(c) for c in cycles)
+    assert len({frozenset(c) for c in cycles}) == len(cycles)
+
+
+def wired(*edges: str | Edge | Join, **roles: Role) -> Wiring:
+    """`a>b` is an edge, `a>b|c` two alternatives, `a+b>c` a join."""
+    found: list[Edge] = []
+    joins: list[Join] = []
+    for item in edges:
+        if isinstance(item, Edge):
+            found.append(item)
+        elif isinstance(item, Join):
+            joins.append(item)
+        else:
+            source, target = item.split(">")
+            if "+" in source:
+                joins.append(Join(frozenset(source.split("+")), target))
+            else:
+                several = target.split("|")
+                found += [Edge(source, t, choice="router" if len(several) > 1 else "") for t in several]
+    return Wiring(roles, found, joins)
+
+
+ACTOR, CRITIC, TOOL, PURE, UNKNOWN, WORLD = (
+    Role.ACTOR,
+    Role.CRITIC,
+    Role.TOOL,
+    Role.PURE,
+    Role.UNKNOWN,
+    Role.WORLD,
+)
+
+
+def text_of(wiring: Wiring) -> str:
+    with pytest.raises(GraphError) as caught:
+        prove(wiring)
+    return str(caught.value)
 
 
 def test_the_error_names_the_cycle_and_the_line_to_write() -> None:
     wiring = wired(
         f"{START}>write", "write>reflect", "reflect>write", "write>test", f"test>{END}",
-        write=Role.ACTOR, reflect=Role.CRITIC, test=Role.TOOL,
+        write=ACTOR, reflect=CRITIC, test=TOOL,
     )  # fmt: skip
     with pytest.raises(UngroundedLoopError) as caught:
         prove(wiring)
-    assert caught.value.cycle == ("write", "reflect", "write")
+    assert (caught.value.cycle, caught.value.beside) == (("write", "reflect", "write"), ())
     assert str(caught.value) == (
         "write → reflect → write can repeat without any outside check.\n"
         '  Gate one of its edges:  graph.refine("test", via="reflect", to="write")'
     )
 
 
-def test_without_a_tool_the_cure_adds_one() -> None:
-    with pytest.raises(UngroundedLoopError, match=r'graph\.add_tool\("test", Pytest\(\)\)'):
-        prove(wired(f"{START}>write", "write>write", write=Role.ACTOR))
+@pytest.mark.parametrize(
+    ("wiring", "line"),
+    [
+        (
+            wired(f"{START}>write", "write>write", write=ACTOR),
+            'graph.add_tool("test", Pytest()); graph.add_edge("write", "test"); graph.refine("test", to="write")',
+        ),
+        (
+            wired("write>judge", "judge>write", f"{START}>write", write=ACTOR, judge=TOOL, other=TOOL),
+            'Gate one of its edges:  graph.refine("judge", to="write")',
+        ),
+        (
+            wired("think>think", f"{START}>think", "write>check", think=CRITIC, write=ACTOR, check=TOOL),
+            'Gate one of its edges:  graph.refine("check", via="think", to="write")',
+        ),
+        (
+            wired("think>think", f"{START}>think", think=CRITIC),
+            'graph.add_edge("write", "test"); graph.refine("test", via="think", to="write")',
+        ),
+        (
+            wired("f>f", f"{START}>f", f=UNKNOWN, write=ACTOR),
+            'If f calls no model, say so:  graph.add_node("f", …, role="pure")',
+        ),
+        (
+            wired("f>g", "g>f", f"{START}>f", f=UNKNOWN, g=ACTOR),
+            'graph.refine("test", to="g")',
+        ),
+        (
+            wired("f>g", "g>f", f"{START}>f", f=UNKNOWN, g=CRITIC),
+            'via="g", to="write")',
+        ),
+        (
+            Wiring(
+                {"poll": PURE, f"poll/{ROUTER}": UNKNOWN},
+                [Edge(START, "poll"), Edge("poll", f"poll/{ROUTER}"), Edge(f"poll/{ROUTER}", "poll")],
+            ),
+            'If the router of poll calls no model, say so:  graph.add_conditional_edges("poll", …, role="pure")',
+        ),
+        (
+            Wiring(
+                {"team": PURE, "team/plan": UNKNOWN, f"team{EXIT}": PURE},
+                [Edge(START, "team"), Edge("team", "team/plan"), Edge("team/plan", "team/plan")],
+            ),
+            "A plain LangGraph graph has no gate: build this loop as a FeedbackGraph; or, if plan calls no model,"
+            ' say so:  roles={"plan": "pure"}',
+        ),
+    ],
+)
+def test_each_kind_of_loop_has_its_cure(wiring: Wiring, line: str) -> None:
+    assert text_of(wiring).endswith(line)
 
 
-def test_a_cycle_through_an_unknown_node_asks_for_its_role() -> None:
-    with pytest.raises(UngroundedLoopError, match='role="pure"'):
-        prove(wired(f"{START}>f", "f>f", f"f>{END}", f=Role.UNKNOWN))
+def test_the_places_where_nested_graphs_end_are_not_named() -> None:
+    wiring = wired(
+        f"{START}>write", "write>team", f"team>team{EXIT}", f"team{EXIT}>write",
+        write=ACTOR, team=PURE, **{f"team{EXIT}": PURE},
+    )  # fmt: skip
+    assert text_of(wiring).startswith("write → team → write can repeat")
 
 
 def test_tools_and_pure_nodes_may_loop_if_they_can_end() -> None:
-    wiring = wired(f"{START}>t", "t>p", "p>t", f"t>{END}", t=Role.TOOL, p=Role.PURE)
-    prove(wiring)
-    assert ungrounded_cycles(wiring) == []
+    prove(wired(f"{START}>t", "t>p", f"p>t|{END}", t=TOOL, p=PURE))
+
+
+def test_what_touches_the_world_interrupts_loops_of_undeclared_nodes_only() -> None:
+    edges = (f"{START}>agent", f"agent>tools|{END}", "tools>agent")
+    prove(wired(*edges, agent=UNKNOWN, tools=WORLD))
+    assert text_of(wired(*edges, agent=ACTOR, tools=WORLD)).startswith("agent → tools → agent can repeat")
+    around = wired(*edges, "agent>plan", "plan>agent", agent=UNKNOWN, tools=WORLD, plan=PURE)
+    assert text_of(around).startswith("agent → plan → agent can repeat")
+
+
+def test_a_model_beside_a_loop_runs_in_each_round() -> None:
+    wiring = wired(f"{START}>poll", "poll>wait", "wait>poll", "poll>ask", f"ask>{END}", poll=TOOL, wait=PURE, ask=UNKNOWN)
+    with pytest.raises(UngroundedLoopError) as caught:
+        prove(wiring)
+    assert (caught.value.cycle, caught.value.beside) == (("poll", "wait", "poll"), ("poll", "ask"))
+    assert str(caught.value) == (
+        "poll → wait → poll can repeat without any outside check. Each round also runs poll → ask.\n"
+        '  If ask calls no model, say so:  graph.add_node("ask", …, role="pure")'
+    )
+
+
+def test_a_model_behind_the_way_out_of_a_loop_runs_once() -> None:
+    prove(wired(f"{START}>poll", "poll>wait", "wait>poll|ask", f"ask>{END}", poll=TOOL, wait=PURE, ask=UNKNOWN))
+
+
+def test_several_packets_can_leave_a_loop_and_go_on_with_it() -> None:
+    split = Edge("poll", "wait", many=True)
+    wiring = wired(f"{START}>poll", split, "wait>poll|ask", f"ask>{END}", poll=TOOL, wait=PURE, ask=UNKNOWN)
+    assert text_of(wiring).startswith(
+        "poll → wait → poll can repeat without any outside check. Each round also runs poll → wait → ask."
+    )
+
+
+def test_a_loop_to_itself_with_a_model_beside_it() -> None:
+    wiring = wired(f"{START}>poll", "poll>poll", "poll>ask", f"ask>{END}", poll=TOOL, ask=CRITIC)
+    assert text_of(wiring).startswith("poll → poll can repeat without any outside check. Each round also runs poll → ask.")
+
+
+def test_a_join_repeats_only_if_all_that_it_waits_for_does() -> None:
+    once = wired(
+        f"{START}>begin", "begin>left", "begin>right", "left+right>write", f"write>left|{END}",
+        begin=PURE, left=PURE, right=PURE, write=UNKNOWN,
+    )  # fmt: skip
+    prove(once)
+    both = wired(
+        f"{START}>begin", "begin>left", "begin>right", "left+right>write", "write>left", f"write>right|{END}",
+        begin=PURE, left=PURE, right=PURE, write=UNKNOWN,
+    )  # fmt: skip
+    assert text_of(both).startswith("write → left → write can repeat")
 
 
 @pytest.mark.parametrize(
     ("edges", "message"),
     [
-        (("a>b", f"b>{END}"), "No path from the entry reaches c"),
-        (("a>b", "a>c", f"c>{END}", "b>b"), "b can never reach the end"),
-        (("a>nowhere",), "names 'nowhere', which is not a node"),
+        (("a>b", f"b>{END}"), "No path from the entry reaches c.\n  Wire an edge to it, or remove the node."),
+        (("a>b|c", f"c>{END}"), "b can never reach the end.\n  Wire an edge to END, or judge with a tool that stops."),
+        (
+            ("a>b|c", f"c>{END}", "b>b"),
+            'b → b has no way out: it can never reach the end.\n'
+            '  Give one of its nodes a way:  graph.add_conditional_edges("b", …, ["b", END])',
+        ),
+        (
+            ("a>b|c", "b>c", "c>b"),
+            'b → c → b has no way out: it can never reach the end.\n'
+            '  Give one of its nodes a way:  graph.add_conditional_edges("b", …, ["c", END])',
+        ),
+        (("a>nowhere",), "The edge a → nowhere names 'nowhere', which is not a node.\n  Nodes are: a, b, c."),
+        (("nowhere>a",), "The edge nowhere → a names 'nowhere', which is not a node.\n  Nodes are: a, b, c."),
+        (("a+nowhere>b",), "The edge nowhere → b names 'nowhere', which is not a node.\n  Nodes are: a, b, c."),
+        (
+            ("a+c>b", f"b>{END}", f"a>{END}"),
+            "b waits for c, which no path from the entry reaches.\n"
+            "  Wire an edge to c, or let b wait for the others only.",
+        ),
     ],
 )
 def test_dead_endless_and_unknown_nodes_are_errors(edges: tuple[str, ...], message: str) -> None:
-    roles = {"a": Role.ACTOR, "b": Role.TOOL, "c": Role.TOOL}
-    with pytest.raises(GraphError, match=message):
-        prove(Wiring(roles, [Edge(START, "a"), *(Edge(*e.split(">")) for e in edges)]))
+    assert text_of(wired(f"{START}>a", *edges, a=ACTOR, b=TOOL, c=TOOL)) == message
+
+
+def test_a_join_of_reached_nodes_reaches_what_lies_behind_it() -> None:
+    prove(wired(f"{START}>a", "a>b", "a>c", "b+c>d", f"d>{END}", a=PURE, b=PURE, c=PURE, d=PURE))
+
+
+def test_an_empty_graph_says_so() -> None:
+    assert text_of(wired(f"{START}>a")).endswith("Nodes are: none yet.")
+
+
+def test_a_gate_that_may_refuse_is_a_way_to_the_end() -> None:
+    gate = Edge("test", "write", gate="refine", choice="exits")
+    prove(wired(f"{START}>write", "write>test", gate, Edge("test", END, choice="exits"), write=ACTOR, test=TOOL))
