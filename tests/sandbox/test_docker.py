@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest_asyncio
 from groundwire.errors import SandboxCrashed, SandboxUnavailable
 from groundwire.limits import Limits
 from groundwire.sandbox import open_sandbox
+from groundwire.sandbox.docker_engine import connect
 from groundwire.sandboxes import Sandbox
 from groundwire.trees import Tree
 
@@ -132,3 +134,30 @@ async def test_leftovers_of_a_dead_groundwire_are_removed_and_nobody_elses(box: 
         for container in (*made.values(), stranger):
             if container.id in {c.id for c in client.containers.list(all=True)}:
                 container.remove(force=True)
+
+
+async def test_a_runtime_that_the_engine_lacks_is_an_error_that_names_what_it_has():
+    with pytest.raises(SandboxUnavailable, match=r"no runtime 'runsc-missing'; it has .*runc"):
+        await open_sandbox("docker", image=IMAGE, runtime="runsc-missing")
+
+
+async def test_the_runtime_is_part_of_what_is_sealed():
+    sandbox = await open_sandbox("docker", image=IMAGE, runtime="runc")
+    try:
+        assert sandbox.info.version.endswith("(runc)")
+    finally:
+        await sandbox.aclose()
+
+
+async def test_an_engine_of_the_users_own_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Rootless Docker listens below XDG_RUNTIME_DIR."""
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr("groundwire.sandbox.docker_engine.DEFAULT_SOCKET", str(tmp_path / "none"))
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(tmp_path / "docker.sock"))
+        with pytest.raises(SandboxUnavailable, match=str(tmp_path / "docker.sock")):
+            connect(IMAGE)
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+    with pytest.raises(SandboxUnavailable, match="No Docker engine answers"):
+        connect(IMAGE)

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import importlib
 import os
-import socket
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from groundwire.errors import SandboxCrashed, SandboxUnavailable
 from groundwire.limits import Enforcement, ExecResult, LimitName, Limits, SandboxInfo
-from groundwire.sandbox.container_run import BOX, SUPPORT, UNPRIVILEGED, Contained, ContainerRun, container_options
+from groundwire.sandbox.container_pool import ContainerPool, finish
+from groundwire.sandbox.container_run import (
+    BOX,
+    SUPPORT,
+    UNPRIVILEGED,
+    Contained,
+    Container,
+    container_options,
+    run_once,
+)
+from groundwire.sandbox.container_warm import WarmContainers
 from groundwire.sandbox.conversing import GRACE_S, make_result
+from groundwire.sandbox.docker_engine import LABEL_OWNER, Engine, connect, owner
 from groundwire.sandbox.environment import make_environment
 from groundwire.sandbox.exchange import laid_bytes, make_job
 from groundwire.sandbox.guest import wire
-from groundwire.sandbox.guestcode import CONTAINED_MODULES, GuestCode
+from groundwire.sandbox.guestcode import CONTAINED_MODULES, HELD_MODULES, GuestCode
 from groundwire.sandbox.requirements import require
 from groundwire.sandbox.seccomp import compile_filters
+from groundwire.sandbox.seccomp_host import compile_queue_filters
 from groundwire.sandboxes import WarmSandbox
 from groundwire.trees import Tree, check_path
 
@@ -31,10 +39,8 @@ __all__ = ["Docker"]
 KIND = "docker"
 PROBE_S = 60.0
 START_S = 60.0
-ANY_API = "1.41"
+BASE = "base"
 LABEL_RUN = "groundwire.run"
-LABEL_OWNER = "groundwire.owner"
-NO_ENGINE = "Start it (systemctl start docker), and check that this user may use it (docker info)."
 ENFORCEMENT: Mapping[LimitName, Enforcement] = {
     "wall_s": Enforcement.WATCHED,
     "cpu_s": Enforcement.ENFORCED,
@@ -54,26 +60,33 @@ class Docker:
     Open it with `Docker.open`. The image is used as it is; it needs `python3`, 3.9 or newer.
     """
 
-    def __init__(self, client: Any, image: str, digest: str, version: str) -> None:
-        self._client = client
-        self._image = image
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self._python = Path("python3")
         self._code = GuestCode()
         self._seccomp = compile_filters()
         self._run_id = uuid.uuid4().hex
         workers = max(2, os.cpu_count() or 1)
         self._slots = asyncio.Semaphore(workers)
+        self._pools: list[ContainerPool] = []
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="groundwire-docker")
-        self._info = SandboxInfo(kind=KIND, version=version, image_digest=digest, enforcement=ENFORCEMENT)
+        self._info = SandboxInfo(
+            kind=KIND, version=engine.described, image_digest=engine.image_digest, enforcement=ENFORCEMENT
+        )
 
     @classmethod
-    async def open(cls, image: str) -> Docker:
+    async def open(cls, image: str, *, runtime: str = "") -> Docker:
         """Opens and probes it by running a program in it.
 
+        Args:
+            image: its name; what it stands for now is used throughout.
+            runtime: the OCI runtime, as the engine knows it (`runsc` for gVisor); empty: the engine's default.
+
         Raises:
-            SandboxUnavailable: the extra is not installed, no engine answers, the image is missing or has no Python.
+            SandboxUnavailable: the extra is not installed, no engine answers, the image or the runtime is missing, or
+                it has no Python.
         """
-        sandbox = await asyncio.to_thread(cls._connect, image)
+        sandbox = cls(await asyncio.to_thread(connect, image, runtime))
         try:
             result = await sandbox.run(
                 ["python", "-c", "import sys; print(sys.executable)"], Tree(), Limits(wall_s=PROBE_S)
@@ -92,34 +105,6 @@ class Docker:
             raise
         sandbox._python = Path(result.stdout.decode().strip())
         return sandbox
-
-    @classmethod
-    def _connect(cls, image: str) -> Docker:
-        try:
-            docker: Any = importlib.import_module("docker")
-        except ImportError as error:
-            raise SandboxUnavailable(
-                "Docker's Python client is not installed.", do="pip install 'groundwire[docker]'"
-            ) from error
-        _knock()
-        # asked with a client of a fixed version first: one that negotiates can't be closed when nobody answers
-        probe: Any = docker.from_env(version=ANY_API)
-        try:
-            said: dict[str, Any] = probe.version(api_version=False)
-        except Exception as error:
-            raise SandboxUnavailable(f"No Docker engine answers: {error}.", do=NO_ENGINE) from error
-        finally:
-            probe.close()
-        client: Any = docker.from_env(version=said["ApiVersion"])
-        try:
-            found: Any = client.images.get(image)
-        except docker.errors.ImageNotFound as error:
-            client.close()
-            raise SandboxUnavailable(f"There is no image {image!r} here.", do=f"docker pull {image}") from error
-        digests: list[str] = found.attrs.get("RepoDigests") or []
-        _remove_orphans(client)
-        # by identity, so that a tag moved meanwhile does not change what the signals say
-        return cls(client, str(found.id), digests[0] if digests else str(found.id), str(said["Version"]))
 
     @property
     def info(self) -> SandboxInfo:
@@ -144,116 +129,113 @@ class Docker:
     ) -> ExecResult:
         """See `groundwire.sandboxes.Sandbox.run`."""
         require(limits, self._info)
-        for path in support or {}:
-            check_path(path)
-        box_bytes = laid_bytes(tree.files)
-        job = make_job(
+        job = self._job(command, tree, limits, env=env, collect=collect, supported=bool(support), stdin=stdin)
+        container = self._container(limits, support or {}, laid_bytes(tree.files))
+        async with self._slots:
+            late_s = START_S + limits.wall_s + GRACE_S
+            done, late = await finish(self._threads, lambda: run_once(container, job), container.stop, late_s)
+        return _result(done, late, limits)
+
+    async def warm(
+        self, tree: Tree, *, preload: Sequence[str] = (), support: Mapping[str, bytes] | None = None
+    ) -> WarmSandbox:
+        """See `groundwire.sandboxes.Sandbox.warm`.
+
+        There is no fork server in a container, which may make no namespaces: each command gets a fresh interpreter, in
+        a container that is kept and cleaned. `preload` changes nothing.
+        """
+        files = {f"{BASE}/{path}": content for path, content in tree.files.items()}
+        executable = [f"{BASE}/{path}" for path in tree.executable]
+        base_bytes = laid_bytes(tree.files)
+
+        def make(limits: Limits) -> Container:
+            laid = {**(support or {}), **files}
+            return self._container(limits, laid, base_bytes, executable=executable, keep=True)
+
+        pool = ContainerPool(make, self._threads, self._slots)
+        self._pools.append(pool)
+        return WarmContainers(tree, f"{SUPPORT}/{BASE}", bool(support), pool, self._job, _result)
+
+    def _job(
+        self,
+        command: Sequence[str],
+        tree: Tree,
+        limits: Limits,
+        *,
+        env: Mapping[str, str] | None,
+        collect: Sequence[str],
+        supported: bool,
+        stdin: bytes = b"",
+        base: str = "",
+        deleted: Sequence[str] = (),
+        base_bytes: int = 0,
+    ) -> wire.Job:
+        return make_job(
             box=BOX,
             arguments=command,
             python="" if self._python == Path("python3") else str(self._python),
             tree=tree,
+            deleted=deleted,
+            base=base,
             env=make_environment(
                 str(self._python.parent),
                 temporary=f"{BOX}/tmp",
                 out=f"{BOX}/out",
-                support=SUPPORT if support else "",
+                support=SUPPORT if supported else "",
                 extra=env,
             ),
             stdin=stdin,
             collect=collect,
             limits=limits,
-            disk_bytes=limits.disk_bytes + box_bytes,
+            disk_bytes=limits.disk_bytes + base_bytes + laid_bytes(tree.files),
             nproc=0,
-            watch=False,
+            watch=bool(base),
             uid=UNPRIVILEGED,
         )
-        laid: wire.Support = {"folder": SUPPORT, "files": dict(support or {}), "seccomp": self._seccomp}
-        messages = self._code.image(CONTAINED_MODULES) + b"".join(wire.pack_value(v) for v in ("contained", laid, job))
-        labels = {LABEL_RUN: self._run_id, LABEL_OWNER: _owner()}
-        run = ContainerRun(self._client, container_options(self._image, labels, limits, box_bytes), messages, job)
-        async with self._slots:
-            done, late = await self._finished(run, START_S + limits.wall_s + GRACE_S)
-        if done.outcome is None and not late and not done.oom:
-            raise SandboxCrashed(f"The container ended without a result: {done.said or 'no message'}.", do="Try again.")
-        return make_result(done.outcome, late, done.out, done.err, None, limits, oom=done.oom)
 
-    async def _finished(self, run: ContainerRun, timeout_s: float) -> tuple[Contained, bool]:
-        """Waits for a run in its thread; when late or cancelled, stops it and still waits, so that nothing is left."""
-        working = self._threads.submit(run.run)
-        try:
-            async with asyncio.timeout(timeout_s):
-                return await asyncio.shield(asyncio.wrap_future(working)), False
-        except TimeoutError:
-            run.stop()
-            return working.result(GRACE_S), True
-        except asyncio.CancelledError:
-            run.stop()
-            with contextlib.suppress(Exception):
-                working.result(GRACE_S)
-            raise
-
-    async def warm(
-        self, tree: Tree, *, preload: Sequence[str] = (), support: Mapping[str, bytes] | None = None
-    ) -> WarmSandbox:
-        """Has none yet.
-
-        Raises:
-            SandboxUnavailable: always.
-        """
-        raise SandboxUnavailable("Docker has no fork server.", do="Use `run`, or the sandbox bubblewrap.")
+    def _container(
+        self,
+        limits: Limits,
+        laid: Mapping[str, bytes],
+        box_bytes: int,
+        *,
+        executable: Sequence[str] = (),
+        keep: bool = False,
+    ) -> Container:
+        for path in laid:
+            check_path(path)
+        queues = compile_queue_filters()
+        support: wire.Support = {
+            "folder": SUPPORT,
+            "files": dict(laid),
+            "executable": list(executable),
+            "seccomp": {name: [code, queues[name]] if keep else [code] for name, code in self._seccomp.items()},
+            "keep": keep,
+        }
+        image = self._code.image(HELD_MODULES if keep else CONTAINED_MODULES)
+        labels = {LABEL_RUN: self._run_id, LABEL_OWNER: owner()}
+        options = container_options(
+            self._engine.image_id, labels, limits, box_bytes, support_bytes=laid_bytes(laid), kept=keep
+        )
+        if self._engine.runtime:
+            options["runtime"] = self._engine.runtime
+        return Container(
+            self._engine.client, options, image + b"".join(wire.pack_value(v) for v in ("contained", support))
+        )
 
     async def aclose(self) -> None:
         """Ends everything it started and removes its containers."""
+        while self._pools:
+            await self._pools.pop().aclose()
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
-        with contextlib.suppress(Exception):
-            for container in self._client.containers.list(all=True, filters={"label": f"{LABEL_RUN}={self._run_id}"}):
-                with contextlib.suppress(Exception):
-                    container.remove(force=True, v=True)
+        self._engine.remove(f"{LABEL_RUN}={self._run_id}")
         self._threads.shutdown(wait=True)
-        self._client.close()
+        self._engine.client.close()
 
 
-def _knock() -> None:
-    """Tries the engine's socket before the client does, which would neither say so plainly nor close it.
-
-    Raises:
-        SandboxUnavailable: nobody answers there, or this user may not knock.
-    """
-    host = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
-    if not host.startswith("unix://"):
-        return
-    with socket.socket(socket.AF_UNIX) as door:
-        try:
-            door.connect(host.removeprefix("unix://"))
-        except OSError as error:
-            what = f"No Docker engine answers at {host}: {error.strerror or error}."
-            raise SandboxUnavailable(what, do=NO_ENGINE) from error
-
-
-def _owner() -> str:
-    """This process, so that no other one, on whatever machine and after whatever restart, is taken for it."""
-    return f"{_boot()}:{os.getpid()}:{_started(os.getpid())}"
-
-
-def _boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-
-
-def _started(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except OSError:
-        return ""
-
-
-def _remove_orphans(client: Any) -> None:
-    """Removes containers whose groundwire was killed before it could; never those of a living one."""
-    with contextlib.suppress(Exception):
-        for container in client.containers.list(all=True, filters={"label": LABEL_OWNER}):
-            boot, _, rest = container.labels.get(LABEL_OWNER, "").partition(":")
-            pid, _, started = rest.partition(":")
-            if boot == _boot() and pid.isdigit() and _started(int(pid)) != started:
-                with contextlib.suppress(Exception):
-                    container.remove(force=True, v=True)
+def _result(done: Contained, late: bool, limits: Limits) -> ExecResult:
+    if done.outcome is None and not late and not done.oom:
+        raise SandboxCrashed(f"The container ended without a result: {done.said or 'no message'}.", do="Try again.")
+    return make_result(done.outcome, late, done.out, done.err, None, limits, oom=done.oom)

@@ -12,6 +12,7 @@ __all__ = [
     "COLD_MODULES",
     "CONFINED_MODULES",
     "CONTAINED_MODULES",
+    "HELD_MODULES",
     "LOCAL_MODULES",
     "WARM_MODULES",
     "GuestCode",
@@ -26,6 +27,8 @@ CONFINED_MODULES: Final = (*COLD_MODULES[:-1], "kernel", "landlock", "main")
 """The same, shut into its files."""
 CONTAINED_MODULES: Final = (*COLD_MODULES[:-1], "headtail", "relay", "kernel", "main")
 """What runs one command where only a byte stream leads out."""
+HELD_MODULES: Final = (*CONTAINED_MODULES[:-1], "held", "main")
+"""The same for one command after the other."""
 WARM_MODULES: Final = (*COLD_MODULES[:-1], "kernel", "pyrun", "server", "main")
 """The same with the fork server."""
 
@@ -71,7 +74,7 @@ class GuestCode:
         folder = resources.files(PACKAGE)
         self._bodies: dict[str, str | bytes] = {
             name: (folder / f"{name}.py").read_text(encoding="utf-8")
-            for name in {*WARM_MODULES, *CONFINED_MODULES, *CONTAINED_MODULES}
+            for name in {*WARM_MODULES, *CONFINED_MODULES, *HELD_MODULES}
         }
         self._packed: dict[tuple[str, ...], bytes] = {}
 

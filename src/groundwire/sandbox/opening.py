@@ -45,7 +45,9 @@ class Probe:
     startup_s: float = 0.0
 
 
-async def open_sandbox(kind: str | None = None, *, python: Path | None = None, image: str = DEFAULT_IMAGE) -> Sandbox:
+async def open_sandbox(
+    kind: str | None = None, *, python: Path | None = None, image: str = DEFAULT_IMAGE, runtime: str = ""
+) -> Sandbox:
     """Opens a sandbox and proves that a program runs in it.
 
     Args:
@@ -53,6 +55,7 @@ async def open_sandbox(kind: str | None = None, *, python: Path | None = None, i
             an error; never less.
         python: the interpreter that runs the project; None: the current one. Docker uses the image's.
         image: Docker only: the image's name.
+        runtime: Docker only: the OCI runtime (`runsc` for gVisor); empty: the engine's default.
 
     Returns:
         An open sandbox; close it with `aclose`. It belongs to the running event loop.
@@ -77,7 +80,7 @@ async def open_sandbox(kind: str | None = None, *, python: Path | None = None, i
     if kind == "docker":
         from groundwire.sandbox.containers import Docker
 
-        return await Docker.open(image)
+        return await Docker.open(image, runtime=runtime)
     if kind == "subprocess":
         from groundwire.sandbox.local import Subprocess
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from groundwire.sandbox.seccomp import allow, argument, load_number, masked, refuse, when, when_not
 
-__all__ = ["compile_host_filter"]
+__all__ = ["compile_host_filter", "compile_queue_filters"]
 
 
 class _Machine(NamedTuple):
@@ -90,6 +90,14 @@ def compile_host_filter(*, network: bool, own_files: bool, processor: str | None
     if own_files:
         code += _each(machine.metadata, refuse(_PRETEND))
     return b"".join([*code, allow()])
+
+
+def compile_queue_filters() -> dict[str, bytes]:
+    """By processor: refuses System V and POSIX queues alone, which outlive a command in a container that is kept."""
+    return {
+        name: b"".join([load_number(), *_each(machine.queues, refuse(errno.EPERM)), allow()])
+        for name, machine in _MACHINES.items()
+    }
 
 
 def _each(numbers: Sequence[int], then: bytes) -> list[bytes]:

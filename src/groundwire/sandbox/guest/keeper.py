@@ -27,10 +27,6 @@ TICK_S = 0.05
 RELAY_TICK_S = 0.01
 
 
-class Refused(Exception):
-    """The tree can't be laid out."""
-
-
 def keep(
     job: Job,
     report: int,
@@ -44,24 +40,22 @@ def keep(
     Args:
         job: what to run.
         report: where frames go.
-        stdout: the command's standard output.
-        stderr: the command's standard error.
+        stdout: the command's standard output; closed here.
+        stderr: the command's standard error; closed here.
         start: becomes the command, in the fork; never returns.
         relay: holds the other ends of `stdout` and `stderr`; None: they lead out by themselves.
     """
-    try:
-        _as_user(job, lambda: _lay_out(job))
-    except Refused as error:
-        wire.write_frame(report, wire.REFUSED, str(error).encode("utf-8", "replace"))
-        return
-    except OSError as error:
-        if error.errno != 28:  # no space left
-            raise
-        wire.write_frame(report, wire.RESULT, wire.OUTCOME.pack(-1, 0, wire.LIMITS.index("disk_bytes"), 0, 0, 0, 0))
+    refused = _as_user(job, lambda: _lay_out(job))
+    if refused:
+        os.close(stdout)
+        os.close(stderr)
+        if relay:
+            relay.finish()
+        wire.write_frame(report, *refused)
         return
     first = os.getpid() == 1
     signals.pthread_sigmask(signals.SIG_BLOCK, [signals.SIGCHLD])
-    began = time.monotonic()
+    began, spent = time.monotonic(), _cpu_of_children()
     pid = os.fork()
     if pid == 0:
         _become(job, report, stdout, stderr, start)
@@ -73,14 +67,18 @@ def keep(
     else:
         watch.end_descendants()
     took = time.monotonic() - began
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = used.ru_utime + used.ru_stime
+    cpu = _cpu_of_children() - spent
     code, ended_by = _explain(status)
     limit = limit or _as_user(job, lambda: _limit_seen(job, code, ended_by, cpu))
     _as_user(job, lambda: _send_files(job, report))
     cut = relay.finish() if relay else (0, 0)
     outcome = wire.OUTCOME.pack(code, ended_by, wire.LIMITS.index(limit), cpu, took, *cut)
     wire.write_frame(report, wire.RESULT, outcome)
+
+
+def _cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _as_user(job: Job, step: Callable[[], T]) -> T:
@@ -101,7 +99,8 @@ def _send_files(job: Job, report: int) -> None:
             wire.write_frame(report, wire.FILE, wire.INDEX.pack(index) + content)
 
 
-def _lay_out(job: Job) -> None:
+def _lay_out(job: Job) -> tuple[bytes, bytes] | None:
+    """Lays the tree out; where that can't be done, the frame that says so."""
     work = f"{job['box']}/work"
     try:
         layout.make_box(job["box"])
@@ -109,11 +108,18 @@ def _lay_out(job: Job) -> None:
             layout.copy_tree(job["base"], work)
         layout.lay(work, job["files"], job["deleted"], frozenset(job["executable"]))
     except (ValueError, FileExistsError, IsADirectoryError, NotADirectoryError) as error:
-        raise Refused(str(error)) from None
+        return _refusal(error)
     except OSError as error:
         if error.errno == 36:  # name too long
-            raise Refused(str(error)) from None
+            return _refusal(error)
+        if error.errno == 28:  # no space left
+            return wire.RESULT, wire.OUTCOME.pack(-1, 0, wire.LIMITS.index("disk_bytes"), 0, 0, 0, 0)
         raise
+    return None
+
+
+def _refusal(error: Exception) -> tuple[bytes, bytes]:
+    return wire.REFUSED, str(error).encode("utf-8", "replace")
 
 
 def _become(job: Job, report: int, stdout: int, stderr: int, start: Callable[[Job, int, int], None]) -> None:

@@ -75,7 +75,9 @@ def _drop_empty(folder: str, root: str) -> None:
 
 
 def copy_tree(source: str, target: str) -> None:
-    """Copies regular files and folders; `target` exists and is empty."""
+    """Copies regular files and folders; `target` exists and is empty. A source that is missing is an empty tree."""
+    if not os.path.isdir(source):  # noqa: PTH112
+        return
     for entry in os.scandir(source):
         copy = f"{target}/{entry.name}"
         if entry.is_dir(follow_symlinks=False):

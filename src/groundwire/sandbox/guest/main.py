@@ -35,6 +35,10 @@ try:
 except ImportError:
     relay = None
 try:
+    from groundwire.sandbox.guest import held
+except ImportError:
+    held = None
+try:
     from groundwire.sandbox.guest import server
 except ImportError:
     server = None
@@ -99,18 +103,25 @@ def _serve(requests: int, reports: int, sources: dict[str, str], startup: frozen
         keeper.keep(cast("wire.Job", wire.read_value(requests)), reports, 1, 2, start_confined)
     elif role == "contained" and relay is not None and kernel is not None:
         support = cast("wire.Support", wire.read_value(requests))
-        layout.lay(support["folder"], support["files"], (), ())
-        job = cast("wire.Job", wire.read_value(requests))
-        job["python"] = job["python"] or sys.executable
-        passed_on = relay.Relay(reports, job["output_bytes"])
-        stdout, stderr = passed_on.writers
+        layout.lay(support["folder"], support["files"], (), frozenset(support["executable"]))
         # beside the engine's own; an engine of another processor has its own alone
-        program = support["seccomp"].get(os.uname().machine, b"")
+        programs = support["seccomp"].get(os.uname().machine, [])
         load = kernel.load_filter
 
-        def start(job: Job, stdout: int, stderr: int) -> None:
-            _start_program(job, stdout, stderr, lambda: load(program) if program else None)
+        def load_all() -> None:
+            for program in programs:
+                load(program)
 
+        def start(job: Job, stdout: int, stderr: int) -> None:
+            job["python"] = job["python"] or sys.executable
+            _start_program(job, stdout, stderr, load_all)
+
+        if support["keep"] and held is not None:
+            held.serve(requests, reports, start)
+            return
+        job = cast("wire.Job", wire.read_value(requests))
+        passed_on = relay.Relay(reports, job["output_bytes"])
+        stdout, stderr = passed_on.writers
         keeper.keep(job, reports, stdout, stderr, start, passed_on)
     elif role == "serve" and server is not None:
         server.serve(cast("wire.Setup", wire.read_value(requests)), requests, startup)

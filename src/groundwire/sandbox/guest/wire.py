@@ -54,8 +54,11 @@ if TYPE_CHECKING:
         folder: str
         files: dict[str, bytes]
         """Read by the command, and can't be changed by it."""
-        seccomp: dict[str, bytes]
-        """Filters by processor."""
+        executable: list[str]
+        seccomp: dict[str, list[bytes]]
+        """Filters by processor, loaded in this order."""
+        keep: bool
+        """Jobs come one after the other, each in the same clean state."""
 
     class Confinement(TypedDict):
         """What a command on the host's own file system is shut into."""

@@ -1,0 +1,90 @@
+"""Docker's stand-in for a fork server: a fresh interpreter for each command, in a container that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from groundwire.limits import ExecResult, Limits
+from groundwire.sandbox.container_pool import ContainerPool
+from groundwire.sandbox.exchange import laid_bytes
+from groundwire.sandbox.guest import wire
+from groundwire.trees import Tree
+
+__all__ = ["JobOf", "WarmContainers"]
+
+
+class JobOf(Protocol):
+    """Makes the job of a command, as `exchange.make_job` does, for a container."""
+
+    def __call__(
+        self,
+        command: Sequence[str],
+        tree: Tree,
+        limits: Limits,
+        *,
+        env: Mapping[str, str] | None,
+        collect: Sequence[str],
+        supported: bool,
+        base: str,
+        deleted: Sequence[str],
+        base_bytes: int,
+    ) -> wire.Job: ...
+
+
+class WarmContainers:
+    """Conforms to `groundwire.sandboxes.WarmSandbox`.
+
+    Args:
+        tree: the base tree, which lies in every container.
+        base: where it lies there.
+        supported: there are support files.
+        pool: where commands run.
+        job_of: makes their jobs.
+        result: what came of one.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        base: str,
+        supported: bool,
+        pool: ContainerPool,
+        job_of: JobOf,
+        result: Callable[..., ExecResult],
+    ) -> None:
+        self._tree = tree
+        self._base = base
+        self._supported = supported
+        self._pool = pool
+        self._job_of = job_of
+        self._result = result
+        self._base_bytes = laid_bytes(tree.files)
+
+    async def run(
+        self,
+        arguments: Sequence[str],
+        changes: Mapping[str, bytes | None],
+        limits: Limits,
+        *,
+        env: Mapping[str, str] | None = None,
+        collect: Sequence[str] = (),
+    ) -> ExecResult:
+        """See `groundwire.sandboxes.WarmSandbox.run`."""
+        changed = {path: content for path, content in changes.items() if content is not None}
+        job = self._job_of(
+            ["python", *arguments],
+            Tree(changed, self._tree.executable & changed.keys()),
+            limits,
+            env=env,
+            collect=collect,
+            supported=self._supported,
+            base=self._base,
+            deleted=sorted(path for path, content in changes.items() if content is None),
+            base_bytes=self._base_bytes,
+        )
+        return self._result(*await self._pool.run(job, limits), limits)
+
+    async def aclose(self) -> None:
+        """Removes the containers."""
+        await self._pool.aclose()
