@@ -11,7 +11,16 @@ import groundwire.agents
 
 
 def test_the_public_names() -> None:
-    assert groundwire.agents.__all__ == ["LLMActor", "LLMCritic", "RuleCritic", "ScriptedBackend", "SearchActor"]
+    assert groundwire.agents.__all__ == [
+        "CommandActor",
+        "LLMActor",
+        "LLMCaseWriter",
+        "LLMCritic",
+        "ReplayActor",
+        "RuleCritic",
+        "ScriptedBackend",
+        "SearchActor",
+    ]
     assert dir(groundwire.agents) == groundwire.agents.__all__
 
 

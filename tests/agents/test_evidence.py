@@ -40,6 +40,18 @@ def test_cases_counts_and_output(scene: Scene) -> None:
     )
 
 
+def test_a_flaky_case_is_not_shown_and_nor_is_the_output_that_may_be_its(scene: Scene) -> None:
+    judged = scene.judged(
+        scene.base(scene.task()), [("test_a.py::test_x", "assert 1 < 0"), ("test_a.py::test_coin", "tails")],
+        stdout="tails", stderr="tails", flaky=("test_a.py::test_coin",),
+    )  # fmt: skip
+    shown = failing_evidence(judged.signal)
+    assert "test_x" in shown
+    assert 'failed="1"' in shown
+    assert "coin" not in shown
+    assert "tails" not in shown
+
+
 @pytest.mark.parametrize("kind", ["hidden", "oracle"])
 def test_hidden_tests_and_the_answer_key_are_never_shown(scene: Scene, kind: str) -> None:
     judged = scene.judged(

@@ -268,8 +268,20 @@ async def test_tried_answers_are_asked_for_again_warmer_then_given_up(scene: Sce
     assert "judged before and failed" in requests[1].messages[3].content
     assert requests[1].prompt_digest == load_prompt("already_tried_v1").digest
     scene.call.requests.clear()
-    assert await actor(*[GOOD] * 9).propose(again, 1) == ()
+    assert await actor(*[GOOD] * 9).propose(again, 1) == (first,), "the loop sees that nothing is new"
     assert len(scene.call.requests) == 3
+
+
+async def test_an_escalated_loop_draws_many_answers_at_once(scene: Scene) -> None:
+    context = scene.context()
+    (first,) = await actor(GOOD).propose(context, 1)
+    scene.call.requests.clear()
+    again = scene.context(context.task, tried=frozenset({first.digest}), escalation=1)
+    drawn = await LLMActor(ScriptedBackend([GOOD, GOOD, OTHER, GOOD, GOOD])).propose(again, 5)
+    assert [c.digest != first.digest for c in drawn] == [True]
+    assert [request.n for request in scene.call.requests] == [5]
+    await actor(*[GOOD] * 9).propose(again, 5)
+    assert [request.n for request in scene.call.requests[1:]] == [5, 1, 1]
 
 
 async def test_undoing_everything_is_no_news(scene: Scene) -> None:
@@ -277,7 +289,7 @@ async def test_undoing_everything_is_no_news(scene: Scene) -> None:
     best = scene.judged(Candidate(task.tree.digest, {PRICE: fixed(scene)}))
     context = scene.context(task, tree=task.tree.with_changes(best.candidate.changes), best=best, tried=frozenset())
     undo = render_answer([WholeFile(PRICE, scene.buggy[PRICE])])
-    assert await actor(undo, resamples=0).propose(context, 1) == ()
+    assert [c.is_base for c in await actor(undo, resamples=0).propose(context, 1)] == [True]
 
 
 @pytest.mark.parametrize(("base", "escalation", "sent"), [(0.2, 0, 0.2), (0.2, 3, 0.65), (0.2, 99, 1.5), (1.8, 5, 1.8)])
@@ -321,6 +333,13 @@ async def test_hidden_tests_are_in_no_prompt(scene: Scene) -> None:
 async def test_a_first_try_without_any_signal(scene: Scene) -> None:
     await actor(GOOD).propose(scene.context(failing=None, best=None), 1)
     assert "<evidence" not in user(scene.call.requests[0]) and "<attempt" not in user(scene.call.requests[0])
+
+
+@pytest.mark.parametrize("form", ["edits", "schema"])
+async def test_a_prompt_that_is_too_long_is_not_sent_again(scene: Scene, form: str) -> None:
+    with pytest.raises(ModelRejected, match="context"):
+        await actor(ModelRejected("the context is exceeded"), GOOD, answer=form).propose(scene.context(), 1)
+    assert len(scene.call.requests) == 1
 
 
 async def test_errors_of_the_call_come_through(scene: Scene) -> None:

@@ -119,3 +119,22 @@ def test_no_file_ends_its_own_element(scene: Scene, texts: list[str]) -> None:
     for path, content in files.items():
         expected = inert(content.decode())
         assert back[path] in (expected, f"{expected}\n")
+
+
+def test_a_huge_project_is_bounded_and_shows_what_the_failing_case_ran(scene: Scene) -> None:
+    case = "tests/test_a.py::test_x"
+    files = {f"pkg{i // 100}/mod{i}.py": "def f(x):\n    return x\n" * 20 for i in range(3000)}
+    task = scene.task({**files, "tests/test_a.py": "def test_x(): pass\n"})
+    signal = scene.judged(scene.base(task), [(case, "assert 1 == 2")]).signal
+    relevance = relevance_of(task.tree, signal, {case: {"pkg7/mod777.py": (1, 2)}, "other": {"pkg8/mod888.py": (1,)}})
+    view = view_project(task, task.tree, relevance, 1000)
+    assert view.tokens <= 1000 and view.editable[-1] == "pkg7/mod777.py"
+    assert "pkg8/mod888.py" not in view.editable, "the failing case did not run it"
+    assert re.search(r"\nand 2\d{3} more\n", view.omitted)
+    assert len(view.tests) + len(view.sources) + len(view.omitted) < 10_000
+
+
+def test_tests_in_another_language_are_shown_too(scene: Scene) -> None:
+    task = scene.task({"src/a.js": "x\n", "tests/a.test.js": "y\n"}, editable=("src",))
+    view = view_project(task, task.tree, Relevance(), 1000)
+    assert shown(view.tests) == {"tests/a.test.js": "y\n"} and shown(view.sources) == {"src/a.js": "x\n"}

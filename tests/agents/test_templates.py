@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 import pytest
@@ -13,24 +14,31 @@ import groundwire.agents
 from groundwire.agents.templates import load_prompt
 
 FOLDER = Path(groundwire.agents.__file__).parent / "prompts"
-NAMES = [
-    "already_tried_v1",
-    "correct_answer_v1",
-    "program_task_v1",
-    "reflect_v1",
-    "repair_edits_v2",
-    "repair_schema_v1",
-    "repair_whole_v2",
-]
+PUBLISHED = {
+    "already_tried_v1": "2f9598d76627f58746dfa51501e407be41dd3a1eb64670b75d77641ca4bd5754",
+    "correct_answer_v1": "b3f001429ad30655acbf67d79b5ed58271d62417515118c12a7cd46acf665993",
+    "program_task_v1": "e3d5235ed6dc8337229eea052afc90fb56409111ecb6f5ae9f5d88522efcf1f7",
+    "reflect_v1": "af79f35a5998318a13ba2537560dac3c8e9a57fd8ba2f5084e91157479e464c7",
+    "repair_edits_v2": "a14acbfe0043ab8b0ba5cc8ef33211cbdba99662d410a709c2d8c631e219e3e3",
+    "repair_schema_v1": "e9c3d08ab23f45484bff9b7e0db6f33a3aa06e719b7c0e772e39a5fddc22cadf",
+    "repair_whole_v2": "e6b3f18daaf5912fadec71f8bc6cc1b99efd4cb8765005ab49283240fc5e9164",
+}
+"""Ledgers name prompts by digest, so a file that is listed here is never edited: a change is a new version."""
 
 
 def test_every_prompt_loads_with_the_digest_of_its_file() -> None:
-    assert sorted(path.stem for path in FOLDER.glob("*.md")) == NAMES
-    for name in NAMES:
+    names = sorted(path.stem for path in FOLDER.glob("*.md"))
+    assert PUBLISHED.keys() <= set(names)
+    for name in names:
         prompt = load_prompt(name)
         assert prompt.digest == hashlib.sha256((FOLDER / f"{name}.md").read_bytes()).hexdigest()
-        assert prompt.fields() and prompt.user
+        assert prompt.fields() and prompt.user and re.search(r"_v\d+$", name)
     assert load_prompt("correct_answer_v1").system == ""
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_prompt_is_never_edited(name: str) -> None:
+    assert load_prompt(name).digest == PUBLISHED[name]
 
 
 @given(st.text(), st.text())

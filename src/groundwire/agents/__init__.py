@@ -5,16 +5,31 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from groundwire.agents.backends.scripted import ScriptedBackend
+    from groundwire.agents.case_writer import LLMCaseWriter
+    from groundwire.agents.command_actor import CommandActor
     from groundwire.agents.llm_actor import LLMActor
     from groundwire.agents.llm_critic import LLMCritic
+    from groundwire.agents.replay_actor import ReplayActor
     from groundwire.agents.rule_critic import RuleCritic
     from groundwire.agents.search import SearchActor
 
-__all__ = ["LLMActor", "LLMCritic", "RuleCritic", "ScriptedBackend", "SearchActor"]
+__all__ = [
+    "CommandActor",
+    "LLMActor",
+    "LLMCaseWriter",
+    "LLMCritic",
+    "ReplayActor",
+    "RuleCritic",
+    "ScriptedBackend",
+    "SearchActor",
+]
 
 _HOMES = {
+    "CommandActor": "groundwire.agents.command_actor",
     "LLMActor": "groundwire.agents.llm_actor",
+    "LLMCaseWriter": "groundwire.agents.case_writer",
     "LLMCritic": "groundwire.agents.llm_critic",
+    "ReplayActor": "groundwire.agents.replay_actor",
     "RuleCritic": "groundwire.agents.rule_critic",
     "ScriptedBackend": "groundwire.agents.backends.scripted",
     "SearchActor": "groundwire.agents.search",

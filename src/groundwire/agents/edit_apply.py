@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from groundwire.agents.edit_blocks import Edit, SearchReplace, WholeFile
-from groundwire.agents.text import head_tail, printable
+from groundwire.agents.nearest import closest_lines
+from groundwire.agents.proposals import MAX_FILE_BYTES, candidate_of
 from groundwire.errors import CandidateError
 from groundwire.tasks import Task
 from groundwire.trees import Candidate, Tree, check_path
 
-__all__ = ["MAX_FILE_BYTES", "apply_edits", "candidate_from"]
+__all__ = ["apply_edits", "candidate_from"]
 
-MAX_FILE_BYTES = 2 * 1024 * 1024
-HINT_LINES = 12
 MAX_PLACES = 8
-HINT_SCAN_LINES = 2000
+MAX_COMPLAINTS = 4
 
 
 def candidate_from(edits: Sequence[Edit], tree: Tree, task: Task) -> Candidate:
@@ -34,40 +33,56 @@ def candidate_from(edits: Sequence[Edit], tree: Tree, task: Task) -> Candidate:
     changed = apply_edits(edits, tree, task)
     if all(tree.files.get(path) == content for path, content in changed.items()):
         raise CandidateError("The edits change nothing.", do="Give an edit that changes what the code does.")
-    base, final = task.tree.files, tree.with_changes(changed)
-    paths = [path for path in sorted({*base, *final.files}) if base.get(path) != final.files.get(path)]
-    kinds = {"llm.whole_file" if isinstance(edit, WholeFile) else "llm.search_replace" for edit in edits}
+    kinds = ("llm.whole_file" if isinstance(edit, WholeFile) else "llm.search_replace" for edit in edits)
     files = ", ".join(sorted({edit.path for edit in edits}))
-    return Candidate(
-        base_digest=task.tree.digest,
-        changes={path: final.files.get(path) for path in paths},
-        edits=tuple(sorted(kinds)),
-        note=head_tail(f"{len(edits)} edit{'s' if len(edits) != 1 else ''} in {files}", 200).replace("\n", " "),
-    )
+    note = f"{len(edits)} edit{'s' if len(edits) != 1 else ''} in {files}"
+    return candidate_of(task, tree, changed, edits=kinds, note=note)
 
 
-def apply_edits(edits: Iterable[Edit], tree: Tree, task: Task) -> Mapping[str, bytes]:
+def apply_edits(edits: Sequence[Edit], tree: Tree, task: Task) -> Mapping[str, bytes]:
     """The new contents of the files that `edits` touch.
 
     Raises:
-        CandidateError: see `candidate_from`.
+        CandidateError: see `candidate_from`. It says of each edit that does not fit why, not only of the first.
     """
     changed: dict[str, bytes] = {}
     whole: set[str] = set()
-    for edit in edits:
-        path = _allowed(edit.path, {*tree.files, *changed}, task)
-        now = changed.get(path, tree.files.get(path))
-        if path in whole or (isinstance(edit, WholeFile) and path in changed):
-            raise CandidateError(f"{path} is given as a whole and edited too.", do="Do one or the other.")
-        if isinstance(edit, WholeFile):
-            whole.add(path)
-            new = _like(now, edit.text)
-        else:
-            new = _replaced(edit, now, tree, task)
-        if len(new) > MAX_FILE_BYTES:
-            raise CandidateError(f"{path} would have {len(new)} bytes; at most {MAX_FILE_BYTES} are allowed.")
-        changed[path] = new
+    complaints: list[tuple[int, CandidateError]] = []
+    for number, edit in enumerate(edits, 1):
+        try:
+            changed[edit.path] = _applied(edit, changed, whole, tree, task)
+        except CandidateError as error:
+            complaints.append((number, error))
+    if complaints:
+        raise _together(complaints, len(edits))
     return changed
+
+
+def _applied(edit: Edit, changed: Mapping[str, bytes], whole: set[str], tree: Tree, task: Task) -> bytes:
+    path = _allowed(edit.path, {*tree.files, *changed}, task)
+    now = changed.get(path, tree.files.get(path))
+    if path in whole or (isinstance(edit, WholeFile) and path in changed):
+        raise CandidateError(f"{path} is given as a whole and edited too.", do="Do one or the other.")
+    if isinstance(edit, WholeFile):
+        whole.add(path)
+        new = _like(now, edit.text)
+    else:
+        new = _replaced(edit, now, tree, task)
+    if len(new) > MAX_FILE_BYTES:
+        raise CandidateError(f"{path} would have {len(new)} bytes; at most {MAX_FILE_BYTES} are allowed.")
+    return new
+
+
+def _together(complaints: Sequence[tuple[int, CandidateError]], count: int) -> CandidateError:
+    if count == 1:
+        return complaints[0][1]
+    parts = [f"Edit {number} of {count}: {error}" for number, error in complaints[:MAX_COMPLAINTS]]
+    if len(complaints) > MAX_COMPLAINTS:
+        parts.append(f"{len(complaints) - MAX_COMPLAINTS} more edits don't fit.")
+    fitting = count - len(complaints)
+    if fitting:
+        parts.append(f"The other {fitting} fit{'s' if fitting == 1 else ''}; none was applied.")
+    return CandidateError("\n".join(parts), do="Send all edits again, those that fit as well.")
 
 
 def _allowed(path: str, names: Collection[str], task: Task) -> str:
@@ -135,7 +150,7 @@ def _found(
             do="Quote more lines around it, so that it is found once.",
         )
     raise CandidateError(
-        f"The SEARCH text for {edit.path} is not in the file.{_hint(lines, wanted)}",
+        f"The SEARCH text for {edit.path} is not in the file.{closest_lines(lines, wanted)}",
         do="Quote the lines exactly as the file shows them.",
     )
 
@@ -179,18 +194,6 @@ def _indent(lines: Sequence[str]) -> str:
     first, final = min(indents), max(indents)  # what the extremes share, all share
     same = next((i for i, (a, b) in enumerate(zip(first, final, strict=False)) if a != b), len(first))
     return first[:same]
-
-
-def _hint(lines: Sequence[str], wanted: Sequence[str]) -> str:
-    first = next(line.strip() for line in wanted if line.strip())[:200]
-    scanned = [line.strip()[:200] for line in lines[:HINT_SCAN_LINES]]
-    close = difflib.get_close_matches(first, scanned, n=1, cutoff=0.6)
-    if not close:
-        return ""
-    at = scanned.index(close[0])
-    shown = lines[at : at + min(len(wanted), HINT_LINES)]
-    text = "\n".join(printable(line)[:200] for line in shown)
-    return f" The closest lines are {at + 1} to {at + len(shown)}:\n{text}"
 
 
 def _no_such_file(path: str, tree: Tree, task: Task) -> CandidateError:

@@ -21,7 +21,16 @@ from dataclasses import dataclass
 from groundwire.agents.text import printable, unfence
 from groundwire.errors import CandidateError
 
-__all__ = ["MAX_ANSWER_CHARS", "MAX_EDITS", "Edit", "SearchReplace", "WholeFile", "parse_answer", "render_answer"]
+__all__ = [
+    "MAX_ANSWER_CHARS",
+    "MAX_EDITS",
+    "Edit",
+    "SearchReplace",
+    "WholeFile",
+    "clean_path",
+    "parse_answer",
+    "render_answer",
+]
 
 MAX_ANSWER_CHARS = 400_000
 MAX_EDITS = 64
@@ -91,7 +100,7 @@ class _Reader:
             line = self._lines[self._at]
             self._at += 1
             if named := _FILE.fullmatch(line):
-                path, just_named = _clean_path(named[1]), True
+                path, just_named = clean_path(named[1]), True
             elif search := _SEARCH.fullmatch(line):
                 found.append(self._block(path, len(search[1])))
                 just_named = False
@@ -159,7 +168,8 @@ def _text(lines: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _clean_path(name: str) -> str:
+def clean_path(name: str) -> str:
+    """A path as models write it, without quotes, marks of emphasis and a leading `./`."""
     return printable(name[:2000].strip().strip("*`'\" \t")).removeprefix("./")
 
 

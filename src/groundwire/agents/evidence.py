@@ -6,11 +6,20 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 from groundwire.agents.text import data, head_tail, plain, tagged
-from groundwire.contexts import Judged, Lesson
-from groundwire.signals import Origin, Signal
+from groundwire.contexts import ActorContext, Judged, Lesson
+from groundwire.signals import Origin, Signal, Verdict
 from groundwire.trees import Tree
 
-__all__ = ["difference", "failing_evidence", "lessons_as_data", "may_be_shown"]
+__all__ = [
+    "attempt_as_data",
+    "difference",
+    "failing_evidence",
+    "failing_of",
+    "lessons_as_data",
+    "lessons_to_show",
+    "may_be_shown",
+    "reflection_as_data",
+]
 
 MAX_CASES = 8
 MAX_NAMES = 40
@@ -19,6 +28,7 @@ OUTPUT_CHARS = 1200
 OUTPUT_CHARS_ALONE = 4000
 DETAIL_CHARS = 500
 LESSON_CHARS = 2000
+REFLECTION_CHARS = 2000
 MAX_LESSONS = 8
 DIFF_CHARS = 6000
 DIFF_CONTEXT_LINES = 2
@@ -47,10 +57,8 @@ def failing_evidence(signal: Signal) -> str:
         names = "\n".join(plain(case.id, 300) for case in others[:MAX_NAMES])
         parts.append(data("also_failed", names, count=len(others)))
     room = OUTPUT_CHARS if any(case.message for case in failed) else OUTPUT_CHARS_ALONE
-    for name, text, cut in (
-        ("stdout", evidence.stdout, evidence.stdout_cut),
-        ("stderr", evidence.stderr, evidence.stderr_cut),
-    ):
+    stdout, stderr = evidence.output
+    for name, text, cut in (("stdout", stdout, evidence.stdout_cut), ("stderr", stderr, evidence.stderr_cut)):
         if text.strip():
             parts.append(data(name, head_tail(text, room), bytes_cut=cut))
     counts: dict[str, str | int] = {"failed": len(failed)}
@@ -59,6 +67,36 @@ def failing_evidence(signal: Signal) -> str:
     if signal.partial:
         counts["stopped_early"] = "yes"
     return tagged("evidence", "\n".join(parts), verdict=signal.verdict.value, origin=signal.origin.value, **counts)
+
+
+def failing_of(context: ActorContext) -> Judged | None:
+    """What an actor works against: what the gate admitted, else the best so far if that fails."""
+    if context.failing:
+        return context.failing
+    best = context.best
+    return best if best and best.signal.verdict is Verdict.FAIL else None
+
+
+def attempt_as_data(context: ActorContext) -> str:
+    """The change that was judged last and failed, against the tree that is shown; empty if there is none."""
+    failing = failing_of(context)
+    if failing is None or failing.candidate.is_base:
+        return ""
+    base = context.task.tree
+    apart = difference(failing, context.tree, base)
+    return data("attempt", apart or difference(failing, base, base), applied="no" if apart else "yes")
+
+
+def reflection_as_data(context: ActorContext) -> str:
+    """The critic's text on the failure, in its own labelled element."""
+    reflection = context.reflection
+    return data("reflection", head_tail(reflection.text, REFLECTION_CHARS)) if reflection else ""
+
+
+def lessons_to_show(context: ActorContext) -> Sequence[Lesson]:
+    """The lessons, but for the reflection that is shown anyway: memory recalls that too."""
+    reflection = context.reflection
+    return [lesson for lesson in context.lessons if not reflection or lesson.text != reflection.text][:MAX_LESSONS]
 
 
 def lessons_as_data(lessons: Sequence[Lesson]) -> str:

@@ -1,29 +1,35 @@
-"""An actor that asks a language model for a change, as search/replace blocks or whole files."""
+"""An actor that asks a language model for a change: search/replace blocks, whole files, or JSON where the model can."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from groundwire.agents.answer_forms import AnswerForm, Form, form_named
 from groundwire.agents.backends.choice import backend_for
 from groundwire.agents.edit_apply import candidate_from
-from groundwire.agents.edit_blocks import parse_answer
-from groundwire.agents.evidence import difference, failing_evidence, lessons_as_data
+from groundwire.agents.evidence import (
+    attempt_as_data,
+    failing_evidence,
+    failing_of,
+    lessons_as_data,
+    lessons_to_show,
+    reflection_as_data,
+)
 from groundwire.agents.project_view import ProjectView, view_project
 from groundwire.agents.relevance import relevance_of
-from groundwire.agents.templates import Prompt, load_prompt
+from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, head_tail, inert, plain, tagged
-from groundwire.completions import Backend, Completion, Message, Request
-from groundwire.contexts import ActorContext, Judged
+from groundwire.completions import Backend, Message, Request
+from groundwire.contexts import ActorContext, Needs
 from groundwire.errors import CandidateError, ConfigError, ModelReplyInvalid
-from groundwire.signals import Verdict
 from groundwire.trees import Candidate
 
 __all__ = ["AnswerForm", "LLMActor"]
 
-AnswerForm = Literal["auto", "edits", "whole"]
-
+TEMPERATURE, TEMPERATURE_OF_MANY = 0.2, 0.8
+"""One answer had better be the likeliest; several are worth their price only if they differ."""
 TEMPERATURE_STEP = 0.15
 TEMPERATURE_CAP = 1.5
 """Progressive temperature: 0.15 a round up to 1.5, from "Feedback Friction", arXiv 2506.11930."""
@@ -31,25 +37,30 @@ WHOLE_FILE_LINES = 60
 SEEDS_PER_CALL = 64
 SEEDS_PER_TRIAL = 4096
 ANSWER_CHARS_SHOWN = 8000
-REFLECTION_CHARS = 2000
 MAX_EDITABLE_NAMES = 100
 
 
 class LLMActor:
     """Proposes what a model answers, after checking that it can be applied.
 
-    An answer that can't be read or applied is sent back once with the precise complaint; an answer that was judged
-    before is asked for again, warmer, a bounded number of times. Calls go through `context.call` only.
+    An answer that can't be read or applied is sent back with the precise complaint; one that was judged before is asked
+    for again, warmer. Both are bounded, both are calls of their own in the ledger (purposes `correct` and `propose`),
+    and neither rewrites what was judged: it is the form of an answer that is corrected, before it is a candidate. Calls
+    go through `context.call` only.
 
     Args:
         model: a LiteLLM id, `scripted:FILE`, or a backend.
-        temperature: of the first call; raised by 0.15 for each escalation and each repeated answer, up to 1.5.
+        temperature: of the first call, raised by 0.15 for each escalation and each renewed try, up to 1.5; None: 0.2
+            for one answer, 0.8 for several.
         max_tokens: tokens of each answer.
-        samples: answers asked for in a trial; fewer where the graph wants fewer.
+        samples: answers asked for at once; fewer where the graph wants fewer. Equal ones make one candidate.
         context_tokens: tokens that files and tests may take in the prompt, at 3.5 characters a token.
-        answer: `edits` for search/replace blocks, `whole` for whole files, `auto`: whole for one small file.
+        answer: `edits` for search/replace blocks, `whole` for whole files, `schema` for JSON by a schema; `auto`: whole
+            for one small file, else JSON where the backend has a true attribute `structured`, else blocks. Where JSON
+            was asked for and something else came, blocks are asked for.
         repairs: calls a trial that may send an unusable answer back.
         resamples: calls a trial that may ask again for something new.
+        coverage: wants to know which lines the failing cases ran, to choose what is shown of a large project.
 
     Raises:
         ConfigError: an argument is out of range, or the model's form is not known.
@@ -59,19 +70,21 @@ class LLMActor:
         self,
         model: str | Backend,
         *,
-        temperature: float = 0.2,
+        temperature: float | None = None,
         max_tokens: int = 4096,
         samples: int = 1,
         context_tokens: int = 12_000,
         answer: AnswerForm = "auto",
-        repairs: int = 1,
+        repairs: int = 2,
         resamples: int = 2,
+        coverage: bool = True,
     ) -> None:
-        if min(max_tokens, samples, context_tokens) < 1 or min(repairs, resamples, temperature) < 0:
+        if min(max_tokens, samples, context_tokens) < 1 or min(repairs, resamples, temperature or 0) < 0:
             raise ConfigError(
                 "LLMActor got an argument out of range.",
                 do="max_tokens, samples and context_tokens are at least 1; the other numbers at least 0.",
             )
+        self.needs = Needs(coverage=coverage)
         self._backend = backend_for(model)
         self._temperature = temperature
         self._max_tokens = max_tokens
@@ -87,83 +100,127 @@ class LLMActor:
         return self._backend
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
-        """See `Actor`. Empty: every answer had been judged before.
+        """See `Actor`. Where every answer had been judged before, one of those, so that the loop knows it is stuck.
+
+        An escalated context asks for all `n` answers at once, however few are asked for otherwise.
 
         Raises:
             ModelReplyInvalid: no answer could be read and applied.
             ModelError, BudgetExceeded: from `context.call`.
         """
-        wanted = min(n, self._samples)
-        if wanted < 1:
+        usual = min(n, self._samples)
+        if usual < 1:
             return ()
-        prompt, first = self._first(context)
-        messages, digest, samples, warmer = first, prompt.digest, wanted, 0
-        repairs, calls, repeated = self._repairs, 0, False
+        opening = self._opening(context, usual)
+        question = replace(opening, samples=n) if context.escalation else opening
+        repairs, warmer, calls = self._repairs, 0, 0
+        repeated: Candidate | None = None
         while True:
-            completion = await context.call(
-                self._backend, self._request(context, messages, digest, samples, calls, warmer)
-            )
+            answers = await self._ask(context, question, calls, warmer)
             calls += 1
-            answers = _sort(completion, context)
             if answers.new:
                 return tuple(answers.new.values())[:n]
-            repeated = repeated or answers.repeated is not None
+            repeated = answers.repeated[1] if answers.repeated else repeated
+            if answers.no_schema:
+                opening = self._opening(context, usual, form="edits")
             if answers.problem and repairs:
-                repairs, samples = repairs - 1, 1
-                text, error = answers.problem
-                messages, digest = _reply(first, text, "correct_answer_v1", tool_error=data("tool_error", str(error)))
-            elif answers.repeated and warmer < self._resamples:
-                warmer, samples = warmer + 1, wanted
-                text, candidate = answers.repeated
-                messages, digest = _reply(first, text, "already_tried_v1", attempt=_what(candidate))
+                repairs -= 1
+                question = opening if answers.no_schema else _sent_back(opening, *answers.problem)
+            elif warmer < self._resamples:
+                warmer += 1
+                question = _asked_again(opening, *answers.repeated) if answers.repeated else opening
             elif repeated:
-                return ()
+                return (repeated,)
             else:
                 raise _unusable(self._backend.model, calls, answers)
 
-    def _request(
-        self, context: ActorContext, messages: Sequence[Message], digest: str, samples: int, call: int, warmer: int
-    ) -> Request:
-        risen = self._temperature + TEMPERATURE_STEP * (context.escalation + warmer)
+    async def _ask(self, context: ActorContext, question: _Question, call: int, warmer: int) -> _Answers:
+        try:
+            completion = await context.call(self._backend, self._request(context, question, call, warmer))
+        except ModelReplyInvalid as error:
+            if question.form.schema is None:
+                raise
+            return _Answers(problem=("", CandidateError(error.what)), no_schema=True)
+        answers = _Answers(cut="length" in completion.finish_reasons)
+        for text in completion.texts or ("",):
+            try:
+                candidate = candidate_from(question.form.read(text), context.tree, context.task)
+            except CandidateError as error:
+                answers.problem = answers.problem or (text, error)
+                continue
+            if candidate.is_base or candidate.digest in context.tried:
+                answers.repeated = answers.repeated or (text, candidate)
+            else:
+                answers.new.setdefault(candidate.digest, candidate)
+        return answers
+
+    def _request(self, context: ActorContext, question: _Question, call: int, warmer: int) -> Request:
+        start = self._temperature
+        if start is None:
+            start = TEMPERATURE_OF_MANY if question.samples > 1 else TEMPERATURE
+        risen = start + TEMPERATURE_STEP * (context.escalation + warmer)
         return Request(
-            messages=tuple(messages),
-            n=samples,
-            temperature=min(risen, max(TEMPERATURE_CAP, self._temperature)),
+            messages=question.messages,
+            n=question.samples,
+            temperature=min(risen, max(TEMPERATURE_CAP, start)),
             max_tokens=self._max_tokens,
             seed=context.seed + SEEDS_PER_TRIAL * context.trial + SEEDS_PER_CALL * call,
-            purpose="propose",
-            prompt_digest=digest,
+            json_schema=question.form.schema,
+            purpose=question.purpose,
+            prompt_digest=question.prompt_digest,
         )
 
-    def _first(self, context: ActorContext) -> tuple[Prompt, tuple[Message, ...]]:
+    def _opening(
+        self, context: ActorContext, samples: int, form: Literal["edits", "whole", "schema"] | None = None
+    ) -> _Question:
         task = context.task.public()
-        failing = _failing(context)
+        failing = failing_of(context)
         signal = failing.signal if failing else None
         changed = {path for judged in (failing, context.best) if judged for path in judged.candidate.changes}
         relevance = relevance_of(context.tree, signal, context.coverage, sorted(changed))
         view = view_project(task, context.tree, relevance, self._context_tokens, last=changed)
-        prompt = load_prompt("repair_whole_v1" if self._wants_whole(view, context) else "repair_edits_v1")
-        reflection = context.reflection
-        # memory recalls the reflection of this very failure too
-        lessons = [lesson for lesson in context.lessons if not reflection or lesson.text != reflection.text]
+        chosen = form_named(form or self._form(view, context))
+        prompt = load_prompt(chosen.prompt)
         messages = prompt.messages(
             task=data("task", task.prompt, id=task.id),
             tests=view.tests,
             sources=view.sources,
             not_shown=view.omitted,
-            editable=", ".join(plain(path, 300) for path in view.editable[:MAX_EDITABLE_NAMES]) or "new files only",
-            lessons=lessons_as_data(lessons),
-            attempt=_attempt(failing, context),
+            editable=_editable(view),
+            lessons=lessons_as_data(lessons_to_show(context)),
+            attempt=attempt_as_data(context),
             evidence=failing_evidence(signal) if signal else "",
-            reflection=data("reflection", head_tail(reflection.text, REFLECTION_CHARS)) if reflection else "",
+            reflection=reflection_as_data(context),
             stuck=tagged("stuck", "", times=context.escalation) if context.escalation else "",
         )
-        return prompt, messages
+        return _Question(messages, prompt.digest, chosen, samples)
 
-    def _wants_whole(self, view: ProjectView, context: ActorContext) -> bool:
+    def _form(self, view: ProjectView, context: ActorContext) -> Literal["edits", "whole", "schema"]:
         if self._answer != "auto":
-            return self._answer == "whole"
-        return len(view.editable) == 1 and context.tree.files[view.editable[0]].count(b"\n") <= WHOLE_FILE_LINES
+            return self._answer
+        shown = view.editable
+        if len(shown) == 1 and context.tree.files[shown[0]].count(b"\n") <= WHOLE_FILE_LINES:
+            return "whole"
+        return "schema" if getattr(self._backend, "structured", False) else "edits"
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What one call asks.
+
+    Args:
+        messages: the whole conversation.
+        prompt_digest: sha256 of the prompt file behind its last message.
+        form: the form of the answer.
+        samples: answers wanted.
+        purpose: as the ledger keeps it.
+    """
+
+    messages: tuple[Message, ...]
+    prompt_digest: str
+    form: Form
+    samples: int
+    purpose: str = "propose"
 
 
 @dataclass
@@ -175,52 +232,40 @@ class _Answers:
         repeated: the first text that makes a candidate which was judged before.
         problem: the first text that can't be used, and why.
         cut: True where a text ended at its token limit.
+        no_schema: True where the model did not hold to the schema that the request carried.
     """
 
     new: dict[str, Candidate] = field(default_factory=dict[str, Candidate])
     repeated: tuple[str, Candidate] | None = None
     problem: tuple[str, CandidateError] | None = None
     cut: bool = False
+    no_schema: bool = False
 
 
-def _sort(completion: Completion, context: ActorContext) -> _Answers:
-    answers = _Answers(cut="length" in completion.finish_reasons)
-    for text in completion.texts:
-        try:
-            candidate = candidate_from(parse_answer(text), context.tree, context.task)
-        except CandidateError as error:
-            answers.problem = answers.problem or (text, error)
-            continue
-        if candidate.is_base or candidate.digest in context.tried:
-            answers.repeated = answers.repeated or (text, candidate)
-        else:
-            answers.new.setdefault(candidate.digest, candidate)
-    return answers
+def _sent_back(opening: _Question, answer: str, error: CandidateError) -> _Question:
+    complaint = data("tool_error", str(error))
+    return replace(_reply(opening, answer, "correct_answer_v1", tool_error=complaint), samples=1, purpose="correct")
 
 
-def _reply(first: Sequence[Message], answer: str, name: str, **values: str) -> tuple[tuple[Message, ...], str]:
+def _asked_again(opening: _Question, answer: str, candidate: Candidate) -> _Question:
+    what = data("attempt", candidate.note or "no change", changes=len(candidate.changes))
+    return _reply(opening, answer, "already_tried_v1", attempt=what)
+
+
+def _reply(opening: _Question, answer: str, name: str, **values: str) -> _Question:
     prompt = load_prompt(name)
-    said = Message(role="assistant", content=head_tail(inert(answer), ANSWER_CHARS_SHOWN))
-    return (*first, said, *prompt.messages(**values)), prompt.digest
+    # some providers refuse a message without text
+    said = Message(
+        role="assistant", content=head_tail(inert(answer), ANSWER_CHARS_SHOWN) if answer.strip() else "(nothing)"
+    )
+    return replace(opening, messages=(*opening.messages, said, *prompt.messages(**values)), prompt_digest=prompt.digest)
 
 
-def _failing(context: ActorContext) -> Judged | None:
-    if context.failing:
-        return context.failing
-    best = context.best
-    return best if best and best.signal.verdict is Verdict.FAIL else None
-
-
-def _attempt(failing: Judged | None, context: ActorContext) -> str:
-    if failing is None or failing.candidate.is_base:
-        return ""
-    base = context.task.tree
-    apart = difference(failing, context.tree, base)
-    return data("attempt", apart or difference(failing, base, base), applied="no" if apart else "yes")
-
-
-def _what(candidate: Candidate) -> str:
-    return data("attempt", candidate.note or "no change", changes=len(candidate.changes))
+def _editable(view: ProjectView) -> str:
+    names = [plain(path, 300) for path in view.editable[:MAX_EDITABLE_NAMES]]
+    if len(view.editable) > MAX_EDITABLE_NAMES:
+        names.append(f"and {len(view.editable) - MAX_EDITABLE_NAMES} more of the files above")
+    return ", ".join(names) or "new files only"
 
 
 def _unusable(model: str, calls: int, answers: _Answers) -> ModelReplyInvalid:

@@ -29,7 +29,7 @@ class ProjectView:
     Args:
         tests: visible test files.
         sources: files that may be changed, or that explain them.
-        omitted: names of files that were left out.
+        omitted: names of files that were left out, and why where it is not for want of room.
         editable: paths that are shown and may be changed.
         tokens: estimate of all of it.
     """
@@ -56,8 +56,10 @@ def view_project(
         budget_tokens: tokens for everything here, by the rule of `estimate_tokens`.
         last: paths that change between trials.
     """
-    tests = [p for p in tree.files if matches(p, task.test_files) and p.endswith(".py") and _readable(tree, p)]
-    sources = [p for p in tree.files if _is_source(p, task) and _readable(tree, p)]
+    wanted_tests, wanted_sources = _tests(tree, task), [p for p in tree.files if _is_source(p, task)]
+    unreadable = {p for p in [*wanted_tests, *wanted_sources] if not _readable(tree, p)}
+    tests = [p for p in wanted_tests if p not in unreadable]
+    sources = [p for p in wanted_sources if p not in unreadable]
     room = budget_tokens
     everything = sum(_tokens(tree, path) for path in [*tests, *sources])
     test_room = room if everything <= room else int(room * TEST_SHARE)
@@ -65,7 +67,10 @@ def view_project(
     room -= sum(tokens for _, _, tokens in shown_tests)
     shown_sources = _choose(tree, _by_need(sources, tree, relevance), relevance, room)
     shown = {path for path, _, _ in [*shown_tests, *shown_sources]}
-    left_out = sorted({*tests, *sources} - shown)
+    left_out = [
+        *sorted({*tests, *sources} - shown),
+        *(f"{path} (too large, or no text)" for path in sorted(unreadable)),
+    ]
     return ProjectView(
         tests=_in_order(shown_tests, last),
         sources=_in_order(shown_sources, last),
@@ -73,6 +78,12 @@ def view_project(
         editable=tuple(sorted(p for p in shown if task.may_edit(p))),
         tokens=sum(tokens for _, _, tokens in [*shown_tests, *shown_sources]),
     )
+
+
+def _tests(tree: Tree, task: Task) -> list[str]:
+    """Visible tests; among Python ones, what else lies in their folders is data."""
+    every = [path for path in tree.files if matches(path, task.test_files)]
+    return [path for path in every if path.endswith(".py")] or every
 
 
 def _is_source(path: str, task: Task) -> bool:

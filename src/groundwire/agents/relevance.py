@@ -61,7 +61,7 @@ def relevance_of(
     failed = signal.evidence.failed()
     for case in failed:
         _note_case(case.id, tree, found)
-    texts = [case.message for case in failed] + [signal.evidence.stdout, signal.evidence.stderr]
+    texts = [case.message for case in failed] + [*signal.evidence.output]
     _note_mentions("\n".join(texts)[:READ_CHARS], tree, found)
     if coverage:
         _note_coverage([case.id for case in failed], coverage, tree, found)

@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from groundwire.agents.effects import Effect, effects_of
+from groundwire.agents.text import plain
 from groundwire.contexts import CriticContext, Reflection
 from groundwire.signals import CaseOutcome
 from groundwire.tasks import Task
+from groundwire.trees import Candidate
 
 __all__ = ["RuleCritic"]
 
 CASES_NAMED = 4
+EARLIER_NAMED = 3
+NAME_CHARS = 60
+NOTE_CHARS = 100
 MESSAGE_CHARS = 160
 
 COMPARED = re.compile(r"assert (?P<got>.{1,80}?) (?:==|is) (?P<wanted>.{1,80})$", re.MULTILINE)
@@ -22,7 +28,8 @@ FRAME = re.compile(r"(?P<path>[\w./-]{1,200}\.py):(?P<line>\d{1,7})")
 
 
 class RuleCritic:
-    """Reflects by rule: which cases fail, expected against got, where, and what the candidate had changed."""
+    """Reflects by rule: which cases fail, expected against got, where, what the candidate had changed, and which edits
+    so far fixed or broke which cases."""
 
     async def reflect(self, context: CriticContext) -> Reflection:
         """One reflection; the same signal always gives the same text. See `groundwire.contexts.Critic`."""
@@ -37,8 +44,8 @@ class RuleCritic:
         if places:
             parts.append(f"the failures pass through {', '.join(places)}")
         if not candidate.is_base:
-            tried = candidate.note or f"a change of {', '.join(sorted(candidate.changes))}"
-            parts.append(f"this was not enough: {tried}")
+            parts.append(f"this was not enough: {_named(candidate)}")
+        parts += _effects(context)
         if signal.partial:
             parts.append("the run ended early, so other cases may fail too")
         return Reflection("; ".join(parts) + ".", by="rule")
@@ -56,6 +63,31 @@ def _said(case: CaseOutcome) -> str:
     if raised:
         return f"{name} raised {raised['name'].strip()}"
     return f"{name}: {lines[-1].strip()[:MESSAGE_CHARS]}" if lines else f"{name} {case.result}"
+
+
+def _effects(context: CriticContext) -> list[str]:
+    """What the failing candidate did to single cases, then the earlier ones that fixed most, then those that broke."""
+    digest = context.failing.candidate.digest
+    effects = effects_of([*context.judged, context.failing])
+    own = effects.pop(digest, None)
+    parts = [f"it {done}" for done in _done(own)] if own else []
+    earlier = sorted(effects.values(), key=lambda e: (len(e.broke) - len(e.fixed), len(e.broke)))
+    helped = [effect for effect in earlier if effect.fixed][:EARLIER_NAMED]
+    broke = [effect for effect in reversed(earlier) if effect.broke and not effect.fixed][:EARLIER_NAMED]
+    return parts + [f"before, {_named(e.candidate)} {' and '.join(_done(e))}" for e in [*helped, *broke]]
+
+
+def _named(candidate: Candidate) -> str:
+    return plain(candidate.note, NOTE_CHARS) or f"a change of {plain(', '.join(sorted(candidate.changes)), NOTE_CHARS)}"
+
+
+def _done(effect: Effect) -> list[str]:
+    return [f"{verb} {_cases(ids)}" for verb, ids in (("fixed", effect.fixed), ("broke", effect.broke)) if ids]
+
+
+def _cases(ids: Sequence[str]) -> str:
+    names = [plain(case_id.rsplit("::", 1)[-1], NAME_CHARS) for case_id in ids[:CASES_NAMED]]
+    return ", ".join(names) + (f" and {len(ids) - CASES_NAMED} more" if len(ids) > CASES_NAMED else "")
 
 
 def _places(failed: Sequence[CaseOutcome], task: Task) -> list[str]:

@@ -66,7 +66,7 @@ def load_prompt(name: str) -> Prompt:
     """The prompt file `agents/prompts/<name>.md`.
 
     Args:
-        name: with its version, for example `repair_edits_v1`.
+        name: with its version, for example `repair_edits_v2`.
 
     Raises:
         FileNotFoundError: there is none.

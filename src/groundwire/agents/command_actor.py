@@ -1,0 +1,227 @@
+"""An actor that lets any program edit the files: another coding agent's command line, a script, a formatter."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Literal
+
+from groundwire.agents.program_changes import Refusal
+from groundwire.agents.program_run import ProgramRun
+from groundwire.agents.program_task import HandOver, hand_over
+from groundwire.agents.text import plain
+from groundwire.contexts import ActorContext
+from groundwire.errors import CandidateError, ConfigError
+from groundwire.limits import Limits
+from groundwire.programs import ProgramRequest, ProgramResult
+from groundwire.sandboxes import Sandbox
+from groundwire.tasks import split_command
+from groundwire.trees import Candidate, Tree
+
+__all__ = ["CommandActor"]
+
+MIB = 1024 * 1024
+OUTPUT_BYTES = 64 * 1024
+LIMITS = Limits(
+    memory_bytes=4096 * MIB,
+    processes=512,
+    open_files=1024,
+    file_bytes=256 * MIB,
+    disk_bytes=1024 * MIB,
+    output_bytes=OUTPUT_BYTES,
+)
+"""Other programs need more than tests do."""
+FROM_HOST = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
+"""All that a program on the host sees of the user's environment, unless more is named."""
+OURS: Mapping[str, str] = {"TERM": "dumb", "NO_COLOR": "1", "COLUMNS": "120"}
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+ATTEMPTS_PER_TRIAL = 4096
+
+
+class CommandActor:
+    """Proposes what a program makes of the files. See docs/actors.md for what the program is handed.
+
+    Each run gets the files in a private folder, without anything hidden and without history; the task, the evidence,
+    the reflection and the lessons come as files. What it has changed among the editable files when it ends is one
+    candidate. Changes to tests are put back and recorded. Its command, output, exit status and time are in the ledger,
+    however it ended; everything it started is ended with it.
+
+    Args:
+        command: program and arguments; a text is split as a shell would, and never given to one. `{prompt_file}`,
+            `{prompt}`, `{task_file}`, `{workdir}`, `{trial}`, `{attempt}` and `{seed}` in it are filled in. A command
+            without `{prompt_file}` and `{prompt}` gets the prompt on standard input.
+        start: what it edits: the `best` files so far, or the task's own (`base`).
+        samples: runs in a trial, each with an attempt number and a seed of its own; fewer where the graph wants fewer.
+        at_once: runs at the same time.
+        timeout_s: wall seconds of one run; then it is ended, and counts as one that failed.
+        env: names of the user's variables that it sees beside `PATH` and the locale: API keys, `HOME`.
+        isolated: runs it in the run's sandbox; False: as the user, in a temporary folder, with its own empty home.
+        network: lets it reach the network from the sandbox; without one it can anyway.
+        git: puts the files into a fresh repository of one commit, for programs that ask for one.
+        keep_failed: takes what it changed also where its exit status is not 0 or its time was over; the note says so.
+        limits: other ceilings; the wall time and the network are those named here.
+
+    Raises:
+        ConfigError: an argument is out of range, or the command can't be split.
+    """
+
+    def __init__(
+        self,
+        command: str | Sequence[str],
+        *,
+        start: Literal["best", "base"] = "best",
+        samples: int = 1,
+        at_once: int = 1,
+        timeout_s: float = 600.0,
+        env: Sequence[str] = (),
+        isolated: bool = False,
+        network: bool = False,
+        git: bool = False,
+        keep_failed: bool = True,
+        limits: Limits = LIMITS,
+    ) -> None:
+        self._command = split_command(command) if isinstance(command, str) else tuple(command)
+        if not self._command or not self._command[0] or any("\0" in part for part in self._command):
+            raise ConfigError("CommandActor got no program to run.", do='Give one, like "my-agent {prompt_file}".')
+        if min(samples, at_once) < 1 or not 0 < timeout_s < float("inf"):
+            raise ConfigError(
+                "CommandActor got an argument out of range.",
+                do="samples and at_once are at least 1, timeout_s is more than 0 seconds.",
+            )
+        odd = [name for name in env if not NAME.fullmatch(name) or name.startswith("GROUNDWIRE_")]
+        if odd:
+            raise ConfigError(
+                f"{odd[0]!r} can't be passed on to a program.",
+                do="Name environment variables of yours, like ANTHROPIC_API_KEY; those of groundwire are set for it.",
+            )
+        self._from_base = start == "base"
+        self._samples = samples
+        self._at_once = at_once
+        self._timeout_s = timeout_s
+        self._env = tuple(dict.fromkeys(env))
+        self._isolated = isolated
+        self._git = git
+        self._keep_failed = keep_failed
+        self._limits = limits.model_copy(update={"network": network, "cpu_s": max(limits.cpu_s, timeout_s)})
+
+    @property
+    def name(self) -> str:
+        """The program's name, as edit statistics know it."""
+        return re.sub(r"[^A-Za-z0-9_-]", "_", PurePosixPath(self._command[0]).name)[:40]
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        """See `Actor`. Empty: no run changed anything.
+
+        Raises:
+            CandidateError: the program changed only what it may not, or failed and changed nothing.
+            ConfigError: the program is not there, a named variable is not set, or there is no sandbox to run it in.
+            SandboxError: the sandbox failed.
+            BudgetExceeded: no time is left.
+        """
+        wanted = min(n, self._samples)
+        if wanted < 1:
+            return ()
+        if context.sandbox is None:
+            raise ConfigError(
+                "CommandActor runs programs, and there is nothing to run them in.",
+                do="Use it in a graph, or give ActorContext(sandbox=…) an opener.",
+            )
+        environment = self._environment()
+        sandbox = await context.sandbox(isolated=self._isolated)
+        handed = hand_over(context, timeout_s=self._timeout_s)
+        first = context.escalation * wanted
+        runs = [self._run(context, sandbox, handed, environment, first + i) for i in range(wanted)]
+        results = await self._all(context, runs)
+        made = [r.candidate for r in results if r.candidate and (self._keep_failed or _succeeded(r))]
+        if not made:
+            self._explain(results)
+        return tuple({candidate.digest: candidate for candidate in made}.values())
+
+    def _environment(self) -> dict[str, str]:
+        missing = [name for name in self._env if name not in os.environ]
+        if missing:
+            raise ConfigError(
+                f"{', '.join(missing)} is to be passed on to {self.name} and is not set.",
+                do="Set it, or don't name it.",
+            )
+        names = self._env if self._isolated else (*FROM_HOST, *self._env)
+        return {**OURS, **{name: os.environ[name] for name in names if name in os.environ}}
+
+    def _run(
+        self,
+        context: ActorContext,
+        sandbox: Sandbox,
+        handed: HandOver,
+        environment: Mapping[str, str],
+        attempt: int,
+    ) -> ProgramRun:
+        tree: Tree = context.task.tree if self._from_base else context.tree
+        seed = context.seed + ATTEMPTS_PER_TRIAL * context.trial + attempt
+        request = ProgramRequest(
+            command=self._command,
+            prompt=handed.prompt,
+            prompt_digest=handed.prompt_digest,
+            tree=tree.digest,
+            attempt=attempt,
+            seed=seed,
+            timeout_s=self._timeout_s,
+            isolated=self._isolated,
+            env=self._env,
+        )
+        return ProgramRun(
+            request=request,
+            task=context.task.public(),
+            tree=tree,
+            sandbox=sandbox,
+            limits=self._limits,
+            program=self.name,
+            handed=handed.as_json(attempt=attempt, seed=seed),
+            values={"trial": context.trial, "attempt": attempt, "seed": seed},
+            env=environment,
+            secrets={name: os.environ[name] for name in self._env},
+            git=self._git,
+        )
+
+    async def _all(self, context: ActorContext, runs: Sequence[ProgramRun]) -> list[ProgramResult]:
+        slots = asyncio.Semaphore(self._at_once)
+
+        async def one(run: ProgramRun) -> ProgramResult:
+            async with slots:
+                return await context.program(run.request, run)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(one(run)) for run in runs]
+        except BaseExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+        return [task.result() for task in tasks]
+
+    def _explain(self, results: Sequence[ProgramResult]) -> None:
+        """Says why no run gave a candidate; nothing to say where all ended well and changed nothing."""
+        missing = next((r for r in results if r.error and r.exit_code in (126, 127)), None)
+        if missing:
+            raise ConfigError(
+                f"The program can't be run: {missing.error}.",
+                do="Give its full path"
+                + (", and one that the sandbox has." if self._isolated else ", or put it on the PATH."),
+            )
+        touched = next((r for r in results if any(text.startswith(Refusal.TESTS) for text in r.refused)), None)
+        odd = touched or next((r for r in results if r.refused or r.error or not _succeeded(r)), None)
+        if odd is None:
+            return
+        why = [f"ended by {odd.ended_by}" if odd.ended_by else f"exit status {odd.exit_code}"]
+        why += [odd.error] if odd.error else []
+        why += [f"refused: {', '.join(odd.refused[:3])}"] if odd.refused else []
+        said = plain(odd.stderr.strip().rpartition("\n")[2], 200)
+        why += [f"it said: {said}"] if said and not _succeeded(odd) else []
+        raise CandidateError(
+            f"{self.name} made no candidate ({'; '.join(why)}).",
+            do="Its whole output is in the ledger:  groundwire show RUN --json",
+        )
+
+
+def _succeeded(result: ProgramResult) -> bool:
+    return result.exit_code == 0 and not result.ended_by

@@ -1,0 +1,71 @@
+"""`groundwire repair --actor-command`: another program proposes, groundwire judges."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from cli import BUGGY, groundwire, lay_out
+
+TEST = "python -m pytest -q"
+AGENT = """
+import json, os, pathlib, sys
+told = sys.stdin.read()
+assert "assert -3 == 3" in told, told
+assert os.environ["AGENT_KEY"] == "sk-abcdefgh"
+print("using", os.environ["AGENT_KEY"])
+price = pathlib.Path("shop/price.py")
+price.write_text(price.read_text().replace("-=", "+="))
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return lay_out(tmp_path / "project", BUGGY)
+
+
+@pytest.mark.parametrize("flags", [(), ("--actor-sandbox",)])
+def test_another_program_s_change_is_verified(project: Path, tmp_path: Path, flags: tuple[str, ...]) -> None:
+    agent = lay_out(project, {"agent.py": AGENT}) / "agent.py"
+    command = f"{sys.executable} {agent}" if not flags else "python agent.py"
+    ran = groundwire(
+        "repair", project, "--test", TEST, "--actor-command", command, "--actor-env", "AGENT_KEY", "--json", *flags,
+        env={"AGENT_KEY": "sk-abcdefgh"},
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert ran.data["stop_reason"] == "verified"
+    assert "+        result += price" in ran.data["patch"]
+    shown = groundwire("show", ran.data["run_id"], "--json").data
+    (program,) = [r for r in shown["episodes"][0]["records"] if r["kind"] == "ProgramRun"]
+    assert program["stdout"] == "using [AGENT_KEY]\n"
+    assert "sk-abcdefgh" not in str(shown)
+    assert "program" in groundwire("show", ran.data["run_id"]).out
+
+
+def test_each_program_that_can_not_propose_gets_one_clear_answer(project: Path) -> None:
+    ran = groundwire("repair", project, "--test", TEST, "--actor-command", "no-such-agent --fix")
+    assert ran.code == 2 and "no-such-agent can't be started" in ran.err and "Traceback" not in ran.err
+    ran = groundwire("repair", project, "--test", TEST, "--actor-command", "sed -i s/3/-3/ tests/test_price.py")
+    assert ran.code == 1 and "tests/test_price.py" in ran.out
+    ran = groundwire("repair", project, "--test", TEST, "--actor-command", "true", "--actor-env", "NOT_SET_ANYWHERE")
+    assert ran.code == 2 and "NOT_SET_ANYWHERE" in ran.err
+    ran = groundwire("repair", project, "--test", TEST, "--actor-command", "")
+    assert ran.code == 2 and "empty" in ran.err
+
+
+def test_n_runs_in_a_trial_by_settings_of_the_environment(project: Path) -> None:
+    agent = "from os import environ as e; open('shop/n.py', 'w').write(e['GROUNDWIRE_ATTEMPT'] + e['A'] + e['B'])"
+    settings = {"GROUNDWIRE_ACTOR_COMMAND": f'{sys.executable} -c "{agent}"', "GROUNDWIRE_ACTOR_ENV": "A, B"}
+    ran = groundwire(
+        "repair", project, "--test", TEST, "-n", "3", "--max-trials", "1", "--json",
+        env={**settings, "A": "1", "B": "2"},
+    )  # fmt: skip
+    assert ran.code == 4, ran.out + ran.err
+    assert ran.data["candidates"] == 3
+
+
+def test_a_stranger_s_project_can_not_choose_the_program(project: Path) -> None:
+    lay_out(project, {"pyproject.toml": '[tool.groundwire]\nactor-command = "touch /tmp/owned"\n'})
+    ran = groundwire("repair", project)
+    assert ran.code == 2 and "actor_command" in ran.err
