@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from groundwire.errors import GroundwireError, UngroundedLoopError
-    from groundwire.graphs import Budget, EpisodeResult, EpisodeState, FeedbackApp, FeedbackGraph, SandboxOptions
+    from groundwire.graphs import Budget, EpisodeResult, EpisodeState, FeedbackApp, FeedbackGraph, Rules, SandboxOptions
     from groundwire.limits import Limits
     from groundwire.records import StopReason
     from groundwire.signals import NoVerdict, Observation, Origin, Signal, Verdict
@@ -28,6 +28,7 @@ _HOME = {
     "NoVerdict": "signals",
     "Observation": "signals",
     "Origin": "signals",
+    "Rules": "graphs",
     "SandboxOptions": "graphs",
     "Signal": "signals",
     "StopReason": "records",
@@ -49,6 +50,7 @@ __all__ = [
     "NoVerdict",
     "Observation",
     "Origin",
+    "Rules",
     "SandboxOptions",
     "Signal",
     "StopReason",

@@ -39,7 +39,7 @@ class Request(_Frozen):
     """JSON schema the reply must have; validated on our side too."""
     logprobs: bool = False
     purpose: str = ""
-    """`propose` or `reflect`; not sent, kept in the ledger."""
+    """`propose`, `correct` (the form of an answer) or `reflect`; not sent, kept in the ledger."""
     prompt_digest: str = ""
     """sha256 of the versioned prompt file that was used; not sent, kept in the ledger."""
 

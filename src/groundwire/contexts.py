@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from groundwire.completions import Backend, Completion, Request
+from groundwire.programs import ProgramRequest, ProgramResult
 from groundwire.sandboxes import Sandbox
 from groundwire.signals import Observation, Signal
 from groundwire.tasks import Task
@@ -16,18 +17,26 @@ __all__ = [
     "Actor",
     "ActorContext",
     "BatchTool",
+    "CaseWriter",
     "Coverage",
     "Critic",
     "CriticContext",
+    "DoubtingTool",
     "EditCounts",
     "EditStatistics",
     "Judged",
     "Lesson",
     "ModelCaller",
     "Needs",
+    "ProgramRunner",
     "Reflection",
+    "SandboxOpener",
     "Tool",
     "ToolContext",
+    "WriterContext",
+    "WritingTool",
+    "WrittenCases",
+    "run_unrecorded",
 ]
 
 Coverage = Mapping[str, Mapping[str, tuple[int, ...]]]
@@ -65,6 +74,42 @@ class ModelCaller(Protocol):
         ...
 
 
+class ProgramRunner(Protocol):
+    """Lets an actor run a program so that the ledger knows of it first, and of how it ended whatever happens."""
+
+    async def __call__(
+        self, request: ProgramRequest, run: Callable[[float], Awaitable[ProgramResult]]
+    ) -> ProgramResult:
+        """Writes the intent, runs, writes what came of it; a run that an earlier process had finished is not repeated.
+
+        Args:
+            request: what is to be run.
+            run: runs it, given the wall seconds that it may take: those asked for, or fewer where the budget is short.
+
+        Raises:
+            BudgetExceeded: no time is left; nothing was run.
+            SandboxError: from `run`.
+        """
+        ...
+
+
+class SandboxOpener(Protocol):
+    """Opens, at first use, where an actor's programs run; the runtime closes it."""
+
+    async def __call__(self, *, isolated: bool) -> Sandbox:
+        """The run's sandbox, or, where `isolated` is false, plain processes of the user's own.
+
+        Raises:
+            SandboxUnavailable: it can't be had here, or the run's sandbox isolates nothing and isolation is asked for.
+        """
+        ...
+
+
+async def run_unrecorded(request: ProgramRequest, run: Callable[[float], Awaitable[ProgramResult]]) -> ProgramResult:
+    """A `ProgramRunner` without a ledger, for an actor that is used by itself."""
+    return await run(request.timeout_s)
+
+
 @dataclass(frozen=True)
 class Judged:
     """A candidate and the signal about it."""
@@ -97,6 +142,8 @@ class Lesson:
         family: that task's family.
         signal_id: the signal that caused it.
         created_at: ISO 8601, UTC.
+        raw: what a person said, verbatim, where the text was distilled from that; else empty.
+        why: what brought it back: `signature+task`, `task`, `signature+family` or `family`, then its ranks.
     """
 
     id: str
@@ -105,6 +152,8 @@ class Lesson:
     family: str = ""
     signal_id: str = ""
     created_at: str = ""
+    raw: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,6 +175,8 @@ class ActorContext:
         escalation: 0 at first; 1, 2, … each time the loop was found stuck.
         seed: for reproducible choices.
         call: calls a model through ledger and budget.
+        program: runs a program through ledger and budget.
+        sandbox: opens where programs run; None where the actor is used outside a graph.
     """
 
     task: Task
@@ -142,6 +193,8 @@ class ActorContext:
     edit_statistics: EditStatistics = EditStatistics()
     escalation: int = 0
     seed: int = 0
+    program: ProgramRunner = run_unrecorded
+    sandbox: SandboxOpener | None = None
 
 
 @dataclass(frozen=True)
@@ -155,6 +208,52 @@ class CriticContext:
     call: ModelCaller
     lessons: Sequence[Lesson] = ()
     trial: int = 1
+    judged: Sequence[Judged] = ()
+    """Everything that was judged in this episode, hidden tests left out, in order."""
+
+
+@dataclass(frozen=True)
+class WrittenCases:
+    """Test cases that a model wrote, and what became of those that can't judge.
+
+    Args:
+        cases: Python functions without parameters, each with all it imports; none calls for anything else.
+        dropped: (source, why) of what was left out.
+        by: the model.
+        validated: True if the cases were run on a reference solution; those that failed there were dropped.
+    """
+
+    cases: tuple[str, ...] = ()
+    dropped: tuple[tuple[str, str], ...] = ()
+    by: str = ""
+    validated: bool = False
+
+
+@dataclass(frozen=True)
+class WriterContext:
+    """What a writer of test cases works from: the task without anything hidden, and no candidate.
+
+    Args:
+        task: the task.
+        call: calls a model through ledger and budget.
+        seed: for reproducible choices.
+    """
+
+    task: Task
+    call: ModelCaller
+    seed: int = 0
+
+
+class CaseWriter(Protocol):
+    """Writes test cases; as a rule a model does."""
+
+    async def write(self, context: WriterContext, n: int) -> WrittenCases:
+        """Up to `n` cases that can be parsed and check something.
+
+        Raises:
+            ModelError, BudgetExceeded: from `context.call`.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -167,6 +266,8 @@ class ToolContext:
         trial: the trial, counted from 0 (the baseline).
         want_coverage: True where an actor wants to know which lines each case runs.
         report: called with one line for people while the tool works.
+        written: the test cases that a model wrote for this episode; only for a `WritingTool`.
+        seed: for reproducible choices.
     """
 
     sandbox: Callable[[], Awaitable[Sandbox]]
@@ -174,6 +275,8 @@ class ToolContext:
     trial: int = 0
     want_coverage: bool = False
     report: Callable[[str], None] = lambda _line: None
+    written: WrittenCases | None = None
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -183,22 +286,30 @@ class Needs:
     Args:
         coverage: per-case line coverage of the base tree.
         edit_statistics: which edits paid before.
+        lessons: the most that memory recalls for one trial, Ω of Reflexion (arXiv 2303.11366): 1 to 3 there.
+        lesson_tokens: tokens that these may have together, at 3.5 characters a token.
     """
 
     coverage: bool = False
     edit_statistics: bool = False
+    lessons: int = 3
+    lesson_tokens: int = 2000
 
 
 class Actor(Protocol):
-    """Proposes candidates. It may have an attribute `needs: Needs`."""
+    """Proposes candidates. It may have an attribute `needs: Needs`.
+
+    One that goes through a plan of its own and ends it by itself has `patient = True`: no rule of standstill ends it.
+    """
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """Up to `n` candidates, best first, each against the task's base tree (`context.task.tree`).
 
-        An empty answer means: nothing new to propose.
+        An empty answer means that nothing is left to propose; one of what was judged before, that it is stuck.
 
         Raises:
             ModelError, BudgetExceeded: from `context.call`.
+            CandidateError: what it made may not be judged; the episode ends, and this is why.
         """
         ...
 
@@ -218,7 +329,8 @@ class Critic(Protocol):
 class Tool(Protocol):
     """Touches the world and says what it saw. Only the runtime mints a signal from that.
 
-    A tool that judges hidden tests has an attribute `judges_hidden = True`; no other is given them.
+    A tool that judges hidden tests has an attribute `judges_hidden = True`; no other is given them. One that may judge
+    the same candidate again, because nothing of one judging is left for the next, has `repeatable = True`.
     """
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
@@ -226,6 +338,15 @@ class Tool(Protocol):
 
         Trouble with the infrastructure is an observation without a verdict, not an exception.
         """
+        ...
+
+
+@runtime_checkable
+class DoubtingTool(Tool, Protocol):
+    """A tool that can find reasons to doubt what passes; they order candidates and never give a verdict."""
+
+    async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
+        """Why a candidate that has passed may be wrong all the same, in one line; empty where no reason is found."""
         ...
 
 
@@ -239,5 +360,18 @@ class BatchTool(Tool, Protocol):
         """Judges candidates, yielding an observation for each in their order, as soon as it is there.
 
         The reader may close the generator at any time (after the first PASS, say); what was started is then ended.
+        """
+        ...
+
+
+@runtime_checkable
+class WritingTool(Tool, Protocol):
+    """A tool that judges by tests which a model writes first, once an episode. Its signals are `model_tests`."""
+
+    async def write(self, task: Task, context: ToolContext) -> WrittenCases:
+        """The cases that `context.written` will hold at each judging.
+
+        Raises:
+            ModelError, BudgetExceeded: from `context.call`.
         """
         ...

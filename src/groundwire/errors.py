@@ -5,10 +5,12 @@
     │   ├── ConfigError             a setting, flag or argument is wrong
     │   ├── TaskError               the task or project can't be read
     │   ├── CandidateError          a candidate is malformed or touches what it may not
+    │   ├── RecordingError          a recording or a published log can't be read
     │   └── GraphError              the graph can't be compiled
     │       └── UngroundedLoopError     a loop no outside signal gates
     ├── GroundingError          the runtime refused a step no signal had opened     exit 1
-    │   └── SealError               a signal is not what was minted
+    │   ├── SealError               a signal is not what was minted
+    │   └── HiddenLeak              text of the hidden tests was about to leave for a model or for memory
     ├── SandboxError            the sandbox failed, not the code in it              exit 3
     │   ├── SandboxUnavailable      this isolation or limit can't be had here
     │   └── SandboxCrashed          it died or stopped answering; may be retried
@@ -16,6 +18,8 @@
     ├── ModelError              a model call failed                                 exit 5
     │   ├── ModelRetryable          overloaded, rate limited, connection cut
     │   ├── ModelRejected           bad request, auth, policy, context too long
+    │   │   ├── RecordingMissing        a replay holds no answer to this request
+    │   │   └── RecordingExhausted      a replay has played all it holds
     │   └── ModelReplyInvalid       it answered, but not in the form that was asked
     └── StorageError            the ledger or memory failed                         exit 6
         ├── StorageBusy             locked for longer than we wait; may be retried
@@ -36,11 +40,15 @@ __all__ = [
     "GraphError",
     "GroundingError",
     "GroundwireError",
+    "HiddenLeak",
     "ModelError",
     "ModelRejected",
     "ModelReplyInvalid",
     "ModelRetryable",
     "RecordNotFound",
+    "RecordingError",
+    "RecordingExhausted",
+    "RecordingMissing",
     "SandboxCrashed",
     "SandboxError",
     "SandboxUnavailable",
@@ -91,6 +99,10 @@ class CandidateError(UserError):
     """A candidate is malformed, or touches what it may not touch."""
 
 
+class RecordingError(UserError):
+    """A recording, or a published log, can't be read: damaged, cut short, or of a form that is not known."""
+
+
 class GraphError(UserError):
     """The graph can't be compiled."""
 
@@ -101,11 +113,14 @@ class UngroundedLoopError(GraphError):
     Args:
         cycle: node names in order, the first repeated at the end.
         do: the line of code that would ground it.
+        beside: where the cycle itself holds no model: the way from it to a node that may, and runs in each round.
     """
 
-    def __init__(self, cycle: tuple[str, ...], *, do: str) -> None:
+    def __init__(self, cycle: tuple[str, ...], *, do: str, beside: tuple[str, ...] = ()) -> None:
         self.cycle = cycle
-        super().__init__(f"{' → '.join(cycle)} can repeat without any outside check.", do=do)
+        self.beside = beside
+        each_round = f" Each round also runs {' → '.join(beside)}." if beside else ""
+        super().__init__(f"{' → '.join(cycle)} can repeat without any outside check.{each_round}", do=do)
 
 
 class GroundingError(GroundwireError):
@@ -114,6 +129,10 @@ class GroundingError(GroundwireError):
 
 class SealError(GroundingError):
     """A signal is not what was minted: its seal does not match its content."""
+
+
+class HiddenLeak(GroundingError):
+    """Text of the hidden tests was about to leave for a model, for memory or for a log; it did not."""
 
 
 class SandboxError(GroundwireError):
@@ -168,6 +187,14 @@ class ModelRetryable(ModelError):
 
 class ModelRejected(ModelError):
     """The provider refused the request: bad request, auth, policy, unknown model, context too long."""
+
+
+class RecordingMissing(ModelRejected):
+    """A replay holds no answer to this request; nobody else was asked."""
+
+
+class RecordingExhausted(ModelRejected):
+    """A replay has played all that it holds for this request; an actor that meets it has nothing more to propose."""
 
 
 class ModelReplyInvalid(ModelError):

@@ -11,10 +11,11 @@ import hmac
 import os
 import secrets
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from groundwire.errors import SealError, StorageError
 from groundwire.ids import new_id, now
+from groundwire.masking import Masker
 from groundwire.signals import Observation, Signal
 
 __all__ = ["FileKeys", "Keys", "MemoryKeys", "Mint", "verify"]
@@ -110,12 +111,29 @@ def _no_key(run_id: str) -> SealError:
     )
 
 
-def _seal(body: str, key: bytes) -> str:
-    return hmac.new(key, body.encode(), hashlib.sha256).hexdigest()
+class _Sealer:
+    """Seals under one key, which it keeps only inside the hash: it has no attribute that a dump or a log could show."""
+
+    __slots__ = ("_keyed",)
+
+    def __init__(self, key: bytes) -> None:
+        self._keyed = hmac.new(key, digestmod=hashlib.sha256)
+
+    def seal(self, body: str) -> str:
+        keyed = self._keyed.copy()
+        keyed.update(body.encode())
+        return keyed.hexdigest()
+
+    def verify(self, signal: Signal) -> None:
+        if not hmac.compare_digest(signal.seal.encode(), self.seal(signal.body()).encode()):
+            raise SealError(
+                f"The seal of signal {signal.id} does not match its content.",
+                do="The record was changed after it was observed; judge the candidate again.",
+            )
 
 
 class Mint:
-    """Turns observations into sealed signals for one run.
+    """Turns observations into sealed signals for one run. It can't be pickled or copied.
 
     Args:
         run_id: the run.
@@ -124,7 +142,10 @@ class Mint:
 
     def __init__(self, run_id: str, key: bytes) -> None:
         self._run_id = run_id
-        self._key = key
+        self._sealer = _Sealer(key)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("what seals is never copied: its key belongs in no state and in no other process")
 
     def signal(
         self, observation: Observation, *, episode_id: str, trial: int, issuer: str, candidate_digest: str
@@ -151,7 +172,8 @@ class Mint:
                 "created_at": now(),
             }
         )
-        return unsealed.model_copy(update={"seal": _seal(unsealed.body(), self._key)})
+        unsealed = _without_secrets(unsealed)
+        return unsealed.model_copy(update={"seal": self._sealer.seal(unsealed.body())})
 
     def verify(self, signal: Signal) -> None:
         """Checks that the signal is of this run and exactly as it was minted.
@@ -161,7 +183,14 @@ class Mint:
         """
         if signal.run_id != self._run_id:
             raise SealError(f"Signal {signal.id} belongs to run {signal.run_id}, not to {self._run_id}.")
-        verify(signal, self._key)
+        self._sealer.verify(signal)
+
+
+def _without_secrets(signal: Signal) -> Signal:
+    """Masked before it is sealed, so that what a ledger may keep is what the seal covers."""
+    body = signal.to_json()
+    clean = Masker().json(body)
+    return signal if clean == body else Signal.from_json(clean)
 
 
 _FROM_OBSERVATION = tuple(name for name in Observation.model_fields if name in Signal.model_fields)
@@ -173,8 +202,4 @@ def verify(signal: Signal, key: bytes) -> None:
     Raises:
         SealError: a byte of it differs from what was minted, or it was minted under another key.
     """
-    if not hmac.compare_digest(signal.seal.encode(), _seal(signal.body(), key).encode()):
-        raise SealError(
-            f"The seal of signal {signal.id} does not match its content.",
-            do="The record was changed after it was observed; judge the candidate again.",
-        )
+    _Sealer(key).verify(signal)

@@ -18,13 +18,18 @@ __all__ = [
     "EpisodeEnd",
     "EpisodeRecord",
     "Intent",
+    "LessonMark",
+    "Mark",
     "ModelCall",
+    "ProgramRun",
+    "Recall",
     "Record",
     "ReflectionRecord",
     "RunEnd",
     "RunRecord",
     "StopReason",
     "Store",
+    "TrialEnd",
     "TrialRecord",
 ]
 
@@ -37,6 +42,8 @@ class StopReason(StrEnum):
     INTERNAL_PASS = "internal_pass"
     """Passed tests that a model wrote; not verified."""
     HIDDEN_FAILED = "hidden_failed"
+    HIDDEN_LEAK = "hidden_leak"
+    """A text of the hidden tests was about to reach a model, a tool that steers, or memory."""
     EXHAUSTED = "exhausted"
     """The actor had nothing new to propose."""
     STUCK = "stuck"
@@ -49,6 +56,8 @@ class StopReason(StrEnum):
     BUDGET_USD = "budget_usd"
     BUDGET_TOKENS = "budget_tokens"
     BUDGET_SECONDS = "budget_seconds"
+    BUDGET_REFINEMENTS = "budget_refinements"
+    """Signals of one origin have opened as many refinements as they may (`Rules.refinements`)."""
     MODEL_ERROR = "model_error"
     STORAGE_ERROR = "storage_error"
     INTERRUPTED = "interrupted"
@@ -116,6 +125,35 @@ class TrialRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Recall:
+    """One lesson that a trial was given, and why. (episode, trial, lesson) is unique."""
+
+    episode_id: str
+    trial: int
+    lesson_id: str
+    rank: int
+    """1: the first one in the prompt."""
+    why: str = ""
+    """See `Lesson.why`."""
+    created_at: str = field(default_factory=now)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialEnd:
+    """A trial came to this: the outcome that its lessons and its edits are measured by. (episode, trial) is unique.
+
+    Hidden tests have no part in it, since what is measured steers later trials.
+    """
+
+    episode_id: str
+    trial: int
+    verdict: Verdict
+    signal_id: str = ""
+    """A signal that says so."""
+    created_at: str = field(default_factory=now)
+
+
+@dataclass(frozen=True, kw_only=True)
 class CandidateRecord:
     """A candidate, written before it is judged. (episode, digest) is unique."""
 
@@ -149,7 +187,7 @@ class Admission:
 
 @dataclass(frozen=True, kw_only=True)
 class ReflectionRecord:
-    """A critic's text, verbatim, with what caused it."""
+    """A critic's text, verbatim, with what caused it; a lesson where a FAIL of this ledger stands behind it."""
 
     id: str = field(default_factory=new_id)
     episode_id: str
@@ -159,6 +197,37 @@ class ReflectionRecord:
     task_id: str
     family: str = ""
     text: str
+    raw: str = ""
+    """What a person said, verbatim, where `text` was distilled from that."""
+    by: str = ""
+    """The critic: a model's id, a rule's name or a person's."""
+    model: str = ""
+    """The model that made the candidate which failed; empty where none did."""
+    signature: str = ""
+    """How it failed: `signatures.failure_signature` of the signal."""
+    frames: tuple[str, ...] = ()
+    """Where: `signatures.failure_frames` of the signal."""
+    created_at: str = field(default_factory=now)
+
+
+class Mark(StrEnum):
+    """What was decided about a lesson."""
+
+    QUARANTINED = "quarantined"
+    """Kept, and no longer recalled."""
+    RELEASED = "released"
+    """Recalled again; what was measured before no longer counts against it."""
+    FORGOTTEN = "forgotten"
+    """Its text is gone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LessonMark:
+    """A decision about a lesson, by a person or by the rule of usefulness; the last one holds."""
+
+    lesson_id: str
+    mark: Mark
+    reason: str = ""
     by: str = ""
     created_at: str = field(default_factory=now)
 
@@ -171,10 +240,16 @@ class Intent:
     episode_id: str
     trial: int
     kind: str
-    """`model_call`, `judge` or `apply`."""
+    """`model_call`, `program`, `judge`, `apply`; `hidden_access` (the hidden tests are laid out, the body says why),
+    `model_tests` (the body holds the tests that a model wrote and what was dropped) or `doubt` (a candidate passed, and
+    the body says why it may be wrong all the same)."""
     digest: str
     """Of the request or candidate."""
     body: str = ""
+    usd: float | None = 0.0
+    """The most that it can cost in US dollars; None where that is not known."""
+    tokens: int = 0
+    """The most tokens that it can use."""
     created_at: str = field(default_factory=now)
 
 
@@ -195,6 +270,41 @@ class ModelCall:
     completion_tokens: int = 0
     usd: float | None = None
     duration_s: float = 0.0
+    reused: str = ""
+    """The intent of the recorded call whose answer was taken again, for nothing; empty where the model was asked."""
+    created_at: str = field(default_factory=now)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramRun:
+    """How a program ended that an actor ran; its intent holds the command and what it was given."""
+
+    intent_id: str
+    episode_id: str
+    trial: int
+    request_digest: str
+    command: tuple[str, ...] = ()
+    """As the user gave it, placeholders unfilled."""
+    sandbox: str = ""
+    """The kind it ran in; `subprocess`: as the user, on the host."""
+    exit_code: int | None = None
+    ended_by: str = ""
+    """What ended it: a limit's name, `signal 9`; empty if it ended by itself."""
+    stdout: str = ""
+    """Head and tail of its standard output."""
+    stderr: str = ""
+    stdout_cut: int = 0
+    """Bytes of standard output that were dropped."""
+    stderr_cut: int = 0
+    refused: tuple[str, ...] = ()
+    """What it changed and may not, each as `reason: path`."""
+    candidate: str = ""
+    """Digest of the artifact that holds what it changed and may; empty where there is no such thing."""
+    error: str = ""
+    """Why it could not be run, or what it changed not be read."""
+    cut_off: bool = False
+    """True if the wait for it was given up, so that what it would have made is not known."""
+    duration_s: float = 0.0
     created_at: str = field(default_factory=now)
 
 
@@ -213,12 +323,16 @@ Record = (
     | EpisodeRecord
     | EpisodeEnd
     | TrialRecord
+    | Recall
+    | TrialEnd
     | CandidateRecord
     | Signal
     | Admission
     | ReflectionRecord
+    | LessonMark
     | Intent
     | ModelCall
+    | ProgramRun
     | Artifact
 )
 
@@ -240,7 +354,8 @@ class Store(Protocol):
         """Writes records in one transaction, in order; when this returns they are kept.
 
         Records whose key is there already (trial, candidate, artifact) change nothing. A second *admitted* admission
-        of one signal raises.
+        of one signal raises. Secrets are masked (`groundwire.masking`); an artifact that is a candidate's body and
+        holds one is not kept, since its digest would no longer be its own.
 
         Raises:
             StorageError: not written; `StorageBusy` after bounded retries.
@@ -279,8 +394,45 @@ class Store(Protocol):
         """
         ...
 
-    async def recall(self, task_id: str, family: str, *, window: int = 3) -> Sequence[Lesson]:
-        """The last `window` reflections of the task, newest first; then, where fewer, of its family."""
+    async def recall(
+        self,
+        task_id: str,
+        family: str,
+        *,
+        signature: str = "",
+        frames: Sequence[str] = (),
+        text: str = "",
+        window: int = 3,
+        max_tokens: int = 2000,
+    ) -> Sequence[Lesson]:
+        """Lessons for a trial, best first; the same ledger and the same question give the same answer.
+
+        First what failed in the same way (the task's own, then its family's), then the task's own, newest first, then
+        its family's, ranked. Quarantined, repeated and unbacked text never comes back. At most the newest 200 of a
+        task, family or signature are looked at, however many there are.
+
+        Args:
+            task_id: the task.
+            family: its family; empty: only its own lessons.
+            signature: how it fails (`signatures.failure_signature`).
+            frames: where it fails (`signatures.failure_frames`).
+            text: what fails, in words; ranks the family's lessons.
+            window: the most lessons wanted.
+            max_tokens: tokens that they may have together, at 3.5 characters a token; one that does not fit is left
+                out whole, and the next one is tried.
+        """
+        ...
+
+    async def lessons(self, ids: Sequence[str]) -> Sequence[Lesson]:
+        """The lessons of these ids, in their order; those that were forgotten are left out."""
+        ...
+
+    async def answers(self, request_digest: str) -> Sequence[ModelCall]:
+        """Recorded calls that were answered, of every run, oldest first; calls whose answer was reused are left out."""
+        ...
+
+    async def judgements(self, candidate_digest: str) -> Sequence[Signal]:
+        """Signals about a candidate, of every run, oldest first. Their seals are not verified here."""
         ...
 
     async def edit_statistics(self, family: str, signature: str) -> EditStatistics:

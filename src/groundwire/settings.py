@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from groundwire.errors import ConfigError
 
@@ -39,6 +39,22 @@ class Settings(BaseModel):
     """JUnit XML file that the test command writes, relative to the project's root."""
     model: str | None = None
     """Model id; None: the search actor, which needs no model."""
+    actor_command: str | None = None
+    """Program that edits the files in the place of an actor of ours."""
+    actor_env: tuple[str, ...] = ()
+    """Names of variables that this program sees too; in a variable of the environment, apart by commas."""
+    actor_seconds: float = 600.0
+    """Wall seconds of one run of it."""
+    actor_sandbox: bool = False
+    """It runs in the sandbox, not as the user."""
+    actor_network: bool = False
+    """The network can be reached from there."""
+    actor_git: bool = False
+    """The files it edits are in a repository of one commit."""
+    model_tests: bool = False
+    """The model writes the tests; a candidate that passes these is not verified."""
+    rejudge: int | None = None
+    """Times a verdict is looked at again before anything rests on it; None: once."""
     width: int | None = None
     """Candidates judged in one trial; None: the actor's own default."""
     max_usd: float | None = None
@@ -49,6 +65,8 @@ class Settings(BaseModel):
     """Price of a model whose price is not known, in US dollars a token."""
     db: str | None = None
     """SQLAlchemy URL of ledger and memory; None: SQLite under the user's data folder."""
+    namespace: str = ""
+    """Whose memory is used (a tenant's): no lesson, statistic or recorded answer of another one is ever seen."""
     sandbox: str | None = None
     """`bubblewrap`, `landlock`, `docker` or `subprocess`; None: the strongest that works without a daemon."""
     image: str = "python:3.12-slim"
@@ -56,6 +74,11 @@ class Settings(BaseModel):
     python: Path | None = None
     """Interpreter that runs the project."""
     seed: int = 0
+
+    @field_validator("actor_env", mode="before")
+    @classmethod
+    def _names(cls, value: object) -> object:
+        return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
 
     @classmethod
     def resolve(cls, flags: Mapping[str, Any], *, project: Path | None = None) -> Self:

@@ -153,14 +153,24 @@ class Evidence(_Frozen):
     stderr_cut: int = 0
     detail: str = ""
     """One line for people: the counts, or why there is no verdict and what to do."""
+    flaky: tuple[str, ...] = ()
+    """Ids of the cases that ended differently on the same candidate: they count neither for nor against it."""
 
     def passed(self) -> frozenset[str]:
-        """Ids of the cases that do not count against the candidate."""
-        return frozenset(c.id for c in self.cases if c.result.ok)
+        """Ids of the cases that count for the candidate."""
+        return frozenset(c.id for c in self.cases if c.result.ok and c.id not in self.flaky)
 
     def failed(self) -> tuple[CaseOutcome, ...]:
         """The cases that count against the candidate, in the runner's order."""
-        return tuple(c for c in self.cases if not c.result.ok)
+        return tuple(c for c in self.cases if not c.result.ok and c.id not in self.flaky)
+
+    @property
+    def output(self) -> tuple[str, str]:
+        """Standard output and error, for whoever works on the failure.
+
+        Empty where a case was flaky: output is nobody's in particular, so with it such a case would be read after all.
+        """
+        return ("", "") if self.flaky else (self.stdout, self.stderr)
 
 
 class Observation(_Frozen):
@@ -244,13 +254,24 @@ class Signal(_Frozen):
 
     def to_json(self) -> str:
         """The canonical JSON, seal included."""
-        return canonical(self.model_dump(mode="json"))
+        return canonical(self._fields({}))
 
     def body(self) -> str:
         """The canonical JSON that the seal covers: everything but the seal."""
-        return canonical(self.model_dump(mode="json", exclude={"seal"}))
+        return canonical(self._fields({"seal": True}))
+
+    def _fields(self, left_out: dict[str, Any]) -> dict[str, Any]:
+        if not self.evidence.flaky:
+            # signals sealed before there were flaky cases must keep their canonical form
+            left_out = {**left_out, "evidence": {"flaky": True}}
+        return self.model_dump(mode="json", exclude=left_out)
+
+
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False, check_circular=False
+)
 
 
 def canonical(value: object) -> str:
     """JSON with sorted keys, no spaces and ASCII only: the same value gives the same bytes everywhere."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _ENCODER.encode(value)

@@ -74,8 +74,11 @@ class Task:
     python: Path | None = None
 
     def public(self) -> Task:
-        """The task as actors, critics and memory may see it: without anything hidden."""
-        return replace(self, hidden=None)
+        """The task as actors, critics and memory may see it: without anything hidden, and not where it came from.
+
+        The folder on disk still holds the hidden files, so a program that is told of it could read them there.
+        """
+        return replace(self, hidden=None, folder=None)
 
     def may_edit(self, path: str) -> bool:
         """True if a candidate may change, add or delete `path`."""

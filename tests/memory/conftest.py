@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, text
-from sqlalchemy.engine import make_url
 
-from groundwire.ids import new_id
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.mint import Mint
 from groundwire.records import EpisodeRecord, RunRecord, Store
@@ -20,31 +16,6 @@ from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Obs
 
 KEY = b"k" * 32
 DURABLE = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> str:
-    url = os.environ.get("GROUNDWIRE_TEST_POSTGRES")
-    if not url:
-        pytest.skip("GROUNDWIRE_TEST_POSTGRES is not set: export it from .ci/start-postgres.sh")
-    return url
-
-
-@pytest.fixture
-def postgres_url(postgres_server: str) -> Iterator[str]:
-    """A schema of its own on the test server."""
-    schema = f"test_{new_id().replace('-', '')}"
-    url = make_url(postgres_server).set(drivername="postgresql+psycopg")
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f"CREATE SCHEMA {schema}"))
-    try:
-        of_schema = url.update_query_dict({"options": f"-csearch_path={schema}"})
-        yield of_schema.render_as_string(hide_password=False)
-    finally:
-        with engine.connect() as connection:
-            connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
-        engine.dispose()
 
 
 @pytest.fixture(params=DURABLE)

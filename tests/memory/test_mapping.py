@@ -16,6 +16,7 @@ from groundwire.errors import StorageError
 from groundwire.ids import new_id
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.memory.mapping import CODECS, OF_EPISODE, check, codec_of
+from groundwire.memory.statements import NAMED
 from groundwire.memory.tables import TABLES
 from groundwire.mint import Mint
 from groundwire.records import (
@@ -25,13 +26,18 @@ from groundwire.records import (
     EpisodeEnd,
     EpisodeRecord,
     Intent,
+    LessonMark,
+    Mark,
     ModelCall,
+    ProgramRun,
+    Recall,
     Record,
     ReflectionRecord,
     RunEnd,
     RunRecord,
     StopReason,
     Store,
+    TrialEnd,
     TrialRecord,
 )
 from groundwire.signals import (
@@ -97,6 +103,16 @@ def histories(draw: st.DrawFn) -> tuple[EpisodeRecord, list[list[Record]]]:
     mine: dict[str, Any] = {"episode_id": st.just(episode.id)}
     signal = draw(signals(episode.id))
     reference = st.sampled_from([signal.id, "unknown"])
+    lesson = ReflectionRecord(
+        episode_id=episode.id,
+        trial=1,
+        signal_id=signal.id,
+        candidate_digest="a",
+        task_id=episode.task_id,
+        family=episode.family,
+        text=draw(text | st.just("same")),
+        signature="KeyError",
+    )
     strategies: list[st.SearchStrategy[Any]] = [
         st.just(RUN),
         st.builds(RunEnd, run_id=text),
@@ -140,11 +156,19 @@ def histories(draw: st.DrawFn) -> tuple[EpisodeRecord, list[list[Record]]]:
             signal_id=reference,
             candidate_digest=text,
             task_id=st.just(episode.task_id) | name,
-            family=st.just(episode.family) | text,
+            family=st.sampled_from([episode.family, ""]),
             text=text | st.sampled_from(["same", "other"]),
+            raw=text,
             by=text,
+            model=text,
+            signature=st.sampled_from(["", "KeyError"]),
+            frames=texts,
         ),
-        st.builds(Intent, **mine, trial=small, kind=text, digest=text, body=text),
+        st.just(lesson),
+        st.builds(Recall, **mine, trial=small, lesson_id=st.just(lesson.id), rank=whole, why=text),
+        st.builds(TrialEnd, **mine, trial=small, verdict=st.sampled_from(Verdict), signal_id=text),
+        st.builds(LessonMark, lesson_id=st.just(lesson.id), mark=st.sampled_from(Mark), reason=text, by=text),
+        st.builds(Intent, **mine, trial=small, kind=text, digest=text, body=text, usd=st.none() | real, tokens=whole),
         st.builds(
             ModelCall,
             **mine,
@@ -158,6 +182,21 @@ def histories(draw: st.DrawFn) -> tuple[EpisodeRecord, list[list[Record]]]:
             prompt_tokens=whole,
             completion_tokens=whole,
             usd=st.none() | real,
+            duration_s=real,
+            reused=text,
+        ),
+        st.builds(
+            ProgramRun,
+            **mine,
+            intent_id=text,
+            trial=small,
+            request_digest=text,
+            command=texts,
+            exit_code=st.none() | whole,
+            stdout=text,
+            stdout_cut=whole,
+            refused=texts,
+            cut_off=st.booleans(),
             duration_s=real,
         ),
         st.builds(Artifact, digest=st.just(f"{episode.id} body"), kind=text, body=st.binary(max_size=60)),
@@ -178,6 +217,7 @@ async def answers(store: Store, episode: EpisodeRecord, appends: list[list[Recor
         [record for record in await store.episodes(episode.run_id) if record.id == episode.id],
         artifact,
         await store.recall(episode.task_id, "", window=5),
+        await store.recall(episode.task_id, "", window=5, signature="KeyError"),
     ]
 
 
@@ -197,8 +237,10 @@ def test_a_database_answers_as_memory_does(
     durable: SqlStore, history: tuple[EpisodeRecord, list[list[Record]]]
 ) -> None:
     episode, appends = history
-    # Task names repeat between examples, but the in-memory store is fresh: each example has a task of its own.
+    # Names repeat between examples, but the in-memory store is fresh: each example has a task and family of its own.
     renamed = {"task_id": f"{new_id()} {episode.task_id}"}
+    if episode.family:
+        renamed["family"] = f"{new_id()} {episode.family}"
     episode = _with(episode, renamed)
     appends = [[_renamed(record, history[0], episode) for record in records] for records in appends]
     expected = asyncio.run(answers(InMemoryStore(), episode, appends))
@@ -215,16 +257,18 @@ def _with(record: Any, changes: dict[str, Any]) -> Any:
 def _renamed(record: Record, old: EpisodeRecord, new: EpisodeRecord) -> Record:
     if isinstance(record, EpisodeRecord):
         return new
-    if isinstance(record, ReflectionRecord) and record.task_id == old.task_id:
-        return _with(record, {"task_id": new.task_id})
-    return record
+    if not isinstance(record, ReflectionRecord):
+        return record
+    task_id = new.task_id if record.task_id == old.task_id else record.task_id
+    return _with(record, {"task_id": task_id, "family": new.family if record.family else ""})
 
 
 def test_every_record_has_a_codec_and_its_table_the_columns() -> None:
     assert set(CODECS) == set(get_args(Record))
     assert {codec.table for codec in CODECS.values()} == set(TABLES)
     for codec in CODECS.values():
-        assert tuple(TABLES[codec.table].columns.keys()) == ("seq", *codec.columns)
+        stamped = ("namespace",) if codec in NAMED else ()
+        assert tuple(TABLES[codec.table].columns.keys()) == ("seq", *codec.columns, *stamped)
         assert set(codec.key) <= set(codec.columns)
         if is_dataclass(codec.type):
             assert codec.columns == tuple(field.name for field in fields(codec.type))
@@ -232,6 +276,7 @@ def test_every_record_has_a_codec_and_its_table_the_columns() -> None:
         "runs",
         "run_ends",
         "artifacts",
+        "lesson_marks",
     }
 
 

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,7 @@ from groundwire.records import (
     RunRecord,
     StopReason,
     Store,
+    TrialEnd,
     TrialRecord,
 )
 from groundwire.signals import CaseOutcome, CaseResult, Evidence, Origin, Signal, Verdict
@@ -261,10 +263,8 @@ async def test_recalled_text_written_again_is_no_new_lesson(store: Store, signal
 async def test_repeats_do_not_hide_older_lessons(store: Store, signal_of: SignalOf) -> None:
     signal = signal_of()
     await store.append(signal, reflection_of(signal, "older"))
-    await store.append(*(reflection_of(signal, "same") for _ in range(150)))
+    await store.append(*(reflection_of(signal, "same") for _ in range(250)))
     assert [lesson.text for lesson in await store.recall("task", "family")] == ["same", "older"]
-    await store.append(*(reflection_of(signal, "same") for _ in range(50)))
-    assert [lesson.text for lesson in await store.recall("task", "family")] == ["same"], "only 200 are looked at"
 
 
 async def test_text_that_no_signal_stands_behind_is_no_lesson(store: Store, signal_of: SignalOf) -> None:
@@ -272,8 +272,25 @@ async def test_text_that_no_signal_stands_behind_is_no_lesson(store: Store, sign
     unknown = signal_of()
     await store.append(reflection_of(unknown, "I think I did well."))
     assert await store.recall("task", "family") == []
-    await store.append(unknown)
-    assert [lesson.text for lesson in await store.recall("task", "family")] == ["I think I did well."]
+    await store.append(unknown, reflection_of(unknown, "The bound is off by one."))
+    assert [lesson.text for lesson in await store.recall("task", "family")] == ["The bound is off by one."]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"verdict": Verdict.PASS},
+        {"verdict": Verdict.NONE},
+        {"origin": Origin.HIDDEN_TESTS},
+        {"origin": Origin.RULE},
+    ],
+)
+async def test_only_a_failure_seen_from_outside_stands_behind_a_lesson(
+    store: Store, signal_of: SignalOf, fields: dict[str, Any]
+) -> None:
+    signal = signal_of(**fields)
+    await store.append(signal, reflection_of(signal, "a thought"))
+    assert await store.recall("task", "family") == []
 
 
 async def test_edit_statistics_count_candidates(store: Store, episode: EpisodeRecord, signal_of: SignalOf) -> None:
@@ -294,6 +311,11 @@ async def test_edit_statistics_count_candidates(store: Store, episode: EpisodeRe
         await store.append(*(signal_of(name, verdict=verdict, origin=origin) for verdict, origin in signals))
     # The same change in another episode is another candidate.
     await store.append(candidate_of(other, "passed", "a"), signal_of("passed", episode_id=other.id))
+    assert await store.edit_statistics("family", "") == EditStatistics(), "a trial counts once it has ended"
+    for where, verdict in ((episode, Verdict.PASS), (other, Verdict.FAIL)):
+        end = TrialEnd(episode_id=where.id, trial=1, verdict=verdict)
+        await store.append(end, end)
+        await store.append(end)
 
     overall = {"a": (3, 1), "b": (2, 1)}
     assert await store.edit_statistics("family", "") == EditStatistics({}, {"a": (2, 1), "b": (2, 1)}, overall)
@@ -315,6 +337,7 @@ async def test_edit_statistics_of_failures_alike(store: Store, episode: EpisodeR
             signal_of("fixed", episode_id=where.id, verdict=Verdict.PASS),
             candidate_of(where, "worse", edit),
             signal_of("worse", episode_id=where.id, evidence=lost),
+            TrialEnd(episode_id=where.id, trial=1, verdict=Verdict.PASS),
         )
 
     async def alike(signature: str) -> Mapping[str, tuple[int, int]]:

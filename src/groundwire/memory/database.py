@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -64,6 +64,31 @@ class Database:
             StorageError: nothing was written, for the reason given.
         """
         return self._guarded("write to", lambda: self._once(work, writes=True))
+
+    def alone(self, statements: Sequence[str]) -> None:
+        """Runs statements each by itself, outside of any transaction: those that tidy up the whole database.
+
+        Raises:
+            StorageError: with the reason; those before it are done.
+        """
+        self._guarded("tidy up", lambda: self._each(statements))
+
+    def _each(self, statements: Sequence[str]) -> None:
+        if self._engine is None:
+            self._open()
+        assert self._engine is not None
+        if self._place.is_sqlite:
+            # the driver's own connection: SQLAlchemy would begin a transaction
+            raw = self._engine.raw_connection()
+            try:
+                for statement in statements:
+                    raw.cursor().execute(statement).fetchall()
+            finally:
+                raw.close()
+            return
+        with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
 
     def close(self) -> None:
         """Closes all connections; the next use opens it again."""

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from groundwire.contexts import EditCounts, EditStatistics, Lesson
-from groundwire.memory.mapping import check, key_of
-from groundwire.memory.policy import COUNTED_ORIGINS, RECALL_SCAN, Picker, edit_counts, lesson_of
+from groundwire.masking import Masker, mask
+from groundwire.memory.lesson_book import LessonBook
+from groundwire.memory.mapping import check, key_of, masked
+from groundwire.memory.policy import COUNTED_ORIGINS, GIVEN_SCAN
+from groundwire.memory.ranking import Question
 from groundwire.memory.refusals import admitted_already, no_artifact, no_signal
+from groundwire.memory.states import Scope
+from groundwire.memory.words import terms_of
 from groundwire.records import (
     Admission,
     Artifact,
     CandidateRecord,
     EpisodeRecord,
+    LessonMark,
+    Mark,
+    ModelCall,
+    Recall,
     Record,
     ReflectionRecord,
     RunEnd,
     RunRecord,
+    TrialEnd,
 )
 from groundwire.signals import Signal, Verdict
 from groundwire.signatures import failure_signature
@@ -39,8 +49,12 @@ class InMemoryStore:
         self._signals: dict[str, Signal] = {}
         self._admitted: dict[str, Admission] = {}
         self._artifacts: dict[str, bytes] = {}
-        self._by_task: dict[str, list[ReflectionRecord]] = {}
-        self._by_family: dict[str, list[ReflectionRecord]] = {}
+        self._about: dict[str, list[Signal]] = {}
+        self._answers: dict[str, list[ModelCall]] = {}
+        self._book = LessonBook()
+        self._edits = _Edits()
+        self._number = 0
+        self._forgotten: set[str] = set()
 
     @property
     def durable(self) -> bool:
@@ -59,29 +73,38 @@ class InMemoryStore:
             StorageError: a second admitted admission of a signal, or a number that no database can keep; nothing of
                 the call was written.
         """
+        masker = Masker()
+        kept = [safe for record in records if (safe := masked(record, masker)) is not None]
         with self._lock:
             opened: dict[str, Admission] = {}
-            for record in records:
+            for record in kept:
                 check(record)
                 if isinstance(record, Admission) and record.admitted:
                     first = self._admitted.get(record.signal_id) or opened.setdefault(record.signal_id, record)
                     if first.id != record.id:
                         raise admitted_already(self.url)
-            for record in records:
-                self._add(record)
+            fresh = [record for record in kept if self._add(record)]
+            # as in the durable store: what is concluded follows after all of the call was written
+            for kind in (ReflectionRecord, LessonMark, TrialEnd):
+                for record in fresh:
+                    if isinstance(record, kind):
+                        self._conclude(record)
 
-    def _add(self, record: Record) -> None:
+    def _add(self, record: Record) -> bool:
+        """Keeps a record; False where it was there already."""
         key = key_of(record)
+        if isinstance(record, ReflectionRecord) and record.id in self._forgotten:
+            return False
         if key is not None:
             if key in self._known:
-                return
+                return False
             self._known.add(key)
         match record:
             case RunRecord():
                 self._runs.append(record)
             case Artifact():
                 self._artifacts[record.digest] = bytes(record.body)
-            case RunEnd():
+            case RunEnd() | LessonMark():
                 pass
             case EpisodeRecord():
                 self._episodes[record.id] = record
@@ -91,13 +114,43 @@ class InMemoryStore:
         match record:
             case Signal():
                 self._signals[record.id] = record
-            case ReflectionRecord():
-                self._by_task.setdefault(record.task_id, []).append(record)
-                self._by_family.setdefault(record.family, []).append(record)
+                self._about.setdefault(record.candidate_digest, []).append(record)
+            case ModelCall():
+                if record.completion and not record.reused:
+                    self._answers.setdefault(record.request_digest, []).append(record)
             case Admission(admitted=True):
                 self._admitted[record.signal_id] = record
             case _:
                 pass
+        return True
+
+    def _conclude(self, record: ReflectionRecord | LessonMark | TrialEnd) -> None:
+        self._number += 1
+        match record:
+            case ReflectionRecord():
+                records = self._by_episode[record.episode_id]
+                before = records[: records.index(record)]
+                given = [r.lesson_id for r in reversed(before) if isinstance(r, Recall)][:GIVEN_SCAN]
+                self._book.learn(self._number, record, self._signals.get(record.signal_id), given)
+            case LessonMark():
+                self._decide(record)
+            case TrialEnd():
+                episode = self._episodes.get(record.episode_id)
+                if episode is None or record.verdict is Verdict.NONE:
+                    return
+                records = self._by_episode[record.episode_id]
+                given = [r.lesson_id for r in records if isinstance(r, Recall) and r.trial == record.trial]
+                passed = record.verdict is Verdict.PASS
+                for mark in self._book.settle(self._number, (episode.task_id, episode.family), given, passed=passed):
+                    self._decide(mark)
+                self._edits.add(records, record.trial, episode.family)
+
+    def _decide(self, mark: LessonMark) -> None:
+        self._book.decide(mark)
+        if mark.mark is Mark.FORGOTTEN:
+            self._forgotten.add(mark.lesson_id)
+            for records in self._by_episode.values():
+                records[:] = [r for r in records if not (isinstance(r, ReflectionRecord) and r.id == mark.lesson_id)]
 
     async def runs(self, *, prefix: str = "", limit: int = 50) -> Sequence[RunRecord]:
         """See `Store`."""
@@ -136,53 +189,86 @@ class InMemoryStore:
             raise no_artifact(digest, self.url)
         return found
 
-    async def recall(self, task_id: str, family: str, *, window: int = 3) -> Sequence[Lesson]:
-        """See `Store`. Only reflections whose signal is in this ledger are lessons; an empty family shares none."""
+    async def recall(
+        self,
+        task_id: str,
+        family: str,
+        *,
+        signature: str = "",
+        frames: Sequence[str] = (),
+        text: str = "",
+        window: int = 3,
+        max_tokens: int = 2000,
+    ) -> Sequence[Lesson]:
+        """See `Store`."""
+        if window <= 0:
+            return []
+        terms = terms_of(text)
+        question = Question(
+            mask(task_id), mask(family), mask(signature), tuple(frames), terms, text, window, max_tokens
+        )
         with self._lock:
-            picker = Picker(window)
-            picker.offer(self._backed(reversed(self._by_task.get(task_id, []))))
-            if family and not picker.full:
-                newest = reversed(self._by_family.get(family, []))
-                picker.offer(self._backed(r for r in newest if r.task_id != task_id))
-        return [lesson_of(reflection) for reflection in picker.picked]
+            return self._book.recall(question)
 
-    def _backed(self, newest: Iterable[ReflectionRecord]) -> Iterator[ReflectionRecord]:
-        """Those that a signal of this ledger stands behind."""
-        return islice((r for r in newest if r.signal_id in self._signals), RECALL_SCAN)
+    async def lessons(self, ids: Sequence[str]) -> Sequence[Lesson]:
+        """See `Store`."""
+        with self._lock:
+            return self._book.lessons(ids)
+
+    async def answers(self, request_digest: str) -> Sequence[ModelCall]:
+        """See `Store`."""
+        with self._lock:
+            return list(self._answers.get(request_digest, ()))
+
+    async def judgements(self, candidate_digest: str) -> Sequence[Signal]:
+        """See `Store`."""
+        with self._lock:
+            return list(self._about.get(candidate_digest, ()))
 
     async def edit_statistics(self, family: str, signature: str) -> EditStatistics:
-        """See `Store`. Only signals from outside every model count, and none of hidden tests."""
+        """See `Store`."""
         with self._lock:
-            episodes = list(self._by_episode.items())
-            alike = [records for _, records in episodes if signature and _baseline_fails(records, signature)]
-            related = [records for key, records in episodes if family and self._family(key) == family]
             return EditStatistics(
-                alike=_counts(alike), family=_counts(related), overall=_counts(records for _, records in episodes)
+                alike=self._edits.counts(Scope.SIGNATURE, mask(signature)) if signature else {},
+                family=self._edits.counts(Scope.FAMILY, mask(family)) if family else {},
+                overall=self._edits.counts(Scope.ALL, ""),
             )
-
-    def _family(self, episode_id: str) -> str | None:
-        episode = self._episodes.get(episode_id)
-        return episode.family if episode else None
 
     async def aclose(self) -> None:
         """Nothing to close."""
 
 
-def _counts(episodes: Iterable[Sequence[Record]]) -> EditCounts:
-    return edit_counts(group for records in episodes for group in _judged(records))
+class _Edits:
+    """Per circle and edit name: candidates that used it, candidates of these that passed."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[Scope, str], dict[str, tuple[int, int]]] = {}
+
+    def counts(self, scope: Scope, key: str) -> EditCounts:
+        return dict(sorted(self._counts.get((scope, key), {}).items()))
+
+    def add(self, records: Sequence[Record], trial: int, family: str) -> None:
+        """Counts what one trial of an episode judged."""
+        baselines = {failure_signature(r.evidence) for r in records if isinstance(r, Signal) and r.trial == 0}
+        circles = [(Scope.ALL, ""), *((Scope.SIGNATURE, kind) for kind in baselines if kind)]
+        circles += [(Scope.FAMILY, family)] if family else []
+        for edits, passed in _judged(records, trial):
+            for circle in circles:
+                counts = self._counts.setdefault(circle, {})
+                for edit in set(edits):
+                    was = counts.get(edit, (0, 0))
+                    counts[edit] = (was[0] + 1, was[1] + passed)
 
 
-def _baseline_fails(records: Sequence[Record], signature: str) -> bool:
-    baselines = (r for r in records if isinstance(r, Signal) and r.trial == 0)
-    return any(failure_signature(baseline.evidence) == signature for baseline in baselines)
-
-
-def _judged(records: Sequence[Record]) -> Iterator[tuple[tuple[str, ...], int, int]]:
+def _judged(records: Sequence[Record], trial: int) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """(edits, whether it passed) of each candidate that the trial gave a verdict on."""
     passed: dict[str, bool] = {}
     for record in records:
-        if isinstance(record, Signal) and record.origin in COUNTED_ORIGINS and record.verdict is not Verdict.NONE:
+        if not isinstance(record, Signal) or record.trial != trial or record.origin not in COUNTED_ORIGINS:
+            continue
+        if record.verdict is not Verdict.NONE:
             digest = record.candidate_digest
             passed[digest] = passed.get(digest, False) or record.verdict is Verdict.PASS
     for record in records:
         if isinstance(record, CandidateRecord) and record.digest in passed:
-            yield record.edits, 1, int(passed[record.digest])
+            yield record.edits, passed[record.digest]

@@ -8,41 +8,65 @@ from typing import Any, TypeVar, cast
 from sqlalchemy import Connection, Row
 
 from groundwire.contexts import EditCounts, EditStatistics, Lesson
+from groundwire.masking import Masker
+from groundwire.memory import derive
 from groundwire.memory.database import Database
-from groundwire.memory.mapping import CODECS, Codec, codec_of, strings_out
-from groundwire.memory.policy import RECALL_SCAN, Picker, edit_counts, lesson_of
-from groundwire.memory.statements import (
-    EDITS,
-    EDITS_OF_FAMILY,
-    EDITS_OF_SIGNATURE,
-    EPISODE_RECORDS,
-    LESSONS_OF_FAMILY,
-    LESSONS_OF_TASK,
-    Query,
-    inserts_for,
-)
-from groundwire.memory.text import escape
-from groundwire.records import Record, ReflectionRecord
+from groundwire.memory.mapping import CODECS, Codec, codec_of, masked, names_of
+from groundwire.memory.policy import lesson_of
+from groundwire.memory.sql import Sql
+from groundwire.memory.statements import EPISODE_RECORDS, NAMED, Inserts, Query, inserts_for
+from groundwire.memory.states import Scope
+from groundwire.memory.text import escape, unescape
+from groundwire.records import LessonMark, Record, ReflectionRecord, TrialEnd
 
-__all__ = ["append", "edit_statistics", "recall", "records_of", "rows_of"]
+__all__ = ["append", "edit_statistics", "lessons_of", "records_of", "rows_of"]
 
 R = TypeVar("R")
 
 
-def append(database: Database, records: Sequence[Record]) -> None:
-    """Writes records in one transaction, numbered in their order."""
-    # Encoded before the transaction: a large signal must not keep other processes from writing.
-    rows: dict[type[Any], list[tuple[int, tuple[Any, ...]]]] = {}
-    for place, record in enumerate(records):
-        rows.setdefault(type(record), []).append((place, codec_of(record).encode(record)))
+def append(database: Database, namespace: str, records: Sequence[Record]) -> None:
+    """Writes records in one transaction, numbered in their order, and what memory concludes from them."""
+    # Masked and encoded before the transaction: a large signal must not keep other processes from writing.
+    masker = Masker()
+    kept = [safe for record in records if (safe := masked(record, masker)) is not None]
+    rows = [codec_of(record).encode(record) for record in kept]
+    if kept:
+        database.write(lambda session: _write(session, namespace, kept, rows))
 
-    def work(session: Connection) -> None:
-        inserts = inserts_for(session.dialect)
-        numbers = inserts.number(session, len(records))
-        for kind, encoded in rows.items():
-            inserts.insert(session, kind, [(numbers[place], *row) for place, row in encoded])
 
-    database.write(work)
+def _write(session: Connection, namespace: str, records: Sequence[Record], rows: Sequence[tuple[Any, ...]]) -> None:
+    inserts = inserts_for(session.dialect)
+    numbers = inserts.number(session, len(records))
+    by_kind: dict[type[Any], list[tuple[Any, ...]]] = {}
+    ends: list[tuple[int, TrialEnd]] = []
+    reflections: list[tuple[int, ReflectionRecord]] = []
+    for number, record, row in zip(numbers, records, rows, strict=True):
+        if isinstance(record, ReflectionRecord) and derive.is_forgotten(session, namespace, record):
+            continue
+        stamped = (number, *row, escape(namespace)) if codec_of(record) in NAMED else (number, *row)
+        if not isinstance(record, TrialEnd):
+            by_kind.setdefault(type(record), []).append(stamped)
+            if isinstance(record, ReflectionRecord):
+                reflections.append((number, record))
+        elif inserts.insert_new(session, TrialEnd, stamped):
+            ends.append((number, record))
+    for kind, values in by_kind.items():
+        inserts.insert(session, kind, values)
+    if reflections:
+        derive.learn(session, namespace, reflections)
+    if LessonMark in by_kind:
+        derive.decide(session, namespace, [r for r in records if isinstance(r, LessonMark)])
+    if ends:
+        _conclude(session, inserts, namespace, derive.settle(session, ends))
+
+
+def _conclude(session: Connection, inserts: Inserts, namespace: str, marks: Sequence[LessonMark]) -> None:
+    if marks:
+        codec = CODECS[LessonMark]
+        numbers = inserts.number(session, len(marks))
+        rows = [(n, *codec.encode(mark), escape(namespace)) for n, mark in zip(numbers, marks, strict=True)]
+        inserts.insert(session, LessonMark, rows)
+        derive.decide(session, namespace, marks)
 
 
 def rows_of(database: Database, query: Query, values: Mapping[str, Any], kind: type[R]) -> list[R]:
@@ -63,46 +87,38 @@ def records_of(database: Database, episode_id: str) -> list[Record]:
     return [codec.decode(row[1:]) for _, codec, row in found]
 
 
-def recall(database: Database, task_id: str, family: str, window: int) -> list[Lesson]:
-    """The task's lessons, newest first, then its family's."""
-    values = {"task_id": escape(task_id), "family": escape(family)}
-
-    def work(session: Connection) -> list[ReflectionRecord]:
-        picker = Picker(window)
-        _pick(session, LESSONS_OF_TASK, values, picker)
-        if family:
-            _pick(session, LESSONS_OF_FAMILY, values, picker)
-        return picker.picked
-
-    return [lesson_of(reflection) for reflection in database.read(work)]
+_REFLECTIONS = CODECS[ReflectionRecord]
+_BY_ID = Sql(f"SELECT {names_of(_REFLECTIONS)} FROM reflections WHERE id = :id AND namespace = :namespace")
 
 
-def _pick(session: Connection, query: Query, values: Mapping[str, str], picker: Picker) -> None:
-    start = 0
-    # Repeated texts are rare, so the first few rows nearly always do; the rest is read only where they did not.
-    for stop in (min(2 * picker.window, RECALL_SCAN), RECALL_SCAN):
-        if picker.full or stop <= start:
-            return
-        limit = stop - start
-        rows = session.execute(query, {**values, "limit": limit, "offset": start}).all()
-        picker.offer(_decoded(row, ReflectionRecord) for row in rows)
-        if len(rows) < limit:
-            return
-        start = stop
+def lessons_of(database: Database, namespace: str, ids: Sequence[str]) -> list[Lesson]:
+    """The lessons of these ids, in their order, as far as they are there."""
+
+    def work(session: Connection) -> list[Lesson]:
+        rows = [row for lesson_id in ids for row in _BY_ID.rows(session, id=lesson_id, namespace=namespace)]
+        return [lesson_of(cast("ReflectionRecord", _REFLECTIONS.decode(row))) for row in rows]
+
+    return database.read(work)
 
 
-def edit_statistics(database: Database, family: str, signature: str) -> EditStatistics:
+_EDITS = Sql(
+    "SELECT edit, used, passed FROM edit_rates WHERE namespace = :namespace AND scope = :scope AND key = :key"
+    " ORDER BY edit"
+)
+
+
+def edit_statistics(database: Database, namespace: str, family: str, signature: str) -> EditStatistics:
     """Per circle and edit name: candidates that used it, candidates of these that passed."""
 
     def work(session: Connection) -> EditStatistics:
-        def counts(query: Query, **values: str) -> EditCounts:
-            rows = session.execute(query, {name: escape(value) for name, value in values.items()})
-            return edit_counts((strings_out(edits), int(used), int(passed)) for edits, used, passed in rows)
+        def counts(scope: Scope, key: str) -> EditCounts:
+            rows = _EDITS.rows(session, namespace=namespace, scope=scope.value, key=key)
+            return {unescape(edit): (used, passed) for edit, used, passed in rows}
 
         return EditStatistics(
-            alike=counts(EDITS_OF_SIGNATURE, signature=signature) if signature else {},
-            family=counts(EDITS_OF_FAMILY, family=family) if family else {},
-            overall=counts(EDITS),
+            alike=counts(Scope.SIGNATURE, signature) if signature else {},
+            family=counts(Scope.FAMILY, family) if family else {},
+            overall=counts(Scope.ALL, ""),
         )
 
     return database.read(work)

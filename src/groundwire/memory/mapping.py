@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, cast, get_type_hints
 
 from pydantic import ValidationError
 
-from groundwire.errors import StorageError
+from groundwire.errors import CandidateError, StorageError
+from groundwire.masking import Masker
 from groundwire.memory.text import escape, unescape
 from groundwire.records import (
     Admission,
@@ -19,18 +21,24 @@ from groundwire.records import (
     EpisodeEnd,
     EpisodeRecord,
     Intent,
+    LessonMark,
+    Mark,
     ModelCall,
+    ProgramRun,
+    Recall,
     Record,
     ReflectionRecord,
     RunEnd,
     RunRecord,
     StopReason,
+    TrialEnd,
     TrialRecord,
 )
 from groundwire.signals import CaseResult, Signal, Verdict, canonical
 from groundwire.signatures import failure_signature
+from groundwire.trees import Candidate
 
-__all__ = ["CODECS", "OF_EPISODE", "Codec", "check", "codec_of", "key_of", "strings_out"]
+__all__ = ["CODECS", "OF_EPISODE", "Codec", "check", "codec_of", "key_of", "masked", "names_of", "strings_out"]
 
 _MAX_INT = 2**63 - 1
 
@@ -72,6 +80,72 @@ def check(record: Record) -> None:
         codec_of(record).encode(record)
 
 
+def masked(record: Record, masker: Masker) -> Record | None:
+    """The record as it may be kept: every secret that is recognised masked.
+
+    Returns:
+        None for a candidate's body that holds one: with a byte changed it would be another candidate's, and a patch
+        made from it would write the mark into somebody's files.
+    """
+    if isinstance(record, Signal):
+        # The mint has masked it before it sealed it; a seal that can't be kept is better lost than a secret kept.
+        body = record.to_json()
+        clean = masker.json(body)
+        return record if clean == body else Signal.from_json(clean)
+    if isinstance(record, Artifact):
+        body = record.body.decode("latin-1")
+        if masker(body) == body and (record.kind != CANDIDATE or _changes_hold_none(record.body, masker)):
+            return record
+        return None if record.kind == CANDIDATE else replace(record, body=masker(body).encode("latin-1"))
+    changed: dict[str, Any] = {}
+    for name, is_json in _texts_of(type(record)):
+        value = getattr(record, name)
+        clean = _masked_value(value, masker, is_json=is_json)
+        if clean != value:
+            changed[name] = clean
+    return replace(record, **changed) if changed else record
+
+
+CANDIDATE = "candidate"
+"""Kind of artifacts that hold a candidate's changes; known by the candidate's own digest."""
+
+_MACHINE_MADE = frozenset(
+    {
+        "id", "run_id", "episode_id", "signal_id", "intent_id", "lesson_id", "candidate_digest", "digest",
+        "base_digest", "best_candidate", "artifact", "candidate", "request_digest", "created_at", "edge", "lessons",
+        "reused",
+    }
+)  # fmt: skip
+_JSON = frozenset({"config", "task", "completion", "body"})
+
+
+@lru_cache(maxsize=64)
+def _texts_of(kind: type[Any]) -> tuple[tuple[str, bool], ...]:
+    """Fields that can hold a secret: (name, whether it is JSON)."""
+    if kind not in CODECS:
+        raise TypeError(f"{kind.__name__} is not a ledger record")
+    hints = get_type_hints(kind)
+    return tuple(
+        (field.name, field.name in _JSON)
+        for field in fields(kind)
+        if hints[field.name] in (str, tuple[str, ...]) and field.name not in _MACHINE_MADE
+    )
+
+
+def _masked_value(value: Any, masker: Masker, *, is_json: bool) -> Any:
+    if isinstance(value, tuple):
+        return tuple(masker(text) for text in cast("tuple[str, ...]", value))
+    return masker.json(value) if is_json else masker(value)
+
+
+def _changes_hold_none(body: bytes, masker: Masker) -> bool:
+    try:
+        changes = Candidate.from_bytes(body).changes
+    except CandidateError:
+        return True
+    return masker.finds_none((content or b"").decode("latin-1") for content in changes.values())
+
+
 def codec_of(record: Record) -> Codec:
     """The record's codec.
 
@@ -82,6 +156,11 @@ def codec_of(record: Record) -> Codec:
         return CODECS[type(record)]
     except KeyError:
         raise TypeError(f"{type(record).__name__} is not a ledger record") from None
+
+
+def names_of(codec: Codec) -> str:
+    """The codec's columns as SQL names them, in its order."""
+    return ", ".join(f'"{name}"' for name in codec.columns)
 
 
 def key_of(record: Record) -> tuple[object, ...] | None:
@@ -124,6 +203,7 @@ def _optional(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 _CONVERTERS: dict[object, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     str: (escape, unescape),
     int: (_int64, int),
+    int | None: (_optional(_int64), _optional(int)),
     float: (_finite, float),
     float | None: (_optional(_finite), _optional(float)),
     bool: (bool, bool),
@@ -131,6 +211,7 @@ _CONVERTERS: dict[object, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     tuple[str, ...]: (_strings_in, strings_out),
     Verdict: (str, Verdict),
     StopReason: (str, StopReason),
+    Mark: (str, Mark),
 }
 
 
@@ -205,12 +286,16 @@ CODECS: dict[type[Any], Codec] = {
         _dataclass_codec(EpisodeRecord, "episodes", ("id",)),
         _dataclass_codec(EpisodeEnd, "episode_ends", ()),
         _dataclass_codec(TrialRecord, "trials", ("episode_id", "trial")),
+        _dataclass_codec(Recall, "recalls", ("episode_id", "trial", "lesson_id")),
+        _dataclass_codec(TrialEnd, "trial_ends", ("episode_id", "trial")),
         _dataclass_codec(CandidateRecord, "candidates", ("episode_id", "digest")),
         Codec(Signal, "signals", _SIGNAL_COLUMNS, ("id",), _signal_in, _signal_out),
         _dataclass_codec(Admission, "admissions", ("episode_id", "id")),
         _dataclass_codec(ReflectionRecord, "reflections", ("id",)),
+        _dataclass_codec(LessonMark, "lesson_marks", ()),
         _dataclass_codec(Intent, "intents", ("episode_id", "id")),
         _dataclass_codec(ModelCall, "model_calls", ()),
+        _dataclass_codec(ProgramRun, "program_runs", ()),
         _dataclass_codec(Artifact, "artifacts", ("digest",)),
     )
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, Engine, inspect, text
 
 from groundwire.errors import StorageError
+from groundwire.memory.derive import rebuild
 from groundwire.memory.engine import WRITES
 from groundwire.memory.place import Place
 from groundwire.memory.tables import VERSION_TABLE
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HEAD", "config", "current", "upgrade"]
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest revision in `migrations/versions`; kept here so that opening a current database needs no Alembic."""
 
 _LOCK = 0x67726F756E64
@@ -71,3 +72,6 @@ def _run(connection: Connection, place: Place) -> None:
             do="Upgrade groundwire (pip install -U groundwire), or name another database.",
         )
     command.upgrade(settings, HEAD)
+    if found is not None:
+        # what an older version had concluded, or had not yet, is made again by today's rules
+        rebuild(connection)

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from sqlalchemy import Connection
+
 from groundwire.contexts import EditStatistics, Lesson
+from groundwire.masking import mask
 from groundwire.memory import ledger
 from groundwire.memory.place import locate
+from groundwire.memory.ranking import Question
+from groundwire.memory.recall import no_meaning, recall
 from groundwire.memory.refusals import no_artifact, no_signal
-from groundwire.memory.statements import ADMITTED, ARTIFACT, EPISODES, RUNS, SIGNAL, Query
+from groundwire.memory.statements import ADMITTED, ANSWERS, ARTIFACT, EPISODES, JUDGEMENTS, RUNS, SIGNAL, Query
 from groundwire.memory.text import escape
+from groundwire.memory.words import terms_of
 from groundwire.memory.workers import Workers
-from groundwire.records import Admission, Artifact, EpisodeRecord, Record, RunRecord
+from groundwire.records import Admission, Artifact, EpisodeRecord, ModelCall, Record, RunRecord
 from groundwire.signals import Signal
 
 __all__ = ["SqlStore"]
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 class SqlStore:
@@ -30,14 +37,17 @@ class SqlStore:
         url: any SQLAlchemy URL of SQLite (`sqlite:///FILE`) or PostgreSQL (`postgresql://USER@HOST/DATABASE`);
             default: `$XDG_DATA_HOME/groundwire/groundwire.db`.
         busy_s: seconds to go on trying while other processes keep the database locked.
+        namespace: whose memory it is. Runs, lessons, statistics and recorded answers of one namespace are never seen
+            through a store of another.
 
     Raises:
         ConfigError: the URL can't be read or names another kind of database.
         StorageError: PostgreSQL's driver is not installed.
     """
 
-    def __init__(self, url: str | None = None, *, busy_s: float = 30.0) -> None:
+    def __init__(self, url: str | None = None, *, busy_s: float = 30.0, namespace: str = "") -> None:
         self._place = locate(url)
+        self.namespace = namespace
         self._workers = Workers(self._place, busy_s=busy_s)
 
     def __repr__(self) -> str:
@@ -60,16 +70,16 @@ class SqlStore:
             StorageError: nothing of the call was written; the message says why. `StorageBusy`: it stayed locked.
         """
         if records:
-            await self._workers.write(lambda database: ledger.append(database, records))
+            await self._workers.write(lambda database: ledger.append(database, self.namespace, records))
 
     async def runs(self, *, prefix: str = "", limit: int = 50) -> Sequence[RunRecord]:
         """See `Store`."""
-        values = {"prefix": prefix, "length": len(escape(prefix)), "limit": max(limit, 0)}
+        values = {"prefix": prefix, "length": len(escape(prefix)), "limit": max(limit, 0), "namespace": self.namespace}
         return await self._rows(RUNS, values, RunRecord)
 
     async def episodes(self, run_id: str) -> Sequence[EpisodeRecord]:
         """See `Store`."""
-        return await self._rows(EPISODES, {"run_id": run_id}, EpisodeRecord)
+        return await self._rows(EPISODES, {"run_id": run_id, "namespace": self.namespace}, EpisodeRecord)
 
     async def records(self, episode_id: str) -> Sequence[Record]:
         """See `Store`."""
@@ -94,15 +104,59 @@ class SqlStore:
             raise no_artifact(digest, self.url)
         return found[0].body
 
-    async def recall(self, task_id: str, family: str, *, window: int = 3) -> Sequence[Lesson]:
-        """See `Store`. Only reflections whose signal is in this ledger are lessons; an empty family shares none."""
+    async def recall(
+        self,
+        task_id: str,
+        family: str,
+        *,
+        signature: str = "",
+        frames: Sequence[str] = (),
+        text: str = "",
+        window: int = 3,
+        max_tokens: int = 2000,
+    ) -> Sequence[Lesson]:
+        """See `Store`."""
         if window <= 0:
             return []
-        return await self._workers.read(lambda database: ledger.recall(database, task_id, family, window))
+        question = Question(
+            mask(task_id), mask(family), mask(signature), tuple(frames), terms_of(text), text, window, max_tokens
+        )
+        return await self._workers.read(
+            lambda database: database.read(lambda session: recall(session, self.namespace, question, no_meaning))
+        )
+
+    async def lessons(self, ids: Sequence[str]) -> Sequence[Lesson]:
+        """See `Store`."""
+        return await self._workers.read(lambda database: ledger.lessons_of(database, self.namespace, ids))
+
+    async def answers(self, request_digest: str) -> Sequence[ModelCall]:
+        """See `Store`."""
+        values = {"request_digest": request_digest, "namespace": self.namespace}
+        return await self._rows(ANSWERS, values, ModelCall)
+
+    async def judgements(self, candidate_digest: str) -> Sequence[Signal]:
+        """See `Store`."""
+        values = {"candidate_digest": candidate_digest, "namespace": self.namespace}
+        return await self._rows(JUDGEMENTS, values, Signal)
 
     async def edit_statistics(self, family: str, signature: str) -> EditStatistics:
         """See `Store`. Only signals from outside every model count, and none of hidden tests."""
-        return await self._workers.read(lambda database: ledger.edit_statistics(database, family, signature))
+        return await self._workers.read(
+            lambda database: ledger.edit_statistics(database, self.namespace, mask(family), mask(signature))
+        )
+
+    async def run_read(self, work: Callable[[Connection], T]) -> T:
+        """Runs `work` on one consistent view of the database; for this package."""
+        return await self._workers.read(lambda database: database.read(work))
+
+    async def run_write(self, work: Callable[[Connection], T]) -> T:
+        """Runs `work` in one transaction; for this package."""
+        return await self._workers.write(lambda database: database.write(work))
+
+    async def run_alone(self, sqlite: Sequence[str], postgres: Sequence[str]) -> None:
+        """Runs statements that tidy up the whole database, each by itself; for this package."""
+        statements = sqlite if self._place.is_sqlite else postgres
+        await self._workers.write(lambda database: database.alone(statements))
 
     async def aclose(self) -> None:
         """Closes connections and ends the worker threads, after what was begun."""

@@ -7,25 +7,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Dialect, Select, and_, bindparam, case, exists, func, literal_column, select
+from sqlalchemy import Connection, Dialect, Select, bindparam, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from groundwire.memory.mapping import CODECS, OF_EPISODE, Codec
-from groundwire.memory.policy import COUNTED_ORIGINS
 from groundwire.memory.tables import SEQUENCE, TABLES
-from groundwire.records import Admission, Artifact, EpisodeRecord, ReflectionRecord, RunRecord
-from groundwire.signals import Signal, Verdict
+from groundwire.records import Admission, Artifact, EpisodeRecord, ModelCall, RunRecord
+from groundwire.signals import Signal
 
 __all__ = [
     "ADMITTED",
+    "ANSWERS",
     "ARTIFACT",
-    "EDITS",
-    "EDITS_OF_FAMILY",
-    "EDITS_OF_SIGNATURE",
     "EPISODES",
     "EPISODE_RECORDS",
-    "LESSONS_OF_FAMILY",
-    "LESSONS_OF_TASK",
+    "JUDGEMENTS",
+    "NAMED",
     "RUNS",
     "SIGNAL",
     "Inserts",
@@ -44,7 +41,8 @@ class Inserts:
     """One dialect's inserts.
 
     Args:
-        by_type: SQL by record class; positional parameters: `seq`, then the codec's columns.
+        by_type: SQL by record class; positional parameters: `seq`, then the codec's columns, then the namespace where
+            the table has one.
         numbers: SQL for the highest number given so far (SQLite) or for fresh ones (PostgreSQL).
         is_sqlite: which of the two.
     """
@@ -70,6 +68,12 @@ class Inserts:
         else:
             session.connection.cursor().executemany(self.by_type[kind], rows)
 
+    def insert_new(self, session: Connection, kind: type[Any], row: Values) -> bool:
+        """Writes one row; False where its key was there already."""
+        if self.is_sqlite:
+            return session.connection.cursor().execute(self.by_type[kind], row).rowcount == 1
+        return session.exec_driver_sql(self.by_type[kind], row).rowcount == 1
+
 
 @lru_cache(maxsize=8)
 def inserts_for(dialect: Dialect) -> Inserts:
@@ -87,7 +91,12 @@ def _insert(codec: Codec, dialect: Dialect) -> str:
     statement = make(TABLES[codec.table])
     if codec.key:
         statement = statement.on_conflict_do_nothing(index_elements=list(codec.key))
-    return str(statement.compile(dialect=dialect, column_keys=["seq", *codec.columns]))
+    stamped = ["namespace"] if codec in NAMED else []
+    return str(statement.compile(dialect=dialect, column_keys=["seq", *codec.columns, *stamped]))
+
+
+NAMED = tuple(codec for codec in CODECS.values() if "namespace" in TABLES[codec.table].c)
+"""Those whose rows carry the store's namespace."""
 
 
 def _select(codec: Codec) -> Query:
@@ -106,56 +115,41 @@ def _runs() -> Query:
     columns = TABLES["runs"].c
     # substr, since LIKE would compare by other rules in each database.
     matches = func.substr(columns.id, 1, bindparam("length")) == bindparam("prefix")
-    return _select(CODECS[RunRecord]).where(matches).order_by(columns.seq.desc()).limit(bindparam("limit"))
+    mine = columns.namespace == bindparam("namespace")
+    return _select(CODECS[RunRecord]).where(mine, matches).order_by(columns.seq.desc()).limit(bindparam("limit"))
 
 
-def _lessons() -> Query:
-    """Reflections, newest first, that a signal of this ledger stands behind."""
-    reflection, signal = TABLES["reflections"].c, TABLES["signals"].c
-    backed = exists().where(signal.id == reflection.signal_id)
-    newest = _select(CODECS[ReflectionRecord]).where(backed).order_by(reflection.seq.desc())
-    return newest.limit(bindparam("limit")).offset(bindparam("offset"))
-
-
-def _lessons_of_family() -> Query:
-    reflection = TABLES["reflections"].c
-    return _lessons().where(reflection.family == bindparam("family"), reflection.task_id != bindparam("task_id"))
-
-
-def _edits(episodes: Query | None = None) -> Query:
-    """(edits, candidates judged, candidates of these that passed) per combination of edits, in the named episodes.
-
-    The verdicts are folded to one row a candidate first, in the order of their index and without reading a signal's
-    body; asking for each candidate's signals instead takes three times as long.
-    """
-    candidate, signal = TABLES["candidates"].c, TABLES["signals"].c
-    passed = func.max(case((signal.verdict == Verdict.PASS.value, 1), else_=0)).label("passed")
-    verdicts = select(signal.episode_id, signal.candidate_digest, passed).where(
-        signal.origin.in_(sorted(COUNTED_ORIGINS)),
-        signal.verdict.in_([Verdict.PASS.value, Verdict.FAIL.value]),
+def _answers() -> Query:
+    columns = TABLES["model_calls"].c
+    mine = columns.namespace == bindparam("namespace")
+    asked = columns.request_digest == bindparam("request_digest")
+    return (
+        _select(CODECS[ModelCall])
+        .where(mine, asked, columns.completion != "", columns.reused == "")
+        .order_by(columns.seq)
     )
-    if episodes is not None:
-        verdicts = verdicts.where(signal.episode_id.in_(episodes))
-    judged = verdicts.group_by(signal.episode_id, signal.candidate_digest).subquery("judged")
-    same = and_(candidate.episode_id == judged.c.episode_id, candidate.digest == judged.c.candidate_digest)
-    counts = select(candidate.edits, func.count(), func.sum(judged.c.passed))
-    return counts.select_from(judged).join(TABLES["candidates"], same).group_by(candidate.edits)
 
 
-_EPISODE, _REFLECTION, _SIGNAL = TABLES["episodes"].c, TABLES["reflections"].c, TABLES["signals"].c
+def _judgements() -> Query:
+    signal, run = TABLES["signals"].c, TABLES["runs"].c
+    about = signal.candidate_digest == bindparam("candidate_digest")
+    mine = signal.run_id.in_(select(run.id).where(run.namespace == bindparam("namespace")))
+    return _select(CODECS[Signal]).where(about, mine).order_by(signal.seq)
+
+
+_EPISODE = TABLES["episodes"].c
 
 RUNS = _runs()
-EPISODES = _select(CODECS[EpisodeRecord]).where(_EPISODE.run_id == bindparam("run_id")).order_by(_EPISODE.seq)
+EPISODES = (
+    _select(CODECS[EpisodeRecord])
+    .where(_EPISODE.run_id == bindparam("run_id"), _EPISODE.namespace == bindparam("namespace"))
+    .order_by(_EPISODE.seq)
+)
 EPISODE_RECORDS = tuple((codec, _of_episode(codec)) for codec in OF_EPISODE)
 SIGNAL = _select(CODECS[Signal]).where(TABLES["signals"].c.id == bindparam("id"))
 ADMITTED = _select(CODECS[Admission]).where(
     TABLES["admissions"].c.signal_id == bindparam("signal_id"), TABLES["admissions"].c.admitted
 )
 ARTIFACT = _select(CODECS[Artifact]).where(TABLES["artifacts"].c.digest == bindparam("digest"))
-LESSONS_OF_TASK = _lessons().where(_REFLECTION.task_id == bindparam("task_id"))
-LESSONS_OF_FAMILY = _lessons_of_family()
-EDITS = _edits()
-EDITS_OF_FAMILY = _edits(select(_EPISODE.id).where(_EPISODE.family == bindparam("family")))
-EDITS_OF_SIGNATURE = _edits(
-    select(_SIGNAL.episode_id).where(_SIGNAL.trial == literal_column("0"), _SIGNAL.signature == bindparam("signature"))
-)
+ANSWERS = _answers()
+JUDGEMENTS = _judgements()

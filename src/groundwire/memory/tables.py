@@ -1,8 +1,10 @@
-"""The schema. Rows are only ever added.
+"""The ledger's tables. Rows are only ever added, but for what a person forgets or a retention rule drops.
 
-`seq` is one sequence over all tables: it is the order of writing, within an episode and over all. Every other column
-of a table is a field of its record, by the same name; a signal is kept as its canonical JSON (`body`), byte for byte as
-it was sealed, beside the columns that queries need.
+`seq` is one sequence over all tables: it is the order of writing, within an episode and over all. `namespace` is the
+store's own and is stamped on what may come back into another run. Every other column of a table is a field of its
+record, by the same name and in the same order, which inserts rely on; a signal is kept as its canonical JSON (`body`),
+byte for byte as it was sealed, beside the columns that queries need. What memory concludes from these rows is in
+`groundwire.memory.derived_tables`.
 
 Each index costs every append a page, so admissions and intents, only ever asked for by their episode, have one where
 others have two.
@@ -58,13 +60,23 @@ class Base(DeclarativeBase):
         }
     )
 
+
+class Numbered:
+    """A row of the ledger: numbered in the order of writing, over all tables."""
+
     seq: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, sort_order=-1)
+
+
+class Named:
+    """A row that belongs to one namespace (a tenant): no other one's lessons, statistics or answers come from it."""
+
+    namespace: Mapped[str] = mapped_column(server_default="", sort_order=1)
 
 
 Sequence(SEQUENCE, metadata=Base.metadata)
 
 
-class RunRow(Base):
+class RunRow(Numbered, Named, Base):
     """See `RunRecord`."""
 
     __tablename__ = "runs"
@@ -76,7 +88,7 @@ class RunRow(Base):
     created_at: Mapped[str]
 
 
-class RunEndRow(Base):
+class RunEndRow(Numbered, Base):
     """See `RunEnd`."""
 
     __tablename__ = "run_ends"
@@ -85,7 +97,7 @@ class RunEndRow(Base):
     created_at: Mapped[str]
 
 
-class EpisodeRow(Base):
+class EpisodeRow(Numbered, Named, Base):
     """See `EpisodeRecord`."""
 
     __tablename__ = "episodes"
@@ -100,7 +112,7 @@ class EpisodeRow(Base):
     created_at: Mapped[str]
 
 
-class EpisodeEndRow(Base):
+class EpisodeEndRow(Numbered, Base):
     """See `EpisodeEnd`. An episode that was resumed has several; the last one counts."""
 
     __tablename__ = "episode_ends"
@@ -113,7 +125,7 @@ class EpisodeEndRow(Base):
     created_at: Mapped[str]
 
 
-class TrialRow(Base):
+class TrialRow(Numbered, Base):
     """See `TrialRecord`."""
 
     __tablename__ = "trials"
@@ -127,7 +139,34 @@ class TrialRow(Base):
     created_at: Mapped[str]
 
 
-class CandidateRow(Base):
+class RecallRow(Numbered, Base):
+    """See `Recall`."""
+
+    __tablename__ = "recalls"
+    __table_args__ = (UniqueConstraint("episode_id", "trial", "lesson_id"),)
+
+    episode_id: Mapped[str]
+    trial: Mapped[int]
+    lesson_id: Mapped[str] = mapped_column(index=True)
+    rank: Mapped[int]
+    why: Mapped[str]
+    created_at: Mapped[str]
+
+
+class TrialEndRow(Numbered, Base):
+    """See `TrialEnd`."""
+
+    __tablename__ = "trial_ends"
+    __table_args__ = (UniqueConstraint("episode_id", "trial"),)
+
+    episode_id: Mapped[str]
+    trial: Mapped[int]
+    verdict: Mapped[str]
+    signal_id: Mapped[str]
+    created_at: Mapped[str]
+
+
+class CandidateRow(Numbered, Base):
     """See `CandidateRecord`."""
 
     __tablename__ = "candidates"
@@ -144,21 +183,11 @@ class CandidateRow(Base):
     created_at: Mapped[str]
 
 
-class SignalRow(Base):
+class SignalRow(Numbered, Base):
     """See `Signal`."""
 
     __tablename__ = "signals"
-    # Covers what edit statistics ask, so that they never read the bodies.
-    __table_args__ = (
-        Index(None, "episode_id", "candidate_digest", "origin", "verdict"),
-        Index(
-            "ix_signals_baseline",
-            "signature",
-            "episode_id",
-            sqlite_where=text("trial = 0"),
-            postgresql_where=text("trial = 0"),
-        ),
-    )
+    __table_args__ = (Index(None, "episode_id", "trial"),)
 
     id: Mapped[str] = mapped_column(unique=True)
     run_id: Mapped[str]
@@ -168,7 +197,7 @@ class SignalRow(Base):
     verdict: Mapped[str]
     reason: Mapped[str | None]
     issuer: Mapped[str]
-    candidate_digest: Mapped[str]
+    candidate_digest: Mapped[str] = mapped_column(index=True)
     exit_code: Mapped[int | None]
     n_passed: Mapped[int]
     """Cases that ran and do not count against the candidate."""
@@ -183,7 +212,7 @@ class SignalRow(Base):
     """`Signal.to_json()`, verbatim: the seal covers it."""
 
 
-class AdmissionRow(Base):
+class AdmissionRow(Numbered, Base):
     """See `Admission`."""
 
     __tablename__ = "admissions"
@@ -210,11 +239,10 @@ class AdmissionRow(Base):
     created_at: Mapped[str]
 
 
-class ReflectionRow(Base):
+class ReflectionRow(Numbered, Named, Base):
     """See `ReflectionRecord`."""
 
     __tablename__ = "reflections"
-    __table_args__ = (Index(None, "task_id", "seq"), Index(None, "family", "seq"))
 
     id: Mapped[str] = mapped_column(unique=True)
     episode_id: Mapped[str] = mapped_column(index=True)
@@ -225,11 +253,28 @@ class ReflectionRow(Base):
     family: Mapped[str]
     text: Mapped[str]
     """Verbatim."""
+    raw: Mapped[str] = mapped_column(server_default="")
+    by: Mapped[str]
+    model: Mapped[str] = mapped_column(server_default="")
+    signature: Mapped[str] = mapped_column(server_default="")
+    frames: Mapped[str] = mapped_column(server_default="[]")
+    """JSON list."""
+    created_at: Mapped[str]
+
+
+class LessonMarkRow(Numbered, Named, Base):
+    """See `LessonMark`."""
+
+    __tablename__ = "lesson_marks"
+
+    lesson_id: Mapped[str] = mapped_column(index=True)
+    mark: Mapped[str]
+    reason: Mapped[str]
     by: Mapped[str]
     created_at: Mapped[str]
 
 
-class IntentRow(Base):
+class IntentRow(Numbered, Base):
     """See `Intent`."""
 
     __tablename__ = "intents"
@@ -241,10 +286,12 @@ class IntentRow(Base):
     kind: Mapped[str]
     digest: Mapped[str]
     body: Mapped[str]
+    usd: Mapped[float | None]
+    tokens: Mapped[int] = mapped_column(server_default="0")
     created_at: Mapped[str]
 
 
-class ModelCallRow(Base):
+class ModelCallRow(Numbered, Named, Base):
     """See `ModelCall`."""
 
     __tablename__ = "model_calls"
@@ -254,17 +301,45 @@ class ModelCallRow(Base):
     trial: Mapped[int]
     model: Mapped[str]
     purpose: Mapped[str]
-    request_digest: Mapped[str]
+    request_digest: Mapped[str] = mapped_column(index=True)
     completion: Mapped[str]
     error: Mapped[str]
     prompt_tokens: Mapped[int]
     completion_tokens: Mapped[int]
     usd: Mapped[float | None]
     duration_s: Mapped[float]
+    reused: Mapped[str] = mapped_column(server_default="")
     created_at: Mapped[str]
 
 
-class ArtifactRow(Base):
+class ProgramRunRow(Numbered, Base):
+    """See `ProgramRun`."""
+
+    __tablename__ = "program_runs"
+
+    intent_id: Mapped[str]
+    episode_id: Mapped[str] = mapped_column(index=True)
+    trial: Mapped[int]
+    request_digest: Mapped[str]
+    command: Mapped[str]
+    """JSON list."""
+    sandbox: Mapped[str]
+    exit_code: Mapped[int | None]
+    ended_by: Mapped[str]
+    stdout: Mapped[str]
+    stderr: Mapped[str]
+    stdout_cut: Mapped[int]
+    stderr_cut: Mapped[int]
+    refused: Mapped[str]
+    """JSON list."""
+    candidate: Mapped[str]
+    error: Mapped[str]
+    cut_off: Mapped[bool]
+    duration_s: Mapped[float]
+    created_at: Mapped[str]
+
+
+class ArtifactRow(Numbered, Base):
     """See `Artifact`."""
 
     __tablename__ = "artifacts"
@@ -274,5 +349,5 @@ class ArtifactRow(Base):
     body: Mapped[bytes]
 
 
-TABLES: dict[str, Table] = dict(Base.metadata.tables)
-"""By name."""
+TABLES: dict[str, Table] = {name: table for name, table in Base.metadata.tables.items() if "seq" in table.c}
+"""The ledger's, by name."""

@@ -9,6 +9,7 @@ import asyncio
 import json
 import sqlite3
 import tempfile
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -24,11 +25,16 @@ from groundwire.records import (
     EpisodeEnd,
     EpisodeRecord,
     Intent,
+    LessonMark,
+    Mark,
     ModelCall,
+    ProgramRun,
+    Recall,
     Record,
     ReflectionRecord,
     RunRecord,
     StopReason,
+    TrialEnd,
     TrialRecord,
 )
 from groundwire.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
@@ -46,20 +52,37 @@ def records() -> list[Record]:
     )
     signal = Mint(run.id, KEY).signal(seen, **place, issuer="test", candidate_digest="candidate")
     cause: dict[str, Any] = {**place, "signal_id": signal.id, "candidate_digest": "candidate"}
-    intent = Intent(**place, kind="model_call", digest="request")
+    intent = Intent(**place, kind="model_call", digest="request", usd=0.5, tokens=90)
+    lesson = ReflectionRecord(
+        **cause,
+        task_id="task",
+        family="family",
+        text="The upper bound is exclusive \u2014 NUL \x00.",
+        raw="don't include the last one",
+        by="critic",
+        model="scripted",
+        signature="AssertionError: int one too small",
+        frames=("shop/price.py:total",),
+    )
+    second: dict[str, Any] = {**place, "trial": 2}
     return [
         run,
         episode,
-        TrialRecord(**place, lessons=("lesson",)),
+        TrialRecord(**place),
         intent,
         ModelCall(**place, intent_id=intent.id, model="scripted", request_digest="request", usd=0.25),
+        ProgramRun(**place, intent_id=intent.id, request_digest="program", command=("fix", "{tree}"), exit_code=0),
         Artifact(digest="artifact", kind="changes", body=b"\x00changes\xff"),
         CandidateRecord(**place, digest="candidate", edits=("compare.boundary",), artifact="artifact"),
         signal,
         Admission(**cause, edge="refine", admitted=True),
-        ReflectionRecord(
-            **cause, task_id="task", family="family", text="The upper bound is exclusive \u2014 NUL \x00."
-        ),
+        lesson,
+        TrialEnd(**place, verdict=Verdict.FAIL, signal_id=signal.id),
+        Recall(**second, lesson_id=lesson.id, rank=1, why="signature+task"),
+        TrialRecord(**second, lessons=(lesson.id,)),
+        TrialEnd(**second, verdict=Verdict.PASS),
+        LessonMark(lesson_id=lesson.id, mark=Mark.QUARANTINED, reason="a trial", by="a person"),
+        LessonMark(lesson_id=lesson.id, mark=Mark.RELEASED, by="a person"),
         EpisodeEnd(episode_id=episode.id, verdict=Verdict.FAIL, stop_reason=StopReason.EXHAUSTED),
     ]
 
@@ -69,6 +92,19 @@ def as_json(record: Any) -> list[Any]:
     return [type(record).__name__, body]
 
 
+def _dump(database: sqlite3.Connection) -> Iterator[str]:
+    """The dump that sqlite3 makes, but for virtual tables, which it writes by changing the schema behind its back."""
+    virtual = "SELECT name, sql FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%'"
+    tables = database.execute(virtual).fetchall()
+    for statement in database.iterdump():
+        names = (f'"{name}' in statement or f"'{name}" in statement for name, _ in tables)
+        if not (any(names) or "sqlite_master" in statement or "writable_schema" in statement) or "TRIGGER" in statement:
+            yield statement
+    for name, sql in tables:
+        yield f"{sql};"
+        yield f"INSERT INTO {name}({name}) VALUES ('rebuild');"
+
+
 def main() -> None:
     written = records()
     with tempfile.TemporaryDirectory() as folder:
@@ -76,11 +112,11 @@ def main() -> None:
         asyncio.run(store.append(*written))
         asyncio.run(store.aclose())
         with closing(sqlite3.connect(Path(folder) / "x.db")) as database:
-            dump = "\n".join(database.iterdump()) + "\n"
+            dump = "\n".join(_dump(database)) + "\n"
     target = Path(__file__).parent / HEAD
     target.with_suffix(".sql").write_text(dump)
     kept = {
-        "records": [as_json(record) for record in written if not isinstance(record, Artifact)],
+        "records": [as_json(record) for record in written if not isinstance(record, Artifact | LessonMark)],
         "lessons": [record.text for record in written if isinstance(record, ReflectionRecord)],
         "artifact": next(record.body.hex() for record in written if isinstance(record, Artifact)),
     }

@@ -1,0 +1,99 @@
+"""What memory concludes from the ledger. All of it can be dropped and made again from the ledger's rows, and is when
+the schema changes; it is kept because recall must answer in milliseconds however long the ledger is.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Index, LargeBinary, Table, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from groundwire.memory.tables import Base
+
+__all__ = ["DERIVED"]
+
+
+def _active(*columns: str) -> Index:
+    """Over what is recalled only, so that no number of repeats can fill a window."""
+    condition = text("state = 'active'")
+    name = f"ix_lessons_{'_'.join(columns[:-1])}"
+    return Index(name, "namespace", *columns, sqlite_where=condition, postgresql_where=condition)
+
+
+class LessonRow(Base):
+    """A reflection as recall sees it; its text stays in `reflections`, under the same `number`."""
+
+    __tablename__ = "lessons"
+    __table_args__ = (
+        _active("task_id", "fresh"),
+        _active("family", "fresh"),
+        _active("family", "signature", "fresh"),
+        Index(None, "namespace", "family", "fingerprint"),
+    )
+
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    """`seq` of the reflection."""
+    id: Mapped[str] = mapped_column(unique=True)
+    namespace: Mapped[str]
+    task_id: Mapped[str]
+    family: Mapped[str]
+    signature: Mapped[str]
+    state: Mapped[str]
+    """`groundwire.memory.states.State`."""
+    root: Mapped[str] = mapped_column(index=True)
+    """Id of the first lesson that says the same; its own id where it is the first."""
+    fingerprint: Mapped[str]
+    """See `groundwire.memory.likeness`."""
+    fresh: Mapped[int]
+    """`seq` of the last sign that it is worth something: it was written, said again, or a trial with it passed."""
+    trials: Mapped[int]
+    """Trials with a verdict that it was recalled for, since it was last released."""
+    passed: Mapped[int]
+    """Of these, how many passed."""
+    expected: Mapped[float]
+    """Of these, how many would have passed at the rate of their tasks at that time."""
+
+
+class RateRow(Base):
+    """How often trials pass."""
+
+    __tablename__ = "rates"
+
+    namespace: Mapped[str] = mapped_column(primary_key=True)
+    scope: Mapped[str] = mapped_column(primary_key=True)
+    """`groundwire.memory.states.Scope`."""
+    key: Mapped[str] = mapped_column(primary_key=True)
+    """The task's id, or the family's name."""
+    trials: Mapped[int]
+    passed: Mapped[int]
+
+
+class EditRateRow(Base):
+    """How often candidates that used an edit pass."""
+
+    __tablename__ = "edit_rates"
+
+    namespace: Mapped[str] = mapped_column(primary_key=True)
+    scope: Mapped[str] = mapped_column(primary_key=True)
+    """`groundwire.memory.states.Scope`."""
+    key: Mapped[str] = mapped_column(primary_key=True)
+    """The family's name, or how the baseline failed; empty for all."""
+    edit: Mapped[str] = mapped_column(primary_key=True)
+    used: Mapped[int]
+    passed: Mapped[int]
+
+
+class EmbeddingRow(Base):
+    """A lesson's text as a vector of one embedding model."""
+
+    __tablename__ = "embeddings"
+
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    model: Mapped[str] = mapped_column(primary_key=True)
+    vector: Mapped[bytes] = mapped_column(LargeBinary())
+    """float32, little endian, of length one."""
+
+
+DERIVED: dict[str, Table] = {
+    name: Base.metadata.tables[name] for name in ("lessons", "rates", "edit_rates", "embeddings")
+}
+"""By name."""

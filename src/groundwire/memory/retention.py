@@ -1,0 +1,132 @@
+"""Retention: what a ledger may lose once its lessons are learned, and giving the space back.
+
+What is dropped of an old episode is what takes the room: prompts, answers, programs' output, candidates' bodies and the
+signals that stand behind no lesson. What stays says what was tried, what it came to and what was learned: runs,
+episodes, trials and their outcomes, candidates' names, recalls, reflections with their signals, decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import Connection
+
+from groundwire.memory.derive import rebuild
+from groundwire.memory.lessons import Lessons
+from groundwire.memory.sql import Sql
+from groundwire.memory.sql_store import SqlStore
+from groundwire.memory.tables import TABLES
+from groundwire.memory.text import unescape
+
+__all__ = ["Size", "compact", "count_old", "drop_old", "old_quarantined", "rebuild_lessons", "size_of"]
+
+_OLD = (
+    "SELECT e.id FROM episodes e WHERE e.namespace = :namespace AND EXISTS"
+    " (SELECT 1 FROM episode_ends x WHERE x.episode_id = e.id AND x.created_at < :before)"
+    " AND NOT EXISTS (SELECT 1 FROM episode_ends x WHERE x.episode_id = e.id AND x.created_at >= :before)"
+)
+_NO_LESSON = "NOT EXISTS (SELECT 1 FROM reflections r WHERE r.signal_id = signals.id)"
+_BODIES = (
+    f"digest IN (SELECT c.artifact FROM candidates c WHERE c.episode_id IN ({_OLD}))"
+    " AND NOT EXISTS (SELECT 1 FROM candidates c WHERE c.artifact = artifacts.digest AND c.episode_id NOT IN"
+    f" ({_OLD}))"
+)
+_COVERAGE = f"digest IN (SELECT 'coverage-' || s.id FROM signals s WHERE s.episode_id IN ({_OLD}))"
+_DROPPED: Mapping[str, tuple[str, ...]] = {
+    "artifacts": (_COVERAGE, _BODIES),
+    "signals": (f"episode_id IN ({_OLD}) AND {_NO_LESSON}",),
+    "intents": (f"episode_id IN ({_OLD}) AND kind IN ('model_call', 'program')",),
+    "model_calls": (f"episode_id IN ({_OLD})",),
+    "program_runs": (f"episode_id IN ({_OLD})",),
+    "admissions": (f"episode_id IN ({_OLD})",),
+}
+_COUNT = {
+    (table, number): Sql(f"SELECT count(*) FROM {table} WHERE {condition}")
+    for table, conditions in _DROPPED.items()
+    for number, condition in enumerate(conditions)
+}
+_DELETE = {
+    (table, number): Sql(f"DELETE FROM {table} WHERE {condition}")
+    for table, conditions in _DROPPED.items()
+    for number, condition in enumerate(conditions)
+}
+_QUARANTINED = Sql(
+    "SELECT l.id FROM lessons l WHERE l.namespace = :namespace AND l.state = 'quarantined' AND l.id = l.root AND"
+    " (SELECT max(m.created_at) FROM lesson_marks m WHERE m.lesson_id = l.id AND m.mark = 'quarantined') < :before"
+    " ORDER BY l.number"
+)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a ledger is.
+
+    Args:
+        bytes: on disk, indexes included.
+        rows: by table.
+    """
+
+    bytes: int
+    rows: Mapping[str, int]
+
+
+async def count_old(store: SqlStore, *, days: float) -> Mapping[str, int]:
+    """Rows by table that `drop_old` would delete."""
+    return await store.run_read(lambda session: _totals(session, _COUNT, store.namespace, days, deletes=False))
+
+
+async def drop_old(store: SqlStore, *, days: float) -> Mapping[str, int]:
+    """Drops the bodies of episodes that ended more than `days` ago; gives the deleted rows by table."""
+    return await store.run_write(lambda session: _totals(session, _DELETE, store.namespace, days, deletes=True))
+
+
+def _totals(
+    session: Connection, statements: Mapping[tuple[str, int], Sql], namespace: str, days: float, *, deletes: bool
+) -> Mapping[str, int]:
+    totals: dict[str, int] = {}
+    values = {"namespace": namespace, "before": _before(days)}
+    for (table, _), statement in statements.items():
+        count = statement.change(session, **values) if deletes else statement.rows(session, **values)[0][0]
+        totals[table] = totals.get(table, 0) + count
+    return {table: count for table, count in totals.items() if count}
+
+
+async def old_quarantined(store: SqlStore, *, days: float) -> list[str]:
+    """Lessons that have been in quarantine for more than `days`."""
+    rows = await store.run_read(
+        lambda session: _QUARANTINED.rows(session, namespace=store.namespace, before=_before(days))
+    )
+    return list(await Lessons(store).same_as([unescape(row[0]) for row in rows]))
+
+
+async def rebuild_lessons(store: SqlStore) -> None:
+    """Makes all that memory concludes again from the ledger, for every namespace."""
+    await store.run_write(rebuild)
+
+
+async def compact(store: SqlStore) -> None:
+    """Gives free space back to the disk. Other processes wait meanwhile."""
+    await store.run_alone(("PRAGMA optimize", "PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM"), ("VACUUM (ANALYZE)",))
+
+
+async def size_of(store: SqlStore) -> Size:
+    """The whole database's size, of all namespaces together."""
+
+    def work(session: Connection) -> Size:
+        rows = {name: Sql(f"SELECT count(*) FROM {name}").rows(session)[0][0] for name in TABLES}
+        return Size(_BYTES.rows(session)[0][0], rows)
+
+    return await store.run_read(work)
+
+
+_BYTES = Sql(
+    "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c"
+    " JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'",
+    sqlite="SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)",
+)
+
+
+def _before(days: float) -> str:
+    return (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="microseconds")
