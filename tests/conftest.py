@@ -5,6 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+from postgres_server import postgres_server, postgres_url
+
+__all__ = ["own_homes", "postgres_server", "postgres_url"]
+
+# a busy machine is no finding: nothing here is asserted about time
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,14 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 EXPECTED = {
+    "any_program.py": [
+        *["fail 1 of 2"] * 2,
+        "agent: exit status 0, told of test_leap.py::test_1900",
+        *["fail 1 of 2"] * 2,
+        "agent: exit status 0, told of test_leap.py::test_2000",
+        *["pass 2 of 2"] * 2,
+        "verified",
+    ],
     "own_check.py": ["fail 4 + 7 + 8 + 8 = 27", "fail (4 * 7) - 8 + 8 = 28", "pass (7 - 8 / 8) * 4 = 24", "verified"],
 }
 

@@ -13,17 +13,25 @@ import groundwire
 PUBLIC = {
     "groundwire": {
         "Budget", "Candidate", "EpisodeResult", "EpisodeState", "FeedbackApp", "FeedbackGraph", "GroundwireError",
-        "Limits", "NoVerdict", "Observation", "Origin", "SandboxOptions", "Signal", "StopReason", "Task", "Tree",
-        "UngroundedLoopError", "Verdict",
+        "Limits", "NoVerdict", "Observation", "Origin", "Rules", "SandboxOptions", "Signal", "StopReason", "Task",
+        "Tree", "UngroundedLoopError", "Verdict",
     },
-    "groundwire.agents": {"CommandActor", "LLMActor", "LLMCritic", "RuleCritic", "ScriptedBackend", "SearchActor"},
+    "groundwire.agents": {
+        "CommandActor", "LLMActor", "LLMCaseWriter", "LLMCritic", "ReplayActor", "RuleCritic",
+        "ScriptedBackend", "SearchActor",
+    },
     "groundwire.graphs": {
-        "Budget", "Episode", "EpisodeResult", "EpisodeState", "FeedbackApp", "FeedbackGraph", "Refusal",
+        "Budget", "Episode", "EpisodeResult", "EpisodeState", "FeedbackApp", "FeedbackGraph", "Refusal", "Rules",
         "SandboxOptions",
+    },
+    "groundwire.logs": {
+        "Answered", "EnvironmentTrial", "LdbRow", "Outcome", "ReflexionRow", "TrialSummary", "WrittenTestsRow",
+        "function_task", "read_environments", "read_hotpotqa", "read_ldb", "read_reflexion", "read_written_tests",
+        "recording_of",
     },
     "groundwire.memory": {"InMemoryStore", "SqlStore"},
     "groundwire.sandbox": {"DEFAULT_KINDS", "Probe", "open_sandbox", "probe_all"},
-    "groundwire.tools": {"Command", "Doctest", "HiddenTests", "Pytest", "Unittest", "tool_for"},
+    "groundwire.tools": {"Command", "Doctest", "HiddenTests", "ModelTests", "Pytest", "Unittest", "tool_for"},
 }  # fmt: skip
 
 
@@ -47,6 +55,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         ("import groundwire", {"langgraph", "sqlalchemy", "pydantic", "litellm", "docker", "libcst", "typer"}),
         ("from groundwire import FeedbackGraph", {"sqlalchemy", "litellm", "docker", "libcst", "typer"}),
         ("import groundwire.agents", {"langgraph", "sqlalchemy", "litellm", "libcst"}),
+        ("import groundwire.logs", {"langgraph", "sqlalchemy", "litellm", "docker"}),
         ("import groundwire.memory", {"langgraph", "sqlalchemy", "litellm"}),
         ("import groundwire.sandbox", {"langgraph", "sqlalchemy", "litellm", "docker"}),
         ("import groundwire.tools", {"langgraph", "sqlalchemy", "litellm", "docker", "libcst"}),

@@ -43,6 +43,7 @@ def test_what_is_hidden_is_in_no_tree_that_an_actor_sees(tmp_path: Path) -> None
     assert task.hidden.command == ("pytest", "-q", "secret")
     assert "secret/test_b.py" not in task.tree.files
     assert task.public().hidden is None
+    assert task.public().folder is None, "the hidden files still lie there"
     assert (task.family, task.prompt, task.limits.wall_s) == ("f", "p", 5)
     assert task.may_edit("src/x.py")
     assert not task.may_edit("a.py")

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any, TypedDict
 
-import pytest
 from guessing import Check, Guesser, Noter
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +25,7 @@ class Part:
     static: list[str] = field(default_factory=list[str])
     router: tuple[list[str], bool, bool] | None = None
     """(targets, several at once, calls no model)"""
-    jumps: tuple[list[str], bool] = ((), False)  # type: ignore[assignment]
+    jumps: tuple[list[str], bool] = field(default_factory=lambda: (list[str](), False))
     gate: str | None = None
     inner: Spec | None = None
 
@@ -46,7 +45,7 @@ def specs(draw: st.DrawFn, *, ours: bool = True, depth: int = 1, outer: tuple[st
     kinds = ["actor", "critic", "tool", "pure", "unknown"] if ours else ["pure", "unknown", "world"]
     parts: dict[str, Part] = {}
     for name in names:
-        kind = draw(st.sampled_from([*kinds, *(["graph", "langgraph"] if depth else [])]))
+        kind: str = draw(st.sampled_from([*kinds, *(["graph", "langgraph"] if depth else [])]))
         part = Part(kind, static=draw(targets))
         if kind == "tool" and draw(st.booleans()):
             part = Part(kind, gate=draw(st.sampled_from(names)))
@@ -177,7 +176,7 @@ class Follow:
         if ours and ends and graph:
             stopped = self.leave(graph)
             return [*self.together(choices), *stopped, *self.together([*choices, stopped])]
-        dangling = not ours and not part.static and not part.router and not part.jumps[0]
+        dangling = not ours and not part.static and not part.router
         if dangling and graph:
             choices.append(self.leave(graph))
         return self.together(choices)

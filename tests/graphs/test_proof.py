@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import chain, combinations, pairwise
+from itertools import pairwise
 
 import pytest
+from brute_force import repeats_in_simulation, runs_without_end
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,60 +39,6 @@ def wirings(draw: st.DrawFn, *, joins: bool = False) -> Wiring:
     return Wiring(roles, [Edge(START, names[0]), *edges], waiting)
 
 
-def moves(wiring: Wiring, node: str) -> list[list[str]]:
-    """What one run of a node may start together, without a signal: one way of each choice, some of the `many`."""
-    edges = [e for e in wiring.edges if e.source == node and not e.gate and e.target != END]
-    always = [e.target for e in edges if not e.choice and not e.many]
-    ways: list[list[str]] = [[]]
-    for choice in {e.choice for e in wiring.edges if e.source == node and e.choice}:
-        options = [[e.target] for e in edges if e.choice == choice]
-        gated = any(e.gate or e.target == END for e in wiring.edges if e.source == node and e.choice == choice)
-        ways = [[*way, *option] for way in ways for option in (*options, *([[]] if gated or not options else []))]
-    many = [e.target for e in edges if e.many]
-    # twice is as good as more often
-    packets = [list(p) for size in range(len(many) * 2 + 1) for p in combinations([*many, *many], size)]
-    return [[*always, *way, *packet] for way in ways for packet in packets]
-
-
-def blocked(wiring: Wiring, role: Role) -> frozenset[str]:
-    """What interrupts a loop for a node of that role besides gates."""
-    world = (n for n, r in wiring.roles.items() if r is Role.WORLD)
-    return frozenset(world) if role is Role.UNKNOWN else frozenset()
-
-
-def runs_without_end(wiring: Wiring, model: str) -> bool:
-    """Follows pairs of running nodes: can a node come back to itself while `model` runs, on the way or beside it?"""
-    stop = blocked(wiring, wiring.roles[model])
-
-    def next_pairs(one: str, other: str) -> set[tuple[str, str]]:
-        """One of the two runs; the other waits. "" stands for nothing."""
-        if not one or one in stop:
-            return set()
-        found = {("", other)}
-        for started in moves(wiring, one):
-            started = [s for s in started if s not in stop]
-            found |= {(s, other) for s in started}
-            if not other:
-                found |= {(s, t) for s, t in combinations(started, 2)}
-        return found
-
-    for start in wiring.roles:
-        seen: set[tuple[str, str]] = set()
-        pending = [(start, "")]
-        while pending:
-            one, other = pending.pop()
-            for pair in next_pairs(one, other) | {(b, a) for a, b in next_pairs(other, one)}:
-                if pair not in seen:
-                    seen.add(pair)
-                    pending.append(pair)
-        together = {frozenset(p) for p in seen}
-        if start == model and any(model in pair for pair in seen):
-            return True
-        if start not in stop and frozenset({start, model}) in together and start != model:
-            return True
-    return False
-
-
 @given(wirings())
 def test_the_verdict_equals_brute_force(wiring: Wiring) -> None:
     bad = {n for n, role in wiring.roles.items() if role in MAY_HOLD_A_MODEL and runs_without_end(wiring, n)}
@@ -99,52 +46,6 @@ def test_the_verdict_equals_brute_force(wiring: Wiring) -> None:
     beside = {run.path[-1] for run in ungrounded_side_runs(wiring)}
     assert bool(on_cycles | beside) == bool(bad)
     assert bad <= on_cycles | beside
-
-
-def superstep(wiring: Wiring, active: frozenset[str], waiting: frozenset[tuple[int, str]]) -> set[
-    tuple[frozenset[str], frozenset[tuple[int, str]]]
-]:
-    """All states that LangGraph may be in after one superstep without a signal."""
-    states: set[tuple[frozenset[str], frozenset[tuple[int, str]]]] = {(frozenset(), waiting)}
-    for node in active:
-        states = {(s | frozenset(way), w) for s, w in states for way in moves(wiring, node)}
-    arrived = {(i, n) for i, join in enumerate(wiring.joins) for n in active & join.sources}
-    found: set[tuple[frozenset[str], frozenset[tuple[int, str]]]] = set()
-    for started, held in states:
-        held = held | arrived
-        for i, join in enumerate(wiring.joins):
-            if {n for j, n in held if j == i} == join.sources:
-                held = frozenset(h for h in held if h[0] != i)
-                started = started | {join.target}
-        found.add((started, held))
-    return found
-
-
-def repeats_in_simulation(wiring: Wiring, model: str) -> bool:
-    """Plays supersteps from every set of running nodes: is there a round in which `model` runs?"""
-    alive = [n for n in wiring.roles if n not in blocked(wiring, wiring.roles[model])]
-    subsets = chain.from_iterable(combinations(alive, k) for k in range(1, len(alive) + 1))
-    steps: dict[tuple[frozenset[str], frozenset[tuple[int, str]]], set[object]] = {}
-    pending = [(frozenset(s), frozenset[tuple[int, str]]()) for s in subsets]
-    while pending:
-        state = pending.pop()
-        if state in steps:
-            continue
-        after = {(s & frozenset(alive), w) for s, w in superstep(wiring, *state)}
-        steps[state] = set(after)
-        pending.extend(after)
-    for state in steps:
-        if model in state[0]:
-            seen: set[object] = set()
-            reached: list[object] = list(steps[state])
-            while reached:
-                now = reached.pop()
-                if now == state:
-                    return True
-                if now not in seen:
-                    seen.add(now)
-                    reached.extend(steps[now])  # pyright: ignore[reportArgumentType]
-    return False
 
 
 @given(wirings(joins=True))
@@ -307,7 +208,9 @@ def test_what_touches_the_world_interrupts_loops_of_undeclared_nodes_only() -> N
 
 
 def test_a_model_beside_a_loop_runs_in_each_round() -> None:
-    wiring = wired(f"{START}>poll", "poll>wait", "wait>poll", "poll>ask", f"ask>{END}", poll=TOOL, wait=PURE, ask=UNKNOWN)
+    wiring = wired(
+        f"{START}>poll", "poll>wait", "wait>poll", "poll>ask", f"ask>{END}", poll=TOOL, wait=PURE, ask=UNKNOWN
+    )
     with pytest.raises(UngroundedLoopError) as caught:
         prove(wiring)
     assert (caught.value.cycle, caught.value.beside) == (("poll", "wait", "poll"), ("poll", "ask"))
@@ -331,7 +234,9 @@ def test_several_packets_can_leave_a_loop_and_go_on_with_it() -> None:
 
 def test_a_loop_to_itself_with_a_model_beside_it() -> None:
     wiring = wired(f"{START}>poll", "poll>poll", "poll>ask", f"ask>{END}", poll=TOOL, ask=CRITIC)
-    assert text_of(wiring).startswith("poll → poll can repeat without any outside check. Each round also runs poll → ask.")
+    assert text_of(wiring).startswith(
+        "poll → poll can repeat without any outside check. Each round also runs poll → ask."
+    )
 
 
 def test_a_join_repeats_only_if_all_that_it_waits_for_does() -> None:
@@ -354,12 +259,12 @@ def test_a_join_repeats_only_if_all_that_it_waits_for_does() -> None:
         (("a>b|c", f"c>{END}"), "b can never reach the end.\n  Wire an edge to END, or judge with a tool that stops."),
         (
             ("a>b|c", f"c>{END}", "b>b"),
-            'b → b has no way out: it can never reach the end.\n'
+            "b → b has no way out: it can never reach the end.\n"
             '  Give one of its nodes a way:  graph.add_conditional_edges("b", …, ["b", END])',
         ),
         (
             ("a>b|c", "b>c", "c>b"),
-            'b → c → b has no way out: it can never reach the end.\n'
+            "b → c → b has no way out: it can never reach the end.\n"
             '  Give one of its nodes a way:  graph.add_conditional_edges("b", …, ["c", END])',
         ),
         (("a>nowhere",), "The edge a → nowhere names 'nowhere', which is not a node.\n  Nodes are: a, b, c."),

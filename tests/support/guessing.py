@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from groundwire import FeedbackGraph, Observation, Origin, Task, Verdict
-from groundwire.contexts import ActorContext, CriticContext, Reflection, ToolContext
+from groundwire.contexts import ActorContext, CriticContext, Reflection, Tool, ToolContext
 from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict
 from groundwire.trees import Candidate
 
@@ -73,7 +73,7 @@ def no_verdict(reason: NoVerdict, origin: Origin = Origin.VERIFIER) -> Observati
     return Observation(verdict=Verdict.NONE, origin=origin, reason=reason)
 
 
-def loop(actor: Guesser, check: Check, critic: Noter | None = None, *, width: int = 1) -> FeedbackGraph:
+def loop(actor: Guesser, check: Tool, critic: Noter | None = None, *, width: int = 1) -> FeedbackGraph:
     """write → test, refined through reflect where there is a critic."""
     graph = FeedbackGraph()
     graph.add_actor("write", actor, width=width)

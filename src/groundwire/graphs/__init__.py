@@ -6,6 +6,7 @@ from groundwire.graphs.episode import Episode
 from groundwire.graphs.feedback_graph import FeedbackGraph
 from groundwire.graphs.gate import Refusal
 from groundwire.graphs.result import EpisodeResult
+from groundwire.graphs.rules import Rules
 from groundwire.graphs.sandboxes import SandboxOptions
 from groundwire.graphs.state import EpisodeState
 
@@ -17,5 +18,6 @@ __all__ = [
     "FeedbackApp",
     "FeedbackGraph",
     "Refusal",
+    "Rules",
     "SandboxOptions",
 ]

@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
+from weakref import WeakKeyDictionary
 
-from langgraph.types import Command
+from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownVariableType]  it has no annotations
 
 from groundwire import __version__
-from groundwire.errors import BudgetExceeded, ConfigError, GroundwireError, ModelError, RecordNotFound
+from groundwire.errors import ConfigError
+from groundwire.graphs.blocking import iterate, wait_for
 from groundwire.graphs.budget import Budget, Meter
+from groundwire.graphs.driving import Driven, Durability, drive
+from groundwire.graphs.ending import result_of
 from groundwire.graphs.episode import Episode, Observer
-from groundwire.graphs.proof import Wiring
+from groundwire.graphs.opening import find_episode
 from groundwire.graphs.result import EpisodeResult
+from groundwire.graphs.rules import Rules
 from groundwire.graphs.sandboxes import SandboxChoice, Sandboxes, SandboxOptions
-from groundwire.graphs.state import EpisodeState
+from groundwire.graphs.state import EpisodeState, as_kept
+from groundwire.graphs.wiring import Wiring
 from groundwire.ids import new_id
 from groundwire.memory import InMemoryStore
 from groundwire.mint import FileKeys, Keys, MemoryKeys, Mint
-from groundwire.patches import make_patch
-from groundwire.records import EpisodeEnd, EpisodeRecord, Record, RunEnd, RunRecord, StopReason, Store
-from groundwire.signals import Origin, Verdict, canonical
+from groundwire.records import EpisodeRecord, Record, RunEnd, RunRecord, Store
+from groundwire.signals import Origin, canonical
 from groundwire.tasks import Task
 
-__all__ = ["FeedbackApp", "SandboxChoice"]
+__all__ = ["Durability", "FeedbackApp", "SandboxChoice"]
 
-T = TypeVar("T")
+
+_MEMORY_KEYS: WeakKeyDictionary[Store, MemoryKeys] = WeakKeyDictionary()
+"""Of runs in stores that end with the process: apps that share such a store share its keys."""
 
 
 class FeedbackApp:
@@ -46,26 +53,36 @@ class FeedbackApp:
         self,
         langgraph: Any,
         *,
+        strides: Any = None,
         name: str,
         state: type[EpisodeState],
         wiring: Wiring,
         store: Store | None,
         budget: Budget,
         sandbox: SandboxChoice | None,
+        durability: Durability = "exit",
+        rules: Rules | None = None,
+        trust: Collection[Origin] = (),
         keys: Keys | None = None,
     ) -> None:
         self.langgraph = langgraph
+        self._strides = strides
         self.name = name
         self.wiring = wiring
         self.budget = budget
         self.store: Store = store if store is not None else InMemoryStore()
+        self.rules = rules or Rules()
+        self.trust = frozenset(trust)
         self._state = state
         self._sandbox = sandbox
-        self._keys: Keys = keys or (FileKeys() if self.store.durable else MemoryKeys())
+        self._durability: Durability = durability
+        self._keys: Keys = keys or (
+            FileKeys() if self.store.durable else _MEMORY_KEYS.setdefault(self.store, MemoryKeys())
+        )
 
     def input(self, episode: Episode, **fields: Any) -> Mapping[str, Any]:
         """The state an episode starts from; `fields` are the typed fields that your state class adds."""
-        return self._state(episode_id=episode.id, **fields).model_dump()
+        return as_kept(self._state(episode_id=episode.id, **fields).model_dump())
 
     @asynccontextmanager
     async def episode(
@@ -95,7 +112,7 @@ class FeedbackApp:
             SealError: a recorded signal is not what was minted.
         """
         own = sandboxes or Sandboxes(self._sandbox)
-        known = await self._known(run_id, episode_id, task) if episode_id else None
+        known = await find_episode(self.store, run_id, episode_id, task) if episode_id else None
         run = run_id or await self.start_run()
         episode = Episode(
             run_id=run,
@@ -105,15 +122,17 @@ class FeedbackApp:
             mint=Mint(run, self._keys.load(run)),
             meter=Meter(self.budget),
             sandbox=partial(own.open, task.python),
+            program_sandbox=partial(own.for_programs, task.python),
             seed=known.seed if known else seed,
             observers=observers,
             report=report or (lambda _line: None),
+            rules=self.rules,
         )
         try:
             if known:
                 await episode.load()
             else:
-                await episode.record(
+                await episode.note(
                     EpisodeRecord(
                         id=episode.id,
                         run_id=run,
@@ -125,6 +144,7 @@ class FeedbackApp:
                     )
                 )
             yield episode
+            await episode.settle()
         finally:
             if sandboxes is None:
                 await own.aclose()
@@ -167,7 +187,7 @@ class FeedbackApp:
             observers: told of each record after the ledger has it.
             report: told one line for people while a tool works.
             sandboxes: shared with other episodes.
-            config: LangGraph's config; needs `{"configurable": {"thread_id": …}}` with a checkpointer.
+            config: LangGraph's config; with a checkpointer, the thread is the episode's id unless this names one.
             resume: the answer to a LangGraph interrupt of this thread.
             **fields: typed fields that your state class adds.
 
@@ -188,13 +208,20 @@ class FeedbackApp:
             report=report,
             sandboxes=sandboxes,
         ) as episode:
+            driven = Driven()
             if episode.history.end is None:
-                start = Command(resume=resume) if resume is not None else self.input(episode, **fields)
-                error, interrupts = await self._invoke(episode, start, config)
-            else:
-                error, interrupts = None, ()
-            result = self._result(episode, error, interrupts)
-        if own_run and not interrupts:
+                driven = await drive(
+                    self._graph_for(config),
+                    episode,
+                    self.input(episode, **fields),
+                    durability=self._durability,
+                    supersteps=self._supersteps,
+                    goes_on=episode_id is not None,
+                    config=config,
+                    resume=resume,
+                )
+            result = result_of(episode, driven.error, driven.interrupts)
+        if own_run and not driven.interrupts:
             await self.store.append(RunEnd(run_id=episode.run_id))
         return result
 
@@ -220,19 +247,15 @@ class FeedbackApp:
         await self.store.append(RunEnd(run_id=run_id))
         return [r.result() for r in running]
 
-    async def astream(self, task: Task, **options: Any) -> AsyncIterator[Record | EpisodeResult]:
+    async def astream(self, task: Task, **options: Any) -> AsyncGenerator[Record | EpisodeResult]:
         """Yields each ledger record as it is written, then the result; `options` as for `arun`."""
-        queue: asyncio.Queue[Record] = asyncio.Queue()
+        queue: asyncio.Queue[Record | None] = asyncio.Queue()
         observers = (*options.pop("observers", ()), queue.put_nowait)
         running = asyncio.create_task(self.arun(task, observers=observers, **options))
+        running.add_done_callback(lambda _: queue.put_nowait(None))
         try:
-            while not running.done() or not queue.empty():
-                getting = asyncio.create_task(queue.get())
-                await asyncio.wait({getting, running}, return_when=asyncio.FIRST_COMPLETED)
-                if getting.done():
-                    yield getting.result()
-                else:
-                    getting.cancel()
+            while (record := await queue.get()) is not None:
+                yield record
             yield await running
         finally:
             if not running.done():
@@ -241,38 +264,25 @@ class FeedbackApp:
 
     def run(self, task: Task, **options: Any) -> EpisodeResult:
         """`arun` for where a person types; options as there."""
-        return _blocking(self.arun(task, **options), "run", "arun")
+        return wait_for(self.arun(task, **options), "run", "arun")
 
     def batch(self, tasks: Sequence[Task], **options: Any) -> list[EpisodeResult]:
         """`abatch` for where a person types; options as there."""
-        return _blocking(self.abatch(tasks, **options), "batch", "abatch")
+        return wait_for(self.abatch(tasks, **options), "batch", "abatch")
 
     def stream(self, task: Task, **options: Any) -> Iterator[Record | EpisodeResult]:
         """`astream` for where a person types; options as there."""
-        _refuse_in_loop("stream", "astream")
-        with asyncio.Runner() as runner:
-            records = self.astream(task, **options)
-            try:
-                while True:
-                    try:
-                        yield runner.run(_next(records))
-                    except StopAsyncIteration:
-                        return
-            finally:
-                runner.run(_close(records))
+        return iterate(self.astream(task, **options), "stream", "astream")
 
-    async def _known(self, run_id: str | None, episode_id: str, task: Task) -> EpisodeRecord:
-        if run_id is None:
-            raise ConfigError("To go on with an episode, its run must be named.", do="Give run_id as well.")
-        for record in await self.store.episodes(run_id):
-            if record.id == episode_id:
-                if record.base_digest != task.tree.digest:
-                    raise RecordNotFound(
-                        f"Episode {episode_id} is about other files than the task has now.",
-                        do="Restore the files as they were, or start a new run.",
-                    )
-                return record
-        raise RecordNotFound(f"Run {run_id} has no episode {episode_id}.", do="List them:  groundwire show RUN")
+    def _graph_for(self, config: Mapping[str, Any] | None) -> Any:
+        """The graph with one superstep a trial, unless somebody is to see or keep the supersteps of each node."""
+        if self._strides is None or config or tracing_is_enabled():
+            return self.langgraph
+        return self._strides
+
+    @property
+    def _supersteps(self) -> int:
+        return 20 + len(self.wiring.roles) * self.budget.trials * self.budget.steps
 
     def _describe(self) -> dict[str, Any]:
         options = self._sandbox or SandboxOptions()
@@ -280,93 +290,8 @@ class FeedbackApp:
             "nodes": {name: str(role) for name, role in self.wiring.roles.items()},
             "gates": [[e.gate, e.source, e.target] for e in self.wiring.edges if e.gate],
             "budget": self.budget.model_dump(),
+            "rules": self.rules.model_dump(mode="json"),
+            "trust": sorted(str(origin) for origin in self.trust),
             "sandbox": options.kind or "default" if isinstance(options, SandboxOptions) else options.info.kind,
             "grounded": True,
         }
-
-    async def _invoke(
-        self, episode: Episode, start: Any, config: Mapping[str, Any] | None
-    ) -> tuple[GroundwireError | None, Sequence[object]]:
-        limit = 20 + 4 * self.budget.trials * self.budget.steps
-        settings = {"recursion_limit": limit, **(config or {})}
-        try:
-            async with asyncio.timeout(episode.meter.seconds_left()):
-                state = await self.langgraph.ainvoke(start, settings, context=episode)
-        except TimeoutError:
-            error = BudgetExceeded("seconds", f"The {self.budget.seconds:g} s are used up.", do="Raise --max-seconds.")
-        except (BudgetExceeded, ModelError) as trouble:
-            error = trouble
-        else:
-            if state.get("__interrupt__"):
-                return None, tuple(state["__interrupt__"])
-            if not state["stop_reason"]:
-                return None, ("paused",)
-            await episode.finish(self._end(episode, StopReason(state["stop_reason"]), state["detail"]))
-            return None, ()
-        reason = StopReason(f"budget_{error.kind}") if isinstance(error, BudgetExceeded) else StopReason.MODEL_ERROR
-        await episode.finish(self._end(episode, reason, error.what))
-        return error, ()
-
-    def _end(self, episode: Episode, reason: StopReason, detail: str) -> EpisodeEnd:
-        solved = reason in (StopReason.VERIFIED, StopReason.ALREADY_PASSING)
-        best = episode.history.best
-        unjudged = best is None or reason is StopReason.NO_VERDICT
-        return EpisodeEnd(
-            episode_id=episode.id,
-            verdict=Verdict.PASS if solved else Verdict.NONE if unjudged else Verdict.FAIL,
-            stop_reason=reason,
-            best_candidate=best.candidate.digest if best and not best.candidate.is_base else "",
-            detail=detail,
-        )
-
-    def _result(self, episode: Episode, error: GroundwireError | None, interrupts: Sequence[object]) -> EpisodeResult:
-        history, meter, task = episode.history, episode.meter, episode.task
-        end = history.end or self._end(episode, StopReason.INTERRUPTED, "Paused; the ledger holds all so far.")
-        verified = end.verdict is Verdict.PASS and history.best is not None
-        return EpisodeResult(
-            run_id=episode.run_id,
-            episode_id=episode.id,
-            task_id=task.id,
-            verdict=end.verdict,
-            stop_reason=end.stop_reason,
-            detail=end.detail,
-            best=history.best,
-            patch=make_patch(task.tree, history.best.candidate.changes) if verified and history.best else "",
-            trials=max(history.proposed, default=0),
-            signals=len(history.signals),
-            reflections=len(history.reflections),
-            candidates=len(history.candidates) - 1,
-            usd=meter.usd,
-            tokens=meter.tokens,
-            seconds=meter.seconds,
-            error=error,
-            hidden=next((s for s in history.signals.values() if s.origin is Origin.HIDDEN_TESTS), None),
-            interrupts=interrupts,
-        )
-
-
-async def _next(records: AsyncIterator[T]) -> T:
-    return await anext(records)
-
-
-async def _close(records: AsyncIterator[Any]) -> None:
-    close = getattr(records, "aclose", None)
-    if close is not None:
-        await close()
-
-
-def _refuse_in_loop(name: str, twin: str) -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise ConfigError(f"{name}() was called inside a running event loop.", do=f"Use:  await app.{twin}(…)")
-
-
-def _blocking(work: Coroutine[Any, Any, T], name: str, twin: str) -> T:
-    try:
-        _refuse_in_loop(name, twin)
-    except ConfigError:
-        work.close()
-        raise
-    return asyncio.run(work)

@@ -12,29 +12,46 @@ from __future__ import annotations
 
 from groundwire.contexts import Actor, Critic, Tool
 from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.graphs.selection import Select
 
 __all__ = ["code_repair"]
 
 
-def code_repair(actor: Actor, critic: Critic, judge: Tool, hidden: Tool, *, width: int = 1) -> FeedbackGraph:
+def code_repair(
+    actor: Actor,
+    critic: Critic,
+    judge: Tool,
+    hidden: Tool,
+    *,
+    width: int = 1,
+    select: Select = "best",
+    baseline: bool = True,
+) -> FeedbackGraph:
     """The graph; `compile` it with a store, a budget and a sandbox.
 
     Args:
         actor: proposes patches.
         critic: reflects on what failed.
         judge: runs the visible tests.
-        hidden: runs the hidden tests; asked only after the visible ones pass, and only where the task has any.
+        hidden: runs the hidden tests; asked only where the task has any, once, and nothing is proposed after it.
         width: candidates judged in one trial.
+        select: `best`: what has passed the visible tests goes to the hidden ones; nothing else does, so without
+            visible tests there is no verdict. `last`: where the loop ends without a PASS, the actor's last candidate
+            goes there, whatever came before it: how published self-repair loops choose their answer. A model's,
+            sandbox's or ledger's error, and time that has run out, end an episode without an answer.
+        baseline: False where there is nothing to repair yet: the first candidate is written before anything is judged.
     """
-    graph = FeedbackGraph(name="code_repair")
-    graph.add_tool("baseline", judge)
+    graph = FeedbackGraph(name="code_repair" if select == "best" else f"code_repair_{select}")
+    if baseline:
+        graph.add_tool("baseline", judge)
     graph.add_actor("write", actor, width=width)
     graph.add_tool("test", judge)
     graph.add_critic("reflect", critic)
     graph.add_tool("hidden", hidden)
-    graph.set_entry("baseline")
-    graph.refine("baseline", to="write")
+    if baseline:
+        graph.set_entry("baseline")
+        graph.refine("baseline", to="write")
     graph.add_edge("write", "test")
     graph.refine("test", via="reflect", to="write")
-    graph.confirm("test", by="hidden")
+    graph.confirm("test", by="hidden", select=select)
     return graph

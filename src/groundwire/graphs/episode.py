@@ -8,11 +8,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from groundwire.completions import Backend, Completion, Request
-from groundwire.contexts import Coverage, Judged, Lesson
-from groundwire.errors import ModelError, ModelReplyInvalid
-from groundwire.graphs.acceptance import Change, compare
+from groundwire.contexts import Coverage, Judged, SandboxOpener
+from groundwire.errors import GroundwireError, HiddenLeak, ModelError, ModelReplyInvalid, RecordNotFound
+from groundwire.graphs.acceptance import Change, Ladder, change_size
 from groundwire.graphs.budget import Meter
+from groundwire.graphs.doubtful_calls import DoubtfulCalls
+from groundwire.graphs.firewall import Firewall
 from groundwire.graphs.history import History
+from groundwire.graphs.outcomes import trial_end
+from groundwire.graphs.recorded import COVERAGE, Recordings
+from groundwire.graphs.rules import Rules
+from groundwire.masking import Masker
 from groundwire.mint import Mint
 from groundwire.records import (
     Artifact,
@@ -20,11 +26,13 @@ from groundwire.records import (
     EpisodeEnd,
     Intent,
     ModelCall,
+    ProgramRun,
     Record,
     Store,
+    TrialRecord,
 )
 from groundwire.sandboxes import Sandbox
-from groundwire.signals import Origin, Signal, Verdict, canonical
+from groundwire.signals import Evidence, Signal, Verdict, canonical
 from groundwire.tasks import Task
 from groundwire.trees import Candidate, Tree
 
@@ -32,8 +40,6 @@ __all__ = ["Episode", "EpisodeCaller", "Observer"]
 
 Observer = Callable[[Record], None]
 """Told of each record after the ledger has it."""
-
-COVERAGE = "coverage-"
 
 
 @dataclass
@@ -48,9 +54,13 @@ class Episode:
         mint: seals this run's signals.
         meter: what has been used.
         sandbox: opens the sandbox at first use.
+        program_sandbox: opens, at first use, where an actor's programs run.
         seed: for reproducible choices.
         observers: told of each record after the ledger has it.
         report: told one line for people while a tool works.
+        rules: what is judged again, and when the loop has gone on long enough.
+        recordings: what models, tools and programs said before, in a replay.
+        ask_again: True where a model may be asked again what it was being asked when an earlier process ended.
     """
 
     run_id: str
@@ -60,21 +70,60 @@ class Episode:
     mint: Mint
     meter: Meter
     sandbox: Callable[[], Awaitable[Sandbox]]
+    program_sandbox: SandboxOpener | None = None
     seed: int = 0
     observers: Sequence[Observer] = ()
     report: Callable[[str], None] = lambda _line: None
+    rules: Rules = field(default_factory=Rules)
+    recordings: Recordings | None = None
+    ask_again: bool = True
     history: History = field(init=False)
+    ladder: Ladder = field(init=False)
+    firewall: Firewall = field(init=False)
+    doubtful: DoubtfulCalls = field(init=False)
+    _noted: list[Record] = field(init=False, default_factory=list[Record])
+    hidden_evidence: Evidence | None = field(init=False, default=None)
+    """What the hidden tests showed last, in full: for people, and only while this process lives."""
 
     def __post_init__(self) -> None:
         self.history = History(Candidate(self.task.tree.digest, {}))
+        self.ladder = Ladder(lambda digest: change_size(self.history.candidates[digest], self.task.tree))
+        self.firewall = Firewall(self.task)
+        self.doubtful = DoubtfulCalls()
 
     async def record(self, *records: Record) -> None:
-        """Writes records to the ledger, then to this episode's view, then tells the observers."""
-        await self.store.append(*records)
+        """Writes records to the ledger, then to this episode's view, then tells the observers.
+
+        Raises:
+            HiddenLeak: a record holds text of the hidden tests; none of them was written.
+        """
+        for record in records:
+            self.firewall.check_record(record)
+        noted, self._noted = self._noted, []
+        await self.store.append(*noted, *records)
         for record in records:
             self.history.add(record)
             for observer in self.observers:
                 observer(record)
+
+    async def note(self, *records: Record) -> None:
+        """Like `record`, but where nobody watches, the ledger gets them with the next ones, in one transaction.
+
+        For what no effect lies behind that the next records do not belong to: every effect (a judging, a model call, a
+        program) and the end of every node writes what was noted before it goes on.
+        """
+        if self.observers:
+            await self.record(*records)
+            return
+        for record in records:
+            self.firewall.check_record(record)
+            self.history.add(record)
+        self._noted += records
+
+    async def settle(self) -> None:
+        """Writes what was noted."""
+        if self._noted:
+            await self.record()
 
     async def load(self) -> None:
         """Rebuilds the view from the ledger, to go on where another process stopped.
@@ -82,9 +131,14 @@ class Episode:
         Raises:
             SealError: a signal is not what was minted.
         """
-        for record in await self.store.records(self.id):
+        records = await self.store.records(self.id)
+        self.history.begun_before = {r.trial for r in records if isinstance(r, TrialRecord)}
+        self.doubtful = DoubtfulCalls(records)
+        for intent in self.doubtful:
+            self.meter.book(usd=intent.usd or 0.0, tokens=intent.tokens)
+        for record in records:
             if isinstance(record, CandidateRecord):
-                self.history.keep([Candidate.from_bytes(await self.store.artifact(record.artifact))])
+                self.history.keep([await self._candidate(record)])
             self.history.add(record)
             if isinstance(record, Signal):
                 self.mint.verify(record)
@@ -92,10 +146,28 @@ class Episode:
             if isinstance(record, ModelCall):
                 self.meter.book(usd=record.usd or 0.0, tokens=record.prompt_tokens + record.completion_tokens)
                 if record.completion:
+                    self.firewall.take_answer(Completion.model_validate_json(record.completion))
                     self.history.answers.setdefault((record.trial, record.request_digest), []).append(record)
+            if isinstance(record, ProgramRun) and not record.cut_off:
+                self.history.ran.setdefault((record.trial, record.request_digest), []).append(record)
+        if self.history.end is not None and self.history.end.best_candidate:
+            handed_out = self.history.end.best_candidate
+            about = (s for s in reversed(self.history.signals.values()) if s.candidate_digest == handed_out)
+            self.submit(self.history.judged(next(about)))
+
+    async def _candidate(self, record: CandidateRecord) -> Candidate:
+        try:
+            return Candidate.from_bytes(await self.store.artifact(record.artifact))
+        except RecordNotFound as missing:
+            raise RecordNotFound(
+                f"Episode {self.id} can't go on: the body of its candidate {record.digest[:12]}… is not in the ledger.",
+                do="It held a secret, which no ledger keeps, or a retention rule has dropped it. Start a new run.",
+            ) from missing
 
     async def propose(self, trial: int, actor: str, candidates: Sequence[Candidate]) -> None:
         """Writes candidates before they are judged."""
+        for candidate in candidates:
+            self.firewall.check_candidate(candidate)
         self.history.keep(candidates)
         records: list[Record] = []
         for candidate in candidates:
@@ -116,15 +188,18 @@ class Episode:
 
     def accept(self, judged: Judged) -> Change:
         """Keeps `judged` as the best so far if it is better, test by test; hidden tests never take part."""
-        if judged.signal.origin is Origin.HIDDEN_TESTS:
-            return Change.UNKNOWN
-        if self.history.best is None:
+        change = self.ladder.take(judged.signal)
+        best = self.ladder.best
+        if best is not None and best.id == judged.signal.id:
             self.history.best = judged
-            return Change.BETTER
-        change = compare(judged, self.history.best)
         if change is Change.BETTER:
-            self.history.best = judged
+            self.history.improved_in.add(judged.signal.trial)
         return change
+
+    def submit(self, judged: Judged) -> None:
+        """Makes a candidate that has passed the one that is handed out."""
+        seen = self.ladder.look(judged.candidate.digest)
+        self.history.best = Judged(judged.candidate, seen or judged.signal)
 
     def best_tree(self) -> Tree:
         """The tree to edit next: the task's, with the best candidate applied where that is known to be no worse.
@@ -137,10 +212,6 @@ class Episode:
             return self.task.tree
         return self.task.tree.with_changes(best.candidate.changes)
 
-    async def recall(self) -> Sequence[Lesson]:
-        """What memory knows of this task and its family."""
-        return await self.store.recall(self.task.id, self.task.family)
-
     async def keep_coverage(self, signal_id: str, coverage: Coverage) -> None:
         """Stores a coverage map and keeps it at hand."""
         self.history.coverage = coverage
@@ -152,9 +223,9 @@ class Episode:
         return EpisodeCaller(self, trial)
 
     async def finish(self, end: EpisodeEnd) -> None:
-        """Writes the episode's end, once."""
+        """Writes the episode's end, once, and what its last trial came to."""
         if self.history.end is None:
-            await self.record(end)
+            await self.record(*trial_end(self.id, self.history, max(self.history.lessons, default=0)), end)
 
 
 class EpisodeCaller:
@@ -169,19 +240,32 @@ class EpisodeCaller:
         """See `groundwire.contexts.ModelCaller`."""
         self.used = True
         episode = self._episode
+        episode.firewall.check_prompt(request)
         body = request.canonical()
         digest = hashlib.sha256(body.encode()).hexdigest()
         answered = episode.history.answers.get((self._trial, digest))
         if answered:
             return Completion.model_validate_json(answered.pop(0).completion)
+        if not episode.ask_again:
+            episode.doubtful.check(self._trial, digest, episode.run_id)
+        source = episode.recordings.backend if episode.recordings else backend
         prompt_tokens = sum(len(m.content) for m in request.messages) // 3 + 16
         most = request.n * request.max_tokens + prompt_tokens
-        with episode.meter.reserve(backend.price(request), most) as held:
-            intent = Intent(episode_id=episode.id, trial=self._trial, kind="model_call", digest=digest, body=body)
+        price = source.price(request)
+        with episode.meter.reserve(price, most) as held:
+            intent = Intent(
+                episode_id=episode.id,
+                trial=self._trial,
+                kind="model_call",
+                digest=digest,
+                body=body,
+                usd=price,
+                tokens=most,
+            )
             await episode.record(intent)
             started = time.monotonic()
             try:
-                completion = await backend.complete(request)
+                completion = _without_secrets(await source.complete(request))
             except ModelError as error:
                 if isinstance(error, ModelReplyInvalid):
                     # it answered, so it was paid for; what it cost is not known, so all that was held is booked
@@ -189,6 +273,12 @@ class EpisodeCaller:
                 await episode.record(self._failed(intent, backend, request, error, time.monotonic() - started))
                 raise
             episode.meter.settle(completion)
+        try:
+            episode.firewall.take_answer(completion)
+        except HiddenLeak as leak:
+            # it was paid for, so the ledger has it; what it says is held back
+            await episode.record(self._failed(intent, backend, request, leak, time.monotonic() - started, completion))
+            raise
         await episode.record(
             ModelCall(
                 intent_id=intent.id,
@@ -207,7 +297,13 @@ class EpisodeCaller:
         return completion
 
     def _failed(
-        self, intent: Intent, backend: Backend, request: Request, error: ModelError, duration_s: float
+        self,
+        intent: Intent,
+        backend: Backend,
+        request: Request,
+        error: GroundwireError,
+        duration_s: float,
+        used: Completion | None = None,
     ) -> ModelCall:
         return ModelCall(
             intent_id=intent.id,
@@ -217,5 +313,16 @@ class EpisodeCaller:
             purpose=request.purpose,
             request_digest=intent.digest,
             error=f"{type(error).__name__}: {error.what}",
+            prompt_tokens=used.prompt_tokens if used else 0,
+            completion_tokens=used.completion_tokens if used else 0,
+            usd=used.usd if used else None,
             duration_s=duration_s,
         )
+
+
+def _without_secrets(completion: Completion) -> Completion:
+    """What the ledger may hold of an answer, which is what the actor gets: a resumed run must not see another one."""
+    masker = Masker()
+    if masker.finds_none(completion.texts):
+        return completion
+    return completion.model_copy(update={"texts": tuple(masker(text) for text in completion.texts)})

@@ -11,7 +11,7 @@ from groundwire.mint import Mint
 from groundwire.records import Admission
 from groundwire.signals import EXTERNAL_ORIGINS, NoVerdict, Origin, Signal, Verdict
 
-__all__ = ["GateKind", "Question", "Refusal", "admit"]
+__all__ = ["CHECKS", "GateKind", "Question", "Refusal", "admit"]
 
 
 class GateKind(StrEnum):
@@ -73,7 +73,7 @@ class Question:
 
 def admit(question: Question, mint: Mint) -> Admission:
     """Answers a question. Never raises: a refusal is an answer, with its reason."""
-    refusal = next((r for r, refused in _CHECKS if refused(question, mint)), None)
+    refusal = next((r for r, refused in CHECKS if refused(question, mint)), None)
     return Admission(
         episode_id=question.episode_id,
         trial=question.trial,
@@ -93,8 +93,28 @@ def _bad_seal(question: Question, mint: Mint) -> bool:
     return False
 
 
+def _of_another_episode(question: Question, _mint: Mint) -> bool:
+    return question.signal.episode_id != question.episode_id
+
+
+def _stale(question: Question, _mint: Mint) -> bool:
+    return question.signal.trial != question.trial
+
+
+def _of_another_tool(question: Question, _mint: Mint) -> bool:
+    return question.signal.issuer != question.issuer
+
+
+def _about_another_candidate(question: Question, _mint: Mint) -> bool:
+    return question.signal.candidate_digest != question.candidate_digest
+
+
+def _reused(question: Question, _mint: Mint) -> bool:
+    return question.used
+
+
 def _untrusted(question: Question, _mint: Mint) -> bool:
-    return question.signal.origin not in EXTERNAL_ORIGINS | (question.trusted & _OPT_IN)
+    return question.signal.origin not in EXTERNAL_ORIGINS | (question.trusted & OPT_IN_ORIGINS)
 
 
 def _wrong_verdict(question: Question, _mint: Mint) -> bool:
@@ -104,16 +124,21 @@ def _wrong_verdict(question: Question, _mint: Mint) -> bool:
     return signal.verdict is not Verdict.NONE or signal.reason is not NoVerdict.GO_ON
 
 
-_OPT_IN = frozenset({Origin.OTHER_MODEL, Origin.HUMAN})
+def _used_up(question: Question, _mint: Mint) -> bool:
+    return bool(question.used_up)
 
-_CHECKS: tuple[tuple[Refusal, Callable[[Question, Mint], bool]], ...] = (
+
+OPT_IN_ORIGINS = frozenset({Origin.OTHER_MODEL, Origin.HUMAN})
+
+CHECKS: tuple[tuple[Refusal, Callable[[Question, Mint], bool]], ...] = (
     (Refusal.SEAL, _bad_seal),
-    (Refusal.EPISODE, lambda q, _: q.signal.episode_id != q.episode_id),
-    (Refusal.STALE, lambda q, _: q.signal.trial != q.trial),
-    (Refusal.ISSUER, lambda q, _: q.signal.issuer != q.issuer),
-    (Refusal.CANDIDATE, lambda q, _: q.signal.candidate_digest != q.candidate_digest),
-    (Refusal.REUSED, lambda q, _: q.used),
+    (Refusal.EPISODE, _of_another_episode),
+    (Refusal.STALE, _stale),
+    (Refusal.ISSUER, _of_another_tool),
+    (Refusal.CANDIDATE, _about_another_candidate),
+    (Refusal.REUSED, _reused),
     (Refusal.ORIGIN, _untrusted),
     (Refusal.VERDICT, _wrong_verdict),
-    (Refusal.BUDGET, lambda q, _: bool(q.used_up)),
+    (Refusal.BUDGET, _used_up),
 )
+"""The rules, in the order in which the first refusal is named. Taking one out admits what only it refuses."""

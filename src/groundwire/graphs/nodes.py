@@ -22,21 +22,21 @@ from groundwire.contexts import (
     Needs,
     Reflection,
 )
-from groundwire.errors import CandidateError, GroundingError
+from groundwire.errors import CandidateError, GroundingError, RecordingExhausted
 from groundwire.graphs.episode import Episode
 from groundwire.graphs.gate import GateKind
+from groundwire.graphs.programs import EpisodeRunner
+from groundwire.graphs.recollection import begin_trial, edits_for, given_to, reflection_on
+from groundwire.graphs.selection import LastAnswer
+from groundwire.graphs.stagnation import draws
 from groundwire.graphs.state import EpisodeState, Route
-from groundwire.records import Admission, ReflectionRecord, StopReason, TrialRecord
-from groundwire.signatures import failure_signature
+from groundwire.records import Admission, StopReason
 from groundwire.trees import Candidate
 
 __all__ = ["ActorNode", "CriticNode", "Update", "let_in"]
 
 Update = Mapping[str, Any]
 """What a node returns to LangGraph: the state's fields that change."""
-
-ESCALATIONS = 3
-"""Times an actor that only repeats itself is asked again, within one admission, before the loop is stuck."""
 
 
 def stop(reason: StopReason, detail: str = "") -> Update:
@@ -68,39 +68,43 @@ class ActorNode:
         name: the node's name.
         actor: what proposes.
         width: candidates asked for in one trial.
-        is_entry: True if it may act before anything was judged.
+        may_begin: True if it may act before anything was proposed or judged.
+        last: set where its last candidate is handed in when it has nothing new.
     """
 
-    def __init__(self, name: str, actor: Actor, *, width: int, is_entry: bool) -> None:
+    def __init__(self, name: str, actor: Actor, *, width: int, may_begin: bool, last: LastAnswer | None = None) -> None:
         self.name = name
         self.actor = actor
         self.width = width
-        self.is_entry = is_entry
+        self.may_begin = may_begin
+        self.last = last
         self.needs: Needs = getattr(actor, "needs", Needs())
 
     async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Update:
         """One superstep."""
         episode = runtime.context
         # a first try needs no signal; what it proposed stays recorded, so it can't be had twice
-        first = self.is_entry and state.trial == 0 and state.step == 0
+        first = self.may_begin and state.trial == 0 and state.step == 0
         admission, failing = (None, None) if first else let_in(episode, state)
         advancing = admission is not None and admission.edge == GateKind.ADVANCE
         trial = state.trial if advancing else state.trial + 1
         step = state.step + 1 if advancing else 1
-        lessons = await episode.recall()
-        await episode.record(
-            TrialRecord(
-                episode_id=episode.id, trial=trial, lessons=tuple(x.id for x in lessons), escalation=state.escalation
-            )
-        )
+        lessons = await begin_trial(episode, trial, self.needs, failing, escalation=state.escalation)
         fresh, escalation = self._recorded(episode, trial, step if advancing else 0), state.escalation
         known = bool(fresh)
+        detail, repeated = "", None
         if not known:
-            fresh, escalation = await self._fresh(state, episode, trial, failing, lessons)
+            try:
+                fresh, escalation, repeated = await self._fresh(state, episode, trial, failing, lessons)
+            except (CandidateError, RecordingExhausted) as refused:
+                detail = refused.what
         update = {"trial": trial, "step": step, "admission": "", "reflection": "", "escalation": escalation}
         if not fresh:
-            reason = StopReason.STUCK if escalation > state.escalation else StopReason.EXHAUSTED
-            return {**update, **stop(reason)}
+            asked = escalation - state.escalation
+            stuck = f"same_candidate: only what was judged before, {asked} times"
+            update = {**update, **(stop(StopReason.STUCK, stuck) if asked else stop(StopReason.EXHAUSTED, detail))}
+            last = self.last
+            return last.after_proposing(update, state.candidate, repeated, state.trial, episode) if last else update
         for candidate in fresh:
             self._check(candidate, episode, extends=failing.candidate if advancing and failing else None)
         if not known:
@@ -120,16 +124,18 @@ class ActorNode:
         trial: int,
         failing: Judged | None,
         lessons: Sequence[Lesson],
-    ) -> tuple[list[Candidate], int]:
-        """Candidates never judged before; asks again, escalated, while the actor only repeats itself."""
-        statistics = EditStatistics()
-        if self.needs.edit_statistics:
-            signature = failure_signature(failing.signal.evidence) if failing else ""
-            statistics = await episode.store.edit_statistics(episode.task.family, signature)
+    ) -> tuple[list[Candidate], int, Candidate | None]:
+        """Candidates never judged before; asks again, escalated, while the actor only repeats itself.
+
+        Returns:
+            The candidates, the escalation that brought them, and the last of the repeated ones.
+        """
+        repeated: Candidate | None = None
+        statistics = await edits_for(episode, trial, failing) if self.needs.edit_statistics else EditStatistics()
         history = episode.history
         record = history.reflections.get(state.reflection)
         escalation = state.escalation
-        for escalation in range(state.escalation, state.escalation + ESCALATIONS):
+        for escalation in range(state.escalation, state.escalation + max(1, episode.rules.escalations)):
             context = ActorContext(
                 task=episode.task.public(),
                 tree=episode.best_tree(),
@@ -145,14 +151,17 @@ class ActorNode:
                 edit_statistics=statistics,
                 escalation=escalation,
                 seed=episode.seed,
+                program=EpisodeRunner(episode, trial),
+                sandbox=episode.program_sandbox,
             )
-            proposed = await self.actor.propose(context, self.width)
+            proposed = await self.actor.propose(context, draws(self.width, escalation))
             if not proposed:
-                return [], state.escalation
+                return [], state.escalation, repeated
+            repeated = proposed[-1]
             fresh = list({c.digest: c for c in proposed if c.digest not in history.tried}.values())
             if fresh:
-                return fresh[: self.width], escalation
-        return [], escalation + 1
+                return fresh[: self.width], escalation, None
+        return [], escalation + 1, repeated
 
     def _check(self, candidate: Candidate, episode: Episode, *, extends: Candidate | None) -> None:
         if candidate.base_digest != episode.task.tree.digest:
@@ -193,19 +202,11 @@ class CriticNode:
             failing=failing,
             tree=episode.task.tree.with_changes(failing.candidate.changes),
             call=episode.caller(state.trial),
-            lessons=await episode.recall(),
+            lessons=await given_to(episode, state.trial, failing),
             trial=state.trial,
+            judged=episode.history.judged_until(state.trial),
         )
         reflection = await self.critic.reflect(context)
-        record = ReflectionRecord(
-            episode_id=episode.id,
-            trial=state.trial,
-            signal_id=admission.signal_id,
-            candidate_digest=failing.candidate.digest,
-            task_id=episode.task.id,
-            family=episode.task.family,
-            text=reflection.text,
-            by=reflection.by or self.name,
-        )
+        record = reflection_on(episode, failing, reflection.text, reflection.by or self.name)
         await episode.record(record)
         return {"reflection": record.id}

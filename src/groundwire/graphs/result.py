@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from groundwire.contexts import Judged
 from groundwire.errors import GroundwireError
+from groundwire.graphs.account import Account
 from groundwire.records import StopReason
-from groundwire.signals import Signal, Verdict
+from groundwire.signals import Evidence, Signal, Verdict
 
 __all__ = ["EXIT_CODES", "EpisodeResult"]
 
@@ -17,6 +18,7 @@ EXIT_CODES = {
     StopReason.ALREADY_PASSING: 0,
     StopReason.INTERNAL_PASS: 1,
     StopReason.HIDDEN_FAILED: 1,
+    StopReason.HIDDEN_LEAK: 1,
     StopReason.EXHAUSTED: 1,
     StopReason.STUCK: 1,
     StopReason.REFUSED: 1,
@@ -26,6 +28,7 @@ EXIT_CODES = {
     StopReason.BUDGET_USD: 4,
     StopReason.BUDGET_TOKENS: 4,
     StopReason.BUDGET_SECONDS: 4,
+    StopReason.BUDGET_REFINEMENTS: 4,
     StopReason.MODEL_ERROR: 5,
     StopReason.STORAGE_ERROR: 6,
     StopReason.INTERRUPTED: 130,
@@ -54,7 +57,10 @@ class EpisodeResult:
         seconds: wall seconds.
         grounded: False if the graph was compiled with an ungated loop.
         error: what ended it, where an error did.
-        hidden: the hidden tests' signal, if they were reached.
+        hidden: the hidden tests' signal, if they were reached; it holds no word of them.
+        account: what the verdicts rest on: flaky cases, judgings repeated, trade-offs, accesses to the hidden tests.
+        hidden_evidence: what the hidden tests showed, in full, for the person who reads this; it is kept nowhere.
+        lines_known_by_heart: lines of the hidden tests that a model wrote without having been shown them.
     """
 
     run_id: str
@@ -75,7 +81,15 @@ class EpisodeResult:
     grounded: bool = True
     error: GroundwireError | None = None
     hidden: Signal | None = None
+    account: Account = field(default_factory=Account)
+    hidden_evidence: Evidence | None = None
+    lines_known_by_heart: int = 0
     interrupts: Sequence[object] = ()
+
+    @property
+    def oracle(self) -> bool:
+        """True if the answer key was used: such a result can't be compared with one that had none."""
+        return self.account.oracle
 
     @property
     def exit_code(self) -> int:

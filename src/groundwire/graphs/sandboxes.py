@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
+from groundwire.errors import SandboxUnavailable
 from groundwire.sandboxes import Sandbox
 
 __all__ = ["SandboxChoice", "SandboxOptions", "Sandboxes"]
@@ -39,6 +40,7 @@ class Sandboxes:
     def __init__(self, choice: SandboxChoice | None) -> None:
         self._choice = choice or SandboxOptions()
         self._open: dict[Path | None, Sandbox] = {}
+        self._plain: Sandbox | None = None
         self._lock = asyncio.Lock()
 
     async def open(self, python: Path | None) -> Sandbox:
@@ -57,8 +59,28 @@ class Sandboxes:
                 self._open[wanted] = await open_sandbox(self._choice.kind, python=wanted, image=self._choice.image)
             return self._open[wanted]
 
+    async def for_programs(self, python: Path | None, *, isolated: bool) -> Sandbox:
+        """See `groundwire.contexts.SandboxOpener`; `python` is the project's interpreter."""
+        if isolated:
+            sandbox = await self.open(python)
+            if sandbox.info.isolated:
+                return sandbox
+            raise SandboxUnavailable(
+                f"The actor is to run isolated, and the run's sandbox, {sandbox.info.kind}, isolates nothing.",
+                do="Name another sandbox, or let the program run without one.",
+            )
+        from groundwire.sandbox import open_sandbox
+
+        async with self._lock:
+            if self._plain is None:
+                self._plain = await open_sandbox("subprocess")
+            return self._plain
+
     async def aclose(self) -> None:
         """Closes what was opened here."""
+        if self._plain is not None:
+            plain, self._plain = self._plain, None
+            await plain.aclose()
         while self._open:
             _, sandbox = self._open.popitem()
             await sandbox.aclose()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Mapping
+from enum import Enum, StrEnum
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-__all__ = ["EpisodeState", "Route"]
+__all__ = ["EpisodeState", "Route", "as_kept"]
 
 
 class Route(StrEnum):
@@ -41,3 +43,9 @@ class EpisodeState(BaseModel):
     route: Route = Route.NEXT
     stop_reason: str = ""
     detail: str = ""
+
+
+def as_kept(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a state as LangGraph is given them: texts for enumerations, so that a checkpoint needs no class of ours
+    to be read back."""
+    return {name: value.value if isinstance(value, Enum) else value for name, value in fields.items()}

@@ -1,47 +1,33 @@
-"""The tool node: the only place where a signal is minted, and where the gate is asked."""
+"""The tool node: the only place where a signal is minted."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
 
-from groundwire.contexts import BatchTool, Judged, Tool, ToolContext
+from groundwire.contexts import BatchTool, Judged, ModelCaller, Tool, ToolContext, WritingTool
 from groundwire.graphs.acceptance import most_promising
+from groundwire.graphs.doubting import Patience, without_doubtful
 from groundwire.graphs.episode import Episode, EpisodeCaller
-from groundwire.graphs.gate import GateKind, Question, Refusal, admit
+from groundwire.graphs.firewall import withheld
+from groundwire.graphs.gate import GateKind
 from groundwire.graphs.nodes import Update, stop
-from groundwire.graphs.state import EpisodeState, Route
-from groundwire.records import Admission, StopReason
-from groundwire.signals import NoVerdict, Observation, Origin, Signal, Verdict
+from groundwire.graphs.recorded import RecordedObservation
+from groundwire.graphs.rejudging import DOUBTFUL, INFRASTRUCTURE, broke_off, reconcile, wants_another_look
+from groundwire.graphs.routing import Exits, Routing
+from groundwire.graphs.state import EpisodeState
+from groundwire.graphs.written import written_cases
+from groundwire.records import Intent, StopReason
+from groundwire.signals import Observation, Origin, Signal, Verdict, canonical
 from groundwire.tasks import Task
 from groundwire.trees import Candidate
 
-__all__ = ["Exits", "ToolNode"]
+__all__ = ["Exits", "ToolNode", "judges_hidden"]
 
 FLUSH_EVERY = 16
 """Signals that may wait for the ledger while a wide trial is judged."""
-INFRASTRUCTURE_RETRIES = 1
-INFRASTRUCTURE = frozenset({NoVerdict.SANDBOX, NoVerdict.RUNNER_CRASHED})
-
-
-@dataclass(frozen=True)
-class Exits:
-    """Where a tool node can lead.
-
-    Args:
-        gates: the gated edges that leave it.
-        confirm: True if a PASS leads to another tool.
-        confirm_is_hidden: True if that tool judges hidden tests, so that without any the PASS stands.
-        plain: True if it has ordinary edges, which are taken whatever the verdict.
-    """
-
-    gates: frozenset[GateKind] = frozenset()
-    confirm: bool = False
-    confirm_is_hidden: bool = False
-    plain: bool = False
 
 
 def judges_hidden(tool: Tool) -> bool:
@@ -50,7 +36,7 @@ def judges_hidden(tool: Tool) -> bool:
 
 
 class ToolNode:
-    """Judges what the last actor proposed, mints a signal for each, and asks the gate.
+    """Judges what the last actor proposed, mints a signal for each, looks again where doubt is left, asks the gate.
 
     Args:
         name: the node's name, the issuer of its signals.
@@ -58,159 +44,210 @@ class ToolNode:
         exits: where it can lead.
         want_coverage: True if an actor of the graph asked for coverage.
         trusted: opt-in origins that the graph names.
+        author: the node under whose name tests that a model wrote are kept, where several nodes hold one tool.
+        patient: True if an actor of the graph goes through a plan of its own, so that no rule hurries it.
     """
 
     def __init__(
-        self, name: str, tool: Tool, exits: Exits, *, want_coverage: bool, trusted: Collection[Origin] = ()
+        self,
+        name: str,
+        tool: Tool,
+        exits: Exits,
+        *,
+        want_coverage: bool,
+        trusted: Collection[Origin] = (),
+        author: str = "",
+        patient: bool = False,
     ) -> None:
         self.name = name
         self.tool = tool
         self.exits = exits
         self.want_coverage = want_coverage
-        self.trusted = frozenset(trusted)
+        self.routing = Routing(name, exits, frozenset(trusted), patient=patient)
+        self._author = author or name
+        self._is_hidden = judges_hidden(tool)
+        self._is_repeatable = bool(getattr(tool, "repeatable", False))
 
     async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Update:
         """One superstep."""
         episode = runtime.context
         await self._judge(state, episode)
-        judged = episode.history.judged_of(state.trial, self.name)
-        current = most_promising(judged) or (judged[-1] if judged else None)
+        current = self._current(state, episode)
         if current is None:
             return stop(StopReason.NO_VERDICT, f"{self.name} judged nothing.")
+        current = await self._look_again(current, state, episode)
         update = {"candidate": current.candidate.digest, "signal": current.signal.id, "admission": ""}
-        return {**update, **await self._route(state, episode, current)}
+        return {**update, **await self.routing.route(state, episode, current)}
 
     async def _judge(self, state: EpisodeState, episode: Episode) -> None:
-        for _ in range(1 + INFRASTRUCTURE_RETRIES):
+        for _ in range(1 + episode.rules.retries):
             pending = self._pending(state, episode)
             if not pending:
                 return
             await self._judge_batch(pending, state, episode)
-            judged = episode.history.judged_of(state.trial, self.name)
-            if any(j.signal.reason not in INFRASTRUCTURE for j in judged):
-                return
 
     def _pending(self, state: EpisodeState, episode: Episode) -> Sequence[Candidate]:
-        """All that the trial proposed; or, after another tool has chosen, the current candidate alone."""
-        history = episode.history
-        mine = history.judged_of(state.trial, self.name)
-        if any(j.signal.verdict is Verdict.PASS for j in mine):
+        said = self._first_words(state, episode)
+        if any(j.signal.verdict is Verdict.PASS for j in said):
             return ()
-        settled = {j.candidate.digest for j in mine if j.signal.reason not in INFRASTRUCTURE}
-        digests = [state.candidate] if state.signal else history.proposed.get(state.trial, [])
-        return [history.candidates[d] for d in digests if d not in settled]
+        works = any(j.signal.reason not in DOUBTFUL for j in said)
+        digests = _at_hand(state, episode)
+        return [episode.history.candidates[d] for d in digests if self._is_pending(d, state, episode, works=works)]
+
+    def _is_pending(self, digest: str, state: EpisodeState, episode: Episode, *, works: bool) -> bool:
+        looks = episode.history.looks(state.trial, self.name, digest)
+        if not looks:
+            return True
+        broken = looks[-1].reason in (INFRASTRUCTURE if works else DOUBTFUL)
+        return broken and broke_off(looks) <= episode.rules.retries
+
+    def _first_words(self, state: EpisodeState, episode: Episode) -> Sequence[Judged]:
+        """What each candidate at hand came to before anybody looked again: a choice once made stays."""
+        firsts: list[Judged] = []
+        for digest in _at_hand(state, episode):
+            looks = episode.history.looks(state.trial, self.name, digest)
+            if looks:
+                first = next((look for look in looks if look.reason not in DOUBTFUL), looks[-1])
+                firsts.append(Judged(episode.history.candidates[digest], first))
+        return firsts
+
+    def _current(self, state: EpisodeState, episode: Episode) -> Judged | None:
+        said = without_doubtful(self._first_words(state, episode), episode.history)
+        chosen = most_promising(said, episode.task.tree) or (said[-1] if said else None)
+        return self._newest(chosen.candidate, state, episode) if chosen else None
+
+    def _newest(self, candidate: Candidate, state: EpisodeState, episode: Episode) -> Judged:
+        return Judged(candidate, episode.history.looks(state.trial, self.name, candidate.digest)[-1])
+
+    async def _look_again(self, current: Judged, state: EpisodeState, episode: Episode) -> Judged:
+        """Repeats a judging on which something is about to rest, as often as the rules ask."""
+        while self._rests_on(current.signal, state, episode):
+            looks = episode.history.looks(state.trial, self.name, current.candidate.digest)
+            if not wants_another_look(looks, episode.history, episode.rules):
+                break
+            await self._judge_batch([current.candidate], state, episode)
+            current = self._newest(current.candidate, state, episode)
+        return current
+
+    def _rests_on(self, signal: Signal, state: EpisodeState, episode: Episode) -> bool:
+        if not self._is_repeatable or self.exits.plain:
+            return False
+        if signal.verdict is not Verdict.FAIL:
+            return True
+        return GateKind.REFINE in self.exits.gates and not episode.meter.used_up(trial=state.trial)
 
     async def _judge_batch(self, candidates: Sequence[Candidate], state: EpisodeState, episode: Episode) -> None:
-        caller = episode.caller(state.trial)
-        task = episode.task if judges_hidden(self.tool) else episode.task.public()
-        is_baseline = state.trial == 0
-        context = ToolContext(
-            sandbox=episode.sandbox,
-            call=caller,
-            trial=state.trial,
-            want_coverage=self.want_coverage and is_baseline,
-            report=episode.report,
-        )
+        await episode.settle()
+        context = await self._context(state, episode)
+        task = episode.task.public()
+        if self._is_hidden:
+            await self._note_access(candidates, state, episode)
+            task = episode.firewall.planted()
+        tool = episode.recordings.tool(self.name) if episode.recordings else self.tool
+        patience = Patience(tool, task, context, episode)
         waiting: list[Signal] = []
         try:
-            async with aclosing(_observe(self.tool, candidates, task, context)) as observations:
+            async with aclosing(_observe(tool, candidates, task, context)) as observations:
                 index = 0
                 async for observation in observations:
-                    signal = self._mint(observation, candidates[index], state, episode, caller)
+                    signal = self._mint(observation, candidates[index], state, episode, context.call)
                     index += 1
                     waiting.append(signal)
-                    if observation.coverage is not None:
+                    if observation.coverage is not None and not self._is_hidden:
                         await episode.keep_coverage(signal.id, observation.coverage)
-                    passed = signal.verdict is Verdict.PASS
-                    if passed or len(waiting) >= FLUSH_EVERY:
+                    if signal.verdict is Verdict.PASS or len(waiting) >= FLUSH_EVERY:
                         await self._flush(waiting, episode)
-                    if passed:
+                        await episode.settle()
+                    if await patience.is_over(signal, len(candidates) - index):
                         break
         finally:
             await self._flush(waiting, episode)
 
+    async def _context(self, state: EpisodeState, episode: Episode) -> ToolContext:
+        is_first_look = not self._first_words(state, episode)
+        context = ToolContext(
+            sandbox=episode.sandbox,
+            call=episode.caller(state.trial),
+            trial=state.trial,
+            want_coverage=self.want_coverage and state.trial == 0 and is_first_look,
+            report=episode.report,
+            seed=episode.seed,
+        )
+        if isinstance(self.tool, WritingTool):
+            return await written_cases(self.tool, self._author, context, episode)
+        return context
+
+    async def _note_access(self, candidates: Sequence[Candidate], state: EpisodeState, episode: Episode) -> None:
+        """Each access to the hidden tests is in the ledger before it happens, with its reason."""
+        history = episode.history
+        before = history.signals.get(state.signal)
+        asked = f"{before.issuer} gave {before.verdict}, signal {before.id}" if before else "the graph begins here"
+        for candidate in candidates:
+            looks = history.looks(state.trial, self.name, candidate.digest)
+            reason = f"again, since {looks[-1].reason} gave no verdict" if looks else f"final judging: {asked}"
+            body = canonical({"issuer": self.name, "reason": reason})
+            await episode.record(
+                Intent(
+                    episode_id=episode.id,
+                    trial=state.trial,
+                    kind="hidden_access",
+                    digest=candidate.digest,
+                    body=body,
+                )
+            )
+
     def _mint(
-        self,
-        observation: Observation,
-        candidate: Candidate,
-        state: EpisodeState,
-        episode: Episode,
-        caller: EpisodeCaller,
+        self, observation: Observation, candidate: Candidate, state: EpisodeState, episode: Episode, caller: ModelCaller
     ) -> Signal:
-        origin = observation.origin
-        if caller.used:
-            origin = Origin.OTHER_MODEL
-        elif judges_hidden(self.tool):
-            origin = Origin.HIDDEN_TESTS
+        history = episode.history
+        if isinstance(observation, RecordedObservation):
+            return self._sealed(observation, candidate, state, episode)
+        if self._is_hidden:
+            episode.hidden_evidence = observation.evidence
+            seen = withheld(observation)
+        else:
+            known = history.flaky.get(observation.command or (self.name,), frozenset())
+            seen = reconcile(observation, history.looks(state.trial, self.name, candidate.digest), known)
+        origin = self._origin(observation.origin, caller)
+        if origin is not seen.origin:
+            seen = seen.model_copy(update={"origin": origin})
+        return self._sealed(seen, candidate, state, episode)
+
+    def _sealed(self, seen: Observation, candidate: Candidate, state: EpisodeState, episode: Episode) -> Signal:
         return episode.mint.signal(
-            observation if origin is observation.origin else observation.model_copy(update={"origin": origin}),
+            seen,
             episode_id=episode.id,
             trial=state.trial,
             issuer=self.name,
             candidate_digest=candidate.digest,
         )
 
+    def _origin(self, said: Origin, caller: ModelCaller) -> Origin:
+        """What the tool may not decide for itself: a model's word, and tests that a model wrote or nobody may see."""
+        if isinstance(caller, EpisodeCaller) and caller.used:
+            return Origin.OTHER_MODEL
+        if self._is_hidden:
+            return Origin.HIDDEN_TESTS
+        return Origin.MODEL_TESTS if isinstance(self.tool, WritingTool) else said
+
     async def _flush(self, waiting: list[Signal], episode: Episode) -> None:
         if not waiting:
             return
         signals = list(waiting)
         waiting.clear()
-        await episode.record(*signals)
+        # with the gate's answer, which follows at once
+        await episode.note(*signals)
         for signal in signals:
             episode.accept(episode.history.judged(signal))
 
-    async def _route(self, state: EpisodeState, episode: Episode, current: Judged) -> Update:
-        signal = current.signal
-        if self.exits.plain:
-            return {"route": Route.NEXT}
-        if signal.verdict is Verdict.PASS:
-            return self._after_pass(state, episode, signal)
-        if signal.verdict is Verdict.FAIL:
-            if GateKind.REFINE in self.exits.gates:
-                return await self._ask(GateKind.REFINE, state, episode, current)
-            hidden = signal.origin is Origin.HIDDEN_TESTS
-            return stop(StopReason.HIDDEN_FAILED if hidden else StopReason.EXHAUSTED, signal.evidence.detail)
-        if signal.reason is NoVerdict.GO_ON and GateKind.ADVANCE in self.exits.gates:
-            return await self._ask(GateKind.ADVANCE, state, episode, current)
-        return stop(StopReason.NO_VERDICT, f"{signal.reason}: {signal.evidence.detail}")
 
-    def _after_pass(self, state: EpisodeState, episode: Episode, signal: Signal) -> Update:
-        if signal.origin is Origin.MODEL_TESTS:
-            return stop(StopReason.INTERNAL_PASS, "Tests that a model wrote pass; nothing outside has verified it.")
-        if signal.origin is Origin.OTHER_MODEL and Origin.OTHER_MODEL not in self.trusted:
-            return stop(StopReason.INTERNAL_PASS, "Another model approves; nothing outside has verified it.")
-        if self.exits.confirm and (episode.task.hidden or not self.exits.confirm_is_hidden):
-            return {"route": Route.CONFIRM}
-        if state.trial == 0 and signal.candidate_digest == episode.history.base.digest:
-            return stop(StopReason.ALREADY_PASSING, signal.evidence.detail)
-        return stop(StopReason.VERIFIED, signal.evidence.detail)
-
-    async def _ask(self, kind: GateKind, state: EpisodeState, episode: Episode, current: Judged) -> Update:
-        recorded = episode.history.admission_of(current.signal.id)
-        if recorded is not None and recorded.edge == kind and recorded.trial == state.trial:
-            return _opened(kind, recorded)
-        meter = episode.meter
-        used_up = (
-            meter.used_up(trial=state.trial) if kind is GateKind.REFINE else meter.used_up(trial=-1, step=state.step)
-        )
-        question = Question(
-            kind=kind,
-            signal=current.signal,
-            episode_id=episode.id,
-            trial=state.trial,
-            issuer=self.name,
-            candidate_digest=current.candidate.digest,
-            used=current.signal.id in episode.history.opened,
-            used_up=used_up,
-            trusted=self.trusted,
-        )
-        admission = admit(question, episode.mint)
-        await episode.record(admission)
-        if admission.admitted:
-            return _opened(kind, admission)
-        if admission.reason == Refusal.BUDGET:
-            return stop(StopReason(f"budget_{used_up}"), current.signal.evidence.detail)
-        return stop(StopReason.REFUSED, f"The gate refused: {admission.reason}.")
+def _at_hand(state: EpisodeState, episode: Episode) -> Sequence[str]:
+    """What there is to judge: all that the trial proposed, of a trial in steps what the last one proposed; or, after
+    another tool has chosen, the current candidate alone."""
+    proposed = episode.history.proposed.get(state.trial, [])
+    if state.signal or (state.step > 1 and state.candidate not in proposed):
+        return [state.candidate]
+    return proposed[proposed.index(state.candidate) :] if state.step > 1 else proposed
 
 
 async def _observe(
@@ -223,7 +260,3 @@ async def _observe(
     else:
         for candidate in candidates:
             yield await tool.judge(candidate, task, context)
-
-
-def _opened(kind: GateKind, admission: Admission) -> Update:
-    return {"route": Route.REFINE if kind is GateKind.REFINE else Route.ADVANCE, "admission": admission.id}

@@ -1,0 +1,139 @@
+"""One episode through LangGraph: from its input, a checkpoint or a person's answer to its end or a pause."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.errors import GraphRecursionError, InvalidUpdateError
+from langgraph.types import Command
+
+from groundwire.errors import BudgetExceeded, GraphError, GroundwireError, HiddenLeak, ModelError
+from groundwire.graphs.ending import end_of
+from groundwire.graphs.episode import Episode
+from groundwire.records import EpisodeEnd, StopReason
+
+__all__ = ["Driven", "Durability", "drive"]
+
+Durability = Literal["exit", "async", "sync"]
+
+
+@dataclass(frozen=True)
+class Driven:
+    """How a drive ended.
+
+    Args:
+        error: what ended the episode, where an error did.
+        interrupts: what a person is asked, where it paused.
+    """
+
+    error: GroundwireError | None = None
+    interrupts: Sequence[object] = ()
+
+
+async def drive(
+    langgraph: Any,
+    episode: Episode,
+    fresh: Mapping[str, Any],
+    *,
+    durability: Durability,
+    supersteps: int,
+    goes_on: bool = False,
+    config: Mapping[str, Any] | None = None,
+    resume: Any = None,
+) -> Driven:
+    """Runs an episode until it ends or pauses, and writes its end.
+
+    Args:
+        langgraph: the compiled graph.
+        episode: what its nodes work with.
+        fresh: the state it starts from where no checkpoint of its own waits.
+        durability: when checkpoints are written.
+        supersteps: the most that LangGraph may take.
+        goes_on: True if the ledger knew the episode, so that a checkpoint of it may wait.
+        config: LangGraph's config.
+        resume: the answer to an interrupt.
+
+    Raises:
+        GraphError: two nodes wrote the episode's state in one superstep.
+        GroundingError, UserError, StorageError: as they happen.
+    """
+    settings: dict[str, Any] = {"recursion_limit": supersteps, **(config or {})}
+    options: dict[str, Any] = {}
+    if langgraph.checkpointer is not None:
+        options["durability"] = durability
+        settings["configurable"] = {"thread_id": episode.id, **settings.get("configurable", {})}
+    try:
+        with _by_itself():
+            start: Any = Command(resume=resume) if resume is not None else fresh
+            if goes_on and resume is None and await _waits(langgraph, episode, settings):
+                start = None
+            async with asyncio.timeout(episode.meter.seconds_left()):
+                state = await langgraph.ainvoke(start, settings, context=episode, **options)
+    except TimeoutError:
+        seconds = episode.meter.budget.seconds
+        error = BudgetExceeded("seconds", f"The {seconds:g} s are used up.", do="Raise --max-seconds.")
+    except GraphRecursionError:
+        error = BudgetExceeded(
+            "steps",
+            f"{supersteps} supersteps were taken and no node led to the end.",
+            do="Look for a loop of plain nodes.",
+        )
+    except InvalidUpdateError as clash:
+        raise GraphError(
+            f"Two nodes wrote the same field of the state in one superstep: {clash}",
+            do="Let one of them run after the other, or give each a field of its own.",
+        ) from clash
+    except (BudgetExceeded, HiddenLeak, ModelError) as trouble:
+        error = trouble
+    else:
+        if state.get("__interrupt__"):
+            return Driven(interrupts=tuple(state["__interrupt__"]))
+        if not state["stop_reason"] and await _pauses(langgraph, settings):
+            return Driven(interrupts=("paused",))
+        await episode.finish(_last_record(episode, state))
+        return Driven()
+    await episode.finish(end_of(episode, _reason(error), error.what))
+    return Driven(error)
+
+
+def _reason(error: BudgetExceeded | HiddenLeak | ModelError) -> StopReason:
+    if isinstance(error, BudgetExceeded):
+        return StopReason(f"budget_{error.kind}")
+    return StopReason.HIDDEN_LEAK if isinstance(error, HiddenLeak) else StopReason.MODEL_ERROR
+
+
+async def _waits(langgraph: Any, episode: Episode, settings: Mapping[str, Any]) -> bool:
+    """True if a checkpoint of this episode has steps to go, so that no plain node runs again that had finished."""
+    if langgraph.checkpointer is None:
+        return False
+    checkpoint = await langgraph.aget_state(settings)
+    return bool(checkpoint.next) and checkpoint.values.get("episode_id") == episode.id
+
+
+async def _pauses(langgraph: Any, settings: Mapping[str, Any]) -> bool:
+    """True where it stopped before or after a node that it was told to stop at."""
+    if langgraph.checkpointer is None:
+        return bool(langgraph.interrupt_before_nodes or langgraph.interrupt_after_nodes)
+    return bool((await langgraph.aget_state(settings)).next)
+
+
+def _last_record(episode: Episode, state: Mapping[str, Any]) -> EpisodeEnd:
+    if state["stop_reason"]:
+        return end_of(episode, StopReason(state["stop_reason"]), state["detail"])
+    reason = StopReason.NO_VERDICT if episode.history.best is None else StopReason.EXHAUSTED
+    return end_of(episode, reason, "A plain node led to the end; no tool had stopped the episode.")
+
+
+@contextmanager
+def _by_itself() -> Generator[None]:
+    """An episode that an actor of another one runs is no part of that one's graph: it was proved by itself."""
+    token = var_child_runnable_config.set(None)
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)

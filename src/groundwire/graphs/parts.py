@@ -1,0 +1,215 @@
+"""What was declared to a `FeedbackGraph`, before anything is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from groundwire.contexts import Actor, Critic, Tool
+from groundwire.errors import GraphError
+from groundwire.graphs.gate import GateKind
+from groundwire.graphs.wiring import END, START, Role
+
+__all__ = [
+    "ActorPart",
+    "CriticPart",
+    "GraphPart",
+    "Helpers",
+    "Parts",
+    "PlainPart",
+    "Router",
+    "RouterPart",
+    "ToolPart",
+    "parts_of",
+]
+
+Router: TypeAlias = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Helpers:
+    """LangGraph graphs that a node calls.
+
+    Args:
+        graphs: by a name of your choice.
+        roles: `NAME/NODE` → `pure`, `world` or `unknown`.
+    """
+
+    graphs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    roles: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True)
+class ActorPart:
+    """A node that proposes."""
+
+    actor: Actor
+    width: int
+    helpers: Helpers
+
+
+@dataclass(frozen=True)
+class CriticPart:
+    """A node that reflects."""
+
+    critic: Critic
+    helpers: Helpers
+
+
+@dataclass(frozen=True)
+class ToolPart:
+    """A node that judges."""
+
+    tool: Tool
+    helpers: Helpers
+
+
+@dataclass(frozen=True)
+class PlainPart:
+    """A plain LangGraph node.
+
+    Args:
+        function: what LangGraph runs.
+        role: `pure` or `unknown`.
+        destinations: where it may jump to.
+        many: True if it may jump to several at once.
+        options: what LangGraph's `add_node` is given besides.
+        helpers: graphs that it calls.
+    """
+
+    function: Any
+    role: Role
+    destinations: tuple[str, ...]
+    many: bool
+    options: Mapping[str, Any]
+    helpers: Helpers
+
+
+@dataclass(frozen=True)
+class GraphPart:
+    """A whole graph as a node.
+
+    Args:
+        graph: a `FeedbackGraph`, or a LangGraph graph, compiled or not.
+        roles: of a LangGraph graph's nodes: `pure`, `world` or `unknown`.
+        destinations: nodes of this graph to which it may jump (`Command.PARENT`).
+        many: True if it may jump to several at once.
+        options: what LangGraph's `add_node` is given besides.
+    """
+
+    graph: Any
+    roles: Mapping[str, str]
+    destinations: tuple[str, ...]
+    many: bool
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RouterPart:
+    """Edges that a function of the state chooses from."""
+
+    source: str
+    router: Router
+    path_map: Mapping[Any, str]
+    role: Role
+    many: bool
+
+
+@dataclass
+class Parts:
+    """All that was declared, in its order."""
+
+    actors: dict[str, ActorPart] = field(default_factory=dict[str, ActorPart])
+    critics: dict[str, CriticPart] = field(default_factory=dict[str, CriticPart])
+    tools: dict[str, ToolPart] = field(default_factory=dict[str, ToolPart])
+    plain: dict[str, PlainPart] = field(default_factory=dict[str, PlainPart])
+    graphs: dict[str, GraphPart] = field(default_factory=dict[str, GraphPart])
+    edges: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    joins: list[tuple[tuple[str, ...], str]] = field(default_factory=list[tuple[tuple[str, ...], str]])
+    routers: list[RouterPart] = field(default_factory=list[RouterPart])
+    gates: dict[tuple[str, GateKind], tuple[str | None, str]] = field(
+        default_factory=dict[tuple[str, GateKind], tuple[str | None, str]]
+    )
+    confirms: dict[str, str] = field(default_factory=dict[str, str])
+    lasts: set[str] = field(default_factory=set[str])
+    """Tools of `confirms` from which the last candidate goes on as well."""
+    entry: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Every node's name."""
+        return [*self.actors, *self.critics, *self.tools, *self.plain, *self.graphs]
+
+    def check_new(self, name: str) -> None:
+        """Raises GraphError where no node may be called so, or one is."""
+        if name in {START, END} or not name or set(name) & set("/|:"):
+            raise GraphError(f"{name!r} can't be a node's name.", do="Choose another, without / | and :.")
+        if name in self.names:
+            raise GraphError(f"There is a node {name!r} already.", do="Choose another name.")
+
+    def entry_name(self) -> str:
+        """Where the graph begins: the node that was named, else the first actor."""
+        if self.entry is not None:
+            return self.entry
+        if not self.actors:
+            raise GraphError("The graph has no actor.", do='Add one:  graph.add_actor("write", …)')
+        return next(iter(self.actors))
+
+    def beginners(self) -> set[str]:
+        """What can run before any actor has proposed and any tool has judged."""
+        steps = {
+            *self.edges,
+            *((source, target) for sources, target in self.joins for source in sources),
+            *((router.source, target) for router in self.routers for target in router.path_map.values()),
+            *((name, target) for name, part in self.plain.items() for target in part.destinations),
+            *((name, target) for name, part in self.graphs.items() for target in part.destinations),
+        }
+        quiet = {*self.plain, *(name for name, part in self.graphs.items() if parts_of(part.graph) is None)}
+        found: set[str] = set()
+        pending = [self.entry_name()]
+        while pending:
+            name = pending.pop()
+            if name not in found:
+                found.add(name)
+                pending += [target for source, target in steps if source == name and name in quiet]
+        return found
+
+    def begins_with_actor(self) -> bool:
+        """True if the first that runs is an actor, also inside a nested graph."""
+        entry = self.entry_name()
+        if entry in self.graphs:
+            inner = parts_of(self.graphs[entry].graph)
+            return inner is not None and inner.begins_with_actor()
+        return entry in self.actors
+
+    def stopping(self) -> list[str]:
+        """Nodes that can stop the episode and then lead to the end: actors, and feedback graphs."""
+        return [*self.actors, *(name for name, part in self.graphs.items() if parts_of(part.graph) is not None)]
+
+    def hand_in(self) -> Mapping[str, str]:
+        """Actor → the tool that judges its last candidate, where that is the answer whatever was said of it before."""
+        return {to: self.confirms[tool] for (tool, _), (_, to) in self.gates.items() if tool in self.lasts}
+
+    def is_all_in_the_ledger(self) -> bool:
+        """True if every node's work is kept in the ledger: there are only actors, critics and tools."""
+        nested = [parts_of(part.graph) for part in self.graphs.values()]
+        return not self.plain and all(inner is not None and inner.is_all_in_the_ledger() for inner in nested)
+
+    def has_plain_edges(self, name: str) -> bool:
+        """True if edges leave the node that are taken whatever a signal says."""
+        return (
+            any(source == name for source, _ in self.edges)
+            or any(name in sources for sources, _ in self.joins)
+            or any(router.source == name for router in self.routers)
+        )
+
+    def targets(self, name: str) -> Sequence[str]:
+        """Where the node's plain edges lead, those that a router chooses left out."""
+        return [target for source, target in self.edges if source == name]
+
+
+def parts_of(graph: object) -> Parts | None:
+    """What was declared to a feedback graph; None for any other graph."""
+    parts = getattr(graph, "parts", None)
+    return parts if isinstance(parts, Parts) else None

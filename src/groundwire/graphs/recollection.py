@@ -1,0 +1,123 @@
+"""What memory gives to a trial: the question it is asked, what came back and why, all of it in the ledger."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from groundwire.contexts import EditStatistics, Judged, Lesson, Needs
+from groundwire.errors import RecordNotFound
+from groundwire.graphs.episode import Episode
+from groundwire.graphs.outcomes import trial_end
+from groundwire.records import Artifact, Recall, ReflectionRecord, TrialRecord
+from groundwire.signals import Origin, canonical
+from groundwire.signatures import failure_frames, failure_signature
+
+__all__ = ["begin_trial", "edits_for", "given_to", "read_statistics", "reflection_on", "statistics_key"]
+
+QUESTION_CHARS = 4000
+CASES_ASKED = 5
+
+
+async def begin_trial(
+    episode: Episode, trial: int, needs: Needs, failing: Judged | None, *, escalation: int
+) -> Sequence[Lesson]:
+    """Recalls for a trial and writes down what came back, why, and what the trial before it came to.
+
+    A trial that an earlier process had begun gets what it was given then, so that its prompts are the same.
+    """
+    known = episode.history.lessons.get(trial)
+    if known is not None:
+        return episode.firewall.let_through(await episode.store.lessons(known))
+    lessons = await _recall(episode, needs, failing)
+    begun = TrialRecord(episode_id=episode.id, trial=trial, lessons=tuple(x.id for x in lessons), escalation=escalation)
+    ended = trial_end(episode.id, episode.history, trial - 1)
+    await episode.note(*ended, begun, *_recalls(episode, trial, lessons))
+    return lessons
+
+
+def _recalls(episode: Episode, trial: int, lessons: Sequence[Lesson]) -> list[Recall]:
+    return [
+        Recall(episode_id=episode.id, trial=trial, lesson_id=lesson.id, rank=rank, why=lesson.why)
+        for rank, lesson in enumerate(lessons, 1)
+    ]
+
+
+async def given_to(episode: Episode, trial: int, failing: Judged) -> Sequence[Lesson]:
+    """What a critic of a trial gets: the trial's own lessons, or what memory knows of a baseline's failure."""
+    known = episode.history.lessons.get(trial)
+    if known is not None:
+        return episode.firewall.let_through(await episode.store.lessons(known))
+    lessons = await _recall(episode, Needs(), failing)
+    if lessons:
+        await episode.note(*_recalls(episode, trial, lessons))
+    return lessons
+
+
+async def edits_for(episode: Episode, trial: int, failing: Judged | None) -> EditStatistics:
+    """Which edits paid before; what a trial is given is kept, so that it is given the same when it is run again."""
+    key = statistics_key(episode.id, trial)
+    if trial in episode.history.begun_before:
+        try:
+            return read_statistics(await episode.store.artifact(key))
+        except RecordNotFound:
+            pass
+    signature = failure_signature(failing.signal.evidence) if failing else ""
+    statistics = await episode.store.edit_statistics(episode.task.family, signature)
+    if statistics != EditStatistics():
+        body = canonical([statistics.alike, statistics.family, statistics.overall])
+        await episode.note(Artifact(digest=key, kind="edit_statistics", body=body.encode()))
+    return statistics
+
+
+def statistics_key(episode_id: str, trial: int) -> str:
+    """Where the statistics are kept that a trial was given."""
+    return f"statistics-{episode_id}-{trial}"
+
+
+def read_statistics(body: bytes) -> EditStatistics:
+    """Reads them back."""
+    circles = ({edit: (used, passed) for edit, (used, passed) in circle.items()} for circle in json.loads(body))
+    return EditStatistics(*circles)
+
+
+async def _recall(episode: Episode, needs: Needs, failing: Judged | None) -> Sequence[Lesson]:
+    task = episode.task
+    evidence = failing.signal.evidence if failing and _may_steer(failing) else None
+    if evidence is None:
+        question = task.prompt
+    else:
+        said = (f"{case.id} {case.message}" for case in evidence.failed()[:CASES_ASKED])
+        question = "\n".join([evidence.detail, *said, evidence.output[1][-QUESTION_CHARS:]])
+    found = await episode.store.recall(
+        task.id,
+        task.family,
+        signature=failure_signature(evidence) if evidence else "",
+        frames=failure_frames(evidence) if evidence else (),
+        text=question[:QUESTION_CHARS],
+        window=needs.lessons,
+        max_tokens=needs.lesson_tokens,
+    )
+    return episode.firewall.let_through(found)
+
+
+def _may_steer(judged: Judged) -> bool:
+    return judged.signal.origin is not Origin.HIDDEN_TESTS and not judged.signal.oracle
+
+
+def reflection_on(episode: Episode, failing: Judged, text: str, by: str) -> ReflectionRecord:
+    """A critic's text with all that recall may look it up by."""
+    signal = failing.signal
+    return ReflectionRecord(
+        episode_id=episode.id,
+        trial=signal.trial,
+        signal_id=signal.id,
+        candidate_digest=failing.candidate.digest,
+        task_id=episode.task.id,
+        family=episode.task.family,
+        text=text,
+        by=by,
+        model=episode.history.models.get(signal.trial, ""),
+        signature=failure_signature(signal.evidence),
+        frames=failure_frames(signal.evidence),
+    )

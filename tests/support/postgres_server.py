@@ -1,0 +1,40 @@
+"""Fixtures: the test PostgreSQL, and a schema of its own for a test. The imports are heavy, so they wait for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+__all__ = ["postgres_server", "postgres_url"]
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> str:
+    url = os.environ.get("GROUNDWIRE_TEST_POSTGRES")
+    if not url:
+        pytest.skip("GROUNDWIRE_TEST_POSTGRES is not set: export it from .ci/start-postgres.sh")
+    return url
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """A schema of its own on the test server."""
+    from sqlalchemy import create_engine, text
+    from sqlalchemy.engine import make_url
+
+    from groundwire.ids import new_id
+
+    schema = f"test_{new_id().replace('-', '')}"
+    url = make_url(postgres_server).set(drivername="postgresql+psycopg")
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE SCHEMA {schema}"))
+    try:
+        of_schema = url.update_query_dict({"options": f"-csearch_path={schema}"})
+        yield of_schema.render_as_string(hide_password=False)
+    finally:
+        with engine.connect() as connection:
+            connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
+        engine.dispose()
