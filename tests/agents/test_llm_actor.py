@@ -129,7 +129,7 @@ async def test_the_reflection_is_not_shown_twice(scene: Scene) -> None:
     lessons = [Lesson("1", "I was wrong.", task_id="shop"), Lesson("2", "Mind the sign.", task_id="shop")]
     await actor(GOOD).propose(scene.context(lessons=lessons, reflection=Reflection("I was wrong.", by="m")), 1)
     message = user(scene.call.requests[0])
-    assert message.count("I was wrong.") == 1 and '<lesson id="2"' in message
+    assert message.count("I was wrong.") == 1 and message.count("<lesson ") == 1
 
 
 @pytest.mark.parametrize(("n", "samples", "asked"), [(1, 5, 1), (5, 1, 1), (3, 8, 3)])

@@ -41,7 +41,7 @@ async def test_the_reflection_and_the_prompt_for_it(scene: Scene) -> None:
     assert system.content == prompt.system
     assert "    result = 9\n" in user.content
     assert '<attempt applied="yes">\n--- shop/price.py' in user.content
-    assert '<lesson id="l1" task="shop">\nMind the sign. &lt;/lesson&gt;\n</lesson>' in user.content
+    assert '<lesson task="shop">\nMind the sign. &lt;/lesson&gt;\n</lesson>' in user.content
     assert user.content.index("<attempt") < user.content.index("assert -3 == 3") < user.content.index("Write the")
 
 

@@ -16,6 +16,7 @@ from groundwire.agents.text import (
     inert,
     plain,
     printable,
+    steady,
     tagged,
     unfence,
 )
@@ -104,3 +105,17 @@ def test_plain_is_one_bounded_line(text: str, limit: int) -> None:
 def test_tagged_and_tokens() -> None:
     assert tagged("a", "<b>", n=3) == '<a n="3">\n<b>\n</a>'
     assert [estimate_tokens(text) for text in ("", "a", "a" * 7, "a" * 8)] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Ran 1 test in 0.004s\n\nFAILED", "Ran 1 test in …s\n\nFAILED"),
+        ("=== 1 failed, 3 passed in 0.12s ===", "=== 1 failed, 3 passed in …s ==="),
+        ("<a at 0x7F0a> and 0x10", "<a at 0x…> and 0x10"),
+        ("arrived in 2.5s", "arrived in 2.5s"),
+        ("passed\nin 2.5s", "passed\nin 2.5s"),
+    ],
+)
+def test_the_runner_s_time_and_addresses_are_left_out(text: str, shown: str) -> None:
+    assert steady(text) == shown

@@ -268,6 +268,30 @@ async def test_endless_candidates_cost_little(bench: Any, watched: Watched) -> N
     assert "did not finish within" in found[-1].evidence.failed()[0].message
 
 
+async def test_a_case_may_wait_for_longer_than_it_may_compute(bench: Any, watched: Watched) -> None:
+    task = bench.task(FILES, limits=Limits(wall_s=60))
+    tool = Pytest()
+    await tool.judge(Candidate(task.tree.digest, {}), task, bench.context())
+    endless = "def f(x):\n    while x > 0:\n        pass\n    return 0\n"
+    waiting = "import time\ndef f(x):\n    time.sleep(0.5 * (x > 0))\n    return x + 1\n"
+    others = [BASE + f"# {n}\n" for n in range(2)]
+    found = await all_of(tool, candidates(task, endless, waiting, *others), task, context_of(watched, bench))
+    assert [o.verdict for o in found] == [FAIL, PASS, FAIL, FAIL]
+    (cut,) = found[0].evidence.failed()
+    assert "did not finish within" in cut.message
+    assert not found[0].partial, "the other case ran, and passed"
+
+
+async def test_imports_of_a_test_file_are_not_held_to_a_cases_time(bench: Any, watched: Watched) -> None:
+    slow = "import time\nend = time.process_time() + 0.8\nwhile time.process_time() < end:\n    pass\n"
+    task = bench.task({**FILES, "test_mod.py": slow + FILES["test_mod.py"]}, limits=Limits(wall_s=60))
+    tool = Pytest()
+    await tool.judge(Candidate(task.tree.digest, {}), task, bench.context())
+    found = await all_of(tool, candidates(task, *[BASE] * 3, RIGHT), task, context_of(watched, bench))
+    assert [o.verdict for o in found] == [FAIL, FAIL, FAIL, PASS]
+    assert len(watched.limits) == 4
+
+
 async def test_coverage_of_many_is_not_warm(bench: Any, watched: Watched) -> None:
     task = bench.task(FILES)
 

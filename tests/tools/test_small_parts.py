@@ -80,7 +80,15 @@ def test_the_tool_for_a_command() -> None:
 
 
 def test_the_public_names() -> None:
-    assert groundwire.tools.__all__ == ["Command", "Doctest", "HiddenTests", "Pytest", "Unittest", "tool_for"]
+    assert groundwire.tools.__all__ == [
+        "Command",
+        "Doctest",
+        "HiddenTests",
+        "ModelTests",
+        "Pytest",
+        "Unittest",
+        "tool_for",
+    ]
     assert all(callable(getattr(groundwire.tools, name)) for name in groundwire.tools.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Pytset'"):
         _ = groundwire.tools.Pytset  # type: ignore[attr-defined]  # a misspelling, on purpose
@@ -177,7 +185,7 @@ async def test_an_error_ends_what_is_under_way() -> None:
 def test_only_the_last_few_baselines_are_kept() -> None:
     known = Baselines()
     for number in range(MANY + 1):
-        known.put(str(number), ("pytest",), Baseline({}, 1.0, 0.5, True))
+        known.put(str(number), ("pytest",), Baseline({}, 1.0, 0.5, 0.5, healthy=True))
     assert known.get("0", ("pytest",)) is None
     assert known.get(str(MANY), ("pytest",)) is not None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
-from groundwire.agents.text import data, head_tail, plain, tagged
+from groundwire.agents.text import data, head_tail, plain, steady, tagged
 from groundwire.contexts import ActorContext, Judged, Lesson
 from groundwire.signals import Origin, Signal, Verdict
 from groundwire.trees import Tree
@@ -49,7 +49,7 @@ def failing_evidence(signal: Signal) -> str:
         return data("evidence", "", verdict=signal.verdict.value, origin=signal.origin.value)
     parts = [data("detail", head_tail(evidence.detail, DETAIL_CHARS))] if evidence.detail else []
     parts += [
-        data("case", head_tail(case.message, CASE_CHARS), id=case.id, result=case.result.value)
+        data("case", head_tail(steady(case.message), CASE_CHARS), id=case.id, result=case.result.value)
         for case in failed[:MAX_CASES]
     ]
     others = failed[MAX_CASES:]
@@ -60,7 +60,7 @@ def failing_evidence(signal: Signal) -> str:
     stdout, stderr = evidence.output
     for name, text, cut in (("stdout", stdout, evidence.stdout_cut), ("stderr", stderr, evidence.stderr_cut)):
         if text.strip():
-            parts.append(data(name, head_tail(text, room), bytes_cut=cut))
+            parts.append(data(name, head_tail(steady(text), room), bytes_cut=cut))
     counts: dict[str, str | int] = {"failed": len(failed)}
     if evidence.cases:
         counts["passed"] = len(evidence.passed())
@@ -100,10 +100,9 @@ def lessons_to_show(context: ActorContext) -> Sequence[Lesson]:
 
 
 def lessons_as_data(lessons: Sequence[Lesson]) -> str:
-    """Recalled lessons, each in its own labelled element."""
+    """Recalled lessons, each in its own labelled element; their ids, which differ in every run, are in the ledger."""
     shown = [
-        data("lesson", head_tail(lesson.text, LESSON_CHARS), id=lesson.id, task=lesson.task_id)
-        for lesson in lessons[:MAX_LESSONS]
+        data("lesson", head_tail(lesson.text, LESSON_CHARS), task=lesson.task_id) for lesson in lessons[:MAX_LESSONS]
     ]
     return "\n".join(shown)
 

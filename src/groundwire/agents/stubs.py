@@ -141,7 +141,7 @@ def _body_lines(reply: str) -> list[str]:
 
 
 def _without_docstring(lines: list[str]) -> list[str]:
-    """`lines` without a docstring of the model's own, since the stub has one, and without empty lines before the rest."""
+    """`lines` without a docstring of the model's own, since the stub has one, and without empty lines before."""
     try:
         function = _parsed(f"def f():\n{''.join(lines)}").body[0]
     except UNREADABLE:

@@ -23,6 +23,7 @@ __all__ = [
     "inert",
     "plain",
     "printable",
+    "steady",
     "tagged",
     "unfence",
 ]
@@ -39,6 +40,9 @@ _TERMINAL = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|[@-Z\\-_])")
 ATTRIBUTE_LIMIT = 1100
 
 _BACKTICKS = re.compile(r"`+")
+
+_RAN_IN = re.compile(r"^(Ran \d+ tests? in |.*\b(?:passed|failed|errors?|skipped|deselected)\b.* in )\d[\d.]*s\b", re.M)
+_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 
 _CHAT_MARK = "<|"
 _CHAT_MARK_SHOWN = "<\u2060|"
@@ -61,6 +65,14 @@ def head_tail(text: str, limit: int) -> str:
     head = limit // 2
     tail = limit - head
     return f"{text[:head]}\n[… {len(text) - limit} characters left out …]\n{text[len(text) - tail :]}"
+
+
+def steady(text: str) -> str:
+    """Test output without what differs in every run: the runner's own time, and addresses of objects.
+
+    The same failure then makes the same prompt, so that a recorded answer is found again and a provider's cache hits.
+    """
+    return _ADDRESS.sub("at 0x…", _RAN_IN.sub(r"\1…s", text))
 
 
 def plain(text: str, limit: int) -> str:

@@ -10,15 +10,17 @@ if TYPE_CHECKING:
     from groundwire.tools.command_tool import Command
     from groundwire.tools.doctest_tool import Doctest
     from groundwire.tools.hidden_tests import HiddenTests
+    from groundwire.tools.model_tests import ModelTests
     from groundwire.tools.pytest_tool import Pytest
     from groundwire.tools.unittest_tool import Unittest
 
-__all__ = ["Command", "Doctest", "HiddenTests", "Pytest", "Unittest", "tool_for"]
+__all__ = ["Command", "Doctest", "HiddenTests", "ModelTests", "Pytest", "Unittest", "tool_for"]
 
 _HOMES = {
     "Command": "command_tool",
     "Doctest": "doctest_tool",
     "HiddenTests": "hidden_tests",
+    "ModelTests": "model_tests",
     "Pytest": "pytest_tool",
     "Unittest": "unittest_tool",
     "tool_for": "choose",

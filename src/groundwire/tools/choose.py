@@ -14,12 +14,13 @@ from groundwire.tools.unittest_tool import Unittest
 __all__ = ["tool_for"]
 
 
-def tool_for(command: Sequence[str], report: str | None = None) -> Tool:
+def tool_for(command: Sequence[str], report: str | None = None, *, apart: bool = False) -> Tool:
     """The tool that gets most out of a command.
 
     Args:
         command: split; `()`: pytest.
         report: path of the JUnit XML file that the command writes; then its cases decide, whatever the command is.
+        apart: keep the assertions in another process than the candidate, where runner and tests allow it.
 
     Returns:
         `Pytest` for `pytest` and `python -m pytest`, `Unittest` for `python -m unittest`, `Doctest` for
@@ -32,7 +33,7 @@ def tool_for(command: Sequence[str], report: str | None = None) -> Tool:
         return Command(command or None, report=report)
     runner = read_command(command).runner if command else "pytest"
     if runner == "pytest":
-        return Pytest(command or None)
+        return Pytest(command or None, apart=apart)
     if runner == "unittest":
-        return Unittest(command)
+        return Unittest(command, apart=apart)
     return Doctest(command) if runner == "doctest" else Command(command)

@@ -49,6 +49,8 @@ class Command:
         ConfigError: `report` is not a plain relative path.
     """
 
+    repeatable = True
+
     def __init__(
         self,
         command: Sequence[str] | None = None,
@@ -100,7 +102,7 @@ class _CommandRunner:
     def tampering(self, candidate: Candidate, task: Task) -> Observation | None:
         return tampering(candidate, task)
 
-    def start(self, task: Task, *, coverage_of: Tree | None) -> Start:
+    def start(self, task: Task, *, coverage_of: Tree | None, together: bool = False) -> Start:
         shown = self.command or task.command
         invocation = read_command(shown)
         words = invocation.words

@@ -28,6 +28,8 @@ class Doctest:
         command: a command that goes before the task's, split (`("python", "-m", "doctest", "src/shapes.py")`).
     """
 
+    repeatable = True
+
     def __init__(self, command: Sequence[str] | None = None) -> None:
         runner = PythonRunner(
             name="doctest",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import replace
 
 from groundwire.contexts import Tool, ToolContext
-from groundwire.signals import Evidence, NoVerdict, Observation, Origin, Verdict
+from groundwire.signals import Evidence, Isolation, NoVerdict, Observation, Origin, Verdict
 from groundwire.tasks import Task
 from groundwire.tools.choose import tool_for
 from groundwire.tools.guard import tampering, tampering_with_hidden
-from groundwire.trees import Candidate, Tree
+from groundwire.tools.laying import judge_laid_over
+from groundwire.trees import Candidate
 
 __all__ = ["HiddenTests"]
 
@@ -22,12 +22,15 @@ class HiddenTests:
 
     Args:
         report: path of the JUnit XML file that the hidden command writes, if it writes one.
+        isolation: `PROCESS` keeps the assertions in another process than the candidate, where runner and tests allow
+            it; the signal says which it was.
     """
 
     judges_hidden = True
 
-    def __init__(self, report: str | None = None) -> None:
+    def __init__(self, report: str | None = None, *, isolation: Isolation = Isolation.PROCESS) -> None:
         self._report = report
+        self._apart = isolation is Isolation.PROCESS
         self._tools: dict[tuple[str, ...], Tool] = {}
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
@@ -39,11 +42,8 @@ class HiddenTests:
         if found := tampering(candidate, task) or tampering_with_hidden(candidate, task):
             return _hidden(found)
         command = task.hidden.command
-        tool = self._tools.setdefault(command, tool_for(command, self._report))
-        laid = Tree({**task.tree.files, **task.hidden.tree.files}, task.tree.executable | task.hidden.tree.executable)
-        inner = replace(task, tree=laid, command=command, hidden=None)
-        moved = Candidate(laid.digest, candidate.changes)
-        return _hidden(await tool.judge(moved, inner, replace(context, want_coverage=False)))
+        tool = self._tools.setdefault(command, tool_for(command, self._report, apart=self._apart))
+        return _hidden(await judge_laid_over(tool, command, task.hidden.tree, candidate, task, context))
 
     async def judge_many(
         self, candidates: Sequence[Candidate], task: Task, context: ToolContext

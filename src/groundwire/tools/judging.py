@@ -12,7 +12,7 @@ from groundwire.limits import ExecResult, Limits, SandboxInfo
 from groundwire.sandboxes import Sandbox
 from groundwire.signals import CaseOutcome, CaseResult, Evidence, Isolation, NoVerdict, Observation, Verdict
 from groundwire.tasks import Task
-from groundwire.tools.baselines import Baseline, Baselines
+from groundwire.tools.baselines import Baseline, Baselines, Pace
 from groundwire.tools.reports import unique
 from groundwire.tools.running import NotRunnable, Reading, Runner, Start
 from groundwire.tools.texts import cut_stream, harmless, shorten
@@ -38,10 +38,16 @@ class Execute(Protocol):
 
 @dataclass(frozen=True)
 class Judgement:
-    """An observation, and whether nothing but time speaks against the candidate."""
+    """An observation.
+
+    Args:
+        out_of_time: nothing but time speaks against the candidate.
+        unfit: the tests can't be run apart from it; nothing was observed.
+    """
 
     observation: Observation
     out_of_time: bool = False
+    unfit: bool = False
 
 
 class Judge:
@@ -62,10 +68,10 @@ class Judge:
             return self.nothing(NoVerdict.USAGE, "The candidate was made against another base tree than the task's.")
         return self._runner.tampering(candidate, task)
 
-    def start(self, task: Task, *, coverage_of: Tree | None = None) -> Start | Observation:
-        """How the task's candidates are run; an observation where they can't be."""
+    def start(self, task: Task, *, coverage_of: Tree | None = None, together: bool = False) -> Start | Observation:
+        """How the task's candidates are run; an observation where they can't be. Arguments: see `Runner.start`."""
         try:
-            return self._runner.start(task, coverage_of=coverage_of)
+            return self._runner.start(task, coverage_of=coverage_of, together=together)
         except NotRunnable as error:
             return self.nothing(error.reason, error.detail)
 
@@ -86,16 +92,21 @@ class Judge:
         except (GroundwireError, OSError) as error:
             return self.nothing(NoVerdict.SANDBOX, _words(error), start)
         execute = cold(sandbox, task.tree)
-        return (await self.run(start, candidate, task, task.limits, execute, sandbox.info)).observation
+        judgement = await self.run(start, candidate, task, Pace(task.limits), execute, sandbox.info)
+        if judgement.unfit:
+            start = self.start(task, together=True)
+            assert isinstance(start, Start), "what could be started apart can be started together"
+            judgement = await self.run(start, candidate, task, Pace(task.limits), execute, sandbox.info)
+        return judgement.observation
 
     async def run(
-        self, start: Start, candidate: Candidate, task: Task, limits: Limits, execute: Execute, info: SandboxInfo
+        self, start: Start, candidate: Candidate, task: Task, pace: Pace, execute: Execute, info: SandboxInfo
     ) -> Judgement:
         """Runs what was prepared; trouble with the sandbox becomes an observation without a verdict."""
         key = secrets.token_hex(32)
-        start = replace(start, env={**start.env, **_clock(limits)})
+        start = replace(start, env={**start.env, **_clock(pace)})
         try:
-            result = await execute(start, candidate, limits, key)
+            result = await execute(start, candidate, pace.limits, key)
         except (GroundwireError, OSError) as error:
             return Judgement(self.nothing(NoVerdict.SANDBOX, _words(error), start, info))
         known = self.baseline(task, start)
@@ -108,7 +119,8 @@ class Judge:
         reading = self._runner.read(result, bytes.fromhex(key), situation)
         if candidate.is_base:
             self._learn(task, start, result, reading)
-        return Judgement(self._observe(start, result, reading, info), reading.decision.out_of_time)
+        observation = self._observe(start, result, reading, info)
+        return Judgement(observation, reading.decision.out_of_time, unfit=bool(reading.unfit))
 
     def nothing(
         self, reason: NoVerdict, detail: str, start: Start | None = None, info: SandboxInfo | None = None
@@ -127,6 +139,7 @@ class Judge:
         if not reading.selected:
             return
         ended = {c.id: c.result for c in reading.decision.cases}
+        healthy = not reading.unreliable and not reading.decision.partial
         self._baselines.put(
             task.tree.digest,
             start.shown,
@@ -134,7 +147,8 @@ class Judge:
                 cases={name: ended.get(name, CaseResult.FAILED) for name in reading.selected},
                 duration_s=result.duration_s,
                 cases_s=sum(c.duration_s for c in reading.decision.cases),
-                healthy=not reading.unreliable and not reading.decision.partial,
+                slowest_s=max((c.duration_s for c in reading.decision.cases if healthy or c.result.ok), default=0.0),
+                healthy=healthy,
             ),
         )
 
@@ -161,7 +175,7 @@ class Judge:
                 detail=shorten(decision.detail, 600),
             ),
             partial=decision.partial,
-            isolation=Isolation.IN_PROCESS,
+            isolation=Isolation.PROCESS if start.apart else Isolation.IN_PROCESS,
             coverage=reading.coverage,
         )
 
@@ -183,8 +197,9 @@ def cold(sandbox: Sandbox, tree: Tree) -> Execute:
     return execute
 
 
-def _clock(limits: Limits) -> dict[str, str]:
-    return {"GROUNDWIRE_CASE_S": f"{limits.wall_s * CASE_SHARE:g}"}
+def _clock(pace: Pace) -> dict[str, str]:
+    clock = {"GROUNDWIRE_CASE_S": f"{pace.limits.wall_s * CASE_SHARE:g}"}
+    return {**clock, "GROUNDWIRE_CASE_CPU_S": f"{pace.case_cpu_s:g}"} if pace.case_cpu_s else clock
 
 
 def _words(error: Exception) -> str:

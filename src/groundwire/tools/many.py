@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from groundwire.contexts import ToolContext
 from groundwire.errors import GroundwireError, SandboxError
-from groundwire.limits import Limits
 from groundwire.sandboxes import Sandbox
 from groundwire.signals import Observation
 from groundwire.tasks import Task
+from groundwire.tools.baselines import Pace
 from groundwire.tools.judging import Execute, Judge, Judgement, cold
 from groundwire.tools.ordered import in_order, processors
 from groundwire.tools.running import Start
@@ -31,9 +31,9 @@ class _Search:
     """Many candidates of one call.
 
     A candidate that only time speaks against, under limits that were ours and not the task's, is looked at again with
-    five times as much: a right answer may take longer than the broken base, or the machine was busy. Only once for each
-    hundred candidates of a call (and at least once), since mutants often run for ever; after that the FAIL stands, and
-    its message names the limit.
+    five times as much: a right answer may take longer than the broken base. Only once for each hundred candidates of a
+    call (and at least once), since mutants often run for ever; after that the FAIL stands, and its message names the
+    limit.
     """
 
     judge: Judge
@@ -47,15 +47,16 @@ class _Search:
         if refused := self.judge.check(candidate, self.task):
             return refused
         baseline = self.judge.baseline(self.task, self.start)
-        limits = baseline.limits(self.task.limits) if baseline else self.task.limits
-        found = await self._run(candidate, limits)
-        if baseline and found.out_of_time and limits != self.task.limits and self.looks > 0:
+        full = Pace(self.task.limits)
+        pace = baseline.pace(self.task.limits) if baseline else full
+        found = await self._run(candidate, pace)
+        if found.out_of_time and pace != full and self.looks > 0:
             self.looks -= 1
-            found = await self._run(candidate, baseline.wider(self.task.limits))
+            found = await self._run(candidate, pace.wider(self.task.limits))
         return found.observation
 
-    async def _run(self, candidate: Candidate, limits: Limits) -> Judgement:
-        return await self.judge.run(self.start, candidate, self.task, limits, self.execute, self.sandbox.info)
+    async def _run(self, candidate: Candidate, pace: Pace) -> Judgement:
+        return await self.judge.run(self.start, candidate, self.task, pace, self.execute, self.sandbox.info)
 
 
 async def judge_many(

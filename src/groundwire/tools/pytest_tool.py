@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncGenerator, Sequence
 
 from groundwire.contexts import ToolContext
 from groundwire.signals import Observation
 from groundwire.tasks import Task
 from groundwire.tools.baselines import Baselines
+from groundwire.tools.behaviour import Behaviour
 from groundwire.tools.commands import Invocation
 from groundwire.tools.guard import tampering_with_doctests
 from groundwire.tools.judging import Judge
 from groundwire.tools.many import judge_many
+from groundwire.tools.pytest_startup import PRELOAD, for_nobody, without_cache
 from groundwire.tools.python_runner import PythonRunner
 from groundwire.trees import Candidate
 
@@ -34,26 +35,31 @@ class Pytest:
 
     Each case may take half of the run's wall limit; then it fails and the next one runs. `judge_many` runs four or more
     candidates in a fork server where the sandbox has one. Once the base tree was judged it gives each of them the base
-    tree's time and ten times that of its cases (at least three times its time and 2 s, at most the task's limit); one
-    in a hundred of those that only run out of time gets another look with five times as much.
+    tree's time and ten times that of its cases (at least three times its time and 2 s, at most the task's limit), and
+    each case twenty times the processor time of the base tree's slowest (at least 0.3 s); one in a hundred of those
+    that only run out of time gets another look with five times as much.
 
     Args:
         command: a command that goes before the task's, split (`("pytest", "-q", "tests/unit")`).
+        apart: keep the assertions in another process than the candidate, where the tests allow it.
     """
 
-    def __init__(self, command: Sequence[str] | None = None) -> None:
+    repeatable = True
+
+    def __init__(self, command: Sequence[str] | None = None, *, apart: bool = False) -> None:
         runner = PythonRunner(
             name="pytest",
             default=("pytest", "-q"),
             command=tuple(command) if command else None,
-            preload=("pytest",),
-            # a third of a small run's time goes into tracebacks; the cases' messages have what matters of them
-            in_search=("--tb=no",),
+            preload=PRELOAD,
+            in_search=for_nobody,
             cure=MISSING,
-            more=_without_cache,
+            more=without_cache,
             guard=_guard,
+            apart=apart,
         )
         self._judge = Judge(runner, Baselines())
+        self._behaviour = Behaviour()
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         """See `groundwire.contexts.Tool`."""
@@ -65,6 +71,10 @@ class Pytest:
         """See `groundwire.contexts.Tool`."""
         return judge_many(self._judge, candidates, task, context)
 
+    async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
+        """See `groundwire.contexts.DoubtingTool`."""
+        return await self._behaviour.doubt(candidate, task, context)
+
 
 def _guard(candidate: Candidate, task: Task, invocation: Invocation) -> Observation | None:
     configured = any(
@@ -74,16 +84,3 @@ def _guard(candidate: Candidate, task: Task, invocation: Invocation) -> Observat
     if configured or "--doctest-modules" in invocation.arguments:
         return tampering_with_doctests(candidate, task)
     return None
-
-
-_ASKS_FOR_CACHE = re.compile(
-    rb"\bcache\b|cache_dir|--(lf|ff|nf|sw)\b|--(last-failed|failed-first|new-first|stepwise)|--cache-"
-)
-
-
-def _without_cache(task: Task, invocation: Invocation) -> tuple[str, ...]:
-    """Every run starts from nothing, so a tenth of its time can be saved, unless the project speaks of the cache."""
-    texts = (c for p, c in task.tree.files.items() if p.endswith((".py", ".toml", ".ini", ".cfg")))
-    words = " ".join(invocation.arguments).encode()
-    asked = any(_ASKS_FOR_CACHE.search(text) for text in (words, *texts))
-    return () if asked else ("-p", "no:cacheprovider")

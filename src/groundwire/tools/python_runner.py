@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from groundwire.limits import ExecResult
-from groundwire.signals import Observation, Origin
+from groundwire.signals import NoVerdict, Observation, Origin
 from groundwire.tasks import Task
+from groundwire.tools.apartness import modules_kept_apart
 from groundwire.tools.commands import Invocation, RunnerName, read_command
 from groundwire.tools.delivery import ENVIRONMENT, LINES, REPORT, STACK, arguments_of, support_files
 from groundwire.tools.endings import ended_by, how_it_ended
@@ -24,6 +25,12 @@ __all__ = ["PythonRunner"]
 
 STACK_LINES = 8
 Guard = Callable[[Candidate, Task, Invocation], Observation | None]
+More = Callable[[Task, Invocation], tuple[str, ...]]
+
+
+def nothing_more(_task: Task, _invocation: Invocation) -> tuple[str, ...]:
+    """No further arguments."""
+    return ()
 
 
 @dataclass(frozen=True)
@@ -39,32 +46,38 @@ class PythonRunner:
         cure: what to do where the runner is missing.
         more: arguments that go before the user's.
         guard: finds further ways in which a candidate reaches for the yardstick.
+        apart: keep the assertions in a process of their own, where the tests allow that.
     """
 
     name: RunnerName
     default: tuple[str, ...]
     command: tuple[str, ...] | None = None
     preload: tuple[str, ...] = ()
-    in_search: tuple[str, ...] = ()
+    in_search: More = nothing_more
     cure: str = ""
-    more: Callable[[Task, Invocation], tuple[str, ...]] = lambda _task, _invocation: ()
+    more: More = nothing_more
     guard: Guard = lambda _candidate, _task, _invocation: None
     origin: Origin = Origin.TESTS
+    apart: bool = False
 
     def tampering(self, candidate: Candidate, task: Task) -> Observation | None:
         """See `Runner`."""
         return tampering(candidate, task) or self.guard(candidate, task, read_command(self._command(task)))
 
-    def start(self, task: Task, *, coverage_of: Tree | None) -> Start:
+    def start(self, task: Task, *, coverage_of: Tree | None, together: bool = False) -> Start:
         """See `Runner`."""
         shown = self._command(task)
         invocation = read_command(shown)
         if invocation.runner != self.name:
             raise NotRunnable(f"{' '.join(shown)!r} is not a {self.name} command; use tool_for(command).")
-        invocation = replace(invocation, arguments=(*self.more(task, invocation), *invocation.arguments))
+        everywhere = (*self.more(task, invocation), *invocation.arguments)
+        in_search = replace(invocation, arguments=(*everywhere, *self.in_search(task, invocation)))
+        invocation = replace(invocation, arguments=everywhere)
         module = f"{self.name}_main"
-        in_search = replace(invocation, arguments=(*invocation.arguments, *self.in_search))
+        keep_apart = self.apart and not together and coverage_of is None
+        modules = modules_kept_apart(task) if keep_apart else ()
         settings = {
+            "apart": list(modules),
             "lines": None if coverage_of is None else [p for p in sorted(coverage_of.files) if _counts(p, task)],
             "declared": sorted(declared_names(task.tree)) if self.name == "pytest" else [],
         }
@@ -77,6 +90,7 @@ class PythonRunner:
             support=support_files(settings),
             collect=(REPORT, STACK) if coverage_of is None else (REPORT, STACK, LINES),
             sealed=True,
+            apart=bool(modules),
         )
 
     def read(self, result: ExecResult, key: bytes, situation: Situation) -> Reading:
@@ -89,6 +103,8 @@ class PythonRunner:
             report = read_report(body, key)
         except ReportProblem as problem:
             return Reading(no_verdict(problem.reason, problem.detail), unreliable=True)
+        if report.unfit:
+            return Reading(no_verdict(NoVerdict.RUNNER_CRASHED, report.unfit), unreliable=True, unfit=report.unfit)
         report = _with_stack(report, result)
         lines = result.files.get(LINES)
         return Reading(

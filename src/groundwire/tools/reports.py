@@ -58,6 +58,7 @@ class RunReport:
         canary: False if a case that must fail passed.
         replaced: functions of the runner that were replaced → the file of the new one.
         status: the exit status that the runner announced; None if it never came to that.
+        unfit: why the tests can't be run apart from the candidate; empty if they can.
     """
 
     selected: tuple[str, ...] | None = None
@@ -78,6 +79,7 @@ class RunReport:
     canary: bool = True
     replaced: Mapping[str, str] = field(default_factory=dict[str, str])
     status: int | None = None
+    unfit: str = ""
 
 
 def unique(ids: Iterable[str]) -> Iterator[str]:
@@ -169,6 +171,9 @@ class _Reader:
 
     def _on_usage(self, event: dict[str, Any]) -> None:
         self.fields["usage"] = True
+
+    def _on_unfit(self, event: dict[str, Any]) -> None:
+        self.fields["unfit"] = shorten(str(event["m"]), 300) or "unknown"
 
     def _on_collecting(self, event: dict[str, Any]) -> None:
         self.fields["collecting"] = harmless(str(event["id"]))

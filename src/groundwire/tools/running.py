@@ -42,6 +42,7 @@ class Start:
         support: files of ours.
         collect: names of the files that come back.
         sealed: True if the runner expects a nonce, on standard input or as `GROUNDWIRE_KEY`.
+        apart: the assertions run in another process than the candidate.
     """
 
     shown: tuple[str, ...]
@@ -52,6 +53,7 @@ class Start:
     support: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     collect: Sequence[str] = ()
     sealed: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,14 @@ class Reading:
         coverage: lines per case, where they were asked for.
         selected: the cases that were to run; None where it never came to that.
         unreliable: True if the run says nothing about how a healthy one would go: it was cut short, or cases were.
+        unfit: why the tests can't be run apart from the candidate; empty if they can.
     """
 
     decision: Decision
     coverage: Coverage | None = None
     selected: tuple[str, ...] | None = None
     unreliable: bool = False
+    unfit: str = ""
 
 
 class Runner(Protocol):
@@ -83,12 +87,13 @@ class Runner(Protocol):
         """A FAIL if the candidate reaches for the yardstick."""
         ...
 
-    def start(self, task: Task, *, coverage_of: Tree | None) -> Start:
+    def start(self, task: Task, *, coverage_of: Tree | None, together: bool = False) -> Start:
         """How to run the task's candidates.
 
         Args:
             task: the task.
             coverage_of: the tree, with the candidate applied, whose lines are to be seen; None: no coverage.
+            together: in one process, also where the runner would keep the assertions apart.
 
         Raises:
             NotRunnable: the command is not for this tool.

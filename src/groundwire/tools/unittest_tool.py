@@ -8,6 +8,7 @@ from groundwire.contexts import ToolContext
 from groundwire.signals import Observation
 from groundwire.tasks import Task
 from groundwire.tools.baselines import Baselines
+from groundwire.tools.behaviour import Behaviour
 from groundwire.tools.judging import Judge
 from groundwire.tools.many import judge_many
 from groundwire.tools.python_runner import PythonRunner
@@ -24,16 +25,21 @@ class Unittest:
 
     Args:
         command: a command that goes before the task's, split (`("python", "-m", "unittest", "tests.test_x")`).
+        apart: keep the assertions in another process than the candidate, where the tests allow it.
     """
 
-    def __init__(self, command: Sequence[str] | None = None) -> None:
+    repeatable = True
+
+    def __init__(self, command: Sequence[str] | None = None, *, apart: bool = False) -> None:
         runner = PythonRunner(
             name="unittest",
             default=("python", "-m", "unittest"),
             command=tuple(command) if command else None,
             preload=("unittest",),
+            apart=apart,
         )
         self._judge = Judge(runner, Baselines())
+        self._behaviour = Behaviour()
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         """See `groundwire.contexts.Tool`."""
@@ -44,3 +50,7 @@ class Unittest:
     ) -> AsyncGenerator[Observation, None]:
         """See `groundwire.contexts.Tool`."""
         return judge_many(self._judge, candidates, task, context)
+
+    async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
+        """See `groundwire.contexts.DoubtingTool`."""
+        return await self._behaviour.doubt(candidate, task, context)

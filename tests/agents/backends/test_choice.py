@@ -13,7 +13,13 @@ from groundwire.errors import ConfigError
 
 
 def test_the_public_names() -> None:
-    assert backends.__all__ == ["LiteLLMBackend", "ScriptedBackend", "allow_model_calls", "backend_for"]
+    assert backends.__all__ == [
+        "LiteLLMBackend",
+        "ReplayBackend",
+        "ScriptedBackend",
+        "allow_model_calls",
+        "backend_for",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +48,7 @@ def test_a_backend_is_returned_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     "spec",
-    ["", " ", "openai/gpt 5", "openai/x\n", "\x1b[31m", "local", "vllm:/models/x", "vllm-server:x", "replay:f",
+    ["", " ", "openai/gpt 5", "openai/x\n", "\x1b[31m", "local", "vllm:/models/x", "vllm-server:x",
      "openai-compatible:http://localhost:1", "script:x", "foo:bar"],
 )  # fmt: skip
 def test_unknown_forms_say_which_there_are(spec: str) -> None:

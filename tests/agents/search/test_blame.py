@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.agents.search.blame import ALIKE, NOT_RUN, blame
+from groundwire.agents.search.blame import ALIKE, NOT_RUN, OUTSIDE_FACTOR, blame
 from groundwire.agents.search.localise import dstar, ochiai
 from groundwire.trees import Candidate
 
@@ -53,3 +53,27 @@ def test_the_formula_can_be_chosen(maker: Any) -> None:
     by = {name: blame(task, signal, coverage, f) for name, f in (("ochiai", ochiai), ("dstar", dstar))}
     assert by["ochiai"].of("a.py", 2, 2) == pytest.approx((1 / 2**0.5) / (2 / 6**0.5))
     assert by["dstar"].of("a.py", 2, 2) == pytest.approx(1 / 4)
+
+
+SLICED = {
+    "a.py": "def f(x):\n    seen = [x]\n    y = x + 1\n    print(seen)\n    return y\n",
+    "tests/test_a.py": "from a import f\ndef test_f():\n    assert f(1) == 3\n",
+}
+CASE = "tests/test_a.py::test_f"
+MESSAGE = "AssertionError: assert 2 == 3\n  tests/test_a.py:3 in test_f: assert f(1) == 3"
+
+
+def test_what_the_assertion_did_not_see_is_blamed_less(maker: Any) -> None:
+    task = maker.task(SLICED)
+    signal = maker.judged(Candidate(task.tree.digest, {}), [CASE], messages={CASE: MESSAGE}).signal
+    found = blame(task, signal, {CASE: {"a.py": (2, 3, 4, 5)}}, ochiai)
+    assert found.of("a.py", 3, 3) == found.of("a.py", 5, 5) == 1.0
+    assert found.of("a.py", 2, 2) == found.of("a.py", 4, 4) == pytest.approx(OUTSIDE_FACTOR)
+
+
+def test_slices_say_something_without_coverage_too(maker: Any) -> None:
+    task = maker.task(SLICED)
+    signal = maker.judged(Candidate(task.tree.digest, {}), [CASE], messages={CASE: MESSAGE}).signal
+    found = blame(task, signal, None, ochiai)
+    assert found.of("a.py", 3, 3) == ALIKE
+    assert found.of("a.py", 4, 4) == pytest.approx(ALIKE * OUTSIDE_FACTOR)

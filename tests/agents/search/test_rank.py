@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.agents.search.edits import Proposal, Splice
 from groundwire.agents.search.priors import DEFAULT_PRIOR, PRIORS
-from groundwire.agents.search.rank import LEAST_FACTOR, MOST_FACTOR, factors, score, tie_break
+from groundwire.agents.search.rank import CREDIT, LEAST_FACTOR, MOST_FACTOR, factors, score, tie_break
+from groundwire.contexts import EditStatistics
 
 EDIT = Proposal("compare.boundary", (Splice(3, 4, "<="),), 0.5)
 
@@ -26,27 +29,53 @@ def test_smaller_edits_come_first() -> None:
 
 
 def test_without_a_memory_nothing_changes() -> None:
-    assert factors({}) == {}
+    assert factors(EditStatistics()) == {}
+    assert factors(EditStatistics(overall={"bad": (400, 0)})) == {}, "without a pass there is no rate to compare with"
 
 
-def test_what_paid_is_raised_and_what_did_not_is_lowered() -> None:
-    found = factors({"good": (100, 10), "bad": (400, 0), "mean": (100, 2), "new": (1, 0)})
-    assert found["good"] > 2.5
-    assert found["bad"] < 0.3
-    assert 0.9 < found["mean"] < 1.1
-    assert found["good"] > found["mean"] > found["bad"]
-    assert 0.9 < found["new"] <= 1.0
+def test_a_circle_by_hand() -> None:
+    found = factors(EditStatistics(overall={"good": (100, 10), "bad": (900, 0), "none": (0, 0)}))
+    # one in a hundred passed: one pass of "good" and nine of "bad" were to be expected
+    assert found["good"] == pytest.approx((10 + CREDIT) / (1 + CREDIT))
+    assert found["bad"] == pytest.approx(CREDIT / (9 + CREDIT))
+    assert found["none"] == 1.0
+
+
+def test_a_narrow_circle_starts_from_the_wider_one() -> None:
+    wide = {"a": (100, 10), "b": (900, 0)}
+    family = factors(EditStatistics(family=wide, overall=wide))
+    assert family == factors(EditStatistics(overall=wide)), "what the family has counted is not counted again"
+    alike = {"a": (50, 0), "b": (50, 1)}
+    both = factors(EditStatistics(alike=alike, family={n: (u + 50, p + (n == "b")) for n, (u, p) in wide.items()}))
+    assert both["a"] == pytest.approx((0 + CREDIT * family["a"]) / (0.5 + CREDIT))
+    assert both["b"] == pytest.approx((1 + CREDIT * family["b"]) / (0.5 + CREDIT))
+
+
+def test_the_narrow_circle_counts_the_more_the_more_it_has_seen() -> None:
+    overall = {"a": (10_000, 0), "b": (10_000, 200)}
+    seen = [
+        factors(EditStatistics(alike={"a": (10 * n, n), "b": (10 * n, 0)}, overall=overall))["a"]
+        for n in (0, 1, 10, 100)
+    ]
+    assert seen == sorted(seen)
+    assert seen[0] == LEAST_FACTOR
+    assert seen[-1] > 1.5
 
 
 def test_one_lucky_edit_changes_little() -> None:
-    found = factors({"lucky": (1, 1), "rest": (999, 9)})
-    assert 1.0 < found["lucky"] < 2.0
+    found = factors(EditStatistics(overall={"lucky": (1, 1), "rest": (999, 9)}))
+    assert 1.0 < found["lucky"] < 1.1
 
 
-@given(st.dictionaries(st.text(max_size=4), st.tuples(st.integers(0, 10**6), st.integers(0, 10**6))))
-def test_factors_are_bounded(statistics: dict[str, tuple[int, int]]) -> None:
-    usable = {name: (max(pair), min(pair)) for name, pair in statistics.items()}
-    assert all(LEAST_FACTOR <= value <= MOST_FACTOR for value in factors(usable).values())
+COUNTS = st.dictionaries(st.text(max_size=4), st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=6)
+
+
+@given(COUNTS, COUNTS, COUNTS)
+def test_factors_are_bounded(alike: Any, family: Any, overall: Any) -> None:
+    usable = [{name: (max(pair), min(pair)) for name, pair in circle.items()} for circle in (alike, family, overall)]
+    found = factors(EditStatistics(*usable))
+    assert all(LEAST_FACTOR <= value <= MOST_FACTOR for value in found.values())
+    assert found.keys() <= {name for circle in usable for name in circle}
 
 
 def test_ties_are_broken_by_place_or_by_seed() -> None:

@@ -3,6 +3,7 @@
 from groundwire.agents.backends.choice import backend_for
 from groundwire.agents.backends.guard import allow_model_calls
 from groundwire.agents.backends.litellm import LiteLLMBackend
+from groundwire.agents.backends.replay import ReplayBackend
 from groundwire.agents.backends.scripted import ScriptedBackend
 
-__all__ = ["LiteLLMBackend", "ScriptedBackend", "allow_model_calls", "backend_for"]
+__all__ = ["LiteLLMBackend", "ReplayBackend", "ScriptedBackend", "allow_model_calls", "backend_for"]

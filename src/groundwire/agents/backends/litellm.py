@@ -11,7 +11,7 @@ from groundwire.agents.backends.faults import missing_keys, to_model_error
 from groundwire.agents.backends.guard import check_model_calls
 from groundwire.agents.backends.library import close_clients, load_litellm, loaded_litellm
 from groundwire.agents.backends.prices import PriceList, Rates, prompt_tokens_bound
-from groundwire.agents.backends.replies import all_of
+from groundwire.agents.backends.replies import all_of, merged, split
 from groundwire.agents.backends.responses import read_response
 from groundwire.agents.backends.retries import Retries
 from groundwire.completions import Completion, Request
@@ -41,6 +41,8 @@ class LiteLLMBackend:
         api_key: the key; default: from the environment variable of the provider.
         backoff_s: seconds; the top of the first random wait between attempts.
         max_wait_s: seconds; the longest wait between attempts.
+        name: what the user calls the model, for messages; default: `model`.
+        echoes: True if the server gives an answer that was begun (a last message of the assistant) back as a whole.
 
     Raises:
         ConfigError: an argument is out of range.
@@ -58,6 +60,8 @@ class LiteLLMBackend:
         api_key: str | None = None,
         backoff_s: float = 1.0,
         max_wait_s: float = 60.0,
+        name: str | None = None,
+        echoes: bool = False,
     ) -> None:
         if not timeout_s > 0 or max_in_flight < 1:
             raise ConfigError(
@@ -67,11 +71,13 @@ class LiteLLMBackend:
         if usd_per_token is not None and not all(0 <= usd < float("inf") for usd in usd_per_token):
             raise ConfigError(f"usd_per_token is {usd_per_token}.", do="Give two prices of 0 or more.")
         self._model = model
+        self._name = name or model
         self._prices = PriceList(model, api_base, None if usd_per_token is None else Rates(*usd_per_token))
         self._timeout_s = timeout_s
         self._retries = Retries(max_attempts, backoff_s, max_wait_s)
         self._max_in_flight = max_in_flight
         self._api_base = api_base
+        self._echoes = echoes
         self._api_key = api_key
         # one for each event loop: a semaphore can't be shared by loops, and sync callers start one a call
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
@@ -82,7 +88,7 @@ class LiteLLMBackend:
     @property
     def model(self) -> str:
         """See `Backend`."""
-        return self._model
+        return self._name
 
     async def complete(self, request: Request) -> Completion:
         """See `Backend`.
@@ -95,12 +101,11 @@ class LiteLLMBackend:
             ModelRejected, ModelRetryable, ModelReplyInvalid: see `Backend`.
             ConfigError: LiteLLM is not installed.
         """
-        check_model_calls(self._model)
+        check_model_calls(self._name)
         litellm = await loaded_litellm()
         if request.n == 1 or self._samples_at_once(litellm):
             return await self._answer(litellm, request)
-        singles = [_single(request, i) for i in range(request.n)]
-        return _merged(await all_of([self._answer(litellm, single) for single in singles]))
+        return merged(await all_of([self._answer(litellm, single) for single in split(request, 1)]))
 
     async def complete_many(self, requests: Sequence[Request]) -> Sequence[Completion]:
         """See `Backend`. If one fails, the others are cancelled and its error is raised."""
@@ -128,8 +133,9 @@ class LiteLLMBackend:
 
     async def _answer(self, litellm: Any, request: Request) -> Completion:
         response, attempts = await self._retries.run(lambda: self._send(litellm, request))
+        begun = request.messages[-1].content if self._echoes and _is_begun(request) else ""
         return read_response(
-            response, request, model=self._model, attempts=attempts, prices=self._prices, litellm=litellm
+            response, request, model=self._name, attempts=attempts, prices=self._prices, litellm=litellm, begun=begun
         )
 
     async def _send(self, litellm: Any, request: Request) -> Any:
@@ -141,7 +147,7 @@ class LiteLLMBackend:
                     return await litellm.acompletion(**self._arguments(litellm, request))
             except Exception as error:
                 fault = to_model_error(
-                    error, litellm, model=self._model, api_key=self._api_key, timeout_s=self._timeout_s
+                    error, litellm, model=self._name, api_key=self._api_key, timeout_s=self._timeout_s
                 )
         # raised out here so that no traceback shows the library's error, whose text or request may hold the key
         raise fault
@@ -189,22 +195,5 @@ class LiteLLMBackend:
         return NO_KEY if missing_keys(litellm, self._model) else None
 
 
-def _single(request: Request, index: int) -> Request:
-    seed = None if request.seed is None else request.seed + index
-    return request.model_copy(update={"n": 1, "seed": seed})
-
-
-def _merged(parts: Sequence[Completion]) -> Completion:
-    prices = [part.usd for part in parts]
-    logprobs = [part.logprobs for part in parts]
-    known = [values for values in logprobs if values is not None]
-    return Completion(
-        texts=tuple(text for part in parts for text in part.texts),
-        model=parts[0].model,
-        prompt_tokens=sum(part.prompt_tokens for part in parts),
-        completion_tokens=sum(part.completion_tokens for part in parts),
-        usd=None if None in prices else sum(usd for usd in prices if usd is not None),
-        finish_reasons=tuple(reason for part in parts for reason in part.finish_reasons),
-        logprobs=tuple(v for values in known for v in values) if len(known) == len(parts) else None,
-        attempts=sum(part.attempts for part in parts),
-    )
+def _is_begun(request: Request) -> bool:
+    return bool(request.messages) and request.messages[-1].role == "assistant"

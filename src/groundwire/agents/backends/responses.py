@@ -14,7 +14,14 @@ __all__ = ["read_response"]
 
 
 def read_response(
-    response: Any, request: Request, *, model: str, attempts: int, prices: PriceList, litellm: Any
+    response: Any,
+    request: Request,
+    *,
+    model: str,
+    attempts: int,
+    prices: PriceList,
+    litellm: Any,
+    begun: str = "",
 ) -> Completion:
     """The answer to `request`.
 
@@ -25,13 +32,14 @@ def read_response(
         attempts: requests that were sent.
         prices: what the model costs.
         litellm: the loaded module.
+        begun: what the server puts before each text, and the model did not write.
 
     Raises:
         ModelReplyInvalid: no sample holds any text, or none holds to the schema.
         ModelRejected: the provider withheld the answer.
     """
     choices: list[Any] = list(getattr(response, "choices", None) or ())
-    texts = [cut_at_stop(_text(choice), request.stop) for choice in choices]
+    texts = [cut_at_stop(_text(choice).removeprefix(begun), request.stop) for choice in choices]
     finishes = [str(getattr(choice, "finish_reason", "") or "") for choice in choices]
     if not any(text.strip() for text in texts):
         raise _empty(finishes, request, model)

@@ -39,6 +39,8 @@ class SearchActor:
     """
 
     needs = Needs(coverage=True, edit_statistics=True)
+    patient = True
+    """It goes through a plan of its own and says when nothing is left: a failure that stays is no standstill."""
 
     def __init__(self, seed: int = 0, *, formula: Literal["ochiai", "dstar"] = "ochiai") -> None:
         self._seed = seed

@@ -1,4 +1,4 @@
-"""How much each line is to blame: coverage where there is some, frames in messages, else all lines alike."""
+"""How much each line is to blame: by coverage where there is some, by slices and frames where the failure tells any."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from groundwire.agents.relevance import relevance_of
 from groundwire.agents.search.localise import Counts, Line, counts, suspiciousness
+from groundwire.agents.search.slicing import Slicer
 from groundwire.contexts import Coverage
 from groundwire.signals import Signal
 from groundwire.tasks import Task
@@ -18,6 +19,8 @@ ALIKE = 0.5
 NOT_RUN = 0.02
 """Blame of a line that no failing case ran, though others of the project were seen to run: only import can reach it."""
 FRAME_FACTOR = 1.5
+OUTSIDE_FACTOR = 0.3
+"""For a line in no slice of a failing assertion: it may be where something is missing, but can't have done it."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +60,16 @@ def blame(task: Task, signal: Signal | None, coverage: Coverage | None, formula:
         failed = {case.id for case in signal.evidence.failed()}
         table = counts(coverage, failed, signal.evidence.passed())
         scores = {line: s for line, s in suspiciousness(table, formula).items() if line[0] in set(editable)}
-    elsewhere = NOT_RUN if scores else ALIKE
+    sliced = Slicer(task, coverage).lines(signal.evidence.failed()) if signal is not None else frozenset[Line]()
+    elsewhere = NOT_RUN if scores else ALIKE * OUTSIDE_FACTOR if sliced else ALIKE
     lines: dict[str, dict[int, float]] = {}
-    for (path, line), score in scores.items():
-        lines.setdefault(path, {})[line] = max(score, NOT_RUN)
+    for line in scores or sliced:
+        score = scores.get(line, ALIKE) * (OUTSIDE_FACTOR if sliced and line not in sliced else 1.0)
+        lines.setdefault(line[0], {})[line[1]] = max(score, NOT_RUN)
     for path, mentioned in relevance_of(task.tree, signal).lines.items():
         if path in editable:
             known = lines.setdefault(path, {})
-            for line in mentioned:
-                known[line] = min(1.0, known.get(line, elsewhere) * FRAME_FACTOR)
+            for number in mentioned:
+                known[number] = min(1.0, known.get(number, elsewhere) * FRAME_FACTOR)
     most = {path: max(lines.get(path, {}).values(), default=elsewhere) for path in editable}
     return Blame(lines, elsewhere, tuple(sorted(editable, key=lambda path: (-most[path], path))))

@@ -54,7 +54,7 @@ class Plan:
         where: Blame = blame(task, baseline, context.coverage, formula)
         tests = [content for path, content in sorted(task.tree.files.items()) if _is_test(path, content, context)]
         examples = read_examples(tests, (task.tree.files[path] for path in where.paths))
-        self._stream = Stream(task.tree, where, examples, factors(context.edit_statistics.family), seed)
+        self._stream = Stream(task.tree, where, examples, factors(context.edit_statistics), seed)
         self._combined: Combinations | None = None
         self._progress: list[Progress] = []
         self._learned: set[str] = set()

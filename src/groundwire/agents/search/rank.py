@@ -7,34 +7,49 @@ from collections.abc import Mapping
 
 from groundwire.agents.search.edits import Proposal
 from groundwire.agents.search.priors import DEFAULT_PRIOR, PRIORS
-from groundwire.contexts import EditCounts
+from groundwire.contexts import EditCounts, EditStatistics
 
 __all__ = ["factors", "score", "tie_break"]
 
-PSEUDO_PASSES = 1.0
-"""Passes that an operator is credited with, at the average rate, before any evidence counts."""
-LEAST_RATE = 0.002
+CREDIT = 12.0
+"""Passes at its parent's rate that each circle is credited with, so that a young memory changes little."""
 LEAST_FACTOR, MOST_FACTOR = 0.25, 4.0
 BYTES_OF_ONE_PERCENT = 4
 
 
-def factors(statistics: EditCounts) -> Mapping[str, float]:
-    """How much better or worse than the average each operator paid before, as a factor; absent: 1.
+def factors(statistics: EditStatistics) -> Mapping[str, float]:
+    """How much better or worse than the priors say each operator paid before, as a factor; absent: 1.
 
-    The rate is smoothed towards the average of all operators (additive smoothing), so that one lucky edit in a young
-    memory changes little.
+    Candidates are tried by falling score, so each of them should pass equally often, whatever its operator; where an
+    operator passed more often than that, its prior was too small. Rates are shrunk from circle to circle, in the manner
+    of empirical Bayes (Efron and Morris, JASA 70, 1975): from everything that was seen towards 1, from the family
+    towards that, from failures alike towards the family. So the narrow circle counts the more, the more it has seen.
 
     Args:
-        statistics: operator → (used, passed).
+        statistics: what memory knows of the three circles; the wider ones contain the narrower ones.
     """
-    used = sum(u for u, _ in statistics.values())
-    passed = sum(p for _, p in statistics.values())
-    average = max(passed / used if used else 0.0, LEAST_RATE)
-    weight = PSEUDO_PASSES / average
-    found: dict[str, float] = {}
-    for name, (tried, paid) in statistics.items():
-        rate = (paid + PSEUDO_PASSES) / (tried + weight)
-        found[name] = min(MOST_FACTOR, max(LEAST_FACTOR, rate / average))
+    family = _without(statistics.family, statistics.alike)
+    overall = _without(_without(statistics.overall, statistics.alike), family)
+    found: Mapping[str, float] = {}
+    for circle in (overall, family, statistics.alike):
+        found = _shrunk(circle, found)
+    return {name: min(MOST_FACTOR, max(LEAST_FACTOR, factor)) for name, factor in found.items()}
+
+
+def _without(circle: EditCounts, inner: EditCounts) -> EditCounts:
+    """A circle without what a narrower one has counted already."""
+    less = {name: inner.get(name, (0, 0)) for name in circle}
+    return {n: (max(0, used - less[n][0]), max(0, passed - less[n][1])) for n, (used, passed) in circle.items()}
+
+
+def _shrunk(circle: EditCounts, wider: Mapping[str, float]) -> Mapping[str, float]:
+    used, passed = (sum(counts[place] for counts in circle.values()) for place in (0, 1))
+    if not used or not passed:
+        return wider
+    found = dict(wider)
+    for name, (tried, paid) in circle.items():
+        expected = tried * passed / used
+        found[name] = (paid + CREDIT * wider.get(name, 1.0)) / (expected + CREDIT)
     return found
 
 

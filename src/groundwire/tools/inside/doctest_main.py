@@ -126,7 +126,7 @@ class _Session:
             return "skipped", "all examples are skipped"
         said: list[str] = []
         runner = doctest.DocTestRunner(verbose=verbose, optionflags=flags)
-        self._recorder.alarm.set()
+        self._recorder.alarm.set(case=True)
         self._recorder.alarm.enter()
         try:
             failed, tried = runner.run(test, out=said.append)[:2]

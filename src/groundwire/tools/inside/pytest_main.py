@@ -7,9 +7,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from groundwire.tools.inside.apart import make_apart
     from groundwire.tools.inside.lines import Lines
     from groundwire.tools.inside.recorder import Recorder, read_settings
 else:
+    from _gw_apart import make_apart
     from _gw_lines import Lines
     from _gw_recorder import Recorder, read_settings
 
@@ -45,8 +47,11 @@ def prepare() -> Any:
     lines = Lines(recorder, settings["lines"]) if settings["lines"] is not None else None
     plugin = Plugin(recorder, lines, set(settings["declared"]))
 
+    start_apart = make_apart(settings, recorder)
+
     def run(arguments: list[str]) -> int:
         sys.argv[0] = "pytest"
+        start_apart()
         if lines is not None:
             lines.start()
         status = int(pytest.main(arguments, plugins=[plugin]))

@@ -175,7 +175,7 @@ class Plugin:
         started = self._recorder.now()
         if self._lines is not None:
             self._lines.begin(number)
-        self._recorder.alarm.set()
+        self._recorder.alarm.set(case=True)
         outcome = yield
         rang = self._recorder.alarm.clear()
         if self._lines is not None:

@@ -28,6 +28,10 @@ def read_settings() -> dict[str, Any]:
     return settings
 
 
+def _seconds(variable: str) -> float:
+    return float(os.environ.pop(variable, "0") or 0)
+
+
 class CaseTimeout(BaseException):
     """Raised inside a case that runs for too long; not an `Exception`, so that few handlers swallow it."""
 
@@ -57,7 +61,8 @@ class Recorder:
         self._key = bytes.fromhex(key or sys.stdin.readline().strip())
         self._mac = b""
         self._pending = b""
-        self.alarm = Alarm(float(os.environ.pop("GROUNDWIRE_CASE_S", "0") or 0), os.path.join(out, "stack.txt"))
+        stack = os.path.join(out, "stack.txt")
+        self.alarm = Alarm(_seconds("GROUNDWIRE_CASE_S"), _seconds("GROUNDWIRE_CASE_CPU_S"), stack)
         self.emit("begin", python=sys.version.split()[0], at=round(time.time(), 3))
 
     def emit(self, event: str, **fields: Any) -> None:
@@ -98,16 +103,19 @@ class Alarm:
     """Ends a case that runs for too long, by an exception in the main thread.
 
     Code that swallows every exception, or never comes back from C, is beyond its reach; the run's own limit ends that.
-    So when it rings it also writes down where the program is: from the signal handler itself, without a thread, since
-    a second thread would change what the project's tests see when they fork.
+    So when the wall clock rings it also writes down where the program is: from the signal handler itself, without a
+    thread, since a second thread would change what the project's tests see when they fork.
 
     Args:
         seconds: wall seconds a case may take; 0: no alarm.
+        cpu_seconds: processor seconds a case may take, and half of it once a case of the run took too many; 0: any.
         stack_path: the file for where the program is.
     """
 
-    def __init__(self, seconds: float, stack_path: str) -> None:
+    def __init__(self, seconds: float, cpu_seconds: float, stack_path: str) -> None:
         self.seconds = seconds
+        self.cpu_seconds = cpu_seconds
+        self._least_cpu = cpu_seconds / 2
         self._stack_path = stack_path
         self._stack = (-1, -1)
         self._in_case = False
@@ -116,8 +124,12 @@ class Alarm:
         self._open, self._fstat = os.open, os.fstat
         self._register, self._unregister = faulthandler.register, faulthandler.unregister
 
-    def set(self) -> None:
-        """Starts the clock for one case."""
+    def set(self, *, case: bool = False) -> None:
+        """Starts the clock.
+
+        Args:
+            case: for a test case; False: for what happens around them (imports, set-up of modules and classes).
+        """
         if not self.seconds:
             return
         self._rang = False
@@ -125,6 +137,9 @@ class Alarm:
             self._signal(signal.SIGALRM, self._ring)
             self._register(signal.SIGALRM, file=self._stack_file(), all_threads=False, chain=True)
             self._timer(signal.ITIMER_REAL, self.seconds, ALARM_AGAIN_S)
+            if case and self.cpu_seconds:
+                self._signal(signal.SIGPROF, self._ring_cpu)
+                self._timer(signal.ITIMER_PROF, self.cpu_seconds, ALARM_AGAIN_S)
         except (ValueError, OSError):  # not in the main thread, or no descriptor is left
             self.clear()
 
@@ -138,6 +153,9 @@ class Alarm:
             self._timer(signal.ITIMER_REAL, 0)
             self._unregister(signal.SIGALRM)
             self._signal(signal.SIGALRM, signal.SIG_DFL)
+        if self.cpu_seconds and self._handler_of(signal.SIGPROF) == self._ring_cpu:
+            self._timer(signal.ITIMER_PROF, 0)
+            self._signal(signal.SIGPROF, signal.SIG_DFL)
         return self._rang
 
     def _stack_file(self) -> int:
@@ -164,6 +182,14 @@ class Alarm:
         if self._in_case:
             self._rang = True
             raise CaseTimeout(f"did not finish within {self.seconds:g} s")
+
+    def _ring_cpu(self, _number: int, _frame: FrameType | None) -> None:
+        if self._in_case:
+            allowed = self.cpu_seconds
+            if not self._rang:
+                self.cpu_seconds = max(allowed / 2, self._least_cpu)
+            self._rang = True
+            raise CaseTimeout(f"did not finish within {allowed:g} s of processor time")
 
 
 def cut(text: str, limit: int = MESSAGE_CHARS) -> str:

@@ -11,9 +11,11 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from groundwire.tools.inside.apart import make_apart
     from groundwire.tools.inside.lines import Lines
     from groundwire.tools.inside.recorder import CaseTimeout, Recorder, explain, origin_of, read_settings
 else:
+    from _gw_apart import make_apart
     from _gw_lines import Lines
     from _gw_recorder import CaseTimeout, Recorder, explain, origin_of, read_settings
 
@@ -27,8 +29,11 @@ def prepare() -> Any:
     settings = read_settings()
     lines = Lines(recorder, settings["lines"]) if settings["lines"] is not None else None
 
+    start_apart = make_apart(settings, recorder)
+
     def run(arguments: list[str]) -> int:
         sys.argv[0] = "python -m unittest"
+        start_apart()
         if lines is not None:
             lines.start()
         status = _run(_Session(recorder, lines), [sys.argv[0], *arguments])
@@ -211,7 +216,7 @@ class _Result(unittest.TextTestResult):
         if self.session.lines is not None:
             self.session.lines.begin(self._number)
         self._began_at = self.session.recorder.now()
-        self.session.recorder.alarm.set()
+        self.session.recorder.alarm.set(case=True)
 
     def stopTest(self, test: Any) -> None:  # noqa: N802
         """See `unittest.TestResult`."""

@@ -1,0 +1,37 @@
+"""The model that `local` runs: which file it is, where it lies, how it gets there, and the server that serves it."""
+
+from groundwire.agents.backends.local_model.files import (
+    file_digest,
+    find_model,
+    models_folder,
+    package_folder,
+    verify_model,
+)
+from groundwire.agents.backends.local_model.install import Installed, Progress, install_model, remove_model
+from groundwire.agents.backends.local_model.pinned import SMOLLM2, PinnedModel
+from groundwire.agents.backends.local_model.server import (
+    LlamaServer,
+    ServerOptions,
+    close_servers,
+    engine_is_installed,
+    server_for,
+)
+
+__all__ = [
+    "SMOLLM2",
+    "Installed",
+    "LlamaServer",
+    "PinnedModel",
+    "Progress",
+    "ServerOptions",
+    "close_servers",
+    "engine_is_installed",
+    "file_digest",
+    "find_model",
+    "install_model",
+    "models_folder",
+    "package_folder",
+    "remove_model",
+    "server_for",
+    "verify_model",
+]
