@@ -14,7 +14,9 @@ from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Obs
 MINT = Mint("r", b"k" * 32)
 
 
-def signal(trial: int, *results: bool, origin: Origin = Origin.TESTS, message: str = "") -> Signal:
+def signal(
+    trial: int, *results: bool, origin: Origin = Origin.TESTS, message: str = "", digest: str = "c", detail: str = ""
+) -> Signal:
     cases = tuple(
         CaseOutcome(
             id=f"t.py::test_{i}",
@@ -24,9 +26,11 @@ def signal(trial: int, *results: bool, origin: Origin = Origin.TESTS, message: s
         for i, ok in enumerate(results)
     )
     seen = Observation(
-        verdict=Verdict.PASS if all(results) else Verdict.FAIL, origin=origin, evidence=Evidence(cases=cases)
+        verdict=Verdict.PASS if all(results) and not detail else Verdict.FAIL,
+        origin=origin,
+        evidence=Evidence(cases=cases, detail=detail),
     )
-    return MINT.signal(seen, episode_id="e", trial=trial, issuer="test", candidate_digest="c")
+    return MINT.signal(seen, episode_id="e", trial=trial, issuer="test", candidate_digest=digest)
 
 
 def printed(*records: object) -> str:
@@ -66,8 +70,24 @@ def test_a_wide_trial_shows_its_best() -> None:
     assert printed() == ""
     assert "trial 1" not in text  # still open
     end = EpisodeEnd(episode_id="e", verdict=Verdict.FAIL, stop_reason=StopReason.EXHAUSTED)
-    text = printed(TrialRecord(episode_id="e", trial=1), signal(1, False, False), signal(1, True, False), end)
+    both = signal(1, False, False, digest="a"), signal(1, True, False, digest="b")
+    text = printed(TrialRecord(episode_id="e", trial=1), *both, end)
     assert "trial 1  ✗ 1/2 tests   best of 2 candidates" in text
+
+
+def test_of_several_looks_at_one_candidate_the_last_counts() -> None:
+    end = EpisodeEnd(episode_id="e", verdict=Verdict.FAIL, stop_reason=StopReason.EXHAUSTED)
+    text = printed(TrialRecord(episode_id="e", trial=1), signal(1, False, False), signal(1, True, False), end)
+    assert text.startswith("trial 1  ✗ 1/2 tests")
+    assert "best of" not in text
+
+
+def test_a_rule_that_finds_a_standstill_is_told() -> None:
+    end = EpisodeEnd(episode_id="e", verdict=Verdict.FAIL, stop_reason=StopReason.STUCK)
+    rule = signal(1, origin=Origin.RULE, detail="oscillation: the failure of two trials ago is back: a")
+    text = printed(TrialRecord(episode_id="e", trial=1), signal(1, False), rule, end)
+    assert "↳ rule: oscillation: the failure of two trials ago is back: a" in text
+    assert "trial 1  ✗ 0/1 tests" in text
 
 
 def test_hostile_text_is_inert() -> None:

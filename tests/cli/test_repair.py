@@ -59,6 +59,8 @@ def test_hidden_tests_are_never_seen_and_have_the_last_word(project: Path) -> No
     ran = groundwire("repair", project, "--test", f"{TEST} tests", "--hidden", f"{TEST} secret", "--json")
     assert (ran.code, ran.data["stop_reason"], ran.data["patch"]) == (1, "hidden_failed", None)
     assert ran.data["hidden"]["verdict"] == "fail"
+    assert (ran.data["hidden"]["accesses"], ran.data["hidden"]["steering"]) == (1, 0)
+    assert (ran.data["grounded"], ran.data["oracle"], ran.data["account"]["flaky"]) == (True, False, [])
 
 
 def test_a_passing_project_is_left_alone(project: Path) -> None:

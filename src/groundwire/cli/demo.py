@@ -1,4 +1,4 @@
-"""`groundwire demo`: real repairs on a bare machine, with nothing but the install."""
+"""`groundwire demo`: real repairs on a bare machine; then, where one is installed, a small model and what checks it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from groundwire.cli.demo_writing import second_act
 from groundwire.cli.live import LiveView
 from groundwire.cli.outcome import SAID, as_data
 from groundwire.cli.repair import build, open_store
 from groundwire.cli.text import plain, plural, visible
+from groundwire.errors import ModelError
 from groundwire.graphs import EpisodeResult
+from groundwire.memory import SqlStore
 from groundwire.records import StopReason
 from groundwire.settings import Settings
 from groundwire.tasks import Task
@@ -36,7 +39,7 @@ def run_demo(flags: Mapping[str, Any], *, as_json: bool) -> int:
     """Repairs every project of the demo; one of them can't be repaired by the search actor, and is shown as such.
 
     Returns:
-        0 if every other project was repaired and verified, else 1.
+        0 if every other project was repaired and verified, else 1; 5 if the model of the second act broke.
     """
     settings = Settings.resolve({**flags, **LIMITS})
     console = Console(stderr=as_json, highlight=False)
@@ -45,36 +48,45 @@ def run_demo(flags: Mapping[str, Any], *, as_json: bool) -> int:
 
 
 async def _demo(projects: list[Path], settings: Settings, console: Console, as_json: bool) -> int:
+    async with aclosing(open_store(settings)) as store:
+        first, repaired = await _first_act(projects, settings, store, console)
+        second = await second_act(settings, store, console)
+    if as_json:
+        json.dump({**first, "second_act": second}, sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        console.print(Text('next:   groundwire repair YOUR_PROJECT --test "pytest -q"', style="dim"))
+    if not repaired:
+        return 1
+    return ModelError.exit_code if "error" in second else 0
+
+
+async def _first_act(
+    projects: list[Path], settings: Settings, store: SqlStore, console: Console
+) -> tuple[dict[str, Any], bool]:
+    """What it came to, for `--json`, and whether that is what was expected."""
     started = time.monotonic()
     tasks = [Task.from_folder(p) for p in projects]
     expected = [p.name not in BEYOND_REACH for p in projects]
     results: list[EpisodeResult] = []
-    async with aclosing(open_store(settings)) as store:
-        run_id = await build(settings, tasks[0], store).start_run({"demo": True})
-        intent = "Repair without a model: tests outside the actor say what failed and decide what is kept."
-        console.print(Text(intent), soft_wrap=True)
-        for task in tasks:
-            console.print()
-            console.print(Text(f"{task.id}: {plain(task.prompt)}", style="bold"), soft_wrap=True)
-            view = LiveView(console)
-            try:
-                result = await build(settings, task, store).arun(
-                    task, run_id=run_id, observers=(view,), report=view.report
-                )
-            finally:
-                view.close()
-            results.append(result)
-            _print_result(console, result, task)
-        ledger = store.url
-    solved = [r.stop_reason is StopReason.VERIFIED for r in results]
+    run_id = await build(settings, tasks[0], store).start_run({"demo": True})
+    intent = "Repair without a model: tests outside the actor say what failed and decide what is kept."
+    console.print(Text(intent), soft_wrap=True)
+    for task in tasks:
+        console.print()
+        console.print(Text(f"{task.id}: {plain(task.prompt)}", style="bold"), soft_wrap=True)
+        view = LiveView(console)
+        try:
+            result = await build(settings, task, store).arun(task, run_id=run_id, observers=(view,), report=view.report)
+        finally:
+            view.close()
+        results.append(result)
+        _print_result(console, result, task)
     seconds = time.monotonic() - started
-    if as_json:
-        data = [as_data(r, t, None, False, ledger) for r, t in zip(results, tasks, strict=True)]
-        json.dump({"run_id": run_id, "seconds": round(seconds, 1), "episodes": data}, sys.stdout, indent=2)
-        sys.stdout.write("\n")
-    else:
-        _print_summary(console, results, run_id, ledger, seconds)
-    return 0 if all(s == e for s, e in zip(solved, expected, strict=True)) else 1
+    _print_summary(console, results, run_id, store.url, seconds)
+    solved = [r.stop_reason is StopReason.VERIFIED for r in results]
+    data = [as_data(r, t, None, False, store.url) for r, t in zip(results, tasks, strict=True)]
+    return {"run_id": run_id, "seconds": round(seconds, 1), "episodes": data}, solved == expected
 
 
 def _print_result(console: Console, result: EpisodeResult, task: Task) -> None:
@@ -99,4 +111,3 @@ def _print_summary(console: Console, results: list[EpisodeResult], run_id: str, 
     line.append(f"   {plural(signals, 'signal')} sealed, hidden tests judged once each", style="dim")
     console.print(line, soft_wrap=True)
     console.print(Text(f"record: groundwire show {run_id[:13]}   ({ledger})", style="dim"), soft_wrap=True)
-    console.print(Text('next:   groundwire repair YOUR_PROJECT --test "pytest -q"', style="dim"))

@@ -55,7 +55,8 @@ def run_doctor(flags: Mapping[str, Any], *, as_json: bool) -> int:
         0 if all that is needed works, else 3.
     """
     settings = Settings.resolve(flags)
-    findings = [_interpreter(), *asyncio.run(_sandboxes()), asyncio.run(_ledger(settings)), _keys(), *_extras()]
+    findings = [_interpreter(), *asyncio.run(_sandboxes()), asyncio.run(_ledger(settings)), _keys()]
+    findings += [*_extras(), _local_model()]
     healthy = all(f.ok for f in findings if f.needed)
     if as_json:
         json.dump({"healthy": healthy, "findings": [asdict(f) for f in findings]}, sys.stdout, indent=2)
@@ -139,3 +140,18 @@ def _extras() -> list[Finding]:
     git = shutil.which("git")
     found.append(Finding("git", git is not None, False, git or "not found; patches are still written", "Install git."))
     return found
+
+
+def _local_model() -> Finding:
+    from groundwire.agents.backends.local_model import SMOLLM2, engine_is_installed, find_model, verify_model
+
+    name, path = "local model", find_model()
+    if path is None:
+        return Finding(name, False, False, f"not installed: {SMOLLM2.name}", "groundwire model install")
+    try:
+        verify_model(path)
+    except GroundwireError as error:
+        return Finding(name, False, False, error.what, error.do)
+    if not engine_is_installed():
+        return Finding(name, False, False, f"no engine for {path}", 'pip install "groundwire[local]"')
+    return Finding(name, True, False, f"{SMOLLM2.name}, as it was pinned: {path}")

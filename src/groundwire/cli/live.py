@@ -69,7 +69,8 @@ class LiveView:
         self._shown_at = 0.0
         self._trial = 0
         self._proposed = 0
-        self._signals: list[Signal] = []
+        self._signals: dict[str, Signal] = {}
+        """By candidate; of several looks at one the last counts."""
         self._hidden: Signal | None = None
         self._calls: list[ModelCall] = []
 
@@ -84,8 +85,10 @@ class LiveView:
                 self._proposed += 1
             case Signal(origin=Origin.HIDDEN_TESTS):
                 self._hidden = record
+            case Signal(origin=Origin.RULE):
+                self._print(Text(f"         ↳ rule: {plain(record.evidence.detail, limit=140)}", style="yellow"))
             case Signal():
-                self._signals.append(record)
+                self._signals[record.candidate_digest] = record
                 wide = f" {len(self._signals)} of {self._proposed}" if self._proposed > 1 else ""
                 self._move(f"trial {self._trial}: judged{wide}")
             case ReflectionRecord():
@@ -130,7 +133,7 @@ class LiveView:
     def _close_trial(self) -> None:
         if not self._signals:
             return
-        best = max(self._signals, key=lambda s: (s.verdict is Verdict.PASS, len(s.evidence.passed())))
+        best = max(self._signals.values(), key=lambda s: (s.verdict is Verdict.PASS, len(s.evidence.passed())))
         mark, style = MARKS[best.verdict]
         line = Text(f"{'baseline' if self._trial == 0 else f'trial {self._trial}':<9}")
         line.append(f"{mark} ", style=style)
@@ -142,13 +145,13 @@ class LiveView:
             line.append("   hidden ")
             line.append(f"{mark} ", style=style)
             line.append(counts(self._hidden.evidence).removesuffix(" tests"))
-        said = headline(self._hidden or best) or headline(best)
+        said = headline(best)
         if said:
             line.append(f"   {said}", style="dim")
         line.append(self._price(), style="dim")
         self.close()
         self._print(line)
-        self._proposed, self._signals, self._hidden, self._calls = 0, [], None, []
+        self._proposed, self._signals, self._hidden, self._calls = 0, {}, None, []
 
     def _price(self) -> str:
         if not self._calls:

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from groundwire.cli.account import account_data, account_lines
 from groundwire.cli.text import plain, plural
 from groundwire.graphs.result import EpisodeResult
 from groundwire.patches import count_lines
@@ -17,10 +18,13 @@ from groundwire.tasks import Task
 
 __all__ = ["as_data", "print_outcome"]
 
+HIDDEN_SHOWN = 3
+
 SAID = {
     StopReason.ALREADY_PASSING: "nothing to repair: the tests pass as they are",
-    StopReason.INTERNAL_PASS: "passes only tests that a model wrote; not verified",
+    StopReason.INTERNAL_PASS: "internal pass, not verified",
     StopReason.HIDDEN_FAILED: "no patch: the visible tests pass, the hidden ones do not",
+    StopReason.HIDDEN_LEAK: "stopped: text of the hidden tests was about to leak",
     StopReason.EXHAUSTED: "unsolved: nothing new is left to propose",
     StopReason.STUCK: "unsolved: only the same answers again",
     StopReason.REFUSED: "stopped: the gate refused the signal",
@@ -30,6 +34,7 @@ SAID = {
     StopReason.BUDGET_USD: "stopped: the money is used up",
     StopReason.BUDGET_TOKENS: "stopped: the tokens are used up",
     StopReason.BUDGET_SECONDS: "stopped: the time is used up",
+    StopReason.BUDGET_REFINEMENTS: "unsolved: signals of this kind have opened as many refinements as they may",
     StopReason.MODEL_ERROR: "stopped: the model can't be used",
     StopReason.STORAGE_ERROR: "stopped: the ledger can't be written",
     StopReason.INTERRUPTED: "interrupted",
@@ -56,6 +61,12 @@ def print_outcome(console: Console, result: EpisodeResult, task: Task, patch_fil
         if result.error is not None and result.error.do:
             line.append(f"\n  {plain(result.error.do, limit=400)}", style="default")
         console.print(line, soft_wrap=True)
+    if result.stop_reason is StopReason.HIDDEN_FAILED and result.hidden_evidence is not None:
+        for case in result.hidden_evidence.failed()[:HIDDEN_SHOWN]:
+            said = plain(f"{case.id}: {case.message}", limit=200)
+            console.print(Text(f"  {said}   (shown to you, kept nowhere)", style="dim"), soft_wrap=True)
+    for said, style in account_lines(result.account):
+        console.print(Text(said, style=style), soft_wrap=True)
     console.print(Text(f"record: groundwire show {result.run_id[:13]}", style="dim"))
 
 
@@ -83,6 +94,9 @@ def as_data(result: EpisodeResult, task: Task, patch_file: Path | None, applied:
             "verdict": hidden.verdict,
             "passed": len(hidden.evidence.passed()),
             "cases": len(hidden.evidence.cases),
+            "accesses": result.account.hidden_accesses,
+            "steering": result.account.steering,
+            "lines_known_by_heart": result.lines_known_by_heart,
         }
         if hidden
         else None,
@@ -94,6 +108,8 @@ def as_data(result: EpisodeResult, task: Task, patch_file: Path | None, applied:
         "tokens": result.tokens,
         "seconds": round(result.seconds, 3),
         "grounded": result.grounded,
+        "oracle": result.oracle,
+        "account": account_data(result.account),
         "sandbox": best.signal.sandbox.model_dump(mode="json") if best and best.signal.sandbox else None,
         "ledger": ledger,
     }

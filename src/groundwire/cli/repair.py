@@ -19,15 +19,16 @@ from groundwire import agents
 from groundwire.agents.backends import backend_for
 from groundwire.cli.live import LiveView
 from groundwire.cli.outcome import as_data, print_outcome
-from groundwire.contexts import Actor, Critic
+from groundwire.completions import Backend
+from groundwire.contexts import Actor, Critic, Tool
 from groundwire.errors import ConfigError, RecordNotFound, TaskError
-from groundwire.graphs import Budget, EpisodeResult, FeedbackApp, SandboxOptions
+from groundwire.graphs import Budget, EpisodeResult, FeedbackApp, Rules, SandboxOptions
 from groundwire.graphs.code_repair import code_repair
 from groundwire.memory import SqlStore
 from groundwire.records import RunRecord, StopReason, Store
 from groundwire.settings import Settings
 from groundwire.tasks import Task
-from groundwire.tools import HiddenTests, tool_for
+from groundwire.tools import HiddenTests, ModelTests, tool_for
 from groundwire.worktree import apply_changes
 
 __all__ = ["build", "open_store", "resume_repair", "run_repair", "unique_run"]
@@ -85,15 +86,19 @@ def resume_repair(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> in
 
 def build(settings: Settings, task: Task, store: Store) -> FeedbackApp:
     """The `code_repair` graph that `settings` describe."""
-    actor: Actor
-    critic: Critic
+    backend: Backend | None = None
     if settings.model:
         price = settings.usd_per_token
         backend = backend_for(settings.model, usd_per_token=None if price is None else (price, price))
-        actor, critic = agents.LLMActor(backend), agents.LLMCritic(backend)
-        width, trials = settings.width or 1, MODEL_TRIALS
+    critic: Critic = agents.LLMCritic(backend) if backend else agents.RuleCritic()
+    actor: Actor
+    width, trials = settings.width or 1, MODEL_TRIALS
+    if settings.actor_command is not None:
+        actor = _program(settings, width)
+    elif backend:
+        actor = agents.LLMActor(backend, samples=width)
     else:
-        actor, critic = agents.SearchActor(seed=settings.seed), agents.RuleCritic()
+        actor = agents.SearchActor(seed=settings.seed)
         width, trials = settings.width or SEARCH_WIDTH, SEARCH_TRIALS
     budget = Budget(
         trials=settings.max_trials or trials,
@@ -101,14 +106,39 @@ def build(settings: Settings, task: Task, store: Store) -> FeedbackApp:
         tokens=settings.max_tokens,
         seconds=settings.max_seconds,
     )
-    graph = code_repair(actor, critic, tool_for(task.command, report=settings.report), HiddenTests(), width=width)
+    graph = code_repair(actor, critic, _judge(settings, task, backend), HiddenTests(), width=width)
     sandbox = SandboxOptions(kind=settings.sandbox, image=settings.image, python=settings.python)
-    return graph.compile(store=store, budget=budget, sandbox=sandbox)
+    rules = Rules() if settings.rejudge is None else _looking_again(settings.rejudge)
+    return graph.compile(store=store, budget=budget, sandbox=sandbox, rules=rules)
+
+
+def _looking_again(times: int) -> Rules:
+    return Rules(rejudge_fails=times, rejudge_passes=times)
+
+
+def _judge(settings: Settings, task: Task, backend: Backend | None) -> Tool:
+    if not settings.model_tests:
+        return tool_for(task.command, report=settings.report)
+    if backend is None:
+        raise ConfigError("Tests can't be written without a model.", do="Name one with --model.")
+    return ModelTests(agents.LLMCaseWriter(backend))
+
+
+def _program(settings: Settings, runs: int) -> Actor:
+    return agents.CommandActor(
+        settings.actor_command or "",
+        samples=runs,
+        timeout_s=settings.actor_seconds,
+        env=settings.actor_env,
+        isolated=settings.actor_sandbox,
+        network=settings.actor_network,
+        git=settings.actor_git,
+    )
 
 
 def open_store(settings: Settings) -> SqlStore:
     """Ledger and memory."""
-    return SqlStore(settings.db)
+    return SqlStore(settings.db, namespace=settings.namespace)
 
 
 async def unique_run(store: Store, prefix: str) -> RunRecord:

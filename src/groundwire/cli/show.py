@@ -14,17 +14,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from groundwire.cli.account import account_data, account_lines
 from groundwire.cli.live import MARKS, counts, headline
 from groundwire.cli.repair import open_store, unique_run
 from groundwire.cli.text import plain, plural, tokens
 from groundwire.errors import SealError
+from groundwire.graphs.account import account_of, non_discriminating
 from groundwire.mint import FileKeys, verify
 from groundwire.records import (
     Admission,
     CandidateRecord,
     EpisodeEnd,
     EpisodeRecord,
+    Intent,
     ModelCall,
+    ProgramRun,
     Record,
     ReflectionRecord,
     RunRecord,
@@ -35,7 +39,6 @@ from groundwire.signals import Origin, Signal, Verdict
 __all__ = ["list_runs", "show_run"]
 
 SIGNALS_SHOWN = 12
-HIDDEN = Origin.HIDDEN_TESTS
 
 
 def list_runs(flags: Mapping[str, Any], *, as_json: bool) -> int:
@@ -79,8 +82,9 @@ def show_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
             {
                 "run": asdict(run),
                 "seals": seals,
+                **_flags(run, episodes),
                 "non_discriminating": _non_discriminating(episodes),
-                "episodes": [{"episode": asdict(e), "records": [_as_data(r) for r in rs]} for e, rs in episodes],
+                "episodes": [_episode_data(episode, records) for episode, records in episodes],
             }
         )
     else:
@@ -103,16 +107,23 @@ def _check_seals(run: RunRecord, signals: Sequence[Signal]) -> dict[str, Any]:
 
 
 def _non_discriminating(episodes: Sequence[tuple[EpisodeRecord, Sequence[Record]]]) -> list[str]:
-    """Commands that never gave both verdicts in this run, so that their signals told nothing apart.
+    """Commands that never gave both verdicts in this run, so that their signals told nothing apart."""
+    return list(non_discriminating(r for _, records in episodes for r in records if isinstance(r, Signal)))
 
-    Hidden tests judge only what passes the visible ones, so nothing follows from theirs.
-    """
-    seen: dict[str, set[Verdict]] = {}
-    for _, records in episodes:
-        for record in records:
-            if isinstance(record, Signal) and record.verdict is not Verdict.NONE and record.origin is not HIDDEN:
-                seen.setdefault(" ".join(record.command) or record.issuer, set()).add(record.verdict)
-    return sorted(command for command, verdicts in seen.items() if len(verdicts) == 1)
+
+def _flags(run: RunRecord, episodes: Sequence[tuple[EpisodeRecord, Sequence[Record]]]) -> dict[str, Any]:
+    """What a run's numbers have to be read with."""
+    config: dict[str, Any] = json.loads(run.config)
+    return {
+        "grounded": config.get("grounded", True),
+        "oracle": any(account_of(records).oracle for _, records in episodes),
+        "trust": config.get("trust", []),
+    }
+
+
+def _episode_data(episode: EpisodeRecord, records: Sequence[Record]) -> dict[str, Any]:
+    account = account_data(account_of(records))
+    return {"episode": asdict(episode), "account": account, "records": [_as_data(r) for r in records]}
 
 
 def _as_data(record: Record) -> dict[str, Any]:
@@ -135,6 +146,8 @@ def _print_run(
     for episode, records in episodes:
         console.print(Text(f"\nepisode {episode.id}   {plain(episode.task_id)}", style="bold"))
         _print_episode(console, records)
+        for said, style in account_lines(account_of(records)):
+            console.print(Text(f"  {said}", style=style))
     console.print()
     if seals["broken"]:
         console.print(Text(f"{len(seals['broken'])} signals are NOT as they were sealed:", style="bold red"))
@@ -145,6 +158,11 @@ def _print_run(
     else:
         console.print(Text(f"{plural(seals['verified'], 'signal')} verified: as they were sealed", style="green"))
     idle = _non_discriminating(episodes)
+    flags = _flags(run, episodes)
+    oracle = "the answer key was used" if flags["oracle"] else "no answer key was used"
+    named = f"   opinions named as trusted: {plain(', '.join(flags['trust']))}" if flags["trust"] else ""
+    grounded = "grounded" if flags["grounded"] else "NOT grounded: a loop needs no outside signal"
+    console.print(Text(f"{grounded}   {oracle}{named}", style="" if flags["grounded"] else "bold red"))
     if idle:
         console.print(Text(f"non-discriminating (never gave both verdicts): {plain(', '.join(idle))}", style="yellow"))
 
@@ -154,6 +172,8 @@ def _print_episode(console: Console, records: Sequence[Record]) -> None:
     shown: dict[tuple[int, str], int] = {}
     for record in records:
         match record:
+            case Signal(origin=Origin.RULE):
+                console.print(Text(f"  rule     {plain(record.evidence.detail, limit=200)}", style="yellow"))
             case Signal():
                 key = (record.trial, record.issuer)
                 shown[key] = shown.get(key, 0) + 1
@@ -164,6 +184,8 @@ def _print_episode(console: Console, records: Sequence[Record]) -> None:
             case Admission():
                 said = f"admitted by {record.edge}" if record.admitted else f"refused: {record.reason}"
                 console.print(Text(f"  gate     {said}", style="cyan" if record.admitted else "yellow"))
+            case Intent(kind="hidden_access"):
+                console.print(Text(f"  hidden   {plain(json.loads(record.body)['reason'], limit=200)}", style="dim"))
             case ReflectionRecord():
                 console.print(Text(f"  reflect  {plain(record.text, limit=300)}", style="italic"))
             case ModelCall():
@@ -171,11 +193,21 @@ def _print_episode(console: Console, records: Sequence[Record]) -> None:
                 used = tokens(record.prompt_tokens + record.completion_tokens)
                 said = plain(record.error) if record.error else f"{used}  {price}  {record.duration_s:.1f} s"
                 console.print(Text(f"  model    {plain(record.model)}  {record.purpose}  {said}", style="dim"))
+            case ProgramRun():
+                console.print(Text(f"  program  {_program_line(record)}", style="dim"))
             case EpisodeEnd():
                 mark, style = MARKS[record.verdict]
                 console.print(Text(f"  {mark} {record.stop_reason}   {plain(record.detail)}", style=f"bold {style}"))
             case _:
                 pass
+
+
+def _program_line(run: ProgramRun) -> str:
+    ended = f"ended by {run.ended_by}" if run.ended_by else f"exit status {run.exit_code}"
+    said = [plain(" ".join(run.command), limit=60), plain(run.error) if run.error else ended, f"{run.duration_s:.1f} s"]
+    if run.refused:
+        said.append(f"refused {plain(', '.join(run.refused), limit=120)}")
+    return "  ".join(said)
 
 
 def _print_signal(console: Console, signal: Signal, candidate: CandidateRecord | None) -> None:

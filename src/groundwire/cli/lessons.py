@@ -1,0 +1,283 @@
+"""What the commands of `groundwire memory` do and print."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
+
+from rich.console import Console
+from rich.text import Text
+
+from groundwire.cli.lesson_view import (
+    as_data,
+    in_bytes,
+    print_json,
+    print_lessons,
+    print_line,
+    print_stats,
+    print_view,
+    say,
+)
+from groundwire.cli.repair import open_store
+from groundwire.cli.text import plural
+from groundwire.errors import ConfigError
+from groundwire.memory import SqlStore
+from groundwire.memory.lessons import Lessons, LessonView
+from groundwire.memory.retention import compact, count_old, drop_old, old_quarantined, rebuild_lessons, size_of
+from groundwire.memory.states import State
+from groundwire.memory.transfer import export_lessons, import_lessons
+from groundwire.records import Mark
+from groundwire.settings import Settings
+
+__all__ = [
+    "export_to",
+    "forget_lessons",
+    "import_from",
+    "list_lessons",
+    "quarantine_lessons",
+    "search_lessons",
+    "show_lesson",
+    "show_stats",
+    "tidy_up",
+]
+
+T = TypeVar("T")
+Flags = Mapping[str, Any]
+
+EVERYTHING = 1_000_000
+BY = "command line"
+
+
+def list_lessons(flags: Flags, *, family: str, task: str, state: str, limit: int, as_json: bool) -> int:
+    """Lists lessons."""
+    wanted = _state(state)
+    found = _run(flags, lambda s: Lessons(s).list(family=family, task_id=task, state=wanted, limit=limit))
+    return print_lessons(found, as_json=as_json, empty="no lessons yet: they come from trials that fail")
+
+
+def search_lessons(text: str, flags: Flags, *, family: str, task: str, limit: int, as_json: bool) -> int:
+    """Searches lessons."""
+    found = _run(flags, lambda s: Lessons(s).search(text, family=family, task_id=task, limit=limit))
+    return print_lessons(found, as_json=as_json, empty="no lesson holds any of these words")
+
+
+def show_lesson(prefix: str, flags: Flags, *, as_json: bool) -> int:
+    """Shows one lesson."""
+
+    async def read(store: SqlStore) -> LessonView:
+        lessons = Lessons(store)
+        return await lessons.show((await lessons.find([prefix]))[0])
+
+    view = _run(flags, read)
+    if as_json:
+        print_json(
+            {
+                **as_data(view.info),
+                "signal": json.loads(view.signal.to_json()) if view.signal else None,
+                "same": list(view.same),
+                "recalled": [asdict(recalled) for recalled in view.recalled],
+                "marks": [asdict(mark) for mark in view.marks],
+            }
+        )
+    else:
+        print_view(view)
+    return 0
+
+
+def forget_lessons(
+    prefixes: Sequence[str], flags: Flags, *, family: str, task: str, reason: str, yes: bool, as_json: bool
+) -> int:
+    """Forgets lessons."""
+    if not prefixes and not family and not task:
+        raise ConfigError("Nothing is named that should be forgotten.", do="Give ids, --family or --task.")
+
+    async def forget(store: SqlStore) -> int:
+        lessons = Lessons(store)
+        ids = list(await lessons.find(prefixes))
+        if family or task:
+            bulk = await lessons.list(family=family, task_id=task, limit=EVERYTHING)
+            ids += [info.reflection.id for info in bulk]
+        every = await lessons.same_as(ids)
+        if not every or not _agreed(f"Forget {plural(len(every), 'lesson')} for good?", yes=yes):
+            return 0
+        return await lessons.forget(ids, reason=reason, by=BY)
+
+    count = _run(flags, forget)
+    return say({"forgotten": count}, f"{plural(count, 'lesson')} forgotten", as_json=as_json)
+
+
+def quarantine_lessons(
+    prefixes: Sequence[str], flags: Flags, *, release: bool, reason: str, yes: bool, as_json: bool
+) -> int:
+    """Quarantines or releases lessons."""
+    mark, done = (Mark.RELEASED, "released") if release else (Mark.QUARANTINED, "quarantined")
+
+    async def change(store: SqlStore) -> int:
+        lessons = Lessons(store)
+        ids = await lessons.find(prefixes)
+        if len(ids) > 1 and not _agreed(f"{plural(len(ids), 'lesson')} will be {done}. Go on?", yes=yes):
+            return 0
+        await lessons.mark(ids, mark, reason=reason, by=BY)
+        return len(ids)
+
+    count = _run(flags, change)
+    return say({done: count}, f"{plural(count, 'lesson')} {done}", as_json=as_json)
+
+
+def export_to(file: Path | None, flags: Flags) -> int:
+    """Exports lessons."""
+
+    async def write(store: SqlStore, target: TextIO) -> int:
+        count = -1
+        async for line in export_lessons(store):
+            target.write(f"{line}\n")
+            count += 1
+        return count
+
+    if file is None:
+        _run(flags, lambda store: write(store, sys.stdout))
+        return 0
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as target:
+            count = _run(flags, lambda store: write(store, target))
+    except OSError as error:
+        raise ConfigError(f"{file} can't be written: {error.strerror}.", do="Name another file.") from error
+    Console(stderr=True, highlight=False).print(Text(f"{plural(count, 'lesson')} written to {file}"))
+    return 0
+
+
+def import_from(file: Path, flags: Flags, *, as_json: bool) -> int:
+    """Imports lessons."""
+    try:
+        with contextlib.ExitStack() as stack:
+            is_stdin = str(file) == "-"
+            lines = sys.stdin if is_stdin else stack.enter_context(file.open(encoding="utf-8"))
+            done = _run(flags, lambda store: import_lessons(store, lines))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} can't be read: {error}.", do="Name a file that you may read.") from error
+    new = done.read - done.known
+    said = f"{plural(new, 'lesson')} imported, {done.known} were there already"
+    if done.unbacked:
+        said += f"; {done.unbacked} without a signal behind them, so they are kept and never recalled"
+    return say({**asdict(done), "imported": new}, said, as_json=as_json)
+
+
+def show_stats(flags: Flags, *, as_json: bool) -> int:
+    """Shows statistics."""
+
+    async def read(store: SqlStore) -> dict[str, Any]:
+        lessons = Lessons(store)
+        size = await size_of(store)
+        return {
+            "ledger": store.url,
+            "namespace": store.namespace,
+            "states": {state.value: count for state, count in (await lessons.states()).items()},
+            "rates": {
+                scope: [{"key": key, "trials": n, "passed": k} for key, n, k in await lessons.rates(scope)]
+                for scope in ("all", "family", "task")
+            },
+            "measured": [as_data(info) for info in await lessons.measured()],
+            "bytes": size.bytes,
+            "rows": dict(size.rows),
+        }
+
+    data = _run(flags, read)
+    if as_json:
+        print_json(data)
+    else:
+        print_stats(data)
+    return 0
+
+
+def tidy_up(
+    flags: Flags,
+    *,
+    older_than: float | None,
+    quarantined: float | None,
+    rebuild: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> int:
+    """Applies retention rules and gives space back."""
+
+    async def work(store: SqlStore) -> dict[str, Any]:
+        rows: Mapping[str, int] = {}
+        if older_than is not None:
+            rows = await count_old(store, days=older_than)
+        stale = await old_quarantined(store, days=quarantined) if quarantined is not None else []
+        data: dict[str, Any] = {"dropped": dict(rows), "forgotten": len(stale), "dry_run": dry_run}
+        if dry_run:
+            return data
+        said = [f"{count} rows of {table}" for table, count in rows.items()]
+        said += [plural(len(stale), "quarantined lesson")] if stale else []
+        if said and not _agreed(f"Drop {', '.join(said)} for good?", yes=yes):
+            return {**data, "dropped": {}, "forgotten": 0}
+        before = (await size_of(store)).bytes
+        if older_than is not None:
+            data["dropped"] = dict(await drop_old(store, days=older_than))
+        if stale:
+            data["forgotten"] = await Lessons(store).forget(stale, reason="quarantined for long", by="retention")
+        if rebuild:
+            await rebuild_lessons(store)
+        await compact(store)
+        return {**data, "bytes_before": before, "bytes": (await size_of(store)).bytes}
+
+    data = _run(flags, work)
+    if as_json:
+        print_json(data)
+        return 0
+    would = "would be " if dry_run else ""
+    for table, count in data["dropped"].items():
+        print_line(f"{count} rows of {table} {would}dropped")
+    if data["forgotten"]:
+        print_line(f"{plural(data['forgotten'], 'quarantined lesson')} {would}forgotten")
+    if "bytes" in data:
+        print_line(f"{in_bytes(data['bytes_before'])} before, {in_bytes(data['bytes'])} now")
+    elif dry_run and not data["dropped"] and not data["forgotten"]:
+        print_line("nothing would be dropped")
+    return 0
+
+
+@contextlib.asynccontextmanager
+async def _open(flags: Flags) -> AsyncGenerator[SqlStore]:
+    store = open_store(Settings.resolve(flags))
+    try:
+        yield store
+    finally:
+        await store.aclose()
+
+
+def _run(flags: Flags, work: Callable[[SqlStore], Awaitable[T]]) -> T:
+    async def run() -> T:
+        async with _open(flags) as store:
+            return await work(store)
+
+    return asyncio.run(run())
+
+
+def _state(name: str) -> State | None:
+    if not name:
+        return None
+    try:
+        return State(name)
+    except ValueError:
+        raise ConfigError(f"{name!r} is no state.", do=f"One of: {', '.join(State)}.") from None
+
+
+def _agreed(question: str, *, yes: bool) -> bool:
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise ConfigError(f"{question} Nobody is there to say so.", do="Say it with --yes.")
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
