@@ -123,4 +123,9 @@ def _from_project(project: Path | None) -> dict[str, Any]:
             f"{path} sets {', '.join(refused)} in [tool.groundwire], which a project may not.",
             do="Give it as a flag or an environment variable; a project's file may come from a stranger.",
         )
+    if str(values.get("model", "")).startswith("local:"):
+        raise ConfigError(
+            f"{path} names a model file, which a project may not: llama.cpp would read it in this process.",
+            do="Give it with --model or GROUNDWIRE_MODEL, if you trust the file.",
+        )
     return values

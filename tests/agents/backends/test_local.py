@@ -157,7 +157,14 @@ async def ask(tokens):
 """
 AT_ONCE = "print(asyncio.run(ask(3)))\n"
 IN_FLIGHT = """
-threading.Thread(target=lambda: asyncio.run(ask(400)), daemon=True).start()
+from contextlib import suppress
+from groundwire.errors import ModelRejected
+
+def work():
+    with suppress(ModelRejected):
+        asyncio.run(ask(400))
+
+threading.Thread(target=work, daemon=True).start()
 while backend.server is None or b'"is_processing":true' not in (backend.server._get("/slots") or b""):
     time.sleep(0.05)
 print("leaving")

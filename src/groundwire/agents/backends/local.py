@@ -88,13 +88,13 @@ class LocalBackend:
         # llama.cpp rejects more samples in one request than it has slots
         parts = split(request, self._options.slots)
         try:
-            return merged(await client.complete_many(parts))
+            return merged(await server.call(client.complete_many(parts)))
         except ModelRetryable:
             if await asyncio.to_thread(server.is_alive):
                 raise
         server, client = await self._connect(dead=server)
         try:
-            return merged(await client.complete_many(parts))
+            return merged(await server.call(client.complete_many(parts)))
         except ModelRetryable as error:
             raise ModelRetryable(
                 f"The server of {self._model} ended, and after a new start it failed too. {error.what}",

@@ -1,11 +1,13 @@
 """llama.cpp's OpenAI-compatible server inside this process: started at first use, one a model file, closed at exit.
 
-xllamacpp 2026.10 starts and ends a server while it holds Python's lock. Ending waits for the requests in flight, which
-would wait for that lock: a server that is at work is therefore left to the end of the process, never ended.
+xllamacpp 2026.10 starts and ends a server while it holds Python's lock. Its end waits for the requests in flight, whose
+clients wait for that lock; and a process that ends under a model at work may crash. So calls in flight are cancelled
+first, and a server that does not come to rest is never ended.
 """
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import ctypes
 import http.client
@@ -15,14 +17,17 @@ import json
 import os
 import secrets
 import threading
+import time
 import urllib.request
+from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from groundwire.errors import ConfigError, ModelRejected
+from groundwire.errors import ConfigError, ModelRejected, ModelRetryable
 
 __all__ = ["LlamaServer", "ServerOptions", "close_servers", "engine_is_installed", "server_for"]
 
@@ -32,6 +37,10 @@ EXTRA = 'pip install "groundwire[local]"'
 MAX_THREADS = 8
 SILENT = -1
 ASK_TIMEOUT_S = 2.0
+REST_TIMEOUT_S = 10.0
+REST_POLL_S = 0.02
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,7 @@ class LlamaServer:
                 do="Check that it is a whole GGUF file of a kind that this llama.cpp knows, and that memory is free.",
             ) from error
         self._process = os.getpid()
+        self._calls: dict[asyncio.Task[Any], asyncio.AbstractEventLoop] = {}
         self.url = str(self._server.listening_address)
         """Its address, on loopback."""
 
@@ -98,15 +108,46 @@ class LlamaServer:
         """True if it answers."""
         return self._server is not None and self._get("/health") is not None
 
+    async def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Awaits `work`, a call to this server, so that the server's end cancels it.
+
+        Raises:
+            ModelRetryable: the server was ended in the meantime.
+            ModelRejected: the program was.
+        """
+        task = asyncio.ensure_future(work)
+        self._calls[task] = asyncio.get_running_loop()
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if self._server is not None or _is_cancelled():
+                raise
+            if _ended:
+                raise ModelRejected("The program ended during a call of the local model.") from None
+            raise ModelRetryable("The local model's server was ended during the call.") from None
+        finally:
+            del self._calls[task]
+
     def close(self) -> None:
-        """Ends it and frees its memory, or leaves it to the end of the process where it is at work."""
+        """Cancels the calls in flight, ends the server and frees its memory."""
         server, self._server = self._server, None
         if server is None:
             return
-        # in a forked child its threads are not there
-        if os.getpid() != self._process or not self._is_idle():
+        # in a forked child the server's threads are not there
+        if os.getpid() != self._process or not self._comes_to_rest():
             # a reference that is never given back: the object's end would wait for ever
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
+
+    def _comes_to_rest(self) -> bool:
+        for task, loop in list(self._calls.items()):
+            with suppress(RuntimeError):  # that loop has ended, and its calls with it
+                loop.call_soon_threadsafe(task.cancel)
+        give_up = time.monotonic() + REST_TIMEOUT_S
+        while not self._is_idle():
+            if time.monotonic() > give_up:
+                return False
+            time.sleep(REST_POLL_S)
+        return True
 
     def _is_idle(self) -> bool:
         """True if it answered and no slot is at work: nothing then keeps its end waiting."""
@@ -127,6 +168,7 @@ class LlamaServer:
 
 _servers: dict[tuple[Path, str, ServerOptions], LlamaServer] = {}
 _lock = threading.Lock()
+_ended: list[bool] = []
 
 
 def server_for(path: Path, name: str, options: ServerOptions, *, dead: LlamaServer | None = None) -> LlamaServer:
@@ -142,6 +184,8 @@ def server_for(path: Path, name: str, options: ServerOptions, *, dead: LlamaServ
         ConfigError, ModelRejected: see `LlamaServer`.
     """
     with _lock:
+        if _ended:
+            raise ModelRejected(f"The program ends; {path} is not loaded any more.")
         _close_in_the_end()
         known = (path.resolve(), name, options)
         if dead is not None and _servers.get(known) is dead:
@@ -160,7 +204,12 @@ def close_servers() -> None:
 
 @cache
 def _close_in_the_end() -> None:
-    atexit.register(close_servers)
+    atexit.register(_end)
+
+
+def _end() -> None:
+    _ended.append(True)
+    close_servers()
 
 
 def _engine() -> Any:
@@ -191,6 +240,12 @@ def _parameters(engine: Any, path: Path, name: str, key: str, options: ServerOpt
     # a file that is mapped can be changed, or cut off, under a running model
     parameters.load_mode = engine.llama_load_mode.LLAMA_LOAD_MODE_NONE
     return parameters
+
+
+def _is_cancelled() -> bool:
+    """True if it is the running task itself that somebody cancelled."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _no_proxy_to_ourselves() -> None:
