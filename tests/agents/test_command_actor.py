@@ -160,7 +160,7 @@ async def test_what_a_program_is_handed(scene: Scene, ground: Ground) -> None:
     assert got["stdin"] == got["prompt"] == ground.ran[-1][0].prompt
     for part in (
         '<task id="shop">\nMake the tests pass.\n</task>',
-        '<lesson id="1" task="shop">\nMind the sign.\n</lesson>',
+        '<lesson task="shop">\nMind the sign.\n</lesson>',
         "assert -3 == 3",
         "<reflection>\nI thought so.\n</reflection>",
         '<stuck times="1">',

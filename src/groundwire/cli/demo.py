@@ -29,9 +29,10 @@ from groundwire.tasks import Task
 
 __all__ = ["run_demo"]
 
-LIMITS = {"max_seconds": 12.0, "max_trials": 6, "width": 16}
+LIMITS = {"max_seconds": 40.0, "max_trials": 6, "width": 16}
 """Of each project: small trials, so that a reader sees failing, reflecting and trying again."""
-BEYOND_REACH = frozenset({"6_durations"})
+# the first passes its visible tests with a wrong patch, which its hidden tests refuse; of the second, the parser was never written
+BEYOND_REACH = frozenset({"3_playlist", "6_durations"})
 """Projects that lack a whole algorithm: the search actor must fail on them, and say so."""
 
 

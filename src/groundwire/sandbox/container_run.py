@@ -150,7 +150,7 @@ class Container:
             self._frames = self._read()
             self._container.start()
             if self._stopped.is_set():
-                self._container.kill()
+                self.stop()
             self._send(self._opening)
 
     def run(self, job: wire.Job) -> Contained:

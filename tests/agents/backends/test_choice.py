@@ -48,7 +48,7 @@ def test_a_backend_is_returned_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     "spec",
-    ["", " ", "openai/gpt 5", "openai/x\n", "\x1b[31m", "local", "vllm:/models/x", "vllm-server:x",
+    ["", " ", "openai/gpt 5", "openai/x\n", "\x1b[31m", "vllm:/models/x", "vllm-server:x",
      "openai-compatible:http://localhost:1", "script:x", "foo:bar"],
 )  # fmt: skip
 def test_unknown_forms_say_which_there_are(spec: str) -> None:
