@@ -31,9 +31,9 @@ __all__ = ["run_demo"]
 
 LIMITS = {"max_seconds": 40.0, "max_trials": 6, "width": 16}
 """Of each project: small trials, so that a reader sees failing, reflecting and trying again."""
-# the first passes its visible tests with a wrong patch, which its hidden tests refuse; of the second, the parser was never written
+# a wrong patch passes the first one's visible tests and its hidden ones refuse it; the second lacks its whole parser
 BEYOND_REACH = frozenset({"3_playlist", "6_durations"})
-"""Projects that lack a whole algorithm: the search actor must fail on them, and say so."""
+"""Projects that the search actor must fail on, and say so."""
 
 
 def run_demo(flags: Mapping[str, Any], *, as_json: bool) -> int:
