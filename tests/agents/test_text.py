@@ -115,6 +115,7 @@ def test_tagged_and_tokens() -> None:
         ("<a at 0x7F0a> and 0x10", "<a at 0x…> and 0x10"),
         ("arrived in 2.5s", "arrived in 2.5s"),
         ("passed\nin 2.5s", "passed\nin 2.5s"),
+        (f"{'passed in 1s ' * 20}in 2s", f"{'passed in 1s ' * 20}in 2s"),
     ],
 )
 def test_the_runner_s_time_and_addresses_are_left_out(text: str, shown: str) -> None:

@@ -146,6 +146,10 @@ USES = {
         "        assert f(x) == x and type(f(x)) is type(x)\n    assert f(float('nan')) != f(float('nan'))\n",
         "def f(x):\n    return x\n",
     ),
+    "the order of a set": (
+        "from mod import f\ndef test_c():\n    assert list(f()) == [8, 0]\n",
+        "def f():\n    return {8, 0}\n",
+    ),
     "a recursion that ends in an error": (
         "import pytest\nfrom mod import f\ndef test_c():\n    with pytest.raises(RecursionError):\n        f(1)\n",
         "def f(x):\n    return f(x)\n",
@@ -167,6 +171,7 @@ NEEDS_MORE = {
     "a generator": ("from mod import f\ndef test_c():\n    assert list(f()) == [1]\n", "def f():\n    yield 1\n"),
     "a callback": ("from mod import f\ndef test_c():\n    assert f(lambda: 3) == 3\n", "def f(g):\n    return g()\n"),
     "state of the module": ("import mod\ndef test_c():\n    mod.f()\n    assert mod.SEEN == [1]\n", "SEEN = []\ndef f():\n    SEEN.append(1)\n"),
+    "a set that shrank, and whose order can't be kept": ("from mod import f\ndef test_c():\n    assert list(f()) == [1, 8]\n", "def f():\n    found = set(range(100))\n    for x in range(100):\n        if x not in (1, 8):\n            found.discard(x)\n    return found\n"),
     "a replaced name": ("import mod\ndef test_c():\n    mod.LIMIT = 5\n    assert mod.f() == 5\n", "LIMIT = 3\ndef f():\n    return LIMIT\n"),
     "monkeypatch": ("import mod\ndef test_c(monkeypatch):\n    monkeypatch.setenv('A', '1')\n    assert mod.f() == '1'\n", "import os\ndef f():\n    return os.environ.get('A')\n"),
     "warnings": ("import pytest, mod\ndef test_c():\n    with pytest.warns(UserWarning):\n        mod.f()\n", "import warnings\ndef f():\n    warnings.warn('x')\n"),

@@ -41,7 +41,9 @@ ATTRIBUTE_LIMIT = 1100
 
 _BACKTICKS = re.compile(r"`+")
 
-_RAN_IN = re.compile(r"^(Ran \d+ tests? in |.*\b(?:passed|failed|errors?|skipped|deselected)\b.* in )\d[\d.]*s\b", re.M)
+_RAN_IN = re.compile(r" in \d[\d.]*s\b")
+_SUMMARY = re.compile(r"^Ran \d+ test|\b(?:passed|failed|errors?|skipped|deselected)\b")
+SUMMARY_CHARS = 200
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 
 _CHAT_MARK = "<|"
@@ -72,7 +74,12 @@ def steady(text: str) -> str:
 
     The same failure then makes the same prompt, so that a recorded answer is found again and a provider's cache hits.
     """
-    return _ADDRESS.sub("at 0x…", _RAN_IN.sub(r"\1…s", text))
+    lines = [
+        _RAN_IN.sub(" in …s", line) if len(line) <= SUMMARY_CHARS and _SUMMARY.search(line) else line
+        for line in text.split("\n")
+    ]
+    shown = "\n".join(lines)
+    return _ADDRESS.sub("at 0x…", shown) if "at 0x" in shown else shown  # a flood is looked through quickly
 
 
 def plain(text: str, limit: int) -> str:
