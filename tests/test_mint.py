@@ -146,3 +146,13 @@ def test_an_unwritable_key_folder_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="can't be written"):
         FileKeys(tmp_path / "file" / "keys").create("r")
+
+
+def test_a_secret_is_masked_before_it_is_sealed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a ledger, which may not keep it, would hold a signal whose seal is broken."""
+    monkeypatch.setenv("SHOP_API_KEY", "wonderful-secret-91")
+    said = Evidence(stdout="key wonderful-secret-91 and sk-proj-Ab3dEf6hIj9kLm2nOp5q", detail="plain")
+    signal = mint(Observation(verdict=Verdict.FAIL, origin=Origin.TESTS, evidence=said))
+    assert signal.evidence.stdout == "key [masked SHOP_API_KEY] and [masked key]"
+    MINT.verify(signal)
+    MINT.verify(Signal.from_json(signal.to_json()))

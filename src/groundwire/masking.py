@@ -1,4 +1,4 @@
-"""Secrets out of text, at the sink: what is written to a ledger, a log or a trace holds none of these.
+"""Secrets out of text, at the sink: what is written to a ledger holds none of these.
 
     sk-proj-Ab3…                                  →  [masked key]
     postgresql://ann:hunter2@db/lessons           →  postgresql://ann:[masked password]@db/lessons
@@ -12,14 +12,13 @@ of no known shape that stands in no such variable is not found. Masking what is 
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, cast
 
-__all__ = ["Masker", "MaskingFilter", "mask"]
+__all__ = ["Masker", "mask"]
 
 SECRET_NAMES = re.compile(r"(?i)(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(?:$|_)")
 """Names of environment variables whose values are secret."""
@@ -123,18 +122,6 @@ class Masker:
 def mask(text: str) -> str:
     """`text` with every secret that is recognised replaced by a mark that says what it was."""
     return Masker()(text)
-
-
-class MaskingFilter(logging.Filter):
-    """Masks a log record's message and its arguments; add it to a handler, so that it sees what every logger says."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Never drops a record."""
-        said = record.getMessage()
-        masked = mask(said)
-        if masked != said:
-            record.msg, record.args = masked, None
-        return True
 
 
 def _masked_password(match: re.Match[str]) -> str:

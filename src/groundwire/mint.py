@@ -172,8 +172,13 @@ class Mint:
                 "created_at": now(),
             }
         )
-        unsealed = _without_secrets(unsealed)
-        return unsealed.model_copy(update={"seal": self._sealer.seal(unsealed.body())})
+        body = unsealed.body()
+        # masked before it is sealed, so that what a ledger may keep is what the seal covers
+        clean = Masker().json(body)
+        if clean != body:
+            unsealed = Signal.from_json(clean)
+            clean = unsealed.body()
+        return unsealed.model_copy(update={"seal": self._sealer.seal(clean)})
 
     def verify(self, signal: Signal) -> None:
         """Checks that the signal is of this run and exactly as it was minted.
@@ -184,13 +189,6 @@ class Mint:
         if signal.run_id != self._run_id:
             raise SealError(f"Signal {signal.id} belongs to run {signal.run_id}, not to {self._run_id}.")
         self._sealer.verify(signal)
-
-
-def _without_secrets(signal: Signal) -> Signal:
-    """Masked before it is sealed, so that what a ledger may keep is what the seal covers."""
-    body = signal.to_json()
-    clean = Masker().json(body)
-    return signal if clean == body else Signal.from_json(clean)
 
 
 _FROM_OBSERVATION = tuple(name for name in Observation.model_fields if name in Signal.model_fields)

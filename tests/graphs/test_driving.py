@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from dying import dies_and_goes_on
 from guessing import ANSWER, Check, Guesser, Noter, loop
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import interrupt
@@ -63,10 +64,6 @@ def test_langgraph_streams_updates_through_the_open_episode(task: Task) -> None:
     assert asyncio.run(go()) == ["write", "test", "reflect", "write", "test"]
 
 
-class Dies(BaseException):
-    """Stands for kill -9: nothing in the loop may catch it."""
-
-
 @pytest.mark.parametrize("after", range(1, 8))
 def test_an_episode_goes_on_from_the_ledger_alone_without_repeating_anything(task: Task, after: int) -> None:
     store = InMemoryStore()
@@ -74,21 +71,12 @@ def test_an_episode_goes_on_from_the_ledger_alone_without_repeating_anything(tas
     app = loop(actor, check, critic).compile(store=store)
     written = 0
 
-    def die(record: Any) -> None:
+    def enough(record: object) -> bool:
         nonlocal written
         written += isinstance(record, (Signal, Admission, ReflectionRecord))
-        if written == after:
-            raise Dies
+        return written == after
 
-    async def go() -> Any:
-        run_id = await app.start_run()
-        with pytest.raises(BaseException) as caught:
-            await app.arun(task, run_id=run_id, observers=[die])
-        assert caught.type is Dies
-        (episode,) = await store.episodes(run_id)
-        return await app.arun(task, run_id=run_id, episode_id=episode.id)
-
-    result = asyncio.run(go())
+    result = asyncio.run(dies_and_goes_on(app, task, enough))
     assert (result.stop_reason, result.trials, result.signals) == (StopReason.VERIFIED, 3, 3)
     assert check.judged == ["wrong", "worse", "right"]
     assert (len(actor.seen), len(critic.seen), result.reflections) == (3, 2, 2)

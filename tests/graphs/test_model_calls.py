@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from dying import dies_and_goes_on
 from guessing import Check, answer
 
 from groundwire import Budget, FeedbackGraph, Observation, StopReason, Task
@@ -119,22 +120,7 @@ def test_a_call_paid_for_before_a_crash_is_not_paid_again(task: Task) -> None:
     backend = ScriptedBackend(["right"])
     app = asking(backend).compile(store=store)
 
-    class Dies(BaseException):
-        pass
-
-    def die(record: object) -> None:
-        if isinstance(record, ModelCall):
-            raise Dies
-
-    async def go() -> Any:
-        run_id = await app.start_run()
-        with pytest.raises(BaseException) as caught:
-            await app.arun(task, run_id=run_id, observers=[die])
-        assert caught.type is Dies
-        (episode,) = await store.episodes(run_id)
-        return await app.arun(task, run_id=run_id, episode_id=episode.id)
-
-    result = asyncio.run(go())
+    result = asyncio.run(dies_and_goes_on(app, task, lambda record: isinstance(record, ModelCall)))
     assert result.stop_reason is StopReason.VERIFIED
     assert len(backend.requests) == 1
     assert len(calls(store, result.episode_id)) == 2

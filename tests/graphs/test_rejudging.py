@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from dying import dies_and_goes_on
 from guessing import Guesser, Noter, loop
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,26 +87,9 @@ def test_while_others_get_a_verdict_only_the_sandbox_is_to_blame(task: Task) -> 
 
 
 def test_the_count_of_retries_outlives_the_process(task: Task) -> None:
-    class Dies(BaseException):
-        pass
-
-    store = InMemoryStore()
     tool = Looks({"x": [NoVerdict.SANDBOX]})
-    app = loop(Guesser([["x"]]), tool).compile(store=store)
-
-    def die(record: object) -> None:
-        if isinstance(record, Signal):
-            raise Dies
-
-    async def go() -> EpisodeResult:
-        run_id = await app.start_run()
-        with pytest.raises(BaseException) as caught:
-            await app.arun(task, run_id=run_id, observers=[die])
-        assert caught.type is Dies
-        (episode,) = await store.episodes(run_id)
-        return await app.arun(task, run_id=run_id, episode_id=episode.id)
-
-    result = asyncio.run(go())
+    app = loop(Guesser([["x"]]), tool).compile()
+    result = asyncio.run(dies_and_goes_on(app, task, lambda record: isinstance(record, Signal)))
     assert (result.stop_reason, tool.judged, result.account.retries) == (StopReason.NO_VERDICT, ["x", "x"], 1)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
+from dying import dies_and_goes_on
 
 from groundwire import EpisodeResult, Origin, StopReason, Task, Tree, Verdict
 from groundwire.agents import LLMCaseWriter, RuleCritic, ScriptedBackend
@@ -108,23 +108,11 @@ async def test_a_model_that_writes_no_test_gives_no_verdict() -> None:
 
 
 async def test_after_a_crash_the_same_tests_judge_and_are_not_paid_for_again() -> None:
-    class Dies(BaseException):
-        pass
-
     store, backend = InMemoryStore(), ScriptedBackend([WEAK])
     graph = code_repair(Plays([SQUARE]), RuleCritic(), ModelTests(LLMCaseWriter(backend)), HiddenTests())
     app = graph.compile(store=store)
 
-    def die(record: object) -> None:
-        if isinstance(record, Signal):
-            raise Dies
-
-    run_id = await app.start_run()
-    with pytest.raises(BaseException) as caught:
-        await app.arun(TASK, run_id=run_id, observers=[die])
-    assert caught.type is Dies
-    (episode,) = await store.episodes(run_id)
-    result = await app.arun(TASK, run_id=run_id, episode_id=episode.id)
+    result = await dies_and_goes_on(app, TASK, lambda record: isinstance(record, Signal))
     assert (result.stop_reason, len(backend.requests)) == (StopReason.INTERNAL_PASS, 1)
-    records = await store.records(episode.id)
+    records = await store.records(result.episode_id)
     assert sum(isinstance(r, Intent) and r.kind == "model_tests" for r in records) == 1

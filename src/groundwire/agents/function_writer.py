@@ -33,7 +33,7 @@ class FunctionWriter:
     The answer is begun for the model (a fence and the signature), so that all it can do is to go on. The first trial
     is one answer at temperature 0. When a signal from outside has said that it fails, each further trial takes
     `samples` answers at `temperature`. What failed is not told: at the size this is for (SmolLM2, 135 million
-    parameters) that was measured to help no more than another sample does.
+    parameters) telling it is not expected to help more than another sample does; no bench of ours has measured it.
 
     Args:
         model: `local`, another model id, or a backend. It must go on with an answer that is begun.

@@ -149,7 +149,7 @@ def resume(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Go on with a repair that was interrupted; nothing paid for is paid twice."""
+    """Go on with a repair that was interrupted; an answer that was had is not paid for again."""
     from groundwire.cli.repair import resume_repair
 
     raise typer.Exit(resume_repair(run, {"db": db}, as_json=json))

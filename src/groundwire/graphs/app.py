@@ -182,7 +182,8 @@ class FeedbackApp:
         Args:
             task: what is to be solved.
             run_id: the run it belongs to; default: a new run that ends with it.
-            episode_id: an episode of the ledger, to go on with it; nothing paid for is paid twice.
+            episode_id: an episode of the ledger, to go on with it; an answer that was had is not paid for again, a
+                call that was cut off may be, and is booked at the most that it can have cost.
             seed: for reproducible choices.
             observers: told of each record after the ledger has it.
             report: told one line for people while a tool works.

@@ -12,11 +12,9 @@ from groundwire.contexts import Coverage, Judged, SandboxOpener
 from groundwire.errors import GroundwireError, HiddenLeak, ModelError, ModelReplyInvalid, RecordNotFound
 from groundwire.graphs.acceptance import Change, Ladder, change_size
 from groundwire.graphs.budget import Meter
-from groundwire.graphs.doubtful_calls import DoubtfulCalls
 from groundwire.graphs.firewall import Firewall
 from groundwire.graphs.history import History
 from groundwire.graphs.outcomes import trial_end
-from groundwire.graphs.recorded import COVERAGE, Recordings
 from groundwire.graphs.rules import Rules
 from groundwire.masking import Masker
 from groundwire.mint import Mint
@@ -37,6 +35,9 @@ from groundwire.tasks import Task
 from groundwire.trees import Candidate, Tree
 
 __all__ = ["Episode", "EpisodeCaller", "Observer"]
+
+COVERAGE = "coverage-"
+"""Before the signal's id: the artifact with the coverage that came with it."""
 
 Observer = Callable[[Record], None]
 """Told of each record after the ledger has it."""
@@ -59,8 +60,6 @@ class Episode:
         observers: told of each record after the ledger has it.
         report: told one line for people while a tool works.
         rules: what is judged again, and when the loop has gone on long enough.
-        recordings: what models, tools and programs said before, in a replay.
-        ask_again: True where a model may be asked again what it was being asked when an earlier process ended.
     """
 
     run_id: str
@@ -75,12 +74,9 @@ class Episode:
     observers: Sequence[Observer] = ()
     report: Callable[[str], None] = lambda _line: None
     rules: Rules = field(default_factory=Rules)
-    recordings: Recordings | None = None
-    ask_again: bool = True
     history: History = field(init=False)
     ladder: Ladder = field(init=False)
     firewall: Firewall = field(init=False)
-    doubtful: DoubtfulCalls = field(init=False)
     _noted: list[Record] = field(init=False, default_factory=list[Record])
     hidden_evidence: Evidence | None = field(init=False, default=None)
     """What the hidden tests showed last, in full: for people, and only while this process lives."""
@@ -89,7 +85,6 @@ class Episode:
         self.history = History(Candidate(self.task.tree.digest, {}))
         self.ladder = Ladder(lambda digest: change_size(self.history.candidates[digest], self.task.tree))
         self.firewall = Firewall(self.task)
-        self.doubtful = DoubtfulCalls()
 
     async def record(self, *records: Record) -> None:
         """Writes records to the ledger, then to this episode's view, then tells the observers.
@@ -133,8 +128,7 @@ class Episode:
         """
         records = await self.store.records(self.id)
         self.history.begun_before = {r.trial for r in records if isinstance(r, TrialRecord)}
-        self.doubtful = DoubtfulCalls(records)
-        for intent in self.doubtful:
+        for intent in _cut_off_calls(records):
             self.meter.book(usd=intent.usd or 0.0, tokens=intent.tokens)
         for record in records:
             if isinstance(record, CandidateRecord):
@@ -228,6 +222,16 @@ class Episode:
             await self.record(*trial_end(self.id, self.history, max(self.history.lessons, default=0)), end)
 
 
+def _cut_off_calls(records: Sequence[Record]) -> list[Intent]:
+    """Model calls that were under way when an earlier process ended.
+
+    Each may have been paid for, and is made again where its answer is still needed; so it counts against the budget
+    with the most that it can have cost.
+    """
+    ended = {r.intent_id for r in records if isinstance(r, ModelCall)}
+    return [r for r in records if isinstance(r, Intent) and r.kind == "model_call" and r.id not in ended]
+
+
 class EpisodeCaller:
     """A `ModelCaller`: budget first, then the intent, then the call, then its result; all in the ledger."""
 
@@ -246,12 +250,9 @@ class EpisodeCaller:
         answered = episode.history.answers.get((self._trial, digest))
         if answered:
             return Completion.model_validate_json(answered.pop(0).completion)
-        if not episode.ask_again:
-            episode.doubtful.check(self._trial, digest, episode.run_id)
-        source = episode.recordings.backend if episode.recordings else backend
         prompt_tokens = sum(len(m.content) for m in request.messages) // 3 + 16
         most = request.n * request.max_tokens + prompt_tokens
-        price = source.price(request)
+        price = backend.price(request)
         with episode.meter.reserve(price, most) as held:
             intent = Intent(
                 episode_id=episode.id,
@@ -265,7 +266,7 @@ class EpisodeCaller:
             await episode.record(intent)
             started = time.monotonic()
             try:
-                completion = _without_secrets(await source.complete(request))
+                completion = _without_secrets(await backend.complete(request))
             except ModelError as error:
                 if isinstance(error, ModelReplyInvalid):
                     # it answered, so it was paid for; what it cost is not known, so all that was held is booked

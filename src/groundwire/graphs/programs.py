@@ -43,10 +43,7 @@ class EpisodeRunner:
         await episode.record(intent)
         started = time.monotonic()
         try:
-            if episode.recordings:
-                result = await episode.recordings.program(self._trial, digest, SHARED)
-            else:
-                result = await run(request.timeout_s if left is None else min(request.timeout_s, left))
+            result = await run(request.timeout_s if left is None else min(request.timeout_s, left))
         except BaseException as trouble:
             what = trouble.what if isinstance(trouble, GroundwireError) else type(trouble).__name__
             lost = ProgramResult(error=what, duration_s=time.monotonic() - started)

@@ -14,7 +14,6 @@ from groundwire.graphs.episode import Episode, EpisodeCaller
 from groundwire.graphs.firewall import withheld
 from groundwire.graphs.gate import GateKind
 from groundwire.graphs.nodes import Update, stop
-from groundwire.graphs.recorded import RecordedObservation
 from groundwire.graphs.rejudging import DOUBTFUL, INFRASTRUCTURE, broke_off, reconcile, wants_another_look
 from groundwire.graphs.routing import Exits, Routing
 from groundwire.graphs.state import EpisodeState
@@ -143,11 +142,10 @@ class ToolNode:
         if self._is_hidden:
             await self._note_access(candidates, state, episode)
             task = episode.firewall.planted()
-        tool = episode.recordings.tool(self.name) if episode.recordings else self.tool
-        patience = Patience(tool, task, context, episode)
+        patience = Patience(self.tool, task, context, episode)
         waiting: list[Signal] = []
         try:
-            async with aclosing(_observe(tool, candidates, task, context)) as observations:
+            async with aclosing(_observe(self.tool, candidates, task, context)) as observations:
                 index = 0
                 async for observation in observations:
                     signal = self._mint(observation, candidates[index], state, episode, context.call)
@@ -200,8 +198,6 @@ class ToolNode:
         self, observation: Observation, candidate: Candidate, state: EpisodeState, episode: Episode, caller: ModelCaller
     ) -> Signal:
         history = episode.history
-        if isinstance(observation, RecordedObservation):
-            return self._sealed(observation, candidate, state, episode)
         if self._is_hidden:
             episode.hidden_evidence = observation.evidence
             seen = withheld(observation)
@@ -211,9 +207,6 @@ class ToolNode:
         origin = self._origin(observation.origin, caller)
         if origin is not seen.origin:
             seen = seen.model_copy(update={"origin": origin})
-        return self._sealed(seen, candidate, state, episode)
-
-    def _sealed(self, seen: Observation, candidate: Candidate, state: EpisodeState, episode: Episode) -> Signal:
         return episode.mint.signal(
             seen,
             episode_id=episode.id,

@@ -197,7 +197,6 @@ _RELEASE = Sql("UPDATE lessons SET state = 'active' WHERE root = :root AND state
 _FORGIVE = Sql("UPDATE lessons SET trials = 0, passed = 0, expected = 0 WHERE id = :root")
 _ROOT = Sql("SELECT root FROM lessons WHERE id = :id AND namespace = :namespace")
 _FORGET = (
-    Sql("DELETE FROM embeddings WHERE number IN (SELECT number FROM lessons WHERE id = :id)"),
     Sql("DELETE FROM lessons WHERE id = :id"),
     Sql("DELETE FROM reflections WHERE id = :id"),
 )
@@ -234,7 +233,6 @@ def is_forgotten(session: Connection, namespace: str, reflection: ReflectionReco
 
 
 _CLEAR = tuple(Sql(f"DELETE FROM {name}") for name in ("lessons", "rates", "edit_rates"))
-_ORPHANS = Sql("DELETE FROM embeddings WHERE number NOT IN (SELECT number FROM lessons)")
 _CHUNK = 500
 
 
@@ -253,7 +251,6 @@ def rebuild(session: Connection) -> None:
                 decide(session, namespace, [record])
             case _:
                 pass
-    _ORPHANS.change(session)
 
 
 def _number(event: tuple[int, str, Record]) -> int:

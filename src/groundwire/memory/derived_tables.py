@@ -4,7 +4,7 @@ the schema changes; it is kept because recall must answer in milliseconds howeve
 
 from __future__ import annotations
 
-from sqlalchemy import Index, LargeBinary, Table, text
+from sqlalchemy import Index, Table, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from groundwire.memory.tables import Base
@@ -82,18 +82,5 @@ class EditRateRow(Base):
     passed: Mapped[int]
 
 
-class EmbeddingRow(Base):
-    """A lesson's text as a vector of one embedding model."""
-
-    __tablename__ = "embeddings"
-
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    model: Mapped[str] = mapped_column(primary_key=True)
-    vector: Mapped[bytes] = mapped_column(LargeBinary())
-    """float32, little endian, of length one."""
-
-
-DERIVED: dict[str, Table] = {
-    name: Base.metadata.tables[name] for name in ("lessons", "rates", "edit_rates", "embeddings")
-}
+DERIVED: dict[str, Table] = {name: Base.metadata.tables[name] for name in ("lessons", "rates", "edit_rates")}
 """By name."""

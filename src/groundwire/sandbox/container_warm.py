@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
 
 from groundwire.limits import ExecResult, Limits
 from groundwire.sandbox.container_pool import ContainerPool
@@ -11,25 +10,7 @@ from groundwire.sandbox.exchange import laid_bytes
 from groundwire.sandbox.guest import wire
 from groundwire.trees import Tree
 
-__all__ = ["JobOf", "WarmContainers"]
-
-
-class JobOf(Protocol):
-    """Makes the job of a command, as `exchange.make_job` does, for a container."""
-
-    def __call__(
-        self,
-        command: Sequence[str],
-        tree: Tree,
-        limits: Limits,
-        *,
-        env: Mapping[str, str] | None,
-        collect: Sequence[str],
-        supported: bool,
-        base: str,
-        deleted: Sequence[str],
-        base_bytes: int,
-    ) -> wire.Job: ...
+__all__ = ["WarmContainers"]
 
 
 class WarmContainers:
@@ -40,7 +21,7 @@ class WarmContainers:
         base: where it lies there.
         supported: there are support files.
         pool: where commands run.
-        job_of: makes their jobs.
+        job_of: makes their jobs; see `Docker`.
         result: what came of one.
     """
 
@@ -50,7 +31,7 @@ class WarmContainers:
         base: str,
         supported: bool,
         pool: ContainerPool,
-        job_of: JobOf,
+        job_of: Callable[..., wire.Job],
         result: Callable[..., ExecResult],
     ) -> None:
         self._tree = tree

@@ -6,7 +6,6 @@ socket but socket pairs are out of reach, so that test suites which need them do
 
 from __future__ import annotations
 
-import importlib
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from groundwire.errors import SandboxUnavailable
 from groundwire.limits import Enforcement, ExecResult, Limits, SandboxInfo
 from groundwire.sandbox.bwrap_arguments import ETC_FILES, ETC_NETWORK, ETC_SHARED
+from groundwire.sandbox.guest import landlock as guest
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.interpreter import SYSTEM_FOLDERS, Interpreter, inspect_interpreter
 from groundwire.sandbox.local_run import LocalRunner
@@ -64,8 +64,7 @@ class Landlock:
         Raises:
             SandboxUnavailable: it does not work here; says why and what to do.
         """
-        guest = importlib.import_module("groundwire.sandbox.guest.landlock")
-        version: int = guest.version()
+        version = guest.version()
         if version < guest.ABI:
             found = f"version {version}" if version else "none that may be used"
             raise SandboxUnavailable(f"This kernel has no Landlock {guest.ABI}: {found}.", do=CURE)

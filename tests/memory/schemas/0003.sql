@@ -13,7 +13,7 @@ CREATE TABLE admissions (
 	CONSTRAINT pk_admissions PRIMARY KEY (seq), 
 	CONSTRAINT uq_admissions_episode_id_id UNIQUE (episode_id, id)
 );
-INSERT INTO "admissions" VALUES(10,'01a22103-ed61-707f-87ca-95f4bd549ad0','01a22103-ed60-746d-a6dd-c79dd085ec97',1,'01a22103-ed61-707f-87ca-95f12f49fc61','candidate','refine',1,'','2026-11-28T07:17:15.233343+00:00');
+INSERT INTO "admissions" VALUES(10,'01a2215a-234c-7700-9970-d50e878b6006','01a2215a-234c-7700-9970-d50ac997e263',1,'01a2215a-234c-7700-9970-d50bcf0f7f18','candidate','refine',1,'','2026-11-28T08:51:25.132604+00:00');
 CREATE TABLE artifacts (
 	seq INTEGER NOT NULL, 
 	digest TEXT NOT NULL, 
@@ -36,7 +36,7 @@ CREATE TABLE candidates (
 	CONSTRAINT pk_candidates PRIMARY KEY (seq), 
 	CONSTRAINT uq_candidates_episode_id_digest UNIQUE (episode_id, digest)
 );
-INSERT INTO "candidates" VALUES(8,'01a22103-ed60-746d-a6dd-c79dd085ec97',1,'candidate','','["compare.boundary"]','','artifact','2026-11-28T07:17:15.233335+00:00');
+INSERT INTO "candidates" VALUES(8,'01a2215a-234c-7700-9970-d50ac997e263',1,'candidate','','["compare.boundary"]','','artifact','2026-11-28T08:51:25.132596+00:00');
 CREATE TABLE edit_rates (
 	namespace TEXT NOT NULL, 
 	scope TEXT NOT NULL, 
@@ -48,12 +48,6 @@ CREATE TABLE edit_rates (
 );
 INSERT INTO "edit_rates" VALUES('','all','','compare.boundary',1,0);
 INSERT INTO "edit_rates" VALUES('','family','family','compare.boundary',1,0);
-CREATE TABLE embeddings (
-	number INTEGER NOT NULL, 
-	model TEXT NOT NULL, 
-	vector BLOB NOT NULL, 
-	CONSTRAINT pk_embeddings PRIMARY KEY (number, model)
-);
 CREATE TABLE episode_ends (
 	seq INTEGER NOT NULL, 
 	episode_id TEXT NOT NULL, 
@@ -64,7 +58,7 @@ CREATE TABLE episode_ends (
 	created_at TEXT NOT NULL, 
 	CONSTRAINT pk_episode_ends PRIMARY KEY (seq)
 );
-INSERT INTO "episode_ends" VALUES(18,'01a22103-ed60-746d-a6dd-c79dd085ec97','fail','exhausted','','','2026-11-28T07:17:15.233383+00:00');
+INSERT INTO "episode_ends" VALUES(18,'01a2215a-234c-7700-9970-d50ac997e263','fail','exhausted','','','2026-11-28T08:51:25.132639+00:00');
 CREATE TABLE episodes (
 	seq INTEGER NOT NULL, 
 	id TEXT NOT NULL, 
@@ -78,7 +72,7 @@ CREATE TABLE episodes (
 	CONSTRAINT pk_episodes PRIMARY KEY (seq), 
 	CONSTRAINT uq_episodes_id UNIQUE (id)
 );
-INSERT INTO "episodes" VALUES(2,'01a22103-ed60-746d-a6dd-c79dd085ec97','01a22103-ed60-746d-a6dd-c79cd80e0de7','task','family','{}','',3,'2026-11-28T07:17:15.232924+00:00','');
+INSERT INTO "episodes" VALUES(2,'01a2215a-234c-7700-9970-d50ac997e263','01a2215a-234c-7700-9970-d509c0e9d17b','task','family','{}','',3,'2026-11-28T08:51:25.132119+00:00','');
 CREATE TABLE groundwire_schema (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT groundwire_schema_pkc PRIMARY KEY (version_num)
@@ -96,7 +90,7 @@ CREATE TABLE intents (
 	CONSTRAINT pk_intents PRIMARY KEY (seq), 
 	CONSTRAINT uq_intents_episode_id_id UNIQUE (episode_id, id)
 );
-INSERT INTO "intents" VALUES(4,'01a22103-ed61-707f-87ca-95f24a6c6f22','01a22103-ed60-746d-a6dd-c79dd085ec97',1,'model_call','request','','2026-11-28T07:17:15.233274+00:00',0.5,90);
+INSERT INTO "intents" VALUES(4,'01a2215a-234c-7700-9970-d50c440b50dc','01a2215a-234c-7700-9970-d50ac997e263',1,'model_call','request','','2026-11-28T08:51:25.132545+00:00',0.5,90);
 CREATE TABLE lesson_marks (
 	seq INTEGER NOT NULL, 
 	namespace TEXT DEFAULT '' NOT NULL, 
@@ -107,8 +101,8 @@ CREATE TABLE lesson_marks (
 	created_at TEXT NOT NULL, 
 	CONSTRAINT pk_lesson_marks PRIMARY KEY (seq)
 );
-INSERT INTO "lesson_marks" VALUES(16,'','01a22103-ed61-707f-87ca-95f386718709','quarantined','a trial','a person','2026-11-28T07:17:15.233371+00:00');
-INSERT INTO "lesson_marks" VALUES(17,'','01a22103-ed61-707f-87ca-95f386718709','released','','a person','2026-11-28T07:17:15.233375+00:00');
+INSERT INTO "lesson_marks" VALUES(16,'','01a2215a-234c-7700-9970-d50d5f6c8ead','quarantined','a trial','a person','2026-11-28T08:51:25.132629+00:00');
+INSERT INTO "lesson_marks" VALUES(17,'','01a2215a-234c-7700-9970-d50d5f6c8ead','released','','a person','2026-11-28T08:51:25.132632+00:00');
 CREATE TABLE lessons (
 	number INTEGER NOT NULL, 
 	id TEXT NOT NULL, 
@@ -126,7 +120,7 @@ CREATE TABLE lessons (
 	CONSTRAINT pk_lessons PRIMARY KEY (number), 
 	CONSTRAINT uq_lessons_id UNIQUE (id)
 );
-INSERT INTO "lessons" VALUES(11,'01a22103-ed61-707f-87ca-95f386718709','','task','family','AssertionError: int one too small','active','01a22103-ed61-707f-87ca-95f386718709','59d1e76678c6270786969c1f80202072',15,1,1,2.1333333333333331927e-01);
+INSERT INTO "lessons" VALUES(11,'01a2215a-234c-7700-9970-d50d5f6c8ead','','task','family','AssertionError: int one too small','active','01a2215a-234c-7700-9970-d50d5f6c8ead','59d1e76678c6270786969c1f80202072',15,1,1,2.1333333333333331927e-01);
 CREATE TABLE model_calls (
 	seq INTEGER NOT NULL, 
 	intent_id TEXT NOT NULL, 
@@ -144,7 +138,7 @@ CREATE TABLE model_calls (
 	created_at TEXT NOT NULL, namespace TEXT DEFAULT '' NOT NULL, reused TEXT DEFAULT '' NOT NULL, 
 	CONSTRAINT pk_model_calls PRIMARY KEY (seq)
 );
-INSERT INTO "model_calls" VALUES(5,'01a22103-ed61-707f-87ca-95f24a6c6f22','01a22103-ed60-746d-a6dd-c79dd085ec97',1,'scripted','','request','','',0,0,0.25,0.0,'2026-11-28T07:17:15.233309+00:00','','');
+INSERT INTO "model_calls" VALUES(5,'01a2215a-234c-7700-9970-d50c440b50dc','01a2215a-234c-7700-9970-d50ac997e263',1,'scripted','','request','','',0,0,0.25,0.0,'2026-11-28T08:51:25.132575+00:00','','');
 CREATE TABLE program_runs (
 	seq INTEGER NOT NULL, 
 	intent_id TEXT NOT NULL, 
@@ -167,7 +161,7 @@ CREATE TABLE program_runs (
 	created_at TEXT NOT NULL, 
 	CONSTRAINT pk_program_runs PRIMARY KEY (seq)
 );
-INSERT INTO "program_runs" VALUES(6,'01a22103-ed61-707f-87ca-95f24a6c6f22','01a22103-ed60-746d-a6dd-c79dd085ec97',1,'program','["fix","{tree}"]','',0,'','','',0,0,'[]','','',0,0.0,'2026-11-28T07:17:15.233323+00:00');
+INSERT INTO "program_runs" VALUES(6,'01a2215a-234c-7700-9970-d50c440b50dc','01a2215a-234c-7700-9970-d50ac997e263',1,'program','["fix","{tree}"]','',0,'','','',0,0,'[]','','',0,0.0,'2026-11-28T08:51:25.132586+00:00');
 CREATE TABLE rates (
 	namespace TEXT NOT NULL, 
 	scope TEXT NOT NULL, 
@@ -190,7 +184,7 @@ CREATE TABLE recalls (
 	CONSTRAINT pk_recalls PRIMARY KEY (seq), 
 	CONSTRAINT uq_recalls_episode_id_trial_lesson_id UNIQUE (episode_id, trial, lesson_id)
 );
-INSERT INTO "recalls" VALUES(13,'01a22103-ed60-746d-a6dd-c79dd085ec97',2,'01a22103-ed61-707f-87ca-95f386718709',1,'signature+task','2026-11-28T07:17:15.233357+00:00');
+INSERT INTO "recalls" VALUES(13,'01a2215a-234c-7700-9970-d50ac997e263',2,'01a2215a-234c-7700-9970-d50d5f6c8ead',1,'signature+task','2026-11-28T08:51:25.132614+00:00');
 CREATE TABLE reflections (
 	seq INTEGER NOT NULL, 
 	id TEXT NOT NULL, 
@@ -206,7 +200,7 @@ CREATE TABLE reflections (
 	CONSTRAINT pk_reflections PRIMARY KEY (seq), 
 	CONSTRAINT uq_reflections_id UNIQUE (id)
 );
-INSERT INTO "reflections" VALUES(11,'01a22103-ed61-707f-87ca-95f386718709','01a22103-ed60-746d-a6dd-c79dd085ec97',1,'01a22103-ed61-707f-87ca-95f12f49fc61','candidate','task','family','The upper bound is exclusive — NUL 0;.','critic','2026-11-28T07:17:15.233289+00:00','','don''t include the last one','scripted','AssertionError: int one too small','["shop/price.py:total"]');
+INSERT INTO "reflections" VALUES(11,'01a2215a-234c-7700-9970-d50d5f6c8ead','01a2215a-234c-7700-9970-d50ac997e263',1,'01a2215a-234c-7700-9970-d50bcf0f7f18','candidate','task','family','The upper bound is exclusive — NUL 0;.','critic','2026-11-28T08:51:25.132558+00:00','','don''t include the last one','scripted','AssertionError: int one too small','["shop/price.py:total"]');
 CREATE TABLE run_ends (
 	seq INTEGER NOT NULL, 
 	run_id TEXT NOT NULL, 
@@ -223,7 +217,7 @@ CREATE TABLE runs (
 	CONSTRAINT pk_runs PRIMARY KEY (seq), 
 	CONSTRAINT uq_runs_id UNIQUE (id)
 );
-INSERT INTO "runs" VALUES(1,'01a22103-ed60-746d-a6dd-c79cd80e0de7','code_repair','{}','0.1.0','2026-11-28T07:17:15.232900+00:00','');
+INSERT INTO "runs" VALUES(1,'01a2215a-234c-7700-9970-d509c0e9d17b','code_repair','{}','0.1.0','2026-11-28T08:51:25.132097+00:00','');
 CREATE TABLE signals (
 	seq INTEGER NOT NULL, 
 	id TEXT NOT NULL, 
@@ -245,7 +239,7 @@ CREATE TABLE signals (
 	CONSTRAINT pk_signals PRIMARY KEY (seq), 
 	CONSTRAINT uq_signals_id UNIQUE (id)
 );
-INSERT INTO "signals" VALUES(9,'01a22103-ed61-707f-87ca-95f12f49fc61','01a22103-ed60-746d-a6dd-c79cd80e0de7','01a22103-ed60-746d-a6dd-c79dd085ec97',1,'tests','fail',NULL,'test','candidate',1,0,1,0,0,'2026-11-28T07:17:15.233012+00:00','{"candidate_digest":"candidate","command":[],"created_at":"2026-11-28T07:17:15.233012+00:00","duration_s":0.0,"episode_id":"01a22103-ed60-746d-a6dd-c79dd085ec97","evidence":{"cases":[{"duration_s":0.0,"id":"tests/test_x.py::test_edge","message":"assert 1 == 2","result":"failed"}],"collected":1,"deselected":0,"detail":"","stderr":"","stderr_cut":0,"stdout":"","stdout_cut":0},"exit_code":1,"id":"01a22103-ed61-707f-87ca-95f12f49fc61","isolation":"in_process","issuer":"test","oracle":false,"origin":"tests","partial":false,"reason":null,"run_id":"01a22103-ed60-746d-a6dd-c79cd80e0de7","sandbox":null,"seal":"159b1b41e787cdc193933c258ae80de066d5811a2382d4ba665e3cae21d64e7b","trial":1,"verdict":"fail"}','AssertionError: int one too small');
+INSERT INTO "signals" VALUES(9,'01a2215a-234c-7700-9970-d50bcf0f7f18','01a2215a-234c-7700-9970-d509c0e9d17b','01a2215a-234c-7700-9970-d50ac997e263',1,'tests','fail',NULL,'test','candidate',1,0,1,0,0,'2026-11-28T08:51:25.132250+00:00','{"candidate_digest":"candidate","command":[],"created_at":"2026-11-28T08:51:25.132250+00:00","duration_s":0.0,"episode_id":"01a2215a-234c-7700-9970-d50ac997e263","evidence":{"cases":[{"duration_s":0.0,"id":"tests/test_x.py::test_edge","message":"assert 1 == 2","result":"failed"}],"collected":1,"deselected":0,"detail":"","stderr":"","stderr_cut":0,"stdout":"","stdout_cut":0},"exit_code":1,"id":"01a2215a-234c-7700-9970-d50bcf0f7f18","isolation":"in_process","issuer":"test","oracle":false,"origin":"tests","partial":false,"reason":null,"run_id":"01a2215a-234c-7700-9970-d509c0e9d17b","sandbox":null,"seal":"2958928d5dcafe0115cc615e246ad3ddc1b82bad8362d12cac1a8840bb499395","trial":1,"verdict":"fail"}','AssertionError: int one too small');
 CREATE TABLE trial_ends (
 	seq INTEGER NOT NULL, 
 	episode_id TEXT NOT NULL, 
@@ -256,8 +250,8 @@ CREATE TABLE trial_ends (
 	CONSTRAINT pk_trial_ends PRIMARY KEY (seq), 
 	CONSTRAINT uq_trial_ends_episode_id_trial UNIQUE (episode_id, trial)
 );
-INSERT INTO "trial_ends" VALUES(12,'01a22103-ed60-746d-a6dd-c79dd085ec97',1,'fail','01a22103-ed61-707f-87ca-95f12f49fc61','2026-11-28T07:17:15.233350+00:00');
-INSERT INTO "trial_ends" VALUES(15,'01a22103-ed60-746d-a6dd-c79dd085ec97',2,'pass','','2026-11-28T07:17:15.233364+00:00');
+INSERT INTO "trial_ends" VALUES(12,'01a2215a-234c-7700-9970-d50ac997e263',1,'fail','01a2215a-234c-7700-9970-d50bcf0f7f18','2026-11-28T08:51:25.132609+00:00');
+INSERT INTO "trial_ends" VALUES(15,'01a2215a-234c-7700-9970-d50ac997e263',2,'pass','','2026-11-28T08:51:25.132621+00:00');
 CREATE TABLE trials (
 	seq INTEGER NOT NULL, 
 	episode_id TEXT NOT NULL, 
@@ -268,8 +262,8 @@ CREATE TABLE trials (
 	CONSTRAINT pk_trials PRIMARY KEY (seq), 
 	CONSTRAINT uq_trials_episode_id_trial UNIQUE (episode_id, trial)
 );
-INSERT INTO "trials" VALUES(3,'01a22103-ed60-746d-a6dd-c79dd085ec97',1,'[]',0,'2026-11-28T07:17:15.233296+00:00');
-INSERT INTO "trials" VALUES(14,'01a22103-ed60-746d-a6dd-c79dd085ec97',2,'["01a22103-ed61-707f-87ca-95f386718709"]',0,'2026-11-28T07:17:15.233360+00:00');
+INSERT INTO "trials" VALUES(3,'01a2215a-234c-7700-9970-d50ac997e263',1,'[]',0,'2026-11-28T08:51:25.132565+00:00');
+INSERT INTO "trials" VALUES(14,'01a2215a-234c-7700-9970-d50ac997e263',2,'["01a2215a-234c-7700-9970-d50d5f6c8ead"]',0,'2026-11-28T08:51:25.132618+00:00');
 CREATE INDEX ix_run_ends_run_id ON run_ends (run_id);
 CREATE INDEX ix_episodes_run_id ON episodes (run_id);
 CREATE INDEX ix_episodes_family ON episodes (family);

@@ -99,7 +99,7 @@ def _raised(error: BaseException) -> dict[str, Any]:
         pack((error.args, state))
     except NotPlain as problem:
         return {"unfit": f"an exception that holds {problem.what}"}
-    except Exception:
+    except Exception:  # a candidate's exception may do anything when it is looked into
         return {"unfit": "an exception that can't be looked into"}
     return {"raised": _kinds(type(error)), "args": error.args, "state": state}
 

@@ -120,8 +120,6 @@ def _derived() -> None:
     place = ("namespace", "scope", "key")
     _table("rates", *_texts(*place), *_whole("trials", "passed"), key=place)
     _table("edit_rates", *_texts(*place, "edit"), *_whole("used", "passed"), key=(*place, "edit"))
-    vector = sa.Column("vector", sa.LargeBinary(), nullable=False)
-    _table("embeddings", *_whole("number"), *_texts("model"), vector, key=("number", "model"))
 
 
 def _indexes() -> None:
