@@ -64,7 +64,9 @@ class Docker:
         self._engine = engine
         self._python = Path("python3")
         self._code = GuestCode()
-        self._seccomp = compile_filters()
+        queues = compile_queue_filters()
+        self._seccomp = {name: [code] for name, code in compile_filters().items()}
+        self._seccomp_kept = {name: [*codes, queues[name]] for name, codes in self._seccomp.items()}
         self._run_id = uuid.uuid4().hex
         workers = max(2, os.cpu_count() or 1)
         self._slots = asyncio.Semaphore(workers)
@@ -204,12 +206,11 @@ class Docker:
     ) -> Container:
         for path in laid:
             check_path(path)
-        queues = compile_queue_filters()
         support: wire.Support = {
             "folder": SUPPORT,
             "files": dict(laid),
             "executable": list(executable),
-            "seccomp": {name: [code, queues[name]] if keep else [code] for name, code in self._seccomp.items()},
+            "seccomp": self._seccomp_kept if keep else self._seccomp,
             "keep": keep,
         }
         image = self._code.image(HELD_MODULES if keep else CONTAINED_MODULES)

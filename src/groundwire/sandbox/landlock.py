@@ -41,7 +41,13 @@ class Landlock:
         self._interpreter = interpreter
         is_root = os.getuid() == 0
         staged = is_root and any(barrier(folder) for folder in interpreter.folders)
-        self._own_files = not is_root
+        # by whether the network is there
+        etc = {False: (*ETC_FILES, *ETC_SHARED), True: (*ETC_FILES, *ETC_SHARED, *ETC_NETWORK)}
+        folders = (*SYSTEM_FOLDERS, *interpreter.folders)
+        self._readable = {on: [*map(str, folders), *(f"/etc/{name}" for name in names)] for on, names in etc.items()}
+        self._seccomp = {
+            on: [compile_filter(), compile_host_filter(network=on, own_files=not is_root)] for on in (False, True)
+        }
         self._runner = LocalRunner(
             interpreter.executable,
             confine=self._confinement,
@@ -116,15 +122,10 @@ class Landlock:
         await self._runner.aclose()
 
     def _confinement(self, box: str, limits: Limits) -> wire.Confinement:
-        names = (*ETC_FILES, *ETC_SHARED, *(ETC_NETWORK if limits.network else ()))
-        system = [*SYSTEM_FOLDERS, *self._interpreter.folders, *(Path("/etc") / name for name in names)]
         return {
-            "readable": [*map(str, system), f"{box}/support"],
+            "readable": [*self._readable[limits.network], f"{box}/support"],
             "writable": [f"{box}/{name}" for name in ("work", "tmp", "out")],
             "devices": list(DEVICES),
             "network": limits.network,
-            "seccomp": [
-                compile_filter(),
-                compile_host_filter(network=limits.network, own_files=self._own_files),
-            ],
+            "seccomp": self._seccomp[limits.network],
         }
