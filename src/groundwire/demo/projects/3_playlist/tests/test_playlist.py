@@ -13,7 +13,7 @@ def test_pages_hold_every_song():
 
 
 def test_the_last_page_may_be_short():
-    assert Playlist("abc").pages(2) == [["a", "b"], ["c"]]
+    assert Playlist("abcdefg").pages(3) == [["a", "b", "c"], ["d", "e", "f"], ["g"]]
 
 
 def test_an_empty_playlist_has_no_pages():
