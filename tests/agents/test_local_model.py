@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from real_model import local_backend
 
 from groundwire.agents import LLMActor
-from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.backends.local_model import ServerOptions
 from groundwire.completions import Backend
-from groundwire.errors import GroundwireError, ModelReplyInvalid
+from groundwire.errors import ModelReplyInvalid
 
 if TYPE_CHECKING:
     from conftest import Scene
@@ -21,16 +21,8 @@ LEAP = "def is_leap(year):\n    return year % 4 = 0\n"
 
 
 @pytest.fixture
-async def local(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Backend]:
-    monkeypatch.setenv("GROUNDWIRE_MODEL_CALLS", "allow")
-    try:
-        backend: Any = backend_for("local")
-    except GroundwireError as error:
-        pytest.skip(f"no local model here: {error.what}")
-    if not hasattr(backend, "aclose"):
-        yield backend
-        return
-    async with aclosing(backend):
+async def local() -> AsyncGenerator[Backend]:
+    async with local_backend(options=ServerOptions(slots=2, context_tokens=1024, threads=1)) as backend:
         yield backend
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from platformdirs import user_data_path
 from rich.console import Console
@@ -36,6 +36,17 @@ __all__ = ["build", "open_store", "resume_repair", "run_repair", "unique_run"]
 SEARCH_WIDTH = 200
 SEARCH_TRIALS = 20
 MODEL_TRIALS = 5
+
+
+class Room(TypedDict, total=False):
+    """Tokens that a prompt may show of a project, and those of an answer; what is missing is the agent's own."""
+
+    context_tokens: int
+    max_tokens: int
+
+
+LOCAL_ROOM = Room(context_tokens=900, max_tokens=512)
+"""Where 2,048 tokens hold both, as with the model that is installed."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +101,14 @@ def build(settings: Settings, task: Task, store: Store) -> FeedbackApp:
     if settings.model:
         price = settings.usd_per_token
         backend = backend_for(settings.model, usd_per_token=None if price is None else (price, price))
-    critic: Critic = agents.LLMCritic(backend) if backend else agents.RuleCritic()
+    room = _room(settings)
+    critic: Critic = agents.LLMCritic(backend, **room) if backend else agents.RuleCritic()
     actor: Actor
     width, trials = settings.width or 1, MODEL_TRIALS
     if settings.actor_command is not None:
         actor = _program(settings, width)
     elif backend:
-        actor = agents.LLMActor(backend, samples=width)
+        actor = agents.LLMActor(backend, samples=width, **room)
     else:
         actor = agents.SearchActor(seed=settings.seed)
         width, trials = settings.width or SEARCH_WIDTH, SEARCH_TRIALS
@@ -112,6 +124,10 @@ def build(settings: Settings, task: Task, store: Store) -> FeedbackApp:
     return graph.compile(store=store, budget=budget, sandbox=sandbox, rules=rules)
 
 
+def _room(settings: Settings) -> Room:
+    return LOCAL_ROOM if (settings.model or "").partition(":")[0] == "local" else Room()
+
+
 def _looking_again(times: int) -> Rules:
     return Rules(rejudge_fails=times, rejudge_passes=times)
 
@@ -121,7 +137,7 @@ def _judge(settings: Settings, task: Task, backend: Backend | None) -> Tool:
         return tool_for(task.command, report=settings.report)
     if backend is None:
         raise ConfigError("Tests can't be written without a model.", do="Name one with --model.")
-    return ModelTests(agents.LLMCaseWriter(backend))
+    return ModelTests(agents.LLMCaseWriter(backend, **_room(settings)))
 
 
 def _program(settings: Settings, runs: int) -> Actor:
