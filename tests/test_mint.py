@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -96,8 +98,13 @@ def test_a_changed_byte_breaks_the_seal(observation: Observation, data: st.DataO
 
 def test_another_key_and_another_run_are_refused() -> None:
     signal = mint(Observation(verdict=Verdict.FAIL, origin=Origin.TESTS))
-    with pytest.raises(SealError, match="does not match"):
+    with pytest.raises(SealError) as caught:
         verify(signal, b"x" * 32)
+    assert str(caught.value) == (
+        f"The seal of signal {signal.id} does not match its content.\n"
+        "  The record was changed after it was observed; judge the candidate again."
+    )
+    verify(signal, KEY)
     with pytest.raises(SealError, match="belongs to run run-1"):
         Mint("run-2", KEY).verify(signal)
 
@@ -135,17 +142,51 @@ def test_file_keys_are_private_and_stable(tmp_path: Path) -> None:
 def test_a_missing_or_short_key_is_named(tmp_path: Path) -> None:
     keys = FileKeys(tmp_path)
     (tmp_path / "short").write_bytes(b"1")
-    for run in ("none", "short"):
-        with pytest.raises(SealError, match=f"no key for run {run}"):
-            keys.load(run)
-    with pytest.raises(SealError):
-        MemoryKeys().load("r")
+    for kept, run in ((keys, "none"), (keys, "short"), (MemoryKeys(), "other")):
+        with pytest.raises(SealError) as caught:
+            kept.load(run)
+        assert str(caught.value) == (
+            f"There is no key for run {run} here, so its signals can't be verified.\n"
+            "  Verify on the machine and as the user that ran it, or copy the key file from there."
+        )
+
+
+def test_keys_lie_in_the_users_state_folder_unless_told(tmp_path: Path) -> None:
+    key = FileKeys().create("r")
+    assert (tmp_path / "xdg_state_home" / "groundwire" / "keys" / "r").read_bytes() == key
+    assert FileKeys().load("r") == key
+    assert FileKeys().create("other") != key
+
+
+def test_keys_of_memory_are_stable_and_of_full_length() -> None:
+    keys = MemoryKeys()
+    assert keys.create("r") == keys.create("r") == keys.load("r")
+    assert keys.create("other") != keys.load("r")
+    assert len(keys.load("r")) == 32
 
 
 def test_an_unwritable_key_folder_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="can't be written"):
+    with pytest.raises(StorageError) as caught:
         FileKeys(tmp_path / "file" / "keys").create("r")
+    assert str(caught.value) == (
+        f"The run's key can't be written to {tmp_path}/file/keys: Not a directory.\n"
+        "  Make the folder writable, or set XDG_STATE_HOME to one that is."
+    )
+
+
+def test_a_key_is_made_in_a_folder_that_is_there_or_not(tmp_path: Path) -> None:
+    deep = FileKeys(tmp_path / "a" / "b" / "c")
+    assert deep.create("one") != deep.create("two")
+    assert FileKeys(tmp_path).create("three") == FileKeys(tmp_path).load("three")
+
+
+def test_what_seals_is_never_copied() -> None:
+    for copies in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(
+            TypeError, match=r"^what seals is never copied: its key belongs in no state and in no other process$"
+        ):
+            copies(MINT)
 
 
 def test_a_secret_is_masked_before_it_is_sealed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import copy
 import json
 import logging
-import pickle
 import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -165,12 +163,8 @@ async def test_a_key_never_reaches_a_prompt_a_state_a_log_or_a_trace(tmp_path: P
         assert not leaks("\n".join(said).encode(), key)
 
 
-def test_what_holds_a_key_can_not_be_copied_out_of_the_process() -> None:
+def test_what_holds_a_key_does_not_show_it() -> None:
     key = b"k" * 32
-    mint = Mint("run", key)
-    for copies in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(TypeError, match="what seals is never copied"):
-            copies(mint)
+    mint, keys = Mint("run", key), MemoryKeys()
     assert not leaks(repr(mint).encode() + repr(vars(mint)).encode(), key)
-    keys = MemoryKeys()
     assert not leaks(repr(keys).encode(), keys.create("run"))

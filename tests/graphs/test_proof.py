@@ -143,11 +143,11 @@ def test_the_error_names_the_cycle_and_the_line_to_write() -> None:
             'graph.add_tool("test", Pytest()); graph.add_edge("write", "test"); graph.refine("test", to="write")',
         ),
         (
-            wired("write>judge", "judge>write", f"{START}>write", write=ACTOR, judge=TOOL, other=TOOL),
+            wired("write>judge", "judge>write", f"{START}>write", other=TOOL, write=ACTOR, judge=TOOL),
             'Gate one of its edges:  graph.refine("judge", to="write")',
         ),
         (
-            wired("think>think", f"{START}>think", "write>check", think=CRITIC, write=ACTOR, check=TOOL),
+            wired("think>think", f"{START}>think", "write>check", other=PURE, think=CRITIC, write=ACTOR, check=TOOL),
             'Gate one of its edges:  graph.refine("check", via="think", to="write")',
         ),
         (
@@ -283,6 +283,73 @@ def test_dead_endless_and_unknown_nodes_are_errors(edges: tuple[str, ...], messa
 
 def test_a_join_of_reached_nodes_reaches_what_lies_behind_it() -> None:
     prove(wired(f"{START}>a", "a>b", "a>c", "b+c>d", f"d>{END}", a=PURE, b=PURE, c=PURE, d=PURE))
+
+
+def test_of_several_dead_nodes_each_is_named_but_not_what_is_inside_them() -> None:
+    wiring = wired(f"{START}>a", f"a>{END}", a=PURE, c=PURE, b=PURE)
+    inside = Wiring({**wiring.roles, "b/in": UNKNOWN, f"b{EXIT}": PURE}, wiring.edges)
+    assert text_of(inside).startswith("No path from the entry reaches b, c.")
+
+
+def test_of_several_missing_sources_each_is_named() -> None:
+    wiring = wired(f"{START}>a", f"a>{END}", "a+b+c>d", f"d>{END}", "c>b", "b>c", a=PURE, b=TOOL, c=TOOL, d=PURE)
+    assert text_of(wiring).startswith(
+        "d waits for b, c, which no path from the entry reaches.\n  Wire an edge to b, c,"
+    )
+
+
+def test_a_join_that_is_dead_as_a_whole_is_a_dead_node() -> None:
+    wiring = wired(
+        f"{START}>a", f"a>{END}", "b+c>d", f"d>{END}", f"b>{END}", f"c>{END}", a=PURE, b=PURE, c=PURE, d=PURE
+    )
+    assert text_of(wiring).startswith("No path from the entry reaches b, c, d.")
+
+
+def test_a_join_behind_a_join_is_reached() -> None:
+    prove(
+        wired(
+            f"{START}>a",
+            "a>b",
+            "a>c",
+            "b+c>d",
+            "a+d>e",
+            f"e>{END}",
+            a=PURE,
+            b=PURE,
+            c=PURE,
+            d=PURE,
+            e=PURE,
+        )
+    )
+
+
+def test_of_several_nodes_without_a_way_on_each_is_named() -> None:
+    wiring = wired(f"{START}>a", "a>b", "a>c", "a>d", f"d>{END}", a=PURE, b=PURE, c=PURE, d=PURE)
+    assert text_of(wiring).startswith("b, c can never reach the end.")
+
+
+def test_only_the_last_of_those_without_a_way_on_is_named() -> None:
+    wiring = wired(f"{START}>a", "a>b", f"a>{END}", "b>c", a=PURE, b=PURE, c=PURE)
+    assert text_of(wiring).startswith("c can never reach the end.")
+
+
+def test_the_shortest_of_several_side_runs_is_named_with_the_tool_that_it_passes() -> None:
+    wiring = wired(
+        f"{START}>long", "long>longer", "longer>long", "long>way", "way>ask", f"ask>{END}",
+        "longer>poll", "poll>poll", "poll>ask",
+        other=TOOL, long=PURE, longer=PURE, way=PURE, poll=TOOL, ask=CRITIC,
+    )  # fmt: skip
+    (run,) = ungrounded_side_runs(wiring)
+    assert (run.cycle, run.path) == (("poll", "poll"), ("poll", "ask"))
+    assert text_of(wiring).endswith('graph.refine("poll", via="ask", to="write")')
+
+
+def test_side_runs_come_shortest_first() -> None:
+    wiring = wired(
+        f"{START}>poll", "poll>poll", "poll>a", "a>far", f"far>{END}", "poll>near", f"near>{END}",
+        poll=TOOL, far=UNKNOWN, near=UNKNOWN, a=PURE,
+    )  # fmt: skip
+    assert [run.path[-1] for run in ungrounded_side_runs(wiring)] == ["near", "far"]
 
 
 def test_an_empty_graph_says_so() -> None:

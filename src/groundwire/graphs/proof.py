@@ -181,7 +181,7 @@ def prove(wiring: Wiring) -> None:
     if side_runs:
         first = side_runs[0]
         raise UngroundedLoopError(
-            _without_exits(first.cycle), do=_cure(first.path[-1:], wiring), beside=_without_exits(first.path)
+            _without_exits(first.cycle), do=_cure(first.path, wiring), beside=_without_exits(first.path)
         )
     _check_entries(wiring)
     _check_ends(wiring)
@@ -200,18 +200,8 @@ def _check_names(wiring: Wiring) -> None:
 
 def _check_entries(wiring: Wiring) -> None:
     """Every node can be reached; a join only if all that it waits for can."""
-    reached: set[str] = set()
-    joins: list[Join] = []
-    while True:
-        flow = _Flow(chain(wiring.edges, *(j.edges() for j in joins)))
-        reached = {START, *flow.after(START)}
-        open_ = [j for j in wiring.joins if j.sources <= reached]
-        if len(open_) == len(joins):
-            break
-        joins = open_
-    dead = sorted(wiring.roles.keys() - reached)
-    if not dead:
-        return
+    reached = _reached(wiring)
+    dead = wiring.roles.keys() - reached
     for join in wiring.joins:
         if join.target in dead and join.sources & reached:
             missing = ", ".join(sorted(join.sources - reached))
@@ -219,7 +209,22 @@ def _check_entries(wiring: Wiring) -> None:
                 f"{join.target} waits for {missing}, which no path from the entry reaches.",
                 do=f"Wire an edge to {missing}, or let {join.target} wait for the others only.",
             )
-    raise GraphError(f"No path from the entry reaches {', '.join(dead)}.", do="Wire an edge to it, or remove the node.")
+    # of a graph that nothing leads to, its inside is not news
+    outermost = sorted(n for n in dead if not n.endswith(EXIT) and n.rpartition("/")[0] not in dead)
+    if outermost:
+        raise GraphError(
+            f"No path from the entry reaches {', '.join(outermost)}.", do="Wire an edge to it, or remove the node."
+        )
+
+
+def _reached(wiring: Wiring) -> frozenset[str]:
+    joins: list[Join] = []
+    while True:
+        reached = _Flow(chain(wiring.edges, *(j.edges() for j in joins))).after(START)
+        can_fire = [j for j in wiring.joins if not j.sources - reached]
+        if len(can_fire) == len(joins):
+            return reached
+        joins = can_fire
 
 
 def _check_ends(wiring: Wiring) -> None:
