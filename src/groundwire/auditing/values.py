@@ -1,0 +1,327 @@
+"""What a name in the read source stands for, as far as reading can tell. Nothing here is ever run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from groundwire.auditing.conditions import ALWAYS, Formula
+from groundwire.auditing.taints import NOTHING, Kind, Taint, Taints, join
+from groundwire.auditing.taints import unknown as unknown_taint
+
+if TYPE_CHECKING:
+    from groundwire.auditing.source.modules import Module
+    from groundwire.auditing.wiring import Graph
+
+__all__ = [
+    "NONE",
+    "OPAQUE",
+    "Bound",
+    "Chain",
+    "Choice",
+    "Class",
+    "Command",
+    "Const",
+    "External",
+    "Function",
+    "Gathered",
+    "GraphValue",
+    "Instance",
+    "Items",
+    "Lookup",
+    "Model",
+    "ModuleValue",
+    "Opaque",
+    "Partial",
+    "Scope",
+    "Send",
+    "State",
+    "Table",
+    "Thing",
+    "Tool",
+    "ToolNode",
+    "Value",
+    "const",
+    "data",
+    "external",
+    "is_const",
+    "unknown",
+]
+
+
+class Lookup(Protocol):
+    """Where names are looked up."""
+
+    def get(self, name: str) -> Value | None:
+        """The value under a name, or None."""
+        ...
+
+    def put(self, name: str, value: Value) -> None:
+        """Binds a name."""
+        ...
+
+
+class Scope:
+    """Names of one function, class body or module, and of what encloses it."""
+
+    def __init__(self, outer: Lookup | None = None) -> None:
+        self.names: dict[str, Value] = {}
+        self.outer = outer
+
+    def get(self, name: str) -> Value | None:
+        """See `Lookup`."""
+        found = self.names.get(name)
+        return self.outer.get(name) if found is None and self.outer is not None else found
+
+    def put(self, name: str, value: Value) -> None:
+        """See `Lookup`."""
+        self.names[name] = value
+
+
+class Thing:
+    """Base of what a value can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque(Thing):
+    """Data of which only the sources are known."""
+
+
+OPAQUE = Opaque()
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What it is, and what it rests on."""
+
+    thing: Thing = OPAQUE
+    taints: Taints = NOTHING
+
+    def with_taints(self, more: Taints) -> Value:
+        """The same thing, resting on more."""
+        return Value(self.thing, self.taints | more) if more - self.taints else self
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Thing):
+    """A number, text, truth value or None that is written in the source."""
+
+    value: str | int | float | bool | bytes | None
+
+
+NONE = Value(Const(None))
+
+
+@dataclass(slots=True, eq=False)
+class Items(Thing):
+    """A list, tuple or set. `rest` stands for further items, if there may be any."""
+
+    kind: str
+    items: list[Value] = field(default_factory=list["Value"])
+    rest: Value | None = None
+
+    def any_item(self) -> Value:
+        """One that stands for all."""
+        everything = [*self.items, *([self.rest] if self.rest else [])]
+        return everything[0] if len(everything) == 1 else Value(OPAQUE, join(i.taints for i in everything))
+
+
+@dataclass(slots=True, eq=False)
+class Table(Thing):
+    """A dict. `rest` stands for values under unknown keys; `whole_state`: the old state was spread into it."""
+
+    entries: dict[Any, Value] = field(default_factory=dict[Any, "Value"])
+    rest: Value | None = None
+    whole_state: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Thing):
+    """One of several, each under its condition."""
+
+    options: tuple[tuple[Value, Formula], ...]
+
+
+@dataclass(slots=True, eq=False)
+class Function(Thing):
+    """A function whose source is at hand."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    module: Module
+    scope: Lookup
+    bound: Value | None = None
+    kind: str = ""
+    """`property`, `static`, `class` or empty."""
+    name: str = ""
+    defaults: Mapping[str, Value] = field(default_factory=dict[str, "Value"])
+
+
+@dataclass(slots=True, eq=False)
+class Class(Thing):
+    """A class whose source is at hand."""
+
+    node: ast.ClassDef
+    module: Module
+    scope: Lookup
+    bases: tuple[Value, ...] = ()
+    members: dict[str, Value] = field(default_factory=dict[str, "Value"])
+    annotations: dict[str, ast.expr] = field(default_factory=dict[str, ast.expr])
+
+
+@dataclass(slots=True, eq=False)
+class Instance(Thing):
+    """An object of such a class."""
+
+    of: Class
+    attributes: dict[str, Value] = field(default_factory=dict[str, "Value"])
+    missing: Callable[[str], Value | None] | None = None
+    """Where attributes of a live object are found."""
+
+
+@dataclass(frozen=True, slots=True)
+class External(Thing):
+    """Something of a library or the interpreter. `path`: dotted, `()` where it was called on the way."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleValue(Thing):
+    """A module whose source is at hand."""
+
+    module: Module
+
+
+@dataclass(frozen=True, slots=True)
+class Model(Thing):
+    """A language model, or an agent that only talks. `structured`: it replies in fields."""
+
+    label: str
+    structured: bool = False
+    tools: tuple[Value, ...] = ()
+    inferred: bool = False
+    """Only its name and how it is called say that it is a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain(Thing):
+    """Parts that run one after another."""
+
+    parts: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Thing):
+    """Something a model may call. `action`: its function, or None where only `label` is known."""
+
+    label: str
+    action: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolNode(Thing):
+    """Runs the tools a model asked for. `tools`: None where they are not known."""
+
+    tools: tuple[Value, ...] | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphValue(Thing):
+    """A graph: builder or compiled."""
+
+    graph: Graph
+
+
+@dataclass(frozen=True, slots=True)
+class Command(Thing):
+    """A state update with a jump."""
+
+    goto: Value | None
+    update: Value | None
+    to_parent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Send(Thing):
+    """A jump with a state of its own."""
+
+    target: Value
+
+
+@dataclass(slots=True, eq=False)
+class State(Thing):
+    """The graph's state as a node or router sees it; `written` is what it changed in place."""
+
+    annotations: Mapping[str, ast.expr] = field(default_factory=dict[str, ast.expr])
+    written: dict[str, Value] = field(default_factory=dict[str, "Value"])
+    resolve: Callable[[ast.expr], Value] | None = None
+    """Evaluates an annotation of a key."""
+    read: set[str] = field(default_factory=set[str])
+    """Keys that were read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partial(Thing):
+    """A call with some arguments given."""
+
+    function: Value
+    arguments: tuple[Value, ...]
+    named: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Thing):
+    """An attribute of data or of a thing of ours, about to be called."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered(Thing):
+    """`*args` of a function whose caller is not in sight."""
+
+
+def const(value: str | int | float | bool | bytes | None, taints: Taints = NOTHING) -> Value:
+    """A constant."""
+    return Value(Const(value), taints)
+
+
+def external(path: str, taints: Taints = NOTHING) -> Value:
+    """A thing of a library."""
+    return Value(External(path), taints)
+
+
+def data(*parts: Taints) -> Value:
+    """Data that rests on all of these."""
+    return Value(OPAQUE, join(parts))
+
+
+def unknown(why: str) -> Value:
+    """A value of which nothing is known."""
+    return Value(OPAQUE, unknown_taint(why))
+
+
+def is_const(value: Value, *wanted: object) -> bool:
+    """True if it is a constant, and one of `wanted` where any are named."""
+    return isinstance(value.thing, Const) and (not wanted or value.thing.value in wanted)
+
+
+def choose(options: Sequence[tuple[Value, Formula]], taints: Taints) -> Value:
+    """One of several; a single one that is always taken is itself."""
+    if len(options) == 1 and options[0][1] == ALWAYS:
+        return options[0][0].with_taints(taints)
+    return Value(Choice(tuple(options)), taints | join(v.taints for v, _ in options))
+
+
+def counts(taints: Taints) -> bool:
+    """True if nothing but counting and fixed things is in it."""
+    return all(t.kind in {Kind.KEY, Kind.COUNTER, Kind.FIXED} for t in taints)
+
+
+def world(detail: str, what: str) -> Taints:
+    """Something outside answered."""
+    return frozenset({Taint(Kind.WORLD, detail, what)})
