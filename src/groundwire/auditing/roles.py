@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
@@ -66,7 +66,7 @@ def from_project(start: Path) -> dict[str, str]:
                 if not isinstance(body, dict) or key not in body:
                     return {}
                 body = cast("dict[str, Any]", body)[key]
-            return _roles(body, str(path))
+            return _roles({"roles": body}, str(path))
     return {}
 
 
