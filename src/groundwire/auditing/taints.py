@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from groundwire.auditing.conditions import Test
 
-__all__ = ["NOTHING", "OUTSIDE", "Kind", "Taint", "Taints", "join", "key", "reason", "unknown"]
+__all__ = ["NOTHING", "OUTSIDE", "Kind", "Taint", "Taints", "counts", "join", "key", "reason", "unknown", "world"]
 
 
 class Kind(StrEnum):
@@ -85,3 +85,13 @@ def reason(taints: Taints) -> str:
 def unknown(why: str) -> Taints:
     """Can't be told, and why."""
     return frozenset({Taint(Kind.UNKNOWN, why)})
+
+
+def counts(taints: Taints) -> bool:
+    """True if nothing but counting and fixed things is in it."""
+    return all(t.kind in {Kind.KEY, Kind.COUNTER, Kind.FIXED} for t in taints)
+
+
+def world(detail: str, what: str) -> Taints:
+    """Something outside answered."""
+    return frozenset({Taint(Kind.WORLD, detail, what)})

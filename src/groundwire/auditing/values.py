@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from groundwire.auditing.conditions import ALWAYS, Formula
-from groundwire.auditing.taints import NOTHING, Kind, Taint, Taints, join
+from groundwire.auditing.conditions import Formula
+from groundwire.auditing.taints import NOTHING, Taints, join
 from groundwire.auditing.taints import unknown as unknown_taint
 
 if TYPE_CHECKING:
+    from groundwire.auditing.declared_graph import Graph
+    from groundwire.auditing.scopes import Lookup
     from groundwire.auditing.source.modules import Module
-    from groundwire.auditing.wiring import Graph
 
 __all__ = [
     "NONE",
@@ -26,58 +27,24 @@ __all__ = [
     "Const",
     "External",
     "Function",
-    "Gathered",
     "GraphValue",
     "Instance",
     "Items",
-    "Lookup",
     "Model",
     "ModuleValue",
     "Opaque",
     "Partial",
-    "Scope",
     "Send",
     "State",
     "Table",
-    "Thing",
     "Tool",
     "ToolNode",
     "Value",
     "const",
     "data",
     "external",
-    "is_const",
     "unknown",
 ]
-
-
-class Lookup(Protocol):
-    """Where names are looked up."""
-
-    def get(self, name: str) -> Value | None:
-        """The value under a name, or None."""
-        ...
-
-    def put(self, name: str, value: Value) -> None:
-        """Binds a name."""
-        ...
-
-
-class Scope:
-    """Names of one function, class body or module, and of what encloses it."""
-
-    def __init__(self, outer: Lookup | None = None) -> None:
-        self.names: dict[str, Value] = {}
-        self.outer = outer
-
-    def get(self, name: str) -> Value | None:
-        """See `Lookup`."""
-        found = self.names.get(name)
-        return self.outer.get(name) if found is None and self.outer is not None else found
-
-    def put(self, name: str, value: Value) -> None:
-        """See `Lookup`."""
-        self.names[name] = value
 
 
 class Thing:
@@ -280,11 +247,6 @@ class Bound(Thing):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered(Thing):
-    """`*args` of a function whose caller is not in sight."""
-
-
 def const(value: str | int | float | bool | bytes | None, taints: Taints = NOTHING) -> Value:
     """A constant."""
     return Value(Const(value), taints)
@@ -303,25 +265,3 @@ def data(*parts: Taints) -> Value:
 def unknown(why: str) -> Value:
     """A value of which nothing is known."""
     return Value(OPAQUE, unknown_taint(why))
-
-
-def is_const(value: Value, *wanted: object) -> bool:
-    """True if it is a constant, and one of `wanted` where any are named."""
-    return isinstance(value.thing, Const) and (not wanted or value.thing.value in wanted)
-
-
-def choose(options: Sequence[tuple[Value, Formula]], taints: Taints) -> Value:
-    """One of several; a single one that is always taken is itself."""
-    if len(options) == 1 and options[0][1] == ALWAYS:
-        return options[0][0].with_taints(taints)
-    return Value(Choice(tuple(options)), taints | join(v.taints for v, _ in options))
-
-
-def counts(taints: Taints) -> bool:
-    """True if nothing but counting and fixed things is in it."""
-    return all(t.kind in {Kind.KEY, Kind.COUNTER, Kind.FIXED} for t in taints)
-
-
-def world(detail: str, what: str) -> Taints:
-    """Something outside answered."""
-    return frozenset({Taint(Kind.WORLD, detail, what)})

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from groundwire.auditing.judging.edges import Wiring, wire
-from groundwire.auditing.judging.facts import follow_action, state_of
+from groundwire.auditing.declared_graph import END, START, Graph
 from groundwire.auditing.judging.loops import loops_in_source, loops_of
+from groundwire.auditing.judging.steps import Wiring
 from groundwire.auditing.judging.structure import check_structure
+from groundwire.auditing.judging.wire import wire
+from groundwire.auditing.nodes.following import follow_action, state_of
 from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.report import Finding, GraphReport, Loop, Mode, Verdict
-from groundwire.auditing.wiring import END, START, Graph
 
 if TYPE_CHECKING:
     from groundwire.auditing.reading.reader import Reader

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from groundwire.auditing.conditions import paths
 from groundwire.auditing.judging.basis import Basis, Opening, weakest
 from groundwire.auditing.judging.cycles import components, cycles
-from groundwire.auditing.judging.edges import Edge, Wiring
-from groundwire.auditing.judging.facts import Facts
 from groundwire.auditing.judging.resolving import Round
+from groundwire.auditing.judging.steps import Edge, Wiring
 from groundwire.auditing.judging.verdicts import Seen, judge
+from groundwire.auditing.nodes.facts import Facts
 from groundwire.auditing.places import NOWHERE, Place
 from groundwire.auditing.reading.frames import Effect, SeenLoop
 from groundwire.auditing.report import Level, Loop, Step, Verdict
 from groundwire.auditing.taints import Kind
 
 if TYPE_CHECKING:
-    from groundwire.auditing.wiring import Graph
+    from groundwire.auditing.declared_graph import Graph
 
 __all__ = ["loops_in_source", "loops_of"]
 

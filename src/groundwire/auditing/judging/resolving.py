@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from groundwire.auditing.conditions import Test
-from groundwire.auditing.judging.facts import Facts
-from groundwire.auditing.judging.updates import Write
+from groundwire.auditing.nodes.facts import Facts
+from groundwire.auditing.nodes.updates import Write
 from groundwire.auditing.taints import OUTSIDE, Kind, Taint, Taints, join
 
 __all__ = ["Round", "resolve", "resolve_test"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from groundwire.auditing.declared_graph import END, START
 from groundwire.auditing.judging.cycles import components
-from groundwire.auditing.judging.edges import Wiring
+from groundwire.auditing.judging.steps import Wiring
 from groundwire.auditing.report import Finding
-from groundwire.auditing.wiring import END, START
 
 __all__ = ["check_structure"]
 

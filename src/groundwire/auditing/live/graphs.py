@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from groundwire.auditing.declared_graph import Branch, Graph, Node, StaticEdge
 from groundwire.auditing.judging.audit_graph import audit_graphs
 from groundwire.auditing.live.lift import Lifter
 from groundwire.auditing.live.names import line_of_classes, raw
@@ -17,7 +18,6 @@ from groundwire.auditing.reading.reader import Reader
 from groundwire.auditing.report import Mode, Report
 from groundwire.auditing.source.modules import ModuleFinder
 from groundwire.auditing.values import Function, Instance, Partial, Value
-from groundwire.auditing.wiring import Branch, Graph, Node, StaticEdge
 
 __all__ = ["audit_object", "is_graph", "read_graph"]
 

@@ -8,23 +8,20 @@ import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from groundwire.auditing.live import names
 from groundwire.auditing.live.code import LiveCode
+from groundwire.auditing.live.langchain_objects import of_library
 from groundwire.auditing.live.names import is_library, line_of_classes, path_of, raw
+from groundwire.auditing.scopes import Lookup
 from groundwire.auditing.values import (
-    Chain,
     Class,
     Function,
     GraphValue,
     Instance,
     Items,
-    Lookup,
     Model,
     ModuleValue,
     Partial,
     Table,
-    Tool,
-    ToolNode,
     Value,
     const,
     external,
@@ -32,14 +29,14 @@ from groundwire.auditing.values import (
 )
 
 if TYPE_CHECKING:
+    from groundwire.auditing.declared_graph import Graph
     from groundwire.auditing.reading.reader import Reader
-    from groundwire.auditing.wiring import Graph
 
 __all__ = ["Lifter", "LiveScope"]
 
 MAX_ITEMS = 200
+BINDINGS = frozenset({"RunnableBinding", "RunnableBindingBase", "RunnableRetry"})
 MODELS = ("langchain_core.language_models.", "langchain.chat_models.base._ConfigurableModel", "langchain.llms.base.")
-BINDINGS = ("RunnableBinding", "RunnableBindingBase", "RunnableRetry")
 
 
 class LiveScope:
@@ -210,11 +207,11 @@ class Lifter:
         graph = self._read_graph(self, thing)
         if graph is not None:
             return Value(GraphValue(graph))
-        if short & set(BINDINGS):
+        if short & BINDINGS:
             return self._binding(thing)
         if any(c.startswith(MODELS) for c in line):
             return Value(Model(type(thing).__name__))
-        library = _of_library(thing, line, short, self)
+        library = of_library(thing, line, short, self)
         if library is not None:
             return library
         cls = type(thing)
@@ -250,51 +247,3 @@ def _cells(function: types.FunctionType) -> list[object]:
         except ValueError:
             found.append(None)
     return found
-
-
-def _of_library(thing: object, line: list[str], short: set[str], lifter: Lifter) -> Value | None:
-    """Runnables, tools and tasks of LangChain and LangGraph, by the name of their class."""
-    lift = lifter.lift
-    if not any(c.startswith(("langchain", "langgraph")) for c in line):
-        return None
-    if "ToolNode" in short:
-        held = raw(thing, "_tools_by_name") or raw(thing, "tools_by_name")
-        return Value(ToolNode(tuple(lift(t) for t in held.values()) if isinstance(held, dict) else None))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    if "BaseTool" in short:
-        return _tool(thing, lifter)
-    if "RunnableSequence" in short:
-        middle = raw(thing, "middle")
-        steps = [
-            raw(thing, "first"),
-            *(cast("list[object]", middle) if isinstance(middle, list) else []),
-            raw(thing, "last"),
-        ]
-        return Value(Chain(tuple(lift(s) for s in steps)))
-    if "RunnableParallel" in short:
-        held = raw(thing, "steps__")
-        return (
-            Value(Table({k: lift(v) for k, v in cast("dict[object, object]", held).items()}))
-            if isinstance(held, dict)
-            else None
-        )
-    if short & {"RunnableLambda", "RunnableCallable", "_TaskFunction", "RunnableGenerator"}:
-        function = raw(thing, "func") or raw(thing, "afunc") or raw(thing, "_transform")
-        return lift(function) if function is not None else None
-    if "RunnableWithFallbacks" in short:
-        return lift(raw(thing, "runnable"))
-    if short & {"RunnableConfigurableFields", "RunnableConfigurableAlternatives", "DynamicRunnable"}:
-        return lift(raw(thing, "default"))
-    return None
-
-
-def _tool(thing: object, lifter: Lifter) -> Value:
-    label = str(raw(thing, "name") or type(thing).__name__)
-    function = raw(thing, "func") or raw(thing, "coroutine")
-    if function is not None:
-        return Value(Tool(label, lifter.lift(function)))
-    if names.is_library(type(thing).__module__):
-        return Value(Tool(label, external(f"{path_of(type(thing))}()")))
-    run = vars(type(thing)).get("_run") or vars(type(thing)).get("_arun")
-    if isinstance(run, types.FunctionType):
-        return Value(Tool(label, lifter.lift(types.MethodType(run, thing))))
-    return Value(Tool(label))

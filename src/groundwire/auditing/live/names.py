@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import sysconfig
 import types
+from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 from groundwire.auditing.knowledge.lookup import FAMILIES
 
@@ -75,12 +77,15 @@ def raw(thing: object, name: str) -> object:
     return None
 
 
-def _stored(thing: object) -> dict[str, object]:
+def _stored(thing: object) -> Mapping[str, object]:
+    # past any __getattribute__ of the object's own class, which would be its code
+    body = _held(thing, "__dict__")
+    return {**_held(thing, "__pydantic_private__"), **body}
+
+
+def _held(thing: object, name: str) -> Mapping[str, object]:
     try:
-        body: dict[str, object] = object.__getattribute__(thing, "__dict__")
-        private: object = body.get("__pydantic_private__")
-        if private is None:
-            private = object.__getattribute__(thing, "__pydantic_private__")
+        held: object = object.__getattribute__(thing, name)
     except AttributeError:
-        return locals().get("body") or {}
-    return {**private, **body} if isinstance(private, dict) else body
+        return {}
+    return cast("dict[str, object]", held) if isinstance(held, dict) else {}

@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from groundwire.auditing.judging.edges import Wiring, wire
+from groundwire.auditing.declared_graph import END, START, Graph
+from groundwire.auditing.judging.steps import Wiring
+from groundwire.auditing.judging.wire import wire
 from groundwire.auditing.live.graphs import read_graph
 from groundwire.auditing.reading.reader import Reader
 from groundwire.auditing.source.modules import ModuleFinder
-from groundwire.auditing.wiring import END, START, Graph
 
 __all__ = ["TraceReport", "follow_events", "trace"]
 

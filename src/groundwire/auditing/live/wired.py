@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from groundwire.auditing.declared_graph import END, START, Graph
 from groundwire.auditing.places import NOWHERE, Place
 from groundwire.auditing.source.modules import Module, ModuleFinder
-from groundwire.auditing.wiring import END, START, Graph
 
 __all__ = ["Wired"]
 

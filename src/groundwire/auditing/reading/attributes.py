@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.reading.merging import deep, merge
+from groundwire.auditing.scopes import Scope
 from groundwire.auditing.taints import Kind, Taint, Taints
 from groundwire.auditing.values import (
     Bound,
@@ -18,7 +19,6 @@ from groundwire.auditing.values import (
     Instance,
     ModuleValue,
     Opaque,
-    Scope,
     State,
     Tool,
     ToolNode,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["ASKS", "attribute", "bases", "member", "read_key"]
 
 ASKS = frozenset({"tool_calls", "invalid_tool_calls", "function_call", "tool_call_chunks"})
-DATA_PARTS = frozenset({"content", "text", "value", "name", "type", "id"})
 
 
 def attribute(reader: Reader, owner: Value, name: str, frame: Frame) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from groundwire.auditing.declared_graph import END, START, Branch, Graph, Node, StaticEdge
 from groundwire.auditing.places import Place
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.attributes import bases
@@ -26,7 +27,6 @@ from groundwire.auditing.values import (
     const,
     external,
 )
-from groundwire.auditing.wiring import END, START, Branch, Graph, Node, StaticEdge
 from groundwire.auditing.words import words
 
 if TYPE_CHECKING:

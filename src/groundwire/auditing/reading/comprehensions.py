@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from groundwire.auditing.conditions import ALWAYS, NEVER, Formula, all_of
 from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.reading.merging import control, deep
+from groundwire.auditing.scopes import Scope
 from groundwire.auditing.taints import Taint, Taints, join
-from groundwire.auditing.values import Const, Items, Scope, Table, Value, const, data
+from groundwire.auditing.values import Const, Items, Table, Value, const, data
 
 if TYPE_CHECKING:
     from groundwire.auditing.reading.reader import Reader

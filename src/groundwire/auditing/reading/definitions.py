@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING
 from groundwire.auditing.reading import builders
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.frames import Frame
-from groundwire.auditing.values import (
-    Class,
-    Const,
-    External,
-    Function,
-    Scope,
-    Tool,
-    Value,
-)
+from groundwire.auditing.scopes import Scope
+from groundwire.auditing.values import Class, Const, External, Function, Tool, Value
 
 if TYPE_CHECKING:
     from groundwire.auditing.reading.reader import Reader

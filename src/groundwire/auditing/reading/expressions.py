@@ -14,7 +14,7 @@ from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.attributes import attribute
 from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.reading.merging import boolean, deep, merge, truth
-from groundwire.auditing.taints import Kind, Taint
+from groundwire.auditing.taints import Kind, Taint, counts
 from groundwire.auditing.values import (
     Chain,
     Choice,
@@ -29,7 +29,6 @@ from groundwire.auditing.values import (
     Tool,
     Value,
     const,
-    counts,
     data,
     external,
     unknown,

@@ -10,8 +10,8 @@ from groundwire.auditing.reading import builders, builtin_calls, langgraph_calls
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.frames import Effect, Frame
 from groundwire.auditing.reading.models import model_reply
-from groundwire.auditing.taints import Kind, Taint, Taints
-from groundwire.auditing.values import NONE, External, Function, Model, Value, data, external, unknown, world
+from groundwire.auditing.taints import Kind, Taint, Taints, world
+from groundwire.auditing.values import NONE, External, Function, Model, Value, data, external, unknown
 from groundwire.auditing.words import words
 
 if TYPE_CHECKING:

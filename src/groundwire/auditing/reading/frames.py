@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import ALWAYS, Formula, all_of
 from groundwire.auditing.places import NOWHERE, Place
+from groundwire.auditing.scopes import Scope
 from groundwire.auditing.taints import Kind, Taints
-from groundwire.auditing.values import Scope, Value
+from groundwire.auditing.values import Value
 
 if TYPE_CHECKING:
+    from groundwire.auditing.declared_graph import Graph
     from groundwire.auditing.source.modules import Module
-    from groundwire.auditing.wiring import Graph
 
 __all__ = ["Effect", "Frame", "Returned", "SeenLoop"]
 

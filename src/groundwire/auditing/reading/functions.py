@@ -11,8 +11,9 @@ from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.attributes import member
 from groundwire.auditing.reading.frames import Effect, Frame, Returned
 from groundwire.auditing.reading.merging import control, deep, merge
-from groundwire.auditing.taints import Kind
-from groundwire.auditing.values import NONE, Const, Function, Instance, Items, Scope, Table, Value, data, world
+from groundwire.auditing.scopes import Scope
+from groundwire.auditing.taints import Kind, world
+from groundwire.auditing.values import NONE, Const, Function, Instance, Items, Table, Value, data
 
 if TYPE_CHECKING:
     from groundwire.auditing.reading.reader import Reader

@@ -6,6 +6,7 @@ import ast
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from groundwire.auditing.declared_graph import END, START, Branch, Graph, Node, StaticEdge
 from groundwire.auditing.places import Place
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.expressions import text_of
@@ -26,7 +27,6 @@ from groundwire.auditing.values import (
     Value,
     data,
 )
-from groundwire.auditing.wiring import END, START, Branch, Graph, Node, StaticEdge
 from groundwire.auditing.words import words
 
 if TYPE_CHECKING:
@@ -37,11 +37,6 @@ __all__ = ["call_method", "name_of", "run_graph"]
 RUNS = words(
     """
     invoke ainvoke stream astream batch abatch astream_events astream_log run arun __call__ call
-    """
-)
-COMPILED = words(
-    """
-    compile with_config with_types with_retry with_fallbacks bind copy validate set_node_defaults
     """
 )
 
@@ -223,7 +218,7 @@ def _limit(graph: Graph, given: Arguments) -> None:
 
 def run_graph(reader: Reader, graph: Graph, node: ast.AST, frame: Frame, given: Arguments | None = None) -> Value:
     """A graph is run inside a function: what its nodes ask is asked there."""
-    from groundwire.auditing.judging.facts import facts_of_graph
+    from groundwire.auditing.nodes.collect import facts_of_graph
 
     if given is not None:
         _limit(graph, given)

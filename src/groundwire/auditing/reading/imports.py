@@ -7,8 +7,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from groundwire.auditing.reading.frames import Frame
+from groundwire.auditing.scopes import Scope
 from groundwire.auditing.source.modules import Module
-from groundwire.auditing.values import ModuleValue, Scope, Value, const, external
+from groundwire.auditing.values import ModuleValue, Value, const, external
 
 if TYPE_CHECKING:
     from groundwire.auditing.reading.reader import Reader

@@ -9,7 +9,7 @@ from groundwire.auditing.knowledge.lookup import class_name, describe
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.frames import Effect, Frame
 from groundwire.auditing.reading.merging import deep
-from groundwire.auditing.taints import Kind, Taint, Taints
+from groundwire.auditing.taints import Kind, Taint, Taints, world
 from groundwire.auditing.values import (
     Chain,
     Const,
@@ -25,7 +25,6 @@ from groundwire.auditing.values import (
     Value,
     const,
     data,
-    world,
 )
 from groundwire.auditing.words import words
 

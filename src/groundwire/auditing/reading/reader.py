@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Protocol
 
 from groundwire.auditing.conditions import Formula
-from groundwire.auditing.judging.facts import ROLES, Facts
+from groundwire.auditing.declared_graph import Graph, Node
+from groundwire.auditing.nodes.declared import ROLES
+from groundwire.auditing.nodes.facts import Facts
 from groundwire.auditing.reading import calls, expressions, imports, statements
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.reading.merging import truth
 from groundwire.auditing.reading.tools import first_line
 from groundwire.auditing.report import Finding
+from groundwire.auditing.scopes import Scope
 from groundwire.auditing.source.files import Code
 from groundwire.auditing.source.modules import Module, ModuleFinder
-from groundwire.auditing.values import Function, Model, Partial, Scope, Tool, Value, external, unknown
-from groundwire.auditing.wiring import Graph, Node
+from groundwire.auditing.values import Function, Model, Partial, Tool, Value, external, unknown
 
 __all__ = ["Reader", "TooComplex"]
 

@@ -13,8 +13,8 @@ from groundwire.auditing.reading.containers import concatenated, shrunk
 from groundwire.auditing.reading.frames import Frame, Returned
 from groundwire.auditing.reading.imports import run_import, run_import_from
 from groundwire.auditing.reading.merging import control, deep
-from groundwire.auditing.taints import Kind, Taint
-from groundwire.auditing.values import NONE, Const, Items, Value, counts, data
+from groundwire.auditing.taints import Kind, Taint, counts
+from groundwire.auditing.values import NONE, Const, Items, Value, data
 
 if TYPE_CHECKING:
     from groundwire.auditing.reading.reader import Reader

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from groundwire.auditing.knowledge.lookup import class_name, describe
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.frames import Effect, Frame
+from groundwire.auditing.scopes import Scope
 from groundwire.auditing.taints import Kind, Taint, reason
 from groundwire.auditing.values import (
     Choice,
@@ -23,7 +24,6 @@ from groundwire.auditing.values import (
     Items,
     Model,
     Partial,
-    Scope,
     Table,
     Tool,
     Value,

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from groundwire.auditing.declared_graph import Graph
 from groundwire.auditing.judging.audit_graph import audit_graphs
 from groundwire.auditing.places import Place
 from groundwire.auditing.reading.arguments import Arguments
@@ -14,10 +15,10 @@ from groundwire.auditing.reading.builders import AGENTS, BUILDERS
 from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.reading.reader import Reader, TooComplex
 from groundwire.auditing.report import Finding, Mode, Report
+from groundwire.auditing.scopes import Scope
 from groundwire.auditing.source.modules import Module, ModuleFinder
 from groundwire.auditing.taints import Kind, Taint
-from groundwire.auditing.values import Class, Const, Function, GraphValue, Instance, Scope, Value, data
-from groundwire.auditing.wiring import Graph
+from groundwire.auditing.values import Class, Const, Function, GraphValue, Instance, Value, data
 
 __all__ = ["audit_path"]
 

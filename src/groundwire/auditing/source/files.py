@@ -120,8 +120,8 @@ def _directives(text: str) -> list[tuple[int, str]]:
 
 
 def _read_notebook(path: Path, code: Code) -> None:
-    body: Any = json.loads(path.read_bytes().decode("utf-8", "replace"))
-    cells: object = body.get("cells") if isinstance(body, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    body: object = json.loads(path.read_bytes().decode("utf-8", "replace"))
+    cells = cast("dict[str, object]", body).get("cells") if isinstance(body, dict) else None
     if not isinstance(cells, list):
         raise ValueError("a notebook without cells")
     line = 1

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from groundwire.auditing.places import NOWHERE, Place
+from groundwire.auditing.scopes import Lookup, Scope
 from groundwire.auditing.source.files import Code, read_code
-from groundwire.auditing.values import Lookup, Scope
 
 __all__ = ["Module", "ModuleFinder"]
 

@@ -191,7 +191,7 @@ def _files(root: Path) -> dict[str, bytes]:
 
 def _ours() -> dict[str, bytes]:
     """Our package, for an interpreter that may not have it."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     return {
         f"groundwire/{path.relative_to(root).as_posix()}": path.read_bytes()
         for path in sorted(root.rglob("*.py"))
@@ -231,7 +231,7 @@ def trace_imported(job: ImportJob, inputs: str) -> dict[str, Any]:
     Raises:
         ImportFailed: it could not be imported or ended otherwise; says how.
     """
-    package = Path(__file__).parents[2]
+    package = Path(__file__).parents[3]
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / OUT
         python = str(job.python or sys.executable)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundwire.auditing.wiring import END, START, Graph
+from groundwire.auditing.declared_graph import END, START, Graph
 
 __all__ = ["surely_passed"]
 
