@@ -156,7 +156,9 @@ class Report:
             strict: what can't be seen, fixed rounds and every warning count as 1 too.
         """
         levels = {x.level for x in self.loops} | {f.level for f in self.all_findings()}
-        doubtful = any(x.verdict is Verdict.UNKNOWN for x in self.loops) or any(f.rule in DOUBT for f in self.findings)
+        doubtful = any(x.verdict is Verdict.UNKNOWN for x in self.loops) or any(
+            f.rule in DOUBT for f in self.all_findings()
+        )
         if Level.ERROR in levels or (strict and (doubtful or Level.WARNING in levels or self._has_fixed_rounds())):
             return 1
         return 3 if doubtful or not self.graphs else 0
@@ -198,7 +200,10 @@ class Report:
             raise ValueError(f"not a report: {error!r}") from error
 
 
-DOUBT = frozenset({"unreadable-file", "syntax-error", "file-too-large", "old-api", "too-complex", "import-failed"})
+DOUBT = frozenset(
+    {"unreadable-file", "syntax-error", "file-too-large", "too-complex", "too-many-loops", "import-failed"}
+)
+"""Rules of findings after which not all was seen."""
 
 
 def _place(data: Mapping[str, Any]) -> Place:

@@ -56,22 +56,26 @@ def _unwound(stack: list[str], held: set[str], node: str) -> set[str]:
             return component
 
 
-def cycles(nodes: Iterable[str], steps: Steps) -> list[tuple[str, ...]]:
+def cycles(nodes: Iterable[str], steps: Steps) -> tuple[list[tuple[str, ...]], bool]:
     """Simple cycles as node names, each once, starting at its first node in the order given.
 
-    Where there are more than can be listed, at least the shortest one through every edge is in the list.
+    Returns:
+        The cycles, the shortest first, and whether these are all. Where there are more than can be listed, at least the
+        shortest one through every edge is in the list.
     """
     names = list(nodes)
     found: dict[tuple[str, ...], None] = {}
+    complete = True
     for component in components(names, steps):
         ordered = [n for n in names if n in component]
         inside = {n: [t for t in steps.get(n, ()) if t in component] for n in ordered}
         listed = _listed(ordered, inside)
         if listed is None:
+            complete = False
             listed = [c for n in ordered for t in inside[n] if (c := _shortest(inside, n, t)) is not None]
         for cycle in listed:
             found.setdefault(_turned(cycle, names))
-    return sorted(found, key=lambda c: (len(c), [names.index(n) for n in c]))
+    return sorted(found, key=lambda c: (len(c), [names.index(n) for n in c])), complete
 
 
 def _turned(cycle: tuple[str, ...], names: list[str]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from groundwire.auditing.judging.verdicts import Seen, judge
 from groundwire.auditing.nodes.facts import Facts
 from groundwire.auditing.places import NOWHERE, Place
 from groundwire.auditing.reading.frames import Effect, SeenLoop
-from groundwire.auditing.report import Level, Loop, Step, Verdict
+from groundwire.auditing.report import Finding, Level, Loop, Step, Verdict
 from groundwire.auditing.taints import Kind
 
 if TYPE_CHECKING:
@@ -36,13 +36,21 @@ def loops_of(wiring: Wiring, prefix: str = "") -> list[Loop]:
             steps.setdefault(source, []).append(target)
     found: list[Loop] = []
     covered: dict[Verdict, set[tuple[str, str]]] = {}
-    for cycle in cycles(names, steps):
+    listed, complete = cycles(names, steps)
+    for cycle in listed:
         loop = _judged(wiring, cycle, prefix)
         taken = set(zip(cycle, (*cycle[1:], cycle[0]), strict=True))
         seen = covered.setdefault(loop.verdict, set())
-        if not taken <= seen and len(found) < MAX_REPORTED:
+        if taken <= seen:
+            continue
+        if len(found) < MAX_REPORTED or loop.level is Level.ERROR:
             found.append(loop)
             seen |= taken
+        else:
+            complete = False
+    if not complete:
+        said = "There are more ways round than can be listed: only the shortest through each edge were judged."
+        wiring.findings.append(Finding("too-many-loops", said, wiring.graph.place))
     return found + [_anywhere(wiring, node, prefix) for node in wiring.anywhere]
 
 

@@ -27,6 +27,7 @@ __all__ = ["ImportFailed", "ImportJob", "audit_imported", "trace_imported"]
 OUT = "audit.json"
 GIB = 1 << 30
 ATTEMPTS = 3
+NO_REPORT = "the process that imported it gave no report that can be read"
 # ours comes last, so that an installed groundwire is the one that the target gets
 BOOT = """
 import os, sys
@@ -129,7 +130,7 @@ async def _audit_once(job: ImportJob) -> tuple[Report, str]:
     try:
         return Report.from_data(cast("Mapping[str, Any]", outcome["report"])), guard
     except (ValueError, KeyError) as error:
-        raise ImportFailed("the process that imported it gave no report that can be read") from error
+        raise ImportFailed(NO_REPORT) from error
 
 
 async def _open(job: ImportJob) -> tuple[Sandbox, str]:
@@ -171,14 +172,13 @@ def _files(root: Path) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     total, pending = 0, [root.resolve()]
     while pending:
-        folder = pending.pop()
-        for path in sorted(folder.iterdir()):
+        for path in _children(pending.pop()):
             if path.is_symlink() or path.name in SKIPPED or path.name.startswith(".env") or path.suffix in SECRET:
                 continue
             if path.is_dir():
                 if not (path / "pyvenv.cfg").exists():
                     pending.append(path)
-            elif path.is_file() and path.stat().st_size <= MAX_FILE_BYTES:
+            elif path.is_file() and path.stat().st_size <= MAX_FILE_BYTES and os.access(path, os.R_OK):
                 found[path.relative_to(root.resolve()).as_posix()] = content = path.read_bytes()
                 total += len(content)
                 if total > MAX_BYTES or len(found) > MAX_FILES:
@@ -187,6 +187,13 @@ def _files(root: Path) -> dict[str, bytes]:
                         do="Go to the project's own folder, or audit from the source with --source.",
                     )
     return found
+
+
+def _children(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []  # what we may not read, the import can't need
 
 
 def _ours() -> dict[str, bytes]:
@@ -202,10 +209,10 @@ def _ours() -> dict[str, bytes]:
 def _read(body: bytes) -> Mapping[str, object]:
     try:
         outcome: object = json.loads(body)
-    except ValueError as error:
-        raise ImportFailed("the process that imported it gave no report that can be read") from error
+    except (ValueError, RecursionError) as error:
+        raise ImportFailed(NO_REPORT) from error
     if not isinstance(outcome, dict):
-        raise ImportFailed("the process that imported it gave no report that can be read")
+        raise ImportFailed(NO_REPORT)
     found = cast("dict[str, object]", outcome)
     if found.get("ok") is not True:
         raise ImportFailed(str(found.get("why", ""))[:1000], stage=str(found.get("stage", "import")))

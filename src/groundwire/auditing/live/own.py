@@ -28,7 +28,7 @@ def audit_own(thing: object, mode: Mode, target: str) -> Report:
     for source, to, _ in edges:
         steps.setdefault(source, []).append(to)
     names = [n for n in dict.fromkeys([*wiring.roles]) if n in steps]
-    loops = [_loop(c, gates, {n: str(r) for n, r in wiring.roles.items()}) for c in cycles(names, steps)]
+    loops = [_loop(c, gates, {n: str(r) for n, r in wiring.roles.items()}) for c in cycles(names, steps)[0]]
     shown = tuple((a, b, next((str(x.verdict) for x in loops if _holds(x, a, b)), "")) for a, b, _ in edges)
     name = str(getattr(thing, "name", "") or "feedback")
     return Report(target or name, (GraphReport(name, mode, nodes=tuple(names), edges=shown, loops=tuple(loops)),))

@@ -24,6 +24,7 @@ RULES = {
     "no-exit": "Nothing leads out of the loop.",
     "old-api": "The graph uses an interface that LangGraph has given up.",
     "too-complex": "Too large to follow.",
+    "too-many-loops": "More ways round than can be listed; not all were judged.",
     "syntax-error": "Not Python that can be read.",
     "unreadable-file": "The file can't be read.",
     "file-too-large": "The file is larger than what is read.",
@@ -65,12 +66,9 @@ def _rules() -> list[dict[str, Any]]:
 
 
 def _result(rule: str, level: Level, text: str, place: Place) -> dict[str, Any]:
-    result: dict[str, Any] = {
-        "ruleId": rule,
-        "ruleIndex": list(RULES).index(rule),
-        "level": str(level),
-        "message": {"text": text},
-    }
+    result: dict[str, Any] = {"ruleId": rule, "level": str(level), "message": {"text": text}}
+    if rule in RULES:  # the report of an import comes from the imported module's process, and may name any
+        result["ruleIndex"] = list(RULES).index(rule)
     if place.file:
         region = {"region": {"startLine": max(1, place.line)}} if not place.cell else {}
         location: dict[str, Any] = {"artifactLocation": {"uri": _uri(place.file)}, **region}
@@ -91,5 +89,4 @@ def _loop(graph: GraphReport, loop: Loop) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    rule = finding.rule if finding.rule in RULES else "too-complex"
-    return _result(rule, finding.level, finding.message, finding.place)
+    return _result(finding.rule, finding.level, finding.message, finding.place)

@@ -16,6 +16,7 @@ from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.reading.reader import Reader, TooComplex
 from groundwire.auditing.report import Finding, Mode, Report
 from groundwire.auditing.scopes import Scope
+from groundwire.auditing.source.files import is_too_large
 from groundwire.auditing.source.modules import Module, ModuleFinder
 from groundwire.auditing.taints import Kind, Taint
 from groundwire.auditing.values import Class, Const, Function, GraphValue, Instance, Value, data
@@ -90,7 +91,7 @@ def _files(folder: Path) -> Iterator[Path]:
             if child.is_dir():
                 if not (child / "pyvenv.cfg").exists():
                     pending.append(child)
-            elif child.suffix in {".py", ".ipynb"} and _mentions(child):
+            elif child.suffix in {".py", ".ipynb"} and child.is_file() and _mentions(child):
                 seen += 1
                 if seen > MAX_FILES:
                     return
@@ -98,10 +99,13 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _mentions(file: Path) -> bool:
+    """True if it is about LangGraph, or can't be told, so that it is reported."""
     try:
+        if is_too_large(file):
+            return True
         content = file.read_bytes()
     except OSError:
-        return True  # so that it is reported
+        return True
     return any(word in content for word in MENTIONS)
 
 

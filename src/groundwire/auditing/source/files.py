@@ -15,7 +15,7 @@ from typing import Any, cast
 from groundwire.auditing.places import Place
 from groundwire.auditing.report import Finding
 
-__all__ = ["MAX_SOURCE_BYTES", "Code", "code_of_text", "read_code", "without_magics"]
+__all__ = ["MAX_SOURCE_BYTES", "Code", "code_of_text", "is_too_large", "read_code", "without_magics"]
 
 MAX_SOURCE_BYTES = 4 * 1024 * 1024
 MAX_NOTEBOOK_BYTES = 64 * 1024 * 1024
@@ -59,13 +59,12 @@ class Code:
 def read_code(path: Path, shown: str) -> Code:
     """Reads a `.py` or `.ipynb` file. Never raises: what can't be read is a finding and an empty tree."""
     code = Code(path, shown, ast.Module([], []))
-    limit = MAX_NOTEBOOK_BYTES if path.suffix == ".ipynb" else MAX_SOURCE_BYTES
     try:
-        size = path.stat().st_size
-        if size > limit:
-            code.findings.append(
-                Finding("file-too-large", f"{size >> 20} MiB: larger than what is read.", Place(shown, 1))
-            )
+        if not path.is_file():
+            raise OSError("not a plain file")  # a pipe or a device would be waited for
+        if is_too_large(path):
+            size = path.stat().st_size >> 20
+            code.findings.append(Finding("file-too-large", f"{size} MiB: larger than what is read.", Place(shown, 1)))
             return code
         if path.suffix == ".ipynb":
             _read_notebook(path, code)
@@ -74,6 +73,15 @@ def read_code(path: Path, shown: str) -> Code:
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
         code.findings.append(Finding("unreadable-file", f"It can't be read: {_short(error)}.", Place(shown, 1)))
     return code
+
+
+def is_too_large(path: Path) -> bool:
+    """True for a file that is not read.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    return path.stat().st_size > (MAX_NOTEBOOK_BYTES if path.suffix == ".ipynb" else MAX_SOURCE_BYTES)
 
 
 def code_of_text(text: str, shown: str) -> Code:
