@@ -43,7 +43,7 @@ def read_file(path: Path) -> dict[str, str]:
             raise ConfigError(f"{path} is too large for a file of roles.", do="Give a small TOML or JSON file.")
         text = path.read_text(encoding="utf-8")
         body: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"The roles in {path} can't be read: {error}.", do="Give a TOML or JSON file.") from error
     return _roles(body, str(path))
 
@@ -60,7 +60,7 @@ def from_project(start: Path) -> dict[str, str]:
         if path.is_file():
             try:
                 body: Any = tomllib.loads(path.read_text(encoding="utf-8"))
-            except (OSError, ValueError):
+            except (OSError, ValueError, RecursionError):
                 return {}  # somebody's broken file is not what was asked about
             for key in ("tool", TABLE, "roles"):
                 if not isinstance(body, dict) or key not in body:

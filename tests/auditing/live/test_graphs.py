@@ -8,7 +8,8 @@ from typing import Any, TypedDict
 
 import pytest
 from audit_cases import CASES, imported, written
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
+from langgraph.graph import StateGraph as TypedStateGraph
 
 from groundwire import FeedbackGraph, audit
 from groundwire.agents import RuleCritic, SearchActor
@@ -16,6 +17,7 @@ from groundwire.auditing.report import Mode, Verdict
 from groundwire.tools import Pytest
 
 CALLED: list[str] = []
+StateGraph: Any = TypedStateGraph  # its methods are only partly typed
 
 
 class State(TypedDict):
@@ -50,7 +52,7 @@ def route(state: State) -> str:
     return "write" if state["good"] else END
 
 
-def built(action: Any) -> StateGraph[State]:
+def built(action: Any) -> Any:
     graph = StateGraph(State)
     graph.add_node("write", write)
     graph.add_node("other", action)
@@ -60,7 +62,7 @@ def built(action: Any) -> StateGraph[State]:
     return graph
 
 
-@pytest.mark.parametrize("action", [Hostile(), functools.partial(write), lambda state: CALLED.append("lambda")])
+@pytest.mark.parametrize("action", [Hostile(), functools.partial(write), write])
 def test_no_node_router_or_property_runs(action: Any) -> None:
     app = built(action).compile()
     CALLED.clear()

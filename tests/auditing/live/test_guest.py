@@ -61,6 +61,6 @@ def test_what_a_function_returns_must_be_a_graph(module: ModuleType) -> None:
 
 def test_the_only_graph_needs_no_name_and_the_compiled_one_is_taken(module: ModuleType) -> None:
     assert find_graph(module, "", call=False) is module.graph
-    module.second = module.g.compile()
+    vars(module)["second"] = module.g.compile()
     with pytest.raises(Refused, match="Name the graph"):
         find_graph(module, "", call=False)

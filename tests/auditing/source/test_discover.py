@@ -48,7 +48,7 @@ def rules(report: Report) -> set[str]:
 
 
 def notebook(path: Path, *cells: str) -> Path:
-    body = {
+    body: dict[str, object] = {
         "cells": [
             {"cell_type": "markdown", "source": ["# A graph"]},
             *({"cell_type": "code", "source": c.splitlines(keepends=True)} for c in cells),
