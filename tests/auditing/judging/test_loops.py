@@ -121,7 +121,7 @@ def test_a_name_grounds_nothing(name: str, tmp_path: Path) -> None:
         ('g.add_node("a", a)\ng.add_node("b", a)\ng.add_edge(START, "a")\ng.add_edge("a", "b")\ng.add_edge("b", "a")',
          "no-exit"),
         ('g.add_node("a", a)\ng.add_edge(START, "a")\ng.add_edge("a", "typo")', "unknown-node"),
-        ('g.add_node("a", a)\ng.add_edge(START, "a")\ng.add_conditional_edges("a", lambda s: "tpyo")',
+        ('g.add_node("a", a)\ng.add_edge(START, "a")\ng.add_conditional_edges("a", lambda s: "nowhere")',
          "unknown-target"),
         ('g.add_node("a", a)\ng.add_edge(START, "a")\ng.add_conditional_edges("a", lambda s: "no", {"yes": "a"})',
          "label-not-in-map"),
