@@ -14,12 +14,13 @@ PUBLIC = {
     "groundwire": {
         "Budget", "Candidate", "EpisodeResult", "EpisodeState", "FeedbackApp", "FeedbackGraph", "GroundwireError",
         "Limits", "NoVerdict", "Observation", "Origin", "Rules", "SandboxOptions", "Signal", "StopReason", "Task",
-        "Tree", "UngroundedLoopError", "Verdict",
+        "Tree", "UngroundedLoopError", "Verdict", "audit",
     },
     "groundwire.agents": {
         "CommandActor", "LLMActor", "LLMCaseWriter", "LLMCritic", "ReplayActor", "RuleCritic",
         "ScriptedBackend", "SearchActor",
     },
+    "groundwire.auditing": {"GraphReport", "Loop", "Mode", "Report", "Verdict", "assert_grounded", "audit"},
     "groundwire.graphs": {
         "Budget", "Episode", "EpisodeResult", "EpisodeState", "FeedbackApp", "FeedbackGraph", "Refusal", "Rules",
         "SandboxOptions",
@@ -59,6 +60,9 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         ("import groundwire.memory", {"langgraph", "sqlalchemy", "litellm"}),
         ("import groundwire.sandbox", {"langgraph", "sqlalchemy", "litellm", "docker"}),
         ("import groundwire.tools", {"langgraph", "sqlalchemy", "litellm", "docker", "libcst"}),
+        ("from groundwire import audit", {"langgraph", "pydantic", "sqlalchemy", "litellm", "docker", "typer"}),
+        ("import groundwire.auditing.source.discover", {"langgraph", "pydantic", "sqlalchemy", "typer"}),
+        ("import groundwire.pytest_plugin", {"groundwire.auditing", "groundwire.errors", "langgraph", "pydantic"}),
         ("import groundwire.cli", {"langgraph", "sqlalchemy", "litellm", "libcst", "pydantic"}),
     ],
 )

@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from groundwire.auditing import audit
     from groundwire.errors import GroundwireError, UngroundedLoopError
     from groundwire.graphs import Budget, EpisodeResult, EpisodeState, FeedbackApp, FeedbackGraph, Rules, SandboxOptions
     from groundwire.limits import Limits
@@ -36,6 +37,7 @@ _HOME = {
     "Tree": "trees",
     "UngroundedLoopError": "errors",
     "Verdict": "signals",
+    "audit": "auditing",
 }
 
 __all__ = [
@@ -58,6 +60,7 @@ __all__ = [
     "Tree",
     "UngroundedLoopError",
     "Verdict",
+    "audit",
 ]
 
 

@@ -1,0 +1,115 @@
+"""Audits graphs that were read, whatever they were read from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from groundwire.auditing.declared_graph import END, START, Graph
+from groundwire.auditing.judging.loops import loops_in_source, loops_of
+from groundwire.auditing.judging.steps import Wiring
+from groundwire.auditing.judging.structure import check_structure
+from groundwire.auditing.judging.wire import wire
+from groundwire.auditing.nodes.following import follow_action, state_of
+from groundwire.auditing.reading.frames import Frame
+from groundwire.auditing.report import Finding, GraphReport, Loop, Mode, Verdict
+
+if TYPE_CHECKING:
+    from groundwire.auditing.reading.reader import Reader
+
+__all__ = ["audit_graphs"]
+
+SEVERITY = list(Verdict)
+MAX_NESTING = 5
+
+
+def audit_graphs(reader: Reader, graphs: Sequence[Graph], mode: Mode) -> list[GraphReport]:
+    """Reports on each graph that is not inside another one of them."""
+    from groundwire.auditing.reading.reader import TooComplex
+
+    reports: list[tuple[Graph, GraphReport]] = []
+    for graph in graphs:
+        reader.refill()
+        try:
+            reports.append((graph, _report(reader, graph, mode)))
+        except (RecursionError, TooComplex):
+            finding = Finding("too-complex", f"{_name(graph)} is too large to follow.", graph.place)
+            reports.append(
+                (graph, GraphReport(_name(graph), mode, graph.place, tuple(graph.nodes), findings=(finding,)))
+            )
+    return [r for g, r in reports if not g.nested]
+
+
+def _name(graph: Graph) -> str:
+    return sorted(graph.aliases)[0] if graph.aliases else graph.name or "graph"
+
+
+def _report(reader: Reader, graph: Graph, mode: Mode) -> GraphReport:
+    if graph.kind == "functional":
+        loops, findings = _functional(reader, graph), list(graph.findings)
+        return GraphReport(_name(graph), mode, graph.place, (), (), tuple(_sorted(loops)), tuple(findings))
+    wiring = wire(reader, graph)
+    loops = _all_loops(reader, wiring, "", 0)
+    findings = [*graph.findings, *check_structure(wiring)]
+    return GraphReport(
+        _name(graph),
+        mode,
+        graph.place,
+        tuple(graph.nodes),
+        _edges(wiring, loops),
+        tuple(_sorted(loops)),
+        tuple(findings),
+    )
+
+
+def _sorted(loops: Sequence[Loop]) -> list[Loop]:
+    return sorted(loops, key=lambda x: (SEVERITY.index(x.verdict), x.nodes))
+
+
+def _all_loops(reader: Reader, wiring: Wiring, prefix: str, depth: int) -> list[Loop]:
+    found = loops_of(wiring, prefix)
+    for name, facts in wiring.facts.items():
+        if not facts.declared:
+            found += loops_in_source(wiring, name, facts.loops, prefix)
+        for inner in facts.nested if depth < MAX_NESTING else ():
+            inner.nested = True
+            found += _nested(reader, inner, f"{prefix}{name}/", depth + 1)
+    return found
+
+
+def _nested(reader: Reader, inner: Graph, prefix: str, depth: int) -> list[Loop]:
+    if inner.kind == "functional":
+        return _functional(reader, inner, prefix)
+    return _all_loops(reader, wire(reader, inner), prefix, depth)
+
+
+def _functional(reader: Reader, graph: Graph, prefix: str = "") -> list[Loop]:
+    if graph.body is None:
+        return []
+    frame, _ = follow_action(reader, graph.body, state_of(reader, graph), graph.name)
+    wiring = Wiring(graph, {})
+    found = loops_in_source(wiring, graph.name, frame.loops, prefix)
+    for inner in _distinct(frame):
+        if inner is not graph:
+            inner.nested = True
+            found += _nested(reader, inner, f"{prefix}{graph.name}/", 1)
+    return found
+
+
+def _distinct(frame: Frame) -> list[Graph]:
+    return list(dict.fromkeys(frame.nested))
+
+
+def _edges(wiring: Wiring, loops: Sequence[Loop]) -> tuple[tuple[str, str, str], ...]:
+    worst: dict[tuple[str, str], Verdict] = {}
+    for loop in loops:
+        if loop.inside:
+            continue
+        for pair in zip(loop.nodes, (*loop.nodes[1:], loop.nodes[0]), strict=True):
+            known = worst.get(pair)
+            if known is None or SEVERITY.index(loop.verdict) < SEVERITY.index(known):
+                worst[pair] = loop.verdict
+    shown = [(s, t, str(worst.get((s, t), ""))) for s, t in wiring.edges]
+    unknown = [(n, "?", str(Verdict.UNKNOWN)) for n in wiring.anywhere]
+    ends = {START, END}
+    return tuple(sorted(shown, key=lambda e: (e[0] not in ends, e)) + unknown)

@@ -1,0 +1,191 @@
+"""The verdict of one way round, from what opens its edges and what is asked on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from groundwire.auditing.judging.basis import Basis, Opening
+from groundwire.auditing.reading.frames import Effect
+from groundwire.auditing.report import Level, Verdict
+from groundwire.auditing.taints import Kind
+
+__all__ = ["Judged", "Seen", "judge"]
+
+DOES_NOT_DECIDE = frozenset({Basis.FREE, Basis.COUNTER, Basis.ASIDE, Basis.ASK})
+
+
+@dataclass
+class Seen:
+    """What was found on one way round.
+
+    Args:
+        openings: what opens each edge.
+        effects: all that may be asked, with the node that asks.
+        person_always: a person is asked on every round.
+        person_maybe: conditions under which a person is asked.
+        runs_tools: nodes that run tools a model asked for.
+        react: the only model chooses an action, the next node carries it out, and the model sees the result.
+        no_tools: why its tools bring nothing.
+    """
+
+    openings: Sequence[Opening]
+    effects: Sequence[tuple[str, Effect]]
+    person_always: bool = False
+    person_maybe: Sequence[str] = ()
+    runs_tools: Sequence[str] = ()
+    react: bool = False
+    no_tools: Sequence[str] = ()
+    same_input: bool = False
+    endless: bool = False
+    leaves: Sequence[bool] = ()
+    """For each edge: its source can also lead out of all loops around it."""
+
+    def of(self, kind: Kind) -> list[tuple[str, Effect]]:
+        """Effects of one kind."""
+        return [(n, e) for n, e in self.effects if e.kind is kind]
+
+
+@dataclass
+class Judged:
+    """A verdict with its reasons."""
+
+    verdict: Verdict
+    kind: str
+    why: str
+    level: Level = Level.NONE
+    notes: list[str] = field(default_factory=list[str])
+
+
+def judge(seen: Seen) -> Judged:
+    """The verdict; the order of the questions is that of docs/audit.md."""
+    outside = [
+        o
+        for o in seen.openings
+        if o.basis is Basis.OUTSIDE and not (o.rests_on_person and seen.person_maybe and not seen.person_always)
+    ]
+    if outside and not _only_lets_pass(seen, outside):
+        return _grounded(seen, outside)
+    if seen.person_always:
+        return Judged(Verdict.GROUNDED, "human", "each round waits for a person")
+    models, unseen = seen.of(Kind.MODEL), seen.of(Kind.UNKNOWN)
+    doubtful = [o for o in seen.openings if o.basis is Basis.UNKNOWN]
+    if (
+        not models
+        and not unseen
+        and not doubtful
+        and not any(o.basis in {Basis.MODEL, Basis.ASIDE} for o in seen.openings)
+    ):
+        return Judged(Verdict.WORKLIST, "no model", "no model is in this loop; plain code repeats it")
+    tool_loop = _tool_loop(seen)
+    if tool_loop is not None:
+        return tool_loop
+    if any(o.basis is Basis.WORKLIST for o in seen.openings):
+        return Judged(Verdict.WORKLIST, "items", "works through items that are left; nothing is corrected")
+    worlds = seen.of(Kind.WORLD)
+    if doubtful or (unseen and not worlds and not any(o.basis is Basis.MIXED for o in seen.openings)):
+        return _unknown(doubtful, unseen)
+    return _partly(seen, worlds) or _ungrounded(seen)
+
+
+def _only_lets_pass(seen: Seen, outside: Sequence[Opening]) -> bool:
+    """Something outside lets a version pass on to a model, and only the model can end or repeat the loop."""
+    if not seen.leaves:
+        return False
+    ends = {id(o) for o, leaves in zip(seen.openings, seen.leaves, strict=True) if leaves}
+    models = [o for o in seen.openings if o.basis in {Basis.MODEL, Basis.ASIDE} and id(o) in ends]
+    return bool(models) and not any(id(o) in ends for o in outside)
+
+
+def _grounded(seen: Seen, outside: Sequence[Opening]) -> Judged:
+    from groundwire.auditing.judging.basis import ORDER
+
+    best = min(outside, key=lambda o: ORDER.index(o.kind) if o.kind in ORDER else len(ORDER))
+    judged = Judged(Verdict.GROUNDED, best.kind, f"goes round only when {_clause(best)}")
+    if best.kind == "form only" and not any(o.counted for o in seen.openings):
+        judged.level = Level.NOTE
+        judged.notes.append("a reply that never gets its form right repeats until the recursion limit: cap it")
+    return judged
+
+
+def _clause(opening: Opening) -> str:
+    return f"{opening.text} says so ({opening.source or opening.kind})" if opening.text else f"{opening.kind} says so"
+
+
+def _tool_loop(seen: Seen) -> Judged | None:
+    decides = [o for o in seen.openings if o.basis not in DOES_NOT_DECIDE]
+    asked = any(o.basis is Basis.ASK for o in seen.openings)
+    worlds = [(n, e) for n, e in (*seen.of(Kind.WORLD), *seen.of(Kind.HUMAN)) if n in seen.runs_tools]
+    if worlds and asked and not decides:
+        names = ", ".join(dict.fromkeys(n for n, _ in worlds))
+        judged = Judged(Verdict.TOOL_LOOP, "tools", f"advances on {names}'s results only; nothing rewrites")
+        judged.notes += [f"{said}: brings nothing from outside" for said in seen.no_tools]
+        return judged
+    if seen.react and seen.of(Kind.WORLD):
+        name = seen.of(Kind.WORLD)[0][0]
+        return Judged(
+            Verdict.TOOL_LOOP, "actions", f"advances on {name}'s results only; the model chooses the next action"
+        )
+    return None
+
+
+def _unknown(doubtful: Sequence[Opening], unseen: Sequence[tuple[str, Effect]]) -> Judged:
+    why = next((o.why for o in doubtful if o.why), "") or next((e.detail for _, e in unseen if e.detail), "")
+    return Judged(Verdict.UNKNOWN, "not in sight", why or "what decides it is not in sight", Level.WARNING)
+
+
+def _partly(seen: Seen, worlds: Sequence[tuple[str, Effect]]) -> Judged | None:
+    refilled = next((o for o in seen.openings if o.refilled), None)
+    decider = _decider(seen)
+    if seen.person_maybe:
+        flag = seen.person_maybe[0]
+        return Judged(Verdict.PARTLY, "human, optional", f"a person is asked only when {flag}", Level.WARNING)
+    mixed = next((o for o in seen.openings if o.basis is Basis.MIXED and not o.refilled), None)
+    if mixed is not None:
+        said = f"{mixed.text or 'one value'} mixes what came from outside with a model's word ({mixed.source})"
+        return Judged(Verdict.PARTLY, "mixed", said, Level.WARNING)
+    if worlds:
+        name, effect = worlds[0]
+        said = f"{name} asks outside ({effect.what or effect.detail}), but {decider} decides"
+        return Judged(Verdict.PARTLY, "outside, not deciding", said, Level.WARNING)
+    if refilled is not None:
+        return Judged(
+            Verdict.PARTLY,
+            "refilled list",
+            f"works through a list that a model fills again ({refilled.text})",
+            Level.WARNING,
+        )
+    return None
+
+
+def _decider(seen: Seen) -> str:
+    best = max((o for o in seen.openings if o.basis < Basis.UNKNOWN), key=lambda o: o.basis, default=None)
+    match best.basis if best is not None else Basis.FREE:
+        case Basis.MODEL | Basis.ASK | Basis.ASIDE:
+            return "a model"
+        case Basis.COUNTER:
+            return "a counter"
+        case _:
+            return "nothing of it"
+
+
+def _ungrounded(seen: Seen) -> Judged:
+    best = max(
+        (o for o in seen.openings if o.basis < Basis.UNKNOWN), key=lambda o: o.basis, default=Opening(Basis.FREE)
+    )
+    if best.basis is Basis.COUNTER:
+        judged = Judged(Verdict.UNGROUNDED, "fixed rounds", "a fixed number of rounds; no signal decides", Level.NOTE)
+    elif best.basis is Basis.ASK:
+        what = f" ({'; '.join(seen.no_tools)})" if seen.no_tools else ""
+        judged = Judged(
+            Verdict.UNGROUNDED, "no outside tool", f"its tools bring nothing from outside the model{what}", Level.ERROR
+        )
+    elif best.basis in {Basis.MODEL, Basis.ASIDE}:
+        said = f"nothing outside the model can stop or start this loop: {best.words or 'a model decides'}"
+        judged = Judged(Verdict.UNGROUNDED, "model's judgement", said, Level.ERROR)
+    else:
+        end = "nothing ends it" if seen.endless else "nothing outside the model can stop or start this loop"
+        judged = Judged(Verdict.UNGROUNDED, "no signal", end, Level.ERROR)
+    if seen.same_input:
+        judged.notes.append("repeats with the same input: resampling, not correction")
+    return judged

@@ -1,0 +1,208 @@
+"""Calls of the language's own helpers, which pass values on or call what they are given."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from groundwire.auditing.conditions import ALWAYS, Test, when
+from groundwire.auditing.knowledge.lookup import class_name
+from groundwire.auditing.reading.arguments import Arguments
+from groundwire.auditing.reading.frames import Effect, Frame
+from groundwire.auditing.reading.item_calls import CALLS_FIRST, COUNTED, PASSES, called, length, passed, quantified
+from groundwire.auditing.reading.merging import boolean, deep, truth
+from groundwire.auditing.taints import Kind, Taint, world
+from groundwire.auditing.values import (
+    NONE,
+    Class,
+    Const,
+    External,
+    Function,
+    Instance,
+    Items,
+    Partial,
+    State,
+    Table,
+    Value,
+    data,
+    external,
+)
+from groundwire.auditing.words import words
+
+if TYPE_CHECKING:
+    from groundwire.auditing.reading.reader import Reader
+
+__all__ = ["call_builtin"]
+
+SAME = words(
+    """
+    list tuple deepcopy copy cast create_task ensure_future wait_for shield closing nullcontext reveal_type
+    aclosing
+    """
+)
+PLAIN_TYPES = frozenset({"str", "int", "float", "bool", "list", "dict", "tuple", "set", "bytes"})
+WORDS = re.compile(r"^[\w\s|():^$,.!'\"?*+-]*$")
+JUST_WORDS = re.compile(r"\\[bBsSZA]|\\s\*|\(\?[a-z]+\)|\(\?:|[|()^$?*+]")
+
+
+def call_builtin(
+    reader: Reader, path: str, callee: Value, given: Arguments, node: ast.AST, frame: Frame
+) -> Value | None:
+    """The value of such a call, or None where it is none of these."""
+    name = path.rsplit(".", 1)[-1]
+    first = given.positional[0] if given.positional else None
+    if name in SAME:
+        return first or Value(Items("list"))
+    if name in {"set", "frozenset"}:
+        return Value(Items("set", [], data(given.taints()))) if first is not None else Value(Items("set"))
+    if name in PASSES and path.startswith("builtins."):
+        return passed(name, given, frame)
+    if name in CALLS_FIRST:
+        return called(reader, name, given, node, frame)
+    match path:
+        case "builtins.len" if first is not None:
+            return length(first)
+        case "builtins.any" | "builtins.all" if first is not None:
+            return quantified(name, first)
+        case "builtins.bool" if first is not None:
+            return boolean(truth(first, _text(node)))
+        case "builtins.isinstance" if first is not None:
+            return _is_instance(first, given, node)
+        case "builtins.hasattr" | "builtins.getattr" if first is not None:
+            return _get(reader, name, first, given, node, frame)
+        case "builtins.setattr" if first is not None:
+            return NONE
+        case "builtins.dict":
+            start = dict(first.thing.entries) if first is not None and isinstance(first.thing, Table) else {}
+            rest = data(deep(first)) if first is not None and not isinstance(first.thing, Table) else None
+            return Value(
+                Table({**start, **given.named}, rest, whole_state=first is not None and isinstance(first.thing, State))
+            )
+        case "builtins.range":
+            return external("builtins.range()", given.taints() | COUNTED)
+        case "builtins.open":
+            return _open(given, node, frame)
+        case "builtins.super":
+            return _super(frame)
+        case "builtins.print" | "builtins.callable" | "builtins.type" | "builtins.issubclass":
+            return data(given.taints()) if name != "print" else NONE
+        case "functools.partial" if first is not None:
+            return Value(Partial(first, tuple(given.positional[1:]), tuple(given.named.items())))
+        case (
+            "functools.wraps"
+            | "functools.lru_cache"
+            | "functools.cache"
+            | "functools.update_wrapper"
+            | "contextlib.contextmanager"
+        ):
+            return (
+                external(f"{path}()")
+                if not (first and isinstance(first.thing, Function) and name in {"cache", "lru_cache"})
+                else first
+            )
+        case "functools.wraps()" | "functools.lru_cache()" if first is not None:
+            return first
+        case "asyncio.gather":
+            return Value(Items("list", list(given.positional), given.more))
+        case "asyncio.run" | "asyncio.wait" | "asyncio.as_completed" | "asyncio.timeout":
+            return first or data()
+        case "dataclasses.replace" if first is not None:
+            return _replaced(first, given)
+        case "dataclasses.field" | "dataclasses.asdict" | "dataclasses.astuple":
+            return given.named.get("default") or data(given.taints())
+        case "itertools.chain" | "itertools.chain.from_iterable":
+            return data(given.taints())
+        case "re.search" | "re.match" | "re.fullmatch":
+            return _matched(name, given, node)
+        case _:
+            del callee
+            return None
+
+
+def _text(node: ast.AST) -> str:
+    from groundwire.auditing.reading.expressions import text_of
+
+    return text_of(node)
+
+
+def _is_instance(value: Value, given: Arguments, node: ast.AST) -> Value:
+    kinds = given.positional[1] if len(given.positional) > 1 else data()
+    named = kinds.thing.items if isinstance(kinds.thing, Items) else [kinds]
+    names = {_type_name(k) for k in named}
+    taints = deep(value)
+    if names & {"AgentFinish", "AgentAction"}:
+        taints = frozenset({Taint(Kind.ASK)})
+    elif names <= PLAIN_TYPES and any(t.kind is Kind.MODEL for t in taints):
+        taints = frozenset({Taint(Kind.FORM, what="isinstance")})
+    return boolean(when(Test(taints, text=_text(node), constant=True))) if taints else data()
+
+
+def _type_name(value: Value) -> str:
+    match value.thing:
+        case External(path=path):
+            return class_name(path)
+        case Class(node=node):
+            return node.name
+        case _:
+            return ""
+
+
+def _get(reader: Reader, name: str, owner: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    key = given.positional[1] if len(given.positional) > 1 else None
+    if key is None or not isinstance(key.thing, Const) or not isinstance(key.thing.value, str):
+        return data(deep(owner))
+    found = reader.attribute(owner, key.thing.value, frame)
+    if name == "hasattr":
+        # nearly always a guard before the attribute is used, which says nothing by itself
+        return boolean(ALWAYS) if deep(found) else boolean(when(Test(deep(owner), text=_text(node))))
+    from groundwire.auditing.values import Bound
+
+    return data(found.taints) if isinstance(found.thing, Bound) and not isinstance(owner.thing, Instance) else found
+
+
+def _open(given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    mode = given.get(1, "mode")
+    said = mode.thing.value if mode is not None and isinstance(mode.thing, Const) else "r"
+    if isinstance(said, str) and any(letter in said for letter in "wax"):
+        return data()
+    frame.add(Effect(Kind.WORLD, "file", "open()", frame.module.place(node)))
+    frame.risks.add(world("file", "open()"))
+    return external("builtins.open()", world("file", "open()"))
+
+
+def _super(frame: Frame) -> Value:
+    """What a base class of the same source defines; what a library's base does is taken for harmless set-up."""
+    from groundwire.auditing.reading.attributes import bases
+
+    holder = frame.scope.get("self") or frame.scope.get("cls")
+    if holder is not None and isinstance(holder.thing, Instance):
+        for base in bases(holder.thing.of):
+            if isinstance(base.thing, Class):
+                return Value(Instance(base.thing, holder.thing.attributes))
+    return data()
+
+
+def _replaced(first: Value, given: Arguments) -> Value:
+    match first.thing:
+        case State():
+            return Value(Table(dict(given.named), whole_state=True))
+        case Instance(of=cls, attributes=attributes):
+            return Value(Instance(cls, {**attributes, **given.named}), first.taints)
+        case _:
+            return data(deep(first), given.taints())
+
+
+def _matched(name: str, given: Arguments, node: ast.AST) -> Value:
+    """A search for plain words in a text is what the text says; any other pattern is a matter of form."""
+    pattern, text = given.get(0, "pattern"), given.get(1, "string")
+    taints = deep(text) if text is not None else given.taints()
+    shape = pattern.thing.value if pattern is not None and isinstance(pattern.thing, Const) else None
+    if (
+        isinstance(shape, str)
+        and WORDS.match(JUST_WORDS.sub("", shape))
+        and re.search(r"[A-Za-z]{2,}", JUST_WORDS.sub(" ", shape))
+    ):
+        return data(taints)
+    del node, name
+    return external("re.match()", taints)

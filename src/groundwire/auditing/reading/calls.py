@@ -1,0 +1,84 @@
+"""What a call gives, by what is called."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from groundwire.auditing.reading import externals, functions, graph_methods, instances, methods, models
+from groundwire.auditing.reading.arguments import Arguments
+from groundwire.auditing.reading.frames import Effect, Frame
+from groundwire.auditing.reading.merging import deep, merge
+from groundwire.auditing.taints import Kind, reason
+from groundwire.auditing.values import (
+    Bound,
+    Chain,
+    Choice,
+    Class,
+    Const,
+    External,
+    Function,
+    GraphValue,
+    Instance,
+    Model,
+    Partial,
+    State,
+    Tool,
+    ToolNode,
+    Value,
+    unknown,
+)
+
+if TYPE_CHECKING:
+    from groundwire.auditing.reading.reader import Reader
+
+__all__ = ["call"]
+
+
+def call(reader: Reader, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    """Follows a call."""
+    match callee.thing:
+        case Function():
+            return functions.call_function(reader, callee.thing, given, frame)
+        case Partial(function=function, arguments=first, named=named):
+            both = Arguments([*first, *given.positional], {**dict(named), **given.named}, given.more)
+            return reader.call(function, both, node, frame)
+        case Class():
+            return instances.create(reader, callee, given, node, frame)
+        case Instance():
+            return reader.call(reader.attribute(callee, "__call__", frame), given, node, frame)
+        case External(path=path):
+            return externals.call_external(reader, path, callee, given, node, frame)
+        case Bound():
+            return _bound(reader, callee.thing, given, node, frame)
+        case Model() | Chain() | Tool() | ToolNode():
+            return models.run(reader, callee, given, node, frame)
+        case Choice(options=choices):
+            callable_ones = [(v, f) for v, f in choices if not isinstance(v.thing, Const)]
+            return merge([(reader.call(v, given, node, frame), f) for v, f in callable_ones])
+        case _:
+            return _unknown(callee, node, frame)
+
+
+def _bound(reader: Reader, bound: Bound, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    owner, name = bound.owner, bound.name
+    match owner.thing:
+        case GraphValue():
+            return graph_methods.call_method(reader, owner, name, given, node, frame)
+        case Model() | Chain() | Tool() | ToolNode() | Function() | Partial():
+            return models.method(reader, owner, name, given, node, frame)
+        case Instance() | Class():
+            return instances.method(reader, owner, name, given, node, frame)
+        case State():
+            return methods.of_state(owner, name, given, frame)
+        case _:
+            return methods.of_data(reader, owner, name, given, node, frame)
+
+
+def _unknown(callee: Value, node: ast.AST, frame: Frame) -> Value:
+    from groundwire.auditing.reading.expressions import text_of
+
+    name = text_of(node.func) if isinstance(node, ast.Call) else text_of(node)
+    why = reason(deep(callee)) or f"{name} is handed in"
+    frame.add(Effect(Kind.UNKNOWN, why, name, frame.module.place(node)))
+    return unknown(why)

@@ -1,0 +1,159 @@
+"""Calls of libraries: those of LangGraph and a few others by name, the rest by what is known about them."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from groundwire.auditing.knowledge.lookup import FAMILIES, Known, class_name, describe
+from groundwire.auditing.reading import builders, builtin_calls, langgraph_calls
+from groundwire.auditing.reading.arguments import Arguments
+from groundwire.auditing.reading.frames import Effect, Frame
+from groundwire.auditing.reading.models import model_reply
+from groundwire.auditing.taints import Kind, Taint, Taints, world
+from groundwire.auditing.values import NONE, External, Function, Model, Value, data, external, unknown
+from groundwire.auditing.words import words
+
+if TYPE_CHECKING:
+    from groundwire.auditing.reading.reader import Reader
+
+__all__ = ["READY_MADE", "call_external"]
+
+FORM = frozenset({Taint(Kind.FORM, what="parsing")})
+MODEL_MAKERS = words(
+    """
+    init_chat_model load_chat_model get_chat_model pipeline from_pretrained from_openai from_litellm start_chat
+    configure patch bind apatch
+    """
+)
+READY_MADE = ("langgraph.prebuilt", "langchain.agents", "langgraph_supervisor", "langgraph_swarm", "deepagents")
+OBJECT_PARTS = words(
+    """
+    close commit rollback cursor begin __enter__ __exit__ aclose connect Client session
+    """
+)
+ALWAYS_CALLED = frozenset({"acompletion", "completion"})
+
+
+def call_external(reader: Reader, path: str, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    """Follows a call of a library."""
+    if "<locals>" in path and path.startswith(READY_MADE):
+        # the node of a ready-made agent that asks the model
+        return model_reply("model", structured=False, node=node, frame=frame)
+    named = langgraph_calls.call_named(reader, path, given, node, frame)
+    if named is not None:
+        return named
+    if path.startswith(
+        (
+            "builtins.",
+            "asyncio.",
+            "functools.",
+            "copy.",
+            "dataclasses.",
+            "typing.",
+            "contextlib.",
+            "re.",
+            "concurrent.",
+            "itertools.",
+        )
+    ):
+        plain = builtin_calls.call_builtin(reader, path, callee, given, node, frame)
+        if plain is not None:
+            return plain
+    return _by_knowledge(reader, path, callee, given, node, frame)
+
+
+def _by_knowledge(reader: Reader, path: str, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    known = describe(path)
+    place = frame.module.place(node)
+    taints = callee.taints | given.taints()
+    match known.kind:
+        case "world":
+            return _asked(path, known, callee, given, node, frame)
+        case "human":
+            frame.add(Effect(Kind.HUMAN, "", path, place))
+            return external(f"{path}()", frozenset({Taint(Kind.HUMAN, what=path)}))
+        case "model":
+            return _model(path, callee, given, node, frame)
+        case "form":
+            frame.risks.add(FORM)
+            return external(f"{path}()", _as_fields(taints))
+        case "check":
+            return data(frozenset({Taint(Kind.CHECK, what=path)}))
+        case "parser":
+            return _parser(path, taints, frame)
+        case "inert":
+            _let_callbacks_run(reader, given, node, frame)
+            return NONE
+        case "chance":
+            return data(frozenset({Taint(Kind.CHANCE)}))
+        case "fixed":
+            return external(f"{path}()", frozenset({Taint(Kind.FIXED)}))
+        case "handoff":
+            return builders.handoff(given.get(-1, "agent_name"))
+        case "pure":
+            _let_callbacks_run(reader, given, node, frame)
+            return external(f"{path}()", taints)
+        case _:
+            return _unknown(path, node, frame)
+
+
+def _let_callbacks_run(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> None:
+    """A function that is handed to a helper is most likely called by it."""
+    for value in given.all():
+        if isinstance(value.thing, Function) and frame.depth < 8:
+            reader.call(value, Arguments(), node, frame)
+
+
+def _asked(path: str, known: Known, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    """Something outside is asked, unless only an object is made that could."""
+    last = path.rsplit(".", 1)[-1]
+    answer = world(known.detail, path)
+    if last.replace("()", "") in OBJECT_PARTS:
+        return external(f"{path}()", callee.taints | answer)
+    if any(t.kind is Kind.ASK for t in callee.taints):
+        answer = world("tool", path)  # it was chosen by what the model asked for
+    detail = next(t.detail for t in answer)
+    makes_object = last[:1].isupper() and not path.endswith("()")
+    if not makes_object:
+        frame.add(Effect(Kind.WORLD, detail, path.replace("()", ""), frame.module.place(node)))
+        frame.risks.add(answer)
+    return external(f"{path}()", answer)
+
+
+def _model(path: str, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    """A model of a family of classes is an object; other libraries make a client, and its methods ask."""
+    name, last = class_name(path), path.replace("()", "").rsplit(".", 1)[-1]
+    if FAMILIES.match(path) and not path.endswith("()") and (last == name or last in MODEL_MAKERS):
+        return Value(Model(name))
+    if last not in ALWAYS_CALLED and (last[:1].isupper() or last in MODEL_MAKERS) and not path.endswith("()"):
+        return external(f"{path}()")
+    structured = "response_model" in given.named or "response_format" in given.named or last == "parse"
+    reply = model_reply(name if name != last else path.split(".")[0], structured=structured, node=node, frame=frame)
+    return external(f"{path}()", reply.taints) if FAMILIES.match(path) is None else reply
+
+
+def _parser(path: str, taints: Taints, frame: Frame) -> Value:
+    last = path.replace("()", "").rsplit(".", 1)[-1]
+    if last[:1].isupper():
+        return external(f"{path}()")
+    if last.startswith("get_format"):
+        return data()
+    frame.risks.add(FORM)
+    return data(_as_fields(taints))
+
+
+def _as_fields(taints: Taints) -> Taints:
+    return frozenset(Taint(Kind.MODEL, "fields", t.what) if t.kind is Kind.MODEL else t for t in taints)
+
+
+def _unknown(path: str, node: ast.AST, frame: Frame) -> Value:
+    shown = path.replace("()", "")
+    if shown.startswith("missing:"):
+        why = f"the source of {shown.removeprefix('missing:')} is not at hand"
+    else:
+        why = f"what {shown} does is not known"
+    if shown.rsplit(".", 1)[-1][:1].isupper() and not path.endswith("()"):
+        return external(f"{path}()", frozenset({Taint(Kind.UNKNOWN, why)}))
+    frame.add(Effect(Kind.UNKNOWN, why, shown, frame.module.place(node)))
+    return Value(External(f"{path}()"), unknown(why).taints)

@@ -1,0 +1,252 @@
+"""Methods of a graph's builder, and of the compiled graph."""
+
+from __future__ import annotations
+
+import ast
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from groundwire.auditing.declared_graph import END, START, Branch, Graph, Node, StaticEdge
+from groundwire.auditing.places import Place
+from groundwire.auditing.reading.arguments import Arguments
+from groundwire.auditing.reading.expressions import text_of
+from groundwire.auditing.reading.frames import Effect, Frame
+from groundwire.auditing.taints import Kind, Taint, join
+from groundwire.auditing.values import (
+    Const,
+    External,
+    Function,
+    GraphValue,
+    Instance,
+    Items,
+    Model,
+    Partial,
+    Table,
+    Tool,
+    ToolNode,
+    Value,
+    data,
+)
+from groundwire.auditing.words import words
+
+if TYPE_CHECKING:
+    from groundwire.auditing.reading.reader import Reader
+
+__all__ = ["call_method", "name_of", "run_graph"]
+
+RUNS = words(
+    """
+    invoke ainvoke stream astream batch abatch astream_events astream_log run arun __call__ call
+    """
+)
+
+
+def call_method(reader: Reader, owner: Value, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    """`graph.add_node(…)`, `graph.compile(…)`, `graph.invoke(…)` …"""
+    assert isinstance(owner.thing, GraphValue)
+    graph, place = owner.thing.graph, frame.module.place(node)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.end_lineno is not None:
+        # of a chain of calls, the line on which this one is written
+        place = frame.module.code.place(node.func.end_lineno)
+    match name:
+        case "add_node":
+            _add_node(graph, given, place, node, frame)
+        case "add_edge":
+            _add_edge(graph, given, place, node)
+        case "add_conditional_edges":
+            _add_branch(graph, _name(given.get(0, "source", "start_key"), node, 0), given, 1, place)
+        case "set_conditional_entry_point":
+            _add_branch(graph, START, given, 0, place)
+        case "set_entry_point":
+            graph.edges.append(StaticEdge(START, _name(given.get(0, "key"), node, 0), place))
+        case "set_finish_point":
+            graph.edges.append(StaticEdge(_name(given.get(0, "key"), node, 0), END, place))
+        case "add_sequence":
+            _add_sequence(graph, given, place, node)
+        case "compile":
+            _compile(graph, given)
+        case _ if name in RUNS:
+            return run_graph(reader, graph, node, frame, given)
+        case "as_tool":
+            return Value(Tool(graph.name or "graph", owner))
+        case _:
+            pass
+    _limit(graph, given)
+    return owner
+
+
+def name_of(value: Value | None, text: str) -> str:
+    """A node's name; where it is not a constant, the source text that stands for it."""
+    match value.thing if value is not None else None:
+        case Const(value=str(name)):
+            return {"START": START, "END": END}.get(name, name)
+        case External(path=path) if path.endswith((".END", ".START")):
+            return END if path.endswith(".END") else START
+        case Function(name=name):
+            return name
+        case _:
+            return f"{{{text}}}"
+
+
+def _name(value: Value | None, node: ast.AST, index: int) -> str:
+    text = "?"
+    if isinstance(node, ast.Call) and index < len(node.args):
+        text = text_of(node.args[index])
+    return name_of(value, text)
+
+
+def action_name(value: Value) -> str:
+    """The name LangGraph gives a node that is added without one."""
+    match value.thing:
+        case Function(name=name) if name != "lambda":
+            return name
+        case ToolNode():
+            return "tools"
+        case Instance(of=cls):
+            return cls.node.name
+        case Partial(function=function):
+            return action_name(function)
+        case GraphValue(graph=graph):
+            return sorted(graph.aliases)[0] if graph.aliases else graph.name or "graph"
+        case Model(label=label):
+            return label
+        case External(path=path):
+            return path.rstrip("()").rsplit(".", 1)[-1]
+        case _:
+            return "node"
+
+
+def _add_node(graph: Graph, given: Arguments, place: Place, node: ast.AST, frame: Frame) -> None:
+    first, second = given.get(0, "node"), given.get(1, "action")
+    if first is None:
+        return
+    if second is None:
+        name, action = action_name(first), first
+    else:
+        name, action = _name(first, node, 0), second
+    _put(graph, name, action, place, given.named.get("destinations"))
+    role = frame.module.directive(
+        getattr(node, "lineno", 0), getattr(node, "end_lineno", 0) or 0, getattr(node, "lineno", 1) - 1
+    )
+    if role:
+        graph.declared[name] = role
+
+
+def _put(graph: Graph, name: str, action: Value, place: Place, destinations: Value | None) -> None:
+    targets: tuple[str, ...] | None = None
+    if destinations is not None:
+        match destinations.thing:
+            case Items(items=held):
+                targets = tuple(name_of(i, "?") for i in held)
+            case Table(entries=entries):
+                targets = tuple(str(k) for k in entries)
+            case _:
+                targets = None
+    graph.nodes[name] = Node(name, action, place, targets)
+
+
+def _add_edge(graph: Graph, given: Arguments, place: Place, node: ast.AST) -> None:
+    source, target = given.get(0, "start_key", "start"), _name(given.get(1, "end_key", "end"), node, 1)
+    if source is not None and isinstance(source.thing, Items):
+        sources = tuple(name_of(i, "?") for i in source.thing.items)
+        graph.edges += [StaticEdge(s, target, place, sources) for s in sources]
+    else:
+        graph.edges.append(StaticEdge(_name(source, node, 0), target, place))
+
+
+def _add_branch(graph: Graph, source: str, given: Arguments, at: int, place: Place) -> None:
+    router = given.get(at, "path", "condition")
+    if router is None:
+        return
+    path_map = given.get(at + 1, "path_map", "conditional_edge_mapping")
+    ends = _ends(path_map)
+    none = path_map is None or path_map.thing == Const(None)
+    graph.branches.append(Branch(source, router, ends, place, hidden_map=ends is None and not none))
+
+
+def _ends(value: Value | None) -> dict[object, str] | None:
+    match value.thing if value is not None else None:
+        case Table(entries=entries, rest=None):
+            return {k: name_of(v, "?") for k, v in entries.items()}
+        case Items(items=held, rest=None):
+            names = [name_of(i, "?") for i in held]
+            return {n: n for n in names}
+        case _:
+            return None
+
+
+def _add_sequence(graph: Graph, given: Arguments, place: Place, node: ast.AST) -> None:
+    steps = given.get(0, "nodes")
+    if steps is None or not isinstance(steps.thing, Items):
+        return
+    names: list[str] = []
+    for step in steps.thing.items:
+        if isinstance(step.thing, Items) and len(step.thing.items) == 2:
+            name, action = name_of(step.thing.items[0], text_of(node)), step.thing.items[1]
+        else:
+            name, action = action_name(step), step
+        _put(graph, name, action, place, None)
+        names.append(name)
+    graph.edges += [StaticEdge(a, b, place) for a, b in pairwise(names)]
+
+
+def _compile(graph: Graph, given: Arguments) -> None:
+    graph.compiled = True
+    for option in ("interrupt_before", "interrupt_after"):
+        value = given.named.get(option)
+        match value.thing if value is not None else None:
+            case Items(items=held):
+                graph.gates |= {name_of(i, "?") for i in held}
+            case Const(value="*"):
+                graph.gates.add("*")
+            case _:
+                pass
+    name = given.named.get("name")
+    if name is not None and isinstance(name.thing, Const):
+        graph.aliases.add(str(name.thing.value))
+
+
+def _limit(graph: Graph, given: Arguments) -> None:
+    for value in given.all():
+        held = value.thing.entries.get("recursion_limit") if isinstance(value.thing, Table) else None
+        if held is not None and isinstance(held.thing, Const) and isinstance(held.thing.value, int):
+            graph.recursion_limit = held.thing.value
+    direct = given.named.get("recursion_limit")
+    if direct is not None and isinstance(direct.thing, Const) and isinstance(direct.thing.value, int):
+        graph.recursion_limit = direct.thing.value
+
+
+def run_graph(reader: Reader, graph: Graph, node: ast.AST, frame: Frame, given: Arguments | None = None) -> Value:
+    """A graph is run inside a function: what its nodes ask is asked there."""
+    from groundwire.auditing.nodes.collect import facts_of_graph
+
+    if given is not None:
+        _limit(graph, given)
+    if not frame.depth and not frame.name:
+        return data()
+    frame.nested.append(graph)
+    if graph.kind == "functional" and graph.body is not None:
+        return reader.call(graph.body, given or Arguments(), node, frame)
+    facts = facts_of_graph(reader, graph)
+    place = frame.module.place(node)
+    for one in facts.values():
+        for effect in one.effects:
+            frame.add(
+                Effect(
+                    effect.kind, effect.detail, effect.what, place, effect.guard or f"inside {graph.name or 'a graph'}"
+                )
+            )
+    if graph.kind == "agent":
+        return data(frozenset({Taint(Kind.MODEL, "text", "agent")}))
+    keys = dict.fromkeys(k for f in facts.values() for k in f.writes)
+    entries = {
+        k: data(_without_keys(join(f.writes[k].taints for f in facts.values() if k in f.writes)))
+        for k in keys
+        if k != "*"
+    }
+    rest = data(*(_without_keys(f.writes["*"].taints) for f in facts.values() if "*" in f.writes))
+    return Value(Table(dict(entries), rest if rest.taints else None))
+
+
+def _without_keys(taints: frozenset[Taint]) -> frozenset[Taint]:
+    return frozenset(t for t in taints if t.kind not in {Kind.KEY, Kind.LAST, Kind.LENGTH})

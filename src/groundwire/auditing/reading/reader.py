@@ -1,0 +1,172 @@
+"""Follows source: the parts of it are in the modules beside this one, and meet here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from groundwire.auditing.conditions import Formula
+from groundwire.auditing.declared_graph import Graph, Node
+from groundwire.auditing.nodes.declared import ROLES
+from groundwire.auditing.nodes.facts import Facts
+from groundwire.auditing.reading import calls, expressions, imports, statements
+from groundwire.auditing.reading.arguments import Arguments
+from groundwire.auditing.reading.frames import Frame
+from groundwire.auditing.reading.merging import truth
+from groundwire.auditing.reading.tools import first_line
+from groundwire.auditing.report import Finding
+from groundwire.auditing.scopes import Scope
+from groundwire.auditing.source.files import Code
+from groundwire.auditing.source.modules import Module, ModuleFinder
+from groundwire.auditing.values import Function, Model, Partial, Tool, Value, external, unknown
+
+__all__ = ["Reader", "TooComplex"]
+
+MAX_STEPS = 600_000
+MODULE_STEPS = 40_000
+DEFINITION_STEPS = 2_000
+MAX_DEPTH = 30
+DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+
+
+class Live(Protocol):
+    """Turns live objects into values."""
+
+    def lift(self, thing: object) -> Value:
+        """The value of an object."""
+        ...
+
+
+class TooComplex(Exception):
+    """There is more to follow than we are ready to."""
+
+
+class Reader:
+    """Follows modules and functions, and collects the graphs that are declared on the way.
+
+    Args:
+        finder: finds the source of imported modules.
+        max_steps: expressions and statements followed at most.
+    """
+
+    def __init__(self, finder: ModuleFinder, *, max_steps: int = MAX_STEPS) -> None:
+        self.finder = finder
+        self.nowhere = Module("", Code(Path(), "", ast.Module([], [])))
+        self.graphs: list[Graph] = []
+        self.stack: list[ast.AST] = []
+        self.called: set[ast.AST] = set()
+        """Functions that were followed with real arguments."""
+        self.facts: dict[Graph, dict[str, Facts]] = {}
+        self.roles: Mapping[str, str] = {}
+        """Node or tool → declared role."""
+        self.live: Live | None = None
+        """Looks up modules that are imported already, where live objects are audited."""
+        self._used: set[str] = set()
+        self._done: set[int] = set()
+        self._left = max_steps
+
+    def step(self) -> None:
+        """Counts one expression or statement.
+
+        Raises:
+            TooComplex: the budget is used up.
+        """
+        self._left -= 1
+        if self._left < 0:
+            raise TooComplex
+
+    def refill(self, steps: int = MAX_STEPS) -> None:
+        """A new budget, for the next graph or file."""
+        self._left = steps
+
+    def read_module(self, module: Module) -> None:
+        """Follows a module's statements, once; in a circle of imports, what is there so far counts."""
+        if id(module) in self._done or not isinstance(module.scope, Scope):
+            return
+        self._done.add(id(module))
+        frame = Frame(module, module.scope)
+        left, self._left = self._left, min(self._left, MODULE_STEPS)
+        for statement in module.code.tree.body:
+            try:
+                if self._left > 0 or isinstance(statement, DEFINES):
+                    self._left = max(self._left, DEFINITION_STEPS)
+                    self.run([statement], frame)
+            except (RecursionError, TooComplex):
+                continue  # what comes after it is still defined
+        self._left = left
+
+    def import_module(self, dotted: str, importer: Module, level: int = 0) -> Module | None:
+        """The followed module under a name, or None for a library."""
+        if not level and imports.is_library(dotted):
+            return None
+        found = self.finder.find(dotted, importer=importer, level=level)
+        if found is not None:
+            self.read_module(found)
+        return found
+
+    def role_of(self, graph: Graph, node: Node) -> str:
+        """The role that was declared for a node: by name, or in a comment beside it or its function; else empty."""
+        for name in (f"{graph.name}/{node.name}", node.name):
+            if name in self.roles:
+                self._used.add(name)
+                return self.roles[name]
+        if node.name in graph.declared:
+            return graph.declared[node.name] if graph.declared[node.name] in ROLES else ""
+        thing = node.action.thing.function.thing if isinstance(node.action.thing, Partial) else node.action.thing
+        if isinstance(thing, Function):
+            first = first_line(thing.node)
+            said = thing.module.directive(*range(first - 1, thing.node.lineno + 1))
+            return said if said in ROLES else ""
+        return ""
+
+    def unused_roles(self) -> list[Finding]:
+        """Declared roles of nodes and tools that no graph has: most likely misspelt."""
+        unused = [n for n in self.roles if n not in self._used]
+        return [
+            Finding("unused-role", f"A role is declared for {n!r}, and no node or tool is called so.") for n in unused
+        ]
+
+    def declared_tool(self, tool: Value) -> Value:
+        """A tool; one whose role was declared stands for that."""
+        label = (
+            tool.thing.label
+            if isinstance(tool.thing, Tool)
+            else tool.thing.name
+            if isinstance(tool.thing, Function)
+            else ""
+        )
+        if label in self.roles:
+            self._used.add(label)
+        match self.roles.get(label, ""):
+            case "tool" | "world":
+                return Value(Tool(label, external("builtins.exec")))
+            case "pure" | "actor" | "critic" | "model":
+                return Value(Tool(label, Value(Model(label))))
+            case _:
+                return tool
+
+    def run(self, body: Sequence[ast.stmt], frame: Frame) -> bool:
+        """Follows statements; False if none after them is reached."""
+        return statements.run(self, body, frame)
+
+    def value(self, node: ast.expr, frame: Frame) -> Value:
+        """What an expression stands for."""
+        self.step()
+        return expressions.evaluate(self, node, frame)
+
+    def truth(self, node: ast.expr, frame: Frame) -> Formula:
+        """When an expression counts as true."""
+        return truth(self.value(node, frame), expressions.text_of(node))
+
+    def call(self, callee: Value, arguments: Arguments, node: ast.AST, frame: Frame) -> Value:
+        """What a call gives."""
+        self.step()
+        if frame.depth > MAX_DEPTH or len(self.stack) > MAX_DEPTH:
+            return unknown("calls too deep to follow")
+        return calls.call(self, callee, arguments, node, frame)
+
+    def attribute(self, owner: Value, name: str, frame: Frame) -> Value:
+        """What an attribute stands for."""
+        return expressions.attribute(self, owner, name, frame)

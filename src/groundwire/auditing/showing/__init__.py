@@ -1,0 +1,1 @@
+"""Reports in the forms of others: SARIF, Mermaid, SVG."""

@@ -1,0 +1,1 @@
+"""Reads Python files and notebooks without importing them."""

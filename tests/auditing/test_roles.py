@@ -1,0 +1,124 @@
+"""Declared roles: from flags, files, the project and comments; shown as declared, and refused where they are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from audit_cases import CASES, written
+
+from groundwire.auditing import roles
+from groundwire.auditing.report import Loop, Verdict
+from groundwire.auditing.source.discover import audit_path
+from groundwire.errors import ConfigError
+
+CRITIC = CASES["1 write and critique, no map, no cap"]
+NO_OP_TOOL = CASES["5 no-op tool"]
+
+
+def only(path: Path, declared: dict[str, str] | None = None) -> Loop:
+    (loop,) = audit_path(path, roles=declared).loops
+    return loop
+
+
+@pytest.mark.parametrize(
+    ("role", "verdict"),
+    [
+        ("tool", Verdict.GROUNDED),
+        ("world", Verdict.GROUNDED),
+        ("human", Verdict.GROUNDED),
+        ("critic", Verdict.UNGROUNDED),
+        ("actor", Verdict.UNGROUNDED),
+        ("model", Verdict.UNGROUNDED),
+        ("pure", Verdict.UNGROUNDED),
+    ],
+)
+def test_a_role_replaces_what_was_read_and_is_shown(role: str, verdict: Verdict, tmp_path: Path) -> None:
+    loop = only(written(CRITIC, tmp_path), {"critique": role})
+    assert (loop.verdict, loop.declared) == (verdict, (f"critique ({role})",))
+
+
+def test_a_comment_beside_the_function_or_the_node_declares_too(tmp_path: Path) -> None:
+    for old, new in (
+        ("def critique(state):", "def critique(state):  # groundwire: tool"),
+        ('g.add_node("critique", critique)', 'g.add_node("critique", critique)  # groundwire: tool'),
+    ):
+        loop = only(written(CRITIC.replace(old, new), tmp_path))
+        assert (loop.verdict, loop.declared) == (Verdict.GROUNDED, ("critique (tool)",)), new
+
+
+def test_a_comment_that_names_no_role_declares_nothing(tmp_path: Path) -> None:
+    source = CRITIC.replace("def critique(state):", "def critique(state):  # groundwire: trust-me")
+    assert only(written(source, tmp_path)).verdict is Verdict.UNGROUNDED
+
+
+def test_a_tool_may_be_declared_by_its_name(tmp_path: Path) -> None:
+    path = written(NO_OP_TOOL, tmp_path)
+    name = NO_OP_TOOL.split("@tool\ndef ")[1].split("(")[0]
+    assert only(path).verdict is Verdict.UNGROUNDED
+    assert only(path, {name: "world"}).verdict is Verdict.TOOL_LOOP
+
+
+def test_a_role_of_nothing_is_a_finding(tmp_path: Path) -> None:
+    report = audit_path(written(CRITIC, tmp_path), roles={"critic": "tool"})
+    assert [f.rule for f in report.findings] == ["unused-role"]
+    assert report.loops[0].verdict is Verdict.UNGROUNDED
+
+
+def test_flags() -> None:
+    assert roles.from_flags(["a=tool", "x=y=human", " b =PURE"]) == {"a": "tool", "x=y": "human", "b": "pure"}
+    for wrong in ("tool", "=tool", "a=boss", "a="):
+        with pytest.raises(ConfigError):
+            roles.from_flags([wrong])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("r.toml", 'check = "tool"\n"my node" = "human"\n'),
+        ("r.toml", '[roles]\ncheck = "tool"\n"my node" = "human"\n'),
+        ("r.json", '{"check": "tool", "my node": "human"}'),
+        ("r.json", '{"roles": {"check": "tool", "my node": "human"}}'),
+    ],
+)
+def test_files(name: str, content: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(content)
+    assert roles.read_file(tmp_path / name) == {"check": "tool", "my node": "human"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("r.toml", "check = tool\n"),
+        ("r.toml", "check = 3\n"),
+        ("r.toml", 'check = "boss"\n'),
+        ("r.toml", 'roles = "tool"\n'),
+        ("r.json", "[]"),
+        ("r.json", "{"),
+        ("r.json", "[" * 100_000),
+        ("r.toml", "\x00"),
+        ("r.toml", "#" * (1024 * 1024 + 1)),
+    ],
+)
+def test_a_file_that_holds_no_roles_is_refused_with_its_name(name: str, content: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ConfigError, match=r"r\.(toml|json)"):
+        roles.read_file(tmp_path / name)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="can't be read"):
+        roles.read_file(tmp_path / "none.toml")
+
+
+def test_a_project_declares_in_the_nearest_pyproject(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.groundwire-audit.roles]\ncheck = "tool"\nroles = "human"\n')
+    (tmp_path / "src").mkdir()
+    assert roles.from_project(tmp_path / "src") == {"check": "tool", "roles": "human"}
+    (tmp_path / "src" / "pyproject.toml").write_text("[project]\nname = 'inner'\n")
+    assert roles.from_project(tmp_path / "src") == {}
+    (tmp_path / "src" / "pyproject.toml").write_text("broken = [")
+    assert roles.from_project(tmp_path / "src") == {}
+    (tmp_path / "src" / "pyproject.toml").write_text('[tool.groundwire-audit.roles]\ncheck = "boss"\n')
+    with pytest.raises(ConfigError, match="boss"):
+        roles.from_project(tmp_path / "src")
