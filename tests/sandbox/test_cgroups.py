@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,31 @@ def test_what_an_earlier_command_hit_is_not_counted_for_the_next(parents: Parent
     assert again is not None
     assert again is group
     assert again.hits().oom_kills == 0
+    pool.give_back(again)
+    pool.close()
+
+
+def test_whoever_is_still_in_a_group_is_ended_before_it_is_used_again(parents: Parents):
+    pool = CgroupPool(parents)
+    group = pool.take(64 * MIB, 10)
+    assert group is not None
+    code = "import os, sys, time; sys.stdin.read(1); os.fork(); os.fork(); print('x', flush=True); time.sleep(60)"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={}
+    ) as survivor:
+        assert survivor.stdin
+        assert survivor.stdout
+        group.add(survivor.pid)
+        survivor.stdin.write(b"x")
+        survivor.stdin.close()
+        assert survivor.stdout.read(2) == b"x\n"
+        pool.give_back(group)
+        assert survivor.wait(10) == -signal.SIGKILL
+        survivor.stdout.read()  # ends once the last of the four is gone
+    # the dead count until somebody reaps them, so that it may be another one
+    again = pool.take(64 * MIB, 1)
+    assert again is not None
+    assert again.is_empty
     pool.give_back(again)
     pool.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -35,6 +36,10 @@ def leave():
     for fd in range(3): os.close(fd)
     os.execv(sys.executable, [sys.executable, "-c", "import time; time.sleep(300)", MARK])
 """
+# the same without an environment that could tell whose it is, and one after the other for as long as it may
+UNKNOWN = SURVIVOR.replace("os.execv(", "os.execve(").replace("MARK])", "MARK], {})")
+CANCELS = int(os.environ.get("GROUNDWIRE_TEST_CANCELS", "15"))
+"""Of each kind of sandbox; 200 in the soak."""
 
 
 def alive(mark: str) -> list[int]:
@@ -84,7 +89,7 @@ def boxes() -> set[str]:
 
 async def settled(mark: str) -> list[int]:
     """Who is alive after a moment in which the kernel may finish."""
-    for _ in range(50):
+    for _ in range(100):
         if not alive(mark):
             return []
         await asyncio.sleep(0.05)
@@ -131,6 +136,47 @@ async def test_cancelling_leaves_nothing(sandbox: Sandbox):
             await task
     assert await settled(mark) == []
     assert (children(), descriptors(), boxes()) == before
+
+
+@pytest.mark.parametrize("kind", ["bubblewrap", "landlock", "subprocess"])
+async def test_cancelling_at_any_moment_leaves_nothing(kind: str):
+    """While it starts, between two forks, in the middle of an exec; three at once, on whatever is used again."""
+    box = await open_sandbox(kind)
+    moment = random.Random(f"7:{kind}")
+    marks = [f"mark-{os.getpid()}-{kind}-{turn}-{moment.getrandbits(32):x}" for turn in range(CANCELS)]
+    at_once = asyncio.Semaphore(3)
+
+    async def cancelled(mark: str, delay: float) -> None:
+        code = f"MARK = {mark!r}\n{UNKNOWN}\nfor _ in range(20): leave()\ntime.sleep(300)"
+        async with at_once:
+            task = asyncio.create_task(box.run(["python", "-c", code], Tree(), Limits()))
+            await asyncio.sleep(delay)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert await settled(mark) == []
+
+    delays = [moment.uniform(0, moment.choice((0.02, 0.2, 0.6))) for _ in marks]
+    await asyncio.gather(*map(cancelled, marks, delays))
+    assert (await box.run(["python", "-c", "print(1)"], Tree(), Limits(processes=1))).stdout == b"1\n"
+    home = boxes()
+    await box.aclose()
+    assert [mark for mark in marks if alive(mark)] == []
+    assert waiting_launchers(home - boxes()) == []
+
+
+def waiting_launchers(homes: set[str]) -> list[int]:
+    """Launchers of these homes that nobody is left to end."""
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "comm").read_bytes() == b"bwrap\n":
+                held = {str(fd.readlink()) for fd in (entry / "fd").iterdir()}
+                if any(f"/{home}/" in path for home in homes for path in held):
+                    found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
 
 
 async def test_many_runs_leave_nothing(sandbox: Sandbox):
@@ -189,7 +235,7 @@ asyncio.run(main())
         with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as host:  # noqa: ASYNC220
             assert host.stdout is not None
             assert host.stdout.readline() == b"open\n"
-            for _ in range(100):
+            for _ in range(600):
                 if alive(mark):
                     break
                 await asyncio.sleep(0.05)

@@ -18,11 +18,11 @@ MIB = 1024 * 1024
 
 
 async def test_wall_time(run: Run):
-    result = await run("print('partial', flush=True); import time; time.sleep(60)", wall_s=1)
+    result = await run("print('partial', flush=True); import time; time.sleep(60)", wall_s=2)
     assert result.limit_hit == "wall_s"
     assert result.exit_code is None
     assert result.stdout == b"partial\n"
-    assert 0.9 < result.duration_s < 8
+    assert 1.9 < result.duration_s < 20
 
 
 async def test_wall_time_of_a_command_that_ignores_being_asked(run: Run):
@@ -127,7 +127,11 @@ async def test_the_size_of_one_file_of_a_program_that_does_not_look(run: Run):
 
 
 async def test_the_whole_disk(run_isolated: Run, isolating: Sandbox):
-    code = "import os\nfor n in range(100): open(f'f{n}', 'wb').write(b'x' * 1_000_000)\nprint('all written')"
+    # where it is watched, all may be written before the next look, but not much may be done with it
+    code = (
+        "import os, time\nfor n in range(100): open(f'f{n}', 'wb').write(b'x' * 1_000_000)\n"
+        "time.sleep(10); print('all written')"
+    )
     result = await run_isolated(code, disk_bytes=8 * MIB)
     assert b"all written" not in result.stdout
     watched = isolating.info.enforcement["disk_bytes"] is Enforcement.WATCHED

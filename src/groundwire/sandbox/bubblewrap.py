@@ -6,7 +6,7 @@ import asyncio
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from groundwire.errors import SandboxCrashed, SandboxUnavailable
@@ -33,6 +33,7 @@ __all__ = ["Bubblewrap"]
 KIND = "bubblewrap"
 PROBE_S = 30.0
 PRELOAD_S = 120.0
+REAP_S = 1.0
 SERVER_DISK_BYTES = 16 << 20
 PER_NAMESPACE_COUNT = (5, 14)  # RLIMIT_NPROC counts per user namespace since this Linux
 
@@ -124,9 +125,14 @@ class Bubblewrap:
                 ) as guest:
                     await guest.channel.send_packed(self._launcher.code.image(COLD_MODULES))
                     await guest.channel.send("once")
-                    return await converse(
+                    result = await converse(
                         guest.channel, job, limits, stdout=guest.stdout, stderr=guest.stderr, group=group
                     )
+                    # left to itself bubblewrap reaps the keeper, which would go on counting against the group
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(REAP_S):
+                            await guest.process.gone()
+                    return result
             finally:
                 self._cgroups.give_back(group)
 

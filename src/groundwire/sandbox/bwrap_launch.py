@@ -19,6 +19,7 @@ from groundwire.sandbox.capture import Overheard
 from groundwire.sandbox.exchange import Channel, pipe
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guestcode import BOOT, WARM_MODULES, GuestCode
+from groundwire.sandbox.homes import Home
 from groundwire.sandbox.interpreter import Interpreter
 from groundwire.sandbox.process import UNPRIVILEGED, Process
 from groundwire.sandbox.stage import Stage, barrier
@@ -71,6 +72,7 @@ class Launcher:
         self._bwrap = bwrap
         self._uid = UNPRIVILEGED if os.getuid() == 0 else None
         self._stage = _stage_for(bwrap, interpreter) if self._uid else None
+        self._home = Home()
         self._running: set[Process] = set()
 
     @contextmanager
@@ -106,6 +108,7 @@ class Launcher:
             out, err = stack.enter_context(pipe()), stack.enter_context(pipe())
             python, flags, fd = str(self.interpreter.executable), WARM_FLAGS if warm else COLD_FLAGS, str(far.fileno())
             process = self._start([*options, "--", python, *flags, "-c", BOOT, fd, fd], mounts, far, out[1], err[1])
+            channel = Channel(near)
             try:
                 # the guest's ends are the guest's alone, so that we see when it is gone
                 far.close()
@@ -113,7 +116,12 @@ class Launcher:
                 for ends in (out, err):
                     os.close(ends[1])
                     ends[1] = -1
-                yield Guest(process, Channel(near), near, out[0], err[0])
+                yield Guest(process, channel, near, out[0], err[0])
+            except BaseException:
+                if not channel.greeted:
+                    # bubblewrap may have forked, and its child not yet have asked to die with it
+                    process.end_below()
+                raise
             finally:
                 process.end()
                 self._running.discard(process)
@@ -123,7 +131,7 @@ class Launcher:
         try:
             process = Process(
                 [*(stage.prefix(UNPRIVILEGED) if stage else ()), str(self._bwrap), *arguments],
-                pass_fds=[far.fileno(), *mounts.fds],
+                pass_fds=[far.fileno(), self._home.claim, *mounts.fds],
                 stdout=stdout,
                 stderr=stderr,
                 uid=None if stage else self._uid,
@@ -161,11 +169,13 @@ class Launcher:
         """Ends every guest."""
         running = tuple(self._running)
         for process in running:
+            process.end_below()
             process.kill()
         for process in running:
             await process.gone()
         if self._stage:
             self._stage.close()
+        self._home.close()
 
 
 def find_bwrap() -> Path:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,9 @@ __all__ = ["Cgroup", "CgroupPool", "find_parents"]
 
 ROOT = Path("/sys/fs/cgroup")
 PREFIX = "groundwire"
+GIVE_UP_S = 10.0
+PAUSE_S = 0.001
+MAX_FREE = 64
 _numbers = itertools.count()
 
 
@@ -99,6 +104,39 @@ class Cgroup:
         for folder in self._folders:
             (folder / "cgroup.procs").write_text(str(pid))
 
+    def end_all(self) -> None:
+        """Kills whoever is in it, and returns once nobody is.
+
+        Raises:
+            SandboxCrashed: somebody can't be killed.
+        """
+        give_up = time.monotonic() + GIVE_UP_S
+        if self._members():
+            # one that forks and ends faster than a list of members can be read has to stop forking first
+            self._limits = None
+            (self._pids / "pids.max").write_text("0")
+        while members := self._members():
+            if time.monotonic() > give_up:
+                raise SandboxCrashed(f"Processes of a command can't be ended: {members[:10]}.")
+            for pid in members:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(PAUSE_S)
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nobody counts against its limit any more; the dead do until they are reaped."""
+        try:
+            return int((self._pids / "pids.current").read_text()) == 0
+        except (OSError, ValueError):
+            return False
+
+    def _members(self) -> list[int]:
+        try:
+            return [int(line) for line in (self._pids / "cgroup.procs").read_text().split()]
+        except OSError:
+            return []
+
     def hits(self) -> Counts:
         """What was counted since `prepare`."""
         now = self._read()
@@ -135,8 +173,8 @@ class CgroupPool:
         """
         if self._parents is None:
             return None
-        while self._free:
-            group = self._free.pop()
+        for group in [group for group in reversed(self._free) if group.is_empty]:
+            self._free.remove(group)
             try:
                 group.prepare(memory_bytes, processes)
             except OSError:
@@ -150,9 +188,12 @@ class CgroupPool:
             raise SandboxCrashed(f"No control group can be made any more: {error}.") from error
 
     def give_back(self, group: Cgroup | None) -> None:
-        """Takes back a group whose processes have ended."""
+        """Takes back a group; whoever is still in it is ended first, however it left its keeper."""
         if group is not None:
+            group.end_all()
             self._free.append(group)
+            if len(self._free) > MAX_FREE:
+                self._free.pop(0).remove()
 
     def close(self) -> None:
         """Removes the groups that were given back."""

@@ -25,7 +25,14 @@ SIGKILL = 9
 
 
 async def converse(
-    channel: Channel, job: wire.Job, limits: Limits, *, stdout: int, stderr: int, group: Cgroup | None
+    channel: Channel,
+    job: wire.Job,
+    limits: Limits,
+    *,
+    stdout: int,
+    stderr: int,
+    group: Cgroup | None,
+    adopts: bool = False,
 ) -> ExecResult:
     """Runs `job` to its end.
 
@@ -38,6 +45,7 @@ async def converse(
         stdout: reading end of the command's standard output; the caller closes it.
         stderr: reading end of its standard error.
         group: the keeper is put into it before it learns what to run.
+        adopts: the keeper has no PID namespace of its own; see `ProcessHandle`.
 
     Raises:
         CandidateError: the tree can't be laid out.
@@ -49,7 +57,7 @@ async def converse(
     try:
         try:
             async with asyncio.timeout(START_S):
-                keeper = await _admit(channel, group)
+                keeper = await _admit(channel, group, adopts)
                 await channel.send(job)
         except (SandboxCrashed, TimeoutError) as error:
             raise await _explain(error, readers, err) from error
@@ -62,13 +70,15 @@ async def converse(
         for reader in readers:
             reader.close()
         if keeper is not None:
+            channel.hang_up()
+            keeper.dismiss()
             keeper.end()
 
 
-async def _admit(channel: Channel, group: Cgroup | None) -> ProcessHandle:
+async def _admit(channel: Channel, group: Cgroup | None, adopts: bool) -> ProcessHandle:
     pid = await channel.hello()
     try:
-        keeper = ProcessHandle(pid)
+        keeper = ProcessHandle(pid, adopts=adopts)
     except ProcessLookupError as error:
         raise SandboxCrashed("The sandbox ended as soon as it had started.") from error
     if group is not None:

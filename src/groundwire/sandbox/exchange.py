@@ -8,7 +8,7 @@ import os
 import socket
 import struct
 from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import cast
 
 from groundwire.errors import CandidateError, ConfigError, SandboxCrashed
@@ -117,6 +117,8 @@ class Channel:
     def __init__(self, near: socket.socket) -> None:
         self._near = near
         self._reader = FrameReader()
+        self.greeted = False
+        """A keeper has given its first sign of life."""
         near.setblocking(False)
         near.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
 
@@ -161,6 +163,7 @@ class Channel:
         for level, kind, content in extra:
             if len(data) == size and level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
                 pid, _, _ = CREDENTIALS.unpack(content)
+                self.greeted = True
                 return pid
         raise SandboxCrashed("The sandbox ended before it had started.")
 
@@ -200,9 +203,10 @@ class Channel:
                 return outcome
         return None
 
-    def close(self) -> None:
-        """Closes our end."""
-        self._near.close()
+    def hang_up(self) -> None:
+        """Says that nobody listens any more; the guest ends what it runs."""
+        with suppress(OSError):
+            self._near.shutdown(socket.SHUT_RDWR)
 
 
 async def _readable(near: socket.socket) -> None:

@@ -112,7 +112,9 @@ class LocalRunner:
                     )
                     with self._guest() as (channel, stdout, stderr):
                         await self._introduce(channel, box, limits)
-                        return await converse(channel, job, limits, stdout=stdout, stderr=stderr, group=group)
+                        return await converse(
+                            channel, job, limits, stdout=stdout, stderr=stderr, group=group, adopts=True
+                        )
             finally:
                 self._cgroups.give_back(group)
 
@@ -141,6 +143,7 @@ class LocalRunner:
                     stdout=out[1],
                     stderr=err[1],
                     uid=None if self._stage else self._uid,
+                    adopts=True,
                 )
             except OSError as error:
                 raise SandboxCrashed(f"{self._python} can't be started: {error}.") from error

@@ -10,10 +10,13 @@ import signal
 import subprocess
 from collections.abc import Collection, Sequence
 
+from groundwire.sandbox.descendants import end_descendants
+
 __all__ = ["Process", "ProcessHandle"]
 
 UNPRIVILEGED = 65534
 REAP_S = 10.0
+DISMISS_S = 2.0
 
 
 class ProcessHandle:
@@ -21,10 +24,13 @@ class ProcessHandle:
 
     Args:
         pid: a process that is alive.
+        adopts: what it started falls to it, and would outlive it: it is a keeper with no PID namespace of its own. It
+            is only ever killed after all of that.
     """
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, *, adopts: bool = False) -> None:
         self.pid = pid
+        self._adopts = adopts
         self._pidfd = os.pidfd_open(pid)
 
     @property
@@ -39,9 +45,28 @@ class ProcessHandle:
 
     def kill(self) -> None:
         """Sends SIGKILL; a process that is gone is no error."""
+        if self._adopts:
+            self.end_below()
+        self._send(signal.SIGKILL)
+
+    def end_below(self) -> None:
+        """Stops it for good and ends all that lives below it."""
+        if not self.ended:
+            end_descendants(self.pid)
+
+    def dismiss(self) -> None:
+        """Wakes a keeper whose listener has hung up, so that it ends all it started, and waits for it a little.
+
+        The keeper does it best, since it also reaps; one that does not come to it is killed by `end`.
+        """
+        if self._adopts and not self.ended:
+            self._send(signal.SIGCHLD)
+            self._wait(DISMISS_S)
+
+    def _send(self, number: int) -> None:
         if self._pidfd >= 0:
             with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+                signal.pidfd_send_signal(self._pidfd, number)
 
     async def gone(self) -> None:
         """Returns when the process has ended, and with the first of a PID namespace all the others of it."""
@@ -87,6 +112,7 @@ class Process(ProcessHandle):
         stdout: descriptor of its standard output.
         stderr: descriptor of its standard error.
         uid: the user and group it becomes; None: ours.
+        adopts: see `ProcessHandle`.
 
     Raises:
         OSError: it can't be started.
@@ -101,6 +127,7 @@ class Process(ProcessHandle):
         stderr: int = subprocess.DEVNULL,
         uid: int | None = None,
         cwd: str = "/",
+        adopts: bool = False,
     ) -> None:
         self._child = subprocess.Popen(
             arguments,
@@ -115,7 +142,7 @@ class Process(ProcessHandle):
             group=uid,
             extra_groups=None if uid is None else [],
         )
-        super().__init__(self._child.pid)
+        super().__init__(self._child.pid, adopts=adopts)
 
     async def wait(self) -> int:
         """The exit status, once it has ended; negative: the signal that ended it."""

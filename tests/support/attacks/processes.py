@@ -107,4 +107,13 @@ ATTACKS = (
         succeeded=survives,
         limits={"processes": 8},
     ),
+    Attack(
+        "never stops forking and ending, each in a session of its own",
+        "one signal to all of them ends it",
+        "import os, sys, time\n"
+        "if os.fork() == 0:\n os.close(1); os.close(2)\n end = time.time() + 3\n while time.time() < end:\n"
+        "  try:\n   if os.fork(): os._exit(0)\n   os.setsid()\n  except OSError: pass\n"
+        " os._exit(0)\ntime.sleep(0.2)  # <MARK>",
+        succeeded=survives,
+    ),
 )

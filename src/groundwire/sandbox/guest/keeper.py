@@ -34,6 +34,7 @@ def keep(
     stderr: int,
     start: Callable[[Job, int, int], None],
     relay: Relay | None = None,
+    scoped: bool = False,
 ) -> None:
     """Runs one command to its end and reports.
 
@@ -44,6 +45,7 @@ def keep(
         stderr: the command's standard error; closed here.
         start: becomes the command, in the fork; never returns.
         relay: holds the other ends of `stdout` and `stderr`; None: they lead out by themselves.
+        scoped: we reach nobody but those we start.
     """
     refused = _as_user(job, lambda: _lay_out(job))
     if refused:
@@ -62,7 +64,7 @@ def keep(
     os.close(stdout)
     os.close(stderr)
     status, limit = _wait(job, pid, began + job["wall_s"], None if first else report, relay)
-    if first:
+    if first or scoped:
         watch.end_all()
     else:
         watch.end_descendants()

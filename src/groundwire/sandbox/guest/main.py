@@ -87,6 +87,8 @@ def _serve(requests: int, reports: int, sources: dict[str, str], startup: frozen
     elif role == "confined" and kernel is not None and landlock is not None:
         confinement = cast("wire.Confinement", wire.read_value(requests))
         kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+        kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+        landlock.scope()
         wire.write_frame(reports, wire.HELLO)
         shut_in, load_one, drop = landlock.shut_in, kernel.load_filter, kernel.drop_capabilities
 
@@ -100,7 +102,7 @@ def _serve(requests: int, reports: int, sources: dict[str, str], startup: frozen
         def start_confined(job: Job, stdout: int, stderr: int) -> None:
             _start_program(job, stdout, stderr, confine)
 
-        keeper.keep(cast("wire.Job", wire.read_value(requests)), reports, 1, 2, start_confined)
+        keeper.keep(cast("wire.Job", wire.read_value(requests)), reports, 1, 2, start_confined, scoped=True)
     elif role == "contained" and relay is not None and kernel is not None:
         support = cast("wire.Support", wire.read_value(requests))
         layout.lay(support["folder"], support["files"], (), frozenset(support["executable"]))

@@ -82,22 +82,40 @@ def tasks(pids: Iterable[int]) -> int:
 
 
 def end_all() -> None:
-    """Ends every other process of this PID namespace, of which we are the first."""
-    if os.getpid() != 1:
-        raise RuntimeError("only the first process of a PID namespace may end all others")
-    try:
-        os.kill(-1, signals.SIGKILL)
-    except ProcessLookupError:
-        pass
+    """Ends every process that we can reach, at once: no fork gets away from one signal to all.
+
+    Only for one who reaches nobody but those it started: the first of a PID namespace, or one in a Landlock domain of
+    its own; and who is their reaper. Returns once we have no child, so that nobody can live below one.
+    """
+    if os.getpid() != 1 and _reaches(os.getppid()):
+        raise RuntimeError("others can be reached")
     while True:
+        try:
+            os.kill(-1, signals.SIGKILL)
+        except ProcessLookupError:
+            pass
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:
             return
 
 
+def _reaches(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
+
+
 def end_descendants() -> None:
-    """Ends every process below this one, also those that left their parent: we are their reaper."""
+    """Ends every process below this one, also those that left their parent: we are their reaper.
+
+    Returns only once we have no child at all, so that nobody can live below one.
+
+    Raises:
+        TimeoutError: one can't be ended.
+    """
     give_up = time.monotonic() + KILL_S
     while time.monotonic() < give_up:
         for pid in descendants(os.getpid()):
@@ -111,3 +129,4 @@ def end_descendants() -> None:
             time.sleep(0.001)
         except ChildProcessError:
             return
+    raise TimeoutError("a process of the command can't be ended")

@@ -1,0 +1,91 @@
+"""What ends a family from outside misses nobody, however fast its members fork and die."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+from groundwire.sandbox.descendants import end_descendants
+from groundwire.sandbox.process import Process
+
+FAMILY = """\
+import ctypes, os, sys, time
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # what is below falls to us
+if os.fork() == 0:
+    exec(sys.argv[1])
+    os._exit(0)
+print("there", flush=True)
+time.sleep(300)
+"""
+MEMBERS = {
+    "one that sleeps": "time.sleep(300)",
+    "one that left": "os.setsid()\nif os.fork() == 0: time.sleep(300)",
+    "a chain, each of which dies as the next is born": "os.setsid()\nwhile True:\n if os.fork(): os._exit(0)",
+    "two chains and a reaper": (
+        "os.setpgid(0, 0); os.fork()\n"
+        "if os.fork() == 0:\n"
+        " while True:\n  if os.fork(): os._exit(0)\n"
+        "while True:\n try: os.wait()\n except OSError: time.sleep(0.01)"
+    ),
+    "one that forks faster than it is looked at": (
+        "for _ in range(40):\n if os.fork() == 0: time.sleep(300)\n time.sleep(0.002)\ntime.sleep(300)"
+    ),
+    "a reaper of its own": (
+        "ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)\nif os.fork() == 0:\n if os.fork(): os._exit(0)\ntime.sleep(300)"
+    ),
+}
+
+
+def living(mark: str) -> list[int]:
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and mark.encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_nobody_is_missed(name: str):
+    mark = uuid.uuid4().hex
+    arguments = [sys.executable, "-c", FAMILY, MEMBERS[name], mark]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE) as keeper:
+        assert keeper.stdout
+        assert keeper.stdout.readline() == b"there\n"
+        end_descendants(keeper.pid)
+        assert living(mark) == [keeper.pid]
+        keeper.kill()
+    assert living(mark) == []
+
+
+def test_a_keeper_is_killed_after_all_that_would_outlive_it():
+    mark = uuid.uuid4().hex
+    reading, writing = os.pipe()
+    keeper = Process(
+        [sys.executable, "-c", FAMILY, MEMBERS["a chain, each of which dies as the next is born"], mark],
+        stdout=writing,
+        adopts=True,
+    )
+    os.close(writing)
+    assert os.read(reading, 10) == b"there\n"
+    os.close(reading)
+    keeper.end()
+    assert keeper.ended
+    assert living(mark) == []
+
+
+def test_a_process_that_is_gone_is_no_error():
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    end_descendants(gone.pid)
+    waiting = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, waiting.pid, os.WEXITED | os.WNOWAIT)
+    end_descendants(waiting.pid)
+    assert waiting.wait() == 0
