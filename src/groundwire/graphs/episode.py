@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -78,6 +79,8 @@ class Episode:
     ladder: Ladder = field(init=False)
     firewall: Firewall = field(init=False)
     _noted: list[Record] = field(init=False, default_factory=list[Record])
+    _driver: asyncio.Task[object] | None = field(init=False, default=None)
+    _cancels_before: int = field(init=False, default=0)
     hidden_evidence: Evidence | None = field(init=False, default=None)
     """What the hidden tests showed last, in full: for people, and only while this process lives."""
 
@@ -85,6 +88,25 @@ class Episode:
         self.history = History(Candidate(self.task.tree.digest, {}))
         self.ladder = Ladder(lambda digest: change_size(self.history.candidates[digest], self.task.tree))
         self.firewall = Firewall(self.task)
+
+    def driven(self) -> None:
+        """Called by the task that runs the episode: cancelling that one ends it, whatever is under way."""
+        self._driver = asyncio.current_task()
+        self._cancels_before = self._driver.cancelling() if self._driver else 0
+
+    @property
+    def is_cancelled(self) -> bool:
+        """True if the task that runs the episode was cancelled since it began, by Ctrl-C for example."""
+        return self._driver is not None and self._driver.cancelling() > self._cancels_before
+
+    def check_cancelled(self) -> None:
+        """Goes no further where a tool, an actor or a library has swallowed the cancellation.
+
+        Raises:
+            asyncio.CancelledError: the episode was cancelled.
+        """
+        if self.is_cancelled:
+            raise asyncio.CancelledError
 
     async def record(self, *records: Record) -> None:
         """Writes records to the ledger, then to this episode's view, then tells the observers.

@@ -153,6 +153,7 @@ class ToolNode:
                     waiting.append(signal)
                     if observation.coverage is not None and not self._is_hidden:
                         await episode.keep_coverage(signal.id, observation.coverage)
+                    episode.check_cancelled()
                     if signal.verdict is Verdict.PASS or len(waiting) >= FLUSH_EVERY:
                         await self._flush(waiting, episode)
                         await episode.settle()
