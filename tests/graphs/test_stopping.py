@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,10 +23,8 @@ from groundwire.trees import Candidate
 async def swallow(reached: asyncio.Event) -> None:
     """Waits to be cancelled, and says nothing of it."""
     reached.set()
-    try:
+    with suppress(asyncio.CancelledError):
         await asyncio.Event().wait()
-    except asyncio.CancelledError:
-        pass
 
 
 class Swallows(Check):
