@@ -55,6 +55,8 @@ class Completion(_Frozen):
     """One text a sample."""
     model: str = ""
     """The id that the provider reports."""
+    asked: str = ""
+    """The id that was asked, as the user named it; the runtime writes it down (`Backend.model`)."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     """Of all samples together."""

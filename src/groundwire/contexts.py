@@ -30,6 +30,7 @@ __all__ = [
     "Needs",
     "ProgramRunner",
     "Reflection",
+    "RepeatableTool",
     "SandboxOpener",
     "Tool",
     "ToolContext",
@@ -347,6 +348,23 @@ class DoubtingTool(Tool, Protocol):
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
         """Why a candidate that has passed may be wrong all the same, in one line; empty where no reason is found."""
+        ...
+
+
+@runtime_checkable
+class RepeatableTool(Tool, Protocol):
+    """A tool whose verdict rests on the candidate, the task, the sandbox and these two alone.
+
+    A recorded verdict of one may stand for judging again, where a policy allows it (`graphs.reuse`).
+    """
+
+    @property
+    def identity(self) -> str:
+        """The tool and all of its options; another text where a verdict may be another one."""
+        ...
+
+    def command_for(self, task: Task) -> tuple[str, ...]:
+        """What it runs to judge the task's candidates, as its signals show it."""
         ...
 
 

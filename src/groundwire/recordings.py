@@ -261,6 +261,7 @@ class _Line(_Strict):
     sample: Count | None = None
     texts: list[str] = []
     model: str = ""
+    asked: str = ""
     prompt_tokens: Count = 0
     completion_tokens: Count = 0
     usd: Annotated[float, Field(ge=0)] | None = None
@@ -282,6 +283,7 @@ class _Line(_Strict):
         return Completion(
             texts=tuple(self.texts),
             model=self.model,
+            asked=self.asked,
             prompt_tokens=self.prompt_tokens,
             completion_tokens=self.completion_tokens,
             usd=self.usd,

@@ -10,7 +10,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
@@ -74,6 +74,8 @@ class Settings(BaseModel):
     python: Path | None = None
     """Interpreter that runs the project."""
     seed: int = 0
+    reuse: Literal["never", "calls", "all"] = "never"
+    """What of the ledger may stand for new work: nothing, answers of models, or verdicts as well."""
 
     @field_validator("actor_env", mode="before")
     @classmethod

@@ -99,6 +99,8 @@ class Task:
                 "test_files": list(self.test_files),
                 "hidden": self.hidden and {"command": list(self.hidden.command), "tree": self.hidden.tree.digest},
                 "folder": str(self.folder) if self.folder else None,
+                "limits": self.limits.model_dump(mode="json"),
+                "python": str(self.python) if self.python else None,
             }
         )
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
-from cli import BUGGY, PROGRAM, groundwire, lay_out
+from cli import BUGGY, alive, begin, groundwire, lay_out, wait_for_sandbox
 
 TEST = "python -m pytest -q"
 
@@ -170,35 +168,33 @@ def test_an_unknown_run_is_named() -> None:
         assert (ran.code, "There is no run" in ran.err) == (2, True)
 
 
-def children() -> set[str]:
-    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout.splitlines()
-    return {line for line in listed if "bwrap" in line}
+SLOW = {
+    "tests/test_slow.py": "import time\nfrom shop.price import total\n\n\ndef test_slow():\n"
+    "    time.sleep(3)\n    assert total([1]) == 1\n"
+}
 
 
-def test_ctrl_c_leaves_a_ledger_that_can_be_resumed_and_no_process(project: Path) -> None:
-    lay_out(
-        project,
-        {
-            "tests/test_slow.py": "import time\nfrom shop.price import total\n\n\ndef test_slow():\n"
-            "    time.sleep(3)\n    assert total([1]) == 1\n"
-        },
-    )
-    before = children()
-    process = subprocess.Popen(
-        [PROGRAM, "repair", project, "--test", TEST, "--width", "20"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "COLUMNS": "160"},
-    )
+@pytest.mark.parametrize("moment", ["before anything was judged", "while a candidate is judged"])
+def test_ctrl_c_leaves_a_ledger_that_can_be_resumed_and_no_process(project: Path, moment: str) -> None:
+    lay_out(project, SLOW)
+    process = begin("repair", project, "--test", TEST, "--width", "20")
     assert process.stdout is not None
     head = process.stdout.readline()
-    time.sleep(6)
+    below = wait_for_sandbox(process.pid) if moment.startswith("while") else set[int]()
     process.send_signal(signal.SIGINT)
-    rest = process.communicate(timeout=30)[0]
+    rest = process.communicate(timeout=60)[0]
     assert process.returncode == 130, head + rest
     assert "groundwire resume" in rest
-    time.sleep(0.5)
-    assert children() <= before
+    assert not alive(below)
     ran = groundwire("resume", head.split()[1], "--json")
     assert (ran.code, ran.data["stop_reason"]) == (0, "verified"), ran.err
+
+
+def test_what_a_shell_put_into_the_background_does_not_hear_ctrl_c(project: Path) -> None:
+    """As every program: a shell without job control has it ignore SIGINT, so that Ctrl-C ends only what is in front."""
+    process = begin("repair", project, "--test", TEST, interrupts=signal.SIG_IGN)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    rest = process.communicate(timeout=60)[0]
+    assert (process.returncode, "verified patch" in rest) == (0, True), rest

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,3 +62,64 @@ def groundwire(*arguments: str | Path, env: dict[str, str] | None = None, cwd: P
         stdin=subprocess.DEVNULL,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def begin(*arguments: str | Path, interrupts: signal.Handlers = signal.SIG_DFL) -> subprocess.Popen[str]:
+    """Starts the program and leaves it running; both of its streams come together.
+
+    Args:
+        arguments: its own.
+        interrupts: what SIGINT does when it begins. A shell without job control starts what it puts into the background
+            with SIGINT ignored, and all of its children too, so what this process has is no guide.
+    """
+    return subprocess.Popen(
+        [PROGRAM, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "COLUMNS": "160"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, interrupts),
+    )
+
+
+def wait_for_sandbox(pid: int, *, within_s: float = 60.0) -> set[int]:
+    """Waits until a process has a sandbox below it; gives all processes of these sandboxes."""
+    end = time.monotonic() + within_s
+    while time.monotonic() < end:
+        below = set(_below(pid))
+        if any(_name(child) == "bwrap" for child in below):
+            return below
+        time.sleep(0.02)
+    raise AssertionError(f"no sandbox was started within {within_s} s")
+
+
+def alive(pids: set[int]) -> set[int]:
+    """Those that have not ended."""
+    return {pid for pid in pids if _state(pid) not in ("", "Z")}
+
+
+def _below(pid: int) -> Iterator[int]:
+    try:
+        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        others = Path(f"/proc/{pid}/task").iterdir()
+        threads = [t for t in others if t.name != str(pid)]
+        listed += [c for t in threads for c in (t / "children").read_text().split()]
+    except OSError:
+        return
+    for child in map(int, listed):
+        yield child
+        yield from _below(child)
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return ""

@@ -132,6 +132,13 @@ def repair(
     image: Annotated[str | None, typer.Option(help="Docker image.  [default: python:3.12-slim]")] = None,
     db: Db = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every choice.")] = None,
+    reuse: Annotated[
+        str | None,
+        typer.Option(
+            help="What of the ledger may stand for new work: never, calls (answers of models to the very same requests)"
+            " or all (verdicts on the very same candidates too).  [default: never]"
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Repair a project whose tests fail; the outcome is a verified patch, or the reason why there is none."""
@@ -225,6 +232,19 @@ def show(
     from groundwire.cli.show import list_runs, show_run
 
     raise typer.Exit(show_run(run, {"db": db}, as_json=json) if run else list_runs({"db": db}, as_json=json))
+
+
+@app.command()
+def replay(
+    run: Annotated[str, typer.Argument(help="The run's id, or any unique beginning of it.")],
+    verify: Annotated[bool, typer.Option("--verify", help="Exit with 1 where a record differs.")] = False,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Run a recorded run again from the ledger alone, with no model and no sandbox, and say the first difference."""
+    from groundwire.cli.replay import replay_run
+
+    raise typer.Exit(replay_run(run, {"db": db}, verify=verify, as_json=json))
 
 
 model_app = typer.Typer(no_args_is_help=True, help="The small language model that runs on this CPU (--model local).")

@@ -205,6 +205,7 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
             run_id=run_id,
             episode_id=job.episode_id,
             seed=settings.seed,
+            reuse=settings.reuse,
             observers=() if quiet else (view,),
             report=None if quiet else view.report,
         )

@@ -13,13 +13,16 @@ from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownV
 
 from groundwire import __version__
 from groundwire.errors import ConfigError
+from groundwire.graphs.base_trees import BaseTrees
 from groundwire.graphs.blocking import iterate, wait_for
 from groundwire.graphs.budget import Budget, Meter
 from groundwire.graphs.driving import Driven, Durability, drive
 from groundwire.graphs.ending import result_of
 from groundwire.graphs.episode import Episode, Observer
 from groundwire.graphs.opening import find_episode
+from groundwire.graphs.replay import Replay, Replayed, check_same, without_traces
 from groundwire.graphs.result import EpisodeResult
+from groundwire.graphs.reuse import Cache, Reuse
 from groundwire.graphs.rules import Rules
 from groundwire.graphs.sandboxes import SandboxChoice, Sandboxes, SandboxOptions
 from groundwire.graphs.state import EpisodeState, as_kept
@@ -64,6 +67,7 @@ class FeedbackApp:
         rules: Rules | None = None,
         trust: Collection[Origin] = (),
         keys: Keys | None = None,
+        tools: Mapping[str, str] | None = None,
     ) -> None:
         self.langgraph = langgraph
         self._strides = strides
@@ -73,6 +77,8 @@ class FeedbackApp:
         self.store: Store = store if store is not None else InMemoryStore()
         self.rules = rules or Rules()
         self.trust = frozenset(trust)
+        self._tools = dict(tools or {})
+        self._base_trees = BaseTrees(self.store)
         self._state = state
         self._sandbox = sandbox
         self._durability: Durability = durability
@@ -95,6 +101,7 @@ class FeedbackApp:
         observers: Sequence[Observer] = (),
         report: Callable[[str], None] | None = None,
         sandboxes: Sandboxes | None = None,
+        reuse: Reuse = "never",
     ) -> AsyncGenerator[Episode]:
         """Opens an episode, new or one that the ledger knows.
 
@@ -106,6 +113,7 @@ class FeedbackApp:
             observers: told of each record after the ledger has it.
             report: told one line for people while a tool works.
             sandboxes: shared with other episodes; default: its own, closed at the end.
+            reuse: what of the ledger may stand for asking a model or judging once more (`graphs.reuse`).
 
         Raises:
             RecordNotFound: the ledger has no such episode, or it is about other files.
@@ -116,7 +124,7 @@ class FeedbackApp:
         run = run_id or await self.start_run()
         episode = Episode(
             run_id=run,
-            id=episode_id or new_id(),
+            id=(own_id := episode_id or new_id()),
             task=task,
             store=self.store,
             mint=Mint(run, self._keys.load(run)),
@@ -127,12 +135,14 @@ class FeedbackApp:
             observers=observers,
             report=report or (lambda _line: None),
             rules=self.rules,
+            cache=None if reuse == "never" else Cache(self.store, reuse, self._keys, own_id),
         )
         try:
             if known:
                 await episode.load()
             else:
                 await episode.note(
+                    *self._base_trees.of(task),
                     EpisodeRecord(
                         id=episode.id,
                         run_id=run,
@@ -141,7 +151,7 @@ class FeedbackApp:
                         task=task.describe(),
                         base_digest=task.tree.digest,
                         seed=seed,
-                    )
+                    ),
                 )
             yield episode
             await episode.settle()
@@ -175,6 +185,7 @@ class FeedbackApp:
         sandboxes: Sandboxes | None = None,
         config: Mapping[str, Any] | None = None,
         resume: Any = None,
+        reuse: Reuse = "never",
         **fields: Any,
     ) -> EpisodeResult:
         """Runs one task to its end.
@@ -190,6 +201,8 @@ class FeedbackApp:
             sandboxes: shared with other episodes.
             config: LangGraph's config; with a checkpointer, the thread is the episode's id unless this names one.
             resume: the answer to a LangGraph interrupt of this thread.
+            reuse: what of the ledger may stand for new work: `never`, `calls` (answers of models to the very same
+                requests) or `all` (verdicts on the very same candidates as well).
             **fields: typed fields that your state class adds.
 
         Returns:
@@ -208,6 +221,7 @@ class FeedbackApp:
             observers=observers,
             report=report,
             sandboxes=sandboxes,
+            reuse=reuse,
         ) as episode:
             driven = Driven()
             if episode.history.end is None:
@@ -225,6 +239,30 @@ class FeedbackApp:
         if own_run and not driven.interrupts:
             await self.store.append(RunEnd(run_id=episode.run_id))
         return result
+
+    async def areplay(self, task: Task, *, run_id: str, episode_id: str) -> Replayed:
+        """Runs a recorded episode again from the ledger alone, and compares: no model is asked, no sandbox opened.
+
+        Plain nodes of your own run again, as they did then.
+
+        Args:
+            task: the recorded task; `graphs.base_trees.task_of` reads it from the ledger.
+            run_id: the run.
+            episode_id: the episode.
+
+        Raises:
+            ConfigError: it has not ended, or this app is not the one that ran it.
+            RecordNotFound: the ledger has no such episode, or it is about other files.
+            SealError: a recorded signal is not what was minted.
+        """
+        known = await find_episode(self.store, run_id, episode_id, task)
+        await check_same(self.store, run_id, self._describe())
+        replay = await Replay.read(self.store, known, self._keys)
+        episode = replay.episode(task, self.budget, self.rules)
+        await episode.note(known)
+        graph = self._strides or without_traces(self.langgraph)
+        await drive(graph, episode, self.input(episode), durability="exit", supersteps=self._supersteps)
+        return await replay.compared()
 
     async def abatch(
         self, tasks: Sequence[Task], *, at_once: int = 4, seed: int = 0, observers: Sequence[Observer] = ()
@@ -289,6 +327,7 @@ class FeedbackApp:
         options = self._sandbox or SandboxOptions()
         return {
             "nodes": {name: str(role) for name, role in self.wiring.roles.items()},
+            "tools": self._tools,
             "gates": [[e.gate, e.source, e.target] for e in self.wiring.edges if e.gate],
             "budget": self.budget.model_dump(),
             "rules": self.rules.model_dump(mode="json"),

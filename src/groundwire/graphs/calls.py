@@ -21,7 +21,7 @@ Node = Callable[[EpisodeState, Runtime[Episode]], Awaitable[Any]]
 
 
 def watched(name: str, node: Node, *, calls_graphs: bool) -> Node:
-    """A node whose records are all in the ledger when it has run.
+    """A node whose records are all in the ledger when it has run, and which is not begun once the episode is cancelled.
 
     Args:
         name: the node's name.
@@ -30,6 +30,7 @@ def watched(name: str, node: Node, *, calls_graphs: bool) -> Node:
     """
 
     async def run(state: EpisodeState, runtime: Runtime[Episode]) -> Any:
+        runtime.context.check_cancelled()
         try:
             with nullcontext() if calls_graphs else only_seen_graphs(name):
                 return as_kept(await node(state, runtime))

@@ -73,7 +73,7 @@ async def drive(
             if goes_on and resume is None and await _waits(langgraph, episode, settings):
                 start = None
             async with asyncio.timeout(episode.meter.seconds_left()):
-                state = await langgraph.ainvoke(start, settings, context=episode, **options)
+                state = await _run(langgraph, episode, start, settings, options)
     except TimeoutError:
         seconds = episode.meter.budget.seconds
         error = BudgetExceeded("seconds", f"The {seconds:g} s are used up.", do="Raise --max-seconds.")
@@ -99,6 +99,17 @@ async def drive(
         return Driven()
     await episode.finish(end_of(episode, _reason(error), error.what))
     return Driven(error)
+
+
+async def _run(langgraph: Any, episode: Episode, start: Any, settings: Any, options: Mapping[str, Any]) -> Any:
+    """Runs it; an error that came of a cancellation, or hid it, is one."""
+    episode.driven()
+    try:
+        return await langgraph.ainvoke(start, settings, context=episode, **options)
+    except Exception as error:
+        if episode.is_cancelled:
+            raise asyncio.CancelledError from error
+        raise
 
 
 def _reason(error: BudgetExceeded | HiddenLeak | ModelError) -> StopReason:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import time
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from groundwire.completions import Backend, Completion, Request
+from groundwire.completions import Completion
 from groundwire.contexts import Coverage, Judged, SandboxOpener
-from groundwire.errors import GroundwireError, HiddenLeak, ModelError, ModelReplyInvalid, RecordNotFound
+from groundwire.errors import RecordNotFound
 from groundwire.graphs.acceptance import Change, Ladder, change_size
 from groundwire.graphs.budget import Meter
 from groundwire.graphs.firewall import Firewall
 from groundwire.graphs.history import History
 from groundwire.graphs.outcomes import trial_end
+from groundwire.graphs.recorded import COVERAGE, Recordings
+from groundwire.graphs.reuse import Cache
 from groundwire.graphs.rules import Rules
-from groundwire.masking import Masker
 from groundwire.mint import Mint
 from groundwire.records import (
     Artifact,
@@ -34,10 +34,7 @@ from groundwire.signals import Evidence, Signal, Verdict, canonical
 from groundwire.tasks import Task
 from groundwire.trees import Candidate, Tree
 
-__all__ = ["Episode", "EpisodeCaller", "Observer"]
-
-COVERAGE = "coverage-"
-"""Before the signal's id: the artifact with the coverage that came with it."""
+__all__ = ["Episode", "Observer"]
 
 Observer = Callable[[Record], None]
 """Told of each record after the ledger has it."""
@@ -60,6 +57,8 @@ class Episode:
         observers: told of each record after the ledger has it.
         report: told one line for people while a tool works.
         rules: what is judged again, and when the loop has gone on long enough.
+        recordings: what is played in the place of models, programs, tools and memory, in a replay.
+        cache: what may be taken from the ledger instead of being paid for again.
     """
 
     run_id: str
@@ -74,10 +73,14 @@ class Episode:
     observers: Sequence[Observer] = ()
     report: Callable[[str], None] = lambda _line: None
     rules: Rules = field(default_factory=Rules)
+    recordings: Recordings | None = None
+    cache: Cache | None = None
     history: History = field(init=False)
     ladder: Ladder = field(init=False)
     firewall: Firewall = field(init=False)
     _noted: list[Record] = field(init=False, default_factory=list[Record])
+    _driver: asyncio.Task[object] | None = field(init=False, default=None)
+    _cancels_before: int = field(init=False, default=0)
     hidden_evidence: Evidence | None = field(init=False, default=None)
     """What the hidden tests showed last, in full: for people, and only while this process lives."""
 
@@ -85,6 +88,25 @@ class Episode:
         self.history = History(Candidate(self.task.tree.digest, {}))
         self.ladder = Ladder(lambda digest: change_size(self.history.candidates[digest], self.task.tree))
         self.firewall = Firewall(self.task)
+
+    def driven(self) -> None:
+        """Called by the task that runs the episode: cancelling that one ends it, whatever is under way."""
+        self._driver = asyncio.current_task()
+        self._cancels_before = self._driver.cancelling() if self._driver else 0
+
+    @property
+    def is_cancelled(self) -> bool:
+        """True if the task that runs the episode was cancelled since it began, by Ctrl-C for example."""
+        return self._driver is not None and self._driver.cancelling() > self._cancels_before
+
+    def check_cancelled(self) -> None:
+        """Goes no further where a tool, an actor or a library has swallowed the cancellation.
+
+        Raises:
+            asyncio.CancelledError: the episode was cancelled.
+        """
+        if self.is_cancelled:
+            raise asyncio.CancelledError
 
     async def record(self, *records: Record) -> None:
         """Writes records to the ledger, then to this episode's view, then tells the observers.
@@ -212,10 +234,6 @@ class Episode:
         body = canonical({case: {p: list(ls) for p, ls in paths.items()} for case, paths in coverage.items()})
         await self.record(Artifact(digest=f"{COVERAGE}{signal_id}", kind="coverage", body=body.encode()))
 
-    def caller(self, trial: int) -> EpisodeCaller:
-        """Calls models on behalf of `trial`."""
-        return EpisodeCaller(self, trial)
-
     async def finish(self, end: EpisodeEnd) -> None:
         """Writes the episode's end, once, and what its last trial came to."""
         if self.history.end is None:
@@ -230,100 +248,3 @@ def _cut_off_calls(records: Sequence[Record]) -> list[Intent]:
     """
     ended = {r.intent_id for r in records if isinstance(r, ModelCall)}
     return [r for r in records if isinstance(r, Intent) and r.kind == "model_call" and r.id not in ended]
-
-
-class EpisodeCaller:
-    """A `ModelCaller`: budget first, then the intent, then the call, then its result; all in the ledger."""
-
-    def __init__(self, episode: Episode, trial: int) -> None:
-        self._episode = episode
-        self._trial = trial
-        self.used = False
-
-    async def __call__(self, backend: Backend, request: Request) -> Completion:
-        """See `groundwire.contexts.ModelCaller`."""
-        self.used = True
-        episode = self._episode
-        episode.firewall.check_prompt(request)
-        body = request.canonical()
-        digest = hashlib.sha256(body.encode()).hexdigest()
-        answered = episode.history.answers.get((self._trial, digest))
-        if answered:
-            return Completion.model_validate_json(answered.pop(0).completion)
-        prompt_tokens = sum(len(m.content) for m in request.messages) // 3 + 16
-        most = request.n * request.max_tokens + prompt_tokens
-        price = backend.price(request)
-        with episode.meter.reserve(price, most) as held:
-            intent = Intent(
-                episode_id=episode.id,
-                trial=self._trial,
-                kind="model_call",
-                digest=digest,
-                body=body,
-                usd=price,
-                tokens=most,
-            )
-            await episode.record(intent)
-            started = time.monotonic()
-            try:
-                completion = _without_secrets(await backend.complete(request))
-            except ModelError as error:
-                if isinstance(error, ModelReplyInvalid):
-                    # it answered, so it was paid for; what it cost is not known, so all that was held is booked
-                    episode.meter.book(usd=held.usd, tokens=held.tokens)
-                await episode.record(self._failed(intent, backend, request, error, time.monotonic() - started))
-                raise
-            episode.meter.settle(completion)
-        try:
-            episode.firewall.take_answer(completion)
-        except HiddenLeak as leak:
-            # it was paid for, so the ledger has it; what it says is held back
-            await episode.record(self._failed(intent, backend, request, leak, time.monotonic() - started, completion))
-            raise
-        await episode.record(
-            ModelCall(
-                intent_id=intent.id,
-                episode_id=episode.id,
-                trial=self._trial,
-                model=completion.model or backend.model,
-                purpose=request.purpose,
-                request_digest=digest,
-                completion=completion.model_dump_json(),
-                prompt_tokens=completion.prompt_tokens,
-                completion_tokens=completion.completion_tokens,
-                usd=completion.usd,
-                duration_s=time.monotonic() - started,
-            )
-        )
-        return completion
-
-    def _failed(
-        self,
-        intent: Intent,
-        backend: Backend,
-        request: Request,
-        error: GroundwireError,
-        duration_s: float,
-        used: Completion | None = None,
-    ) -> ModelCall:
-        return ModelCall(
-            intent_id=intent.id,
-            episode_id=self._episode.id,
-            trial=self._trial,
-            model=backend.model,
-            purpose=request.purpose,
-            request_digest=intent.digest,
-            error=f"{type(error).__name__}: {error.what}",
-            prompt_tokens=used.prompt_tokens if used else 0,
-            completion_tokens=used.completion_tokens if used else 0,
-            usd=used.usd if used else None,
-            duration_s=duration_s,
-        )
-
-
-def _without_secrets(completion: Completion) -> Completion:
-    """What the ledger may hold of an answer, which is what the actor gets: a resumed run must not see another one."""
-    masker = Masker()
-    if masker.finds_none(completion.texts):
-        return completion
-    return completion.model_copy(update={"texts": tuple(masker(text) for text in completion.texts)})

@@ -290,6 +290,7 @@ class FeedbackGraph:
             durability=durability or ("exit" if self.parts.is_all_in_the_ledger() else "async"),
             rules=rules or Rules(),
             trust=self.trust,
+            tools=self.parts.identities(),
         )
 
     def _gate(self, kind: GateKind, tool: str, via: str | None, to: str) -> FeedbackGraph:

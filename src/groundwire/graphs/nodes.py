@@ -25,6 +25,7 @@ from groundwire.contexts import (
 from groundwire.errors import CandidateError, GroundingError, RecordingExhausted
 from groundwire.graphs.episode import Episode
 from groundwire.graphs.gate import GateKind
+from groundwire.graphs.model_calls import EpisodeCaller
 from groundwire.graphs.programs import EpisodeRunner
 from groundwire.graphs.recollection import begin_trial, edits_for, given_to, reflection_on
 from groundwire.graphs.selection import LastAnswer
@@ -139,7 +140,7 @@ class ActorNode:
             context = ActorContext(
                 task=episode.task.public(),
                 tree=episode.best_tree(),
-                call=episode.caller(trial),
+                call=EpisodeCaller(episode, trial),
                 best=history.best,
                 failing=failing,
                 judged=history.judged_of(state.trial),
@@ -201,7 +202,7 @@ class CriticNode:
             task=episode.task.public(),
             failing=failing,
             tree=episode.task.tree.with_changes(failing.candidate.changes),
-            call=episode.caller(state.trial),
+            call=EpisodeCaller(episode, state.trial),
             lessons=await given_to(episode, state.trial, failing),
             trial=state.trial,
             judged=episode.history.judged_until(state.trial),

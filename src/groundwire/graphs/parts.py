@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from groundwire.contexts import Actor, Critic, Tool
+from groundwire.contexts import Actor, Critic, RepeatableTool, Tool
 from groundwire.errors import GraphError
 from groundwire.graphs.gate import GateKind
 from groundwire.graphs.wiring import END, START, Role
@@ -195,6 +195,11 @@ class Parts:
         """True if every node's work is kept in the ledger: there are only actors, critics and tools."""
         nested = [parts_of(part.graph) for part in self.graphs.values()]
         return not self.plain and all(inner is not None and inner.is_all_in_the_ledger() for inner in nested)
+
+    def identities(self) -> Mapping[str, str]:
+        """What each tool is, options and all, where a recorded verdict of it may stand for a new one."""
+        tools = {name: part.tool for name, part in self.tools.items()}
+        return {name: tool.identity for name, tool in tools.items() if isinstance(tool, RepeatableTool)}
 
     def has_plain_edges(self, name: str) -> bool:
         """True if edges leave the node that are taken whatever a signal says."""

@@ -43,7 +43,10 @@ class EpisodeRunner:
         await episode.record(intent)
         started = time.monotonic()
         try:
-            result = await run(request.timeout_s if left is None else min(request.timeout_s, left))
+            if episode.recordings is not None:
+                result = await episode.recordings.program(self._trial, digest)
+            else:
+                result = await run(request.timeout_s if left is None else min(request.timeout_s, left))
         except BaseException as trouble:
             what = trouble.what if isinstance(trouble, GroundwireError) else type(trouble).__name__
             lost = ProgramResult(error=what, duration_s=time.monotonic() - started)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from groundwire.contexts import EditStatistics, Judged, Lesson, Needs
 from groundwire.errors import RecordNotFound
 from groundwire.graphs.episode import Episode
 from groundwire.graphs.outcomes import trial_end
+from groundwire.graphs.recorded import read_statistics, statistics_key
 from groundwire.records import Artifact, Recall, ReflectionRecord, TrialRecord
 from groundwire.signals import Origin, canonical
 from groundwire.signatures import failure_frames, failure_signature
 
-__all__ = ["begin_trial", "edits_for", "given_to", "read_statistics", "reflection_on", "statistics_key"]
+__all__ = ["begin_trial", "edits_for", "given_to", "reflection_on"]
 
 QUESTION_CHARS = 4000
 CASES_ASKED = 5
@@ -28,8 +28,8 @@ async def begin_trial(
     """
     known = episode.history.lessons.get(trial)
     if known is not None:
-        return episode.firewall.let_through(await episode.store.lessons(known))
-    lessons = await _recall(episode, needs, failing)
+        return await _again(episode, known)
+    lessons = await _recall(episode, trial, needs, failing)
     begun = TrialRecord(episode_id=episode.id, trial=trial, lessons=tuple(x.id for x in lessons), escalation=escalation)
     ended = trial_end(episode.id, episode.history, trial - 1)
     await episode.note(*ended, begun, *_recalls(episode, trial, lessons))
@@ -47,15 +47,23 @@ async def given_to(episode: Episode, trial: int, failing: Judged) -> Sequence[Le
     """What a critic of a trial gets: the trial's own lessons, or what memory knows of a baseline's failure."""
     known = episode.history.lessons.get(trial)
     if known is not None:
-        return episode.firewall.let_through(await episode.store.lessons(known))
-    lessons = await _recall(episode, Needs(), failing)
+        return await _again(episode, known)
+    lessons = await _recall(episode, trial, Needs(), failing)
     if lessons:
         await episode.note(*_recalls(episode, trial, lessons))
     return lessons
 
 
+async def _again(episode: Episode, ids: Sequence[str]) -> Sequence[Lesson]:
+    recordings = episode.recordings
+    lessons = recordings.lessons(ids) if recordings else await episode.store.lessons(ids)
+    return episode.firewall.let_through(lessons)
+
+
 async def edits_for(episode: Episode, trial: int, failing: Judged | None) -> EditStatistics:
     """Which edits paid before; what a trial is given is kept, so that it is given the same when it is run again."""
+    if episode.recordings is not None:
+        return await episode.recordings.statistics(episode.id, trial)
     key = statistics_key(episode.id, trial)
     if trial in episode.history.begun_before:
         try:
@@ -70,18 +78,9 @@ async def edits_for(episode: Episode, trial: int, failing: Judged | None) -> Edi
     return statistics
 
 
-def statistics_key(episode_id: str, trial: int) -> str:
-    """Where the statistics are kept that a trial was given."""
-    return f"statistics-{episode_id}-{trial}"
-
-
-def read_statistics(body: bytes) -> EditStatistics:
-    """Reads them back."""
-    circles = ({edit: (used, passed) for edit, (used, passed) in circle.items()} for circle in json.loads(body))
-    return EditStatistics(*circles)
-
-
-async def _recall(episode: Episode, needs: Needs, failing: Judged | None) -> Sequence[Lesson]:
+async def _recall(episode: Episode, trial: int, needs: Needs, failing: Judged | None) -> Sequence[Lesson]:
+    if episode.recordings is not None:
+        return episode.recordings.recalled(trial)
     task = episode.task
     evidence = failing.signal.evidence if failing and _may_steer(failing) else None
     if evidence is None:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import aclosing
 
 from langgraph.runtime import Runtime
 
-from groundwire.contexts import BatchTool, Judged, ModelCaller, Tool, ToolContext, WritingTool
+from groundwire.contexts import Judged, ModelCaller, Tool, ToolContext, WritingTool
 from groundwire.graphs.acceptance import most_promising
 from groundwire.graphs.doubting import Patience, without_doubtful
-from groundwire.graphs.episode import Episode, EpisodeCaller
+from groundwire.graphs.episode import Episode
 from groundwire.graphs.firewall import withheld
 from groundwire.graphs.gate import GateKind
+from groundwire.graphs.model_calls import EpisodeCaller
 from groundwire.graphs.nodes import Update, stop
+from groundwire.graphs.recorded import RecordedObservation
 from groundwire.graphs.rejudging import DOUBTFUL, INFRASTRUCTURE, broke_off, reconcile, wants_another_look
 from groundwire.graphs.routing import Exits, Routing
+from groundwire.graphs.standing_in import observe, stand_in
 from groundwire.graphs.state import EpisodeState
 from groundwire.graphs.written import written_cases
 from groundwire.records import Intent, StopReason
 from groundwire.signals import Observation, Origin, Signal, Verdict, canonical
-from groundwire.tasks import Task
 from groundwire.trees import Candidate
 
 __all__ = ["Exits", "ToolNode", "judges_hidden"]
@@ -142,10 +144,11 @@ class ToolNode:
         if self._is_hidden:
             await self._note_access(candidates, state, episode)
             task = episode.firewall.planted()
-        patience = Patience(self.tool, task, context, episode)
+        tool = stand_in(self.name, self.tool, hidden=self._is_hidden, episode=episode)
+        patience = Patience(tool, task, context, episode)
         waiting: list[Signal] = []
         try:
-            async with aclosing(_observe(self.tool, candidates, task, context)) as observations:
+            async with aclosing(observe(tool, candidates, task, context)) as observations:
                 index = 0
                 async for observation in observations:
                     signal = self._mint(observation, candidates[index], state, episode, context.call)
@@ -153,6 +156,7 @@ class ToolNode:
                     waiting.append(signal)
                     if observation.coverage is not None and not self._is_hidden:
                         await episode.keep_coverage(signal.id, observation.coverage)
+                    episode.check_cancelled()
                     if signal.verdict is Verdict.PASS or len(waiting) >= FLUSH_EVERY:
                         await self._flush(waiting, episode)
                         await episode.settle()
@@ -165,7 +169,7 @@ class ToolNode:
         is_first_look = not self._first_words(state, episode)
         context = ToolContext(
             sandbox=episode.sandbox,
-            call=episode.caller(state.trial),
+            call=EpisodeCaller(episode, state.trial),
             trial=state.trial,
             want_coverage=self.want_coverage and state.trial == 0 and is_first_look,
             report=episode.report,
@@ -198,6 +202,8 @@ class ToolNode:
         self, observation: Observation, candidate: Candidate, state: EpisodeState, episode: Episode, caller: ModelCaller
     ) -> Signal:
         history = episode.history
+        if isinstance(observation, RecordedObservation):
+            return self._sealed(observation, candidate, state, episode)
         if self._is_hidden:
             episode.hidden_evidence = observation.evidence
             seen = withheld(observation)
@@ -207,6 +213,9 @@ class ToolNode:
         origin = self._origin(observation.origin, caller)
         if origin is not seen.origin:
             seen = seen.model_copy(update={"origin": origin})
+        return self._sealed(seen, candidate, state, episode)
+
+    def _sealed(self, seen: Observation, candidate: Candidate, state: EpisodeState, episode: Episode) -> Signal:
         return episode.mint.signal(
             seen,
             episode_id=episode.id,
@@ -241,15 +250,3 @@ def _at_hand(state: EpisodeState, episode: Episode) -> Sequence[str]:
     if state.signal or (state.step > 1 and state.candidate not in proposed):
         return [state.candidate]
     return proposed[proposed.index(state.candidate) :] if state.step > 1 else proposed
-
-
-async def _observe(
-    tool: Tool, candidates: Sequence[Candidate], task: Task, context: ToolContext
-) -> AsyncGenerator[Observation, None]:
-    if isinstance(tool, BatchTool) and len(candidates) > 1:
-        async with aclosing(tool.judge_many(candidates, task, context)) as observations:
-            async for observation in observations:
-                yield observation
-    else:
-        for candidate in candidates:
-            yield await tool.judge(candidate, task, context)

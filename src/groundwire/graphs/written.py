@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 
 from groundwire.contexts import ToolContext, WritingTool, WrittenCases
 from groundwire.graphs.episode import Episode
+from groundwire.graphs.model_calls import EpisodeCaller
 from groundwire.records import Intent
 from groundwire.signals import canonical
 
@@ -30,7 +31,7 @@ async def written_cases(tool: WritingTool, issuer: str, context: ToolContext, ep
     if known is not None:
         return replace(context, written=_read(known))
     # a caller of its own: that a model wrote the tests does not make what they say a model's opinion
-    written = await tool.write(episode.task.public(), replace(context, call=episode.caller(context.trial)))
+    written = await tool.write(episode.task.public(), replace(context, call=EpisodeCaller(episode, context.trial)))
     body = canonical({"issuer": issuer, **asdict(written)})
     digest = hashlib.sha256(body.encode()).hexdigest()
     await episode.record(

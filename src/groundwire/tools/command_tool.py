@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -9,7 +10,7 @@ from pathlib import PurePosixPath
 from groundwire.contexts import ToolContext
 from groundwire.errors import CandidateError, ConfigError
 from groundwire.limits import ExecResult
-from groundwire.signals import CaseOutcome, CaseResult, NoVerdict, Observation, Origin, Verdict
+from groundwire.signals import CaseOutcome, CaseResult, NoVerdict, Observation, Origin, Verdict, canonical
 from groundwire.tasks import Task
 from groundwire.tools.baselines import Baselines
 from groundwire.tools.commands import Invocation, read_command
@@ -63,6 +64,15 @@ class Command:
         runner = _CommandRunner(tuple(command) if command else None, wanted, exact, _checked(report))
         self._judge = Judge(runner, Baselines())
 
+    @property
+    def identity(self) -> str:
+        """See `groundwire.contexts.RepeatableTool`."""
+        return self._judge.identity
+
+    def command_for(self, task: Task) -> tuple[str, ...]:
+        """See `groundwire.contexts.RepeatableTool`."""
+        return self._judge.command_for(task)
+
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         """See `groundwire.contexts.Tool`."""
         return await self._judge.judge(candidate, task, context)
@@ -98,6 +108,11 @@ class _CommandRunner:
     @property
     def origin(self) -> Origin:
         return Origin.EXECUTION if self.report is None else Origin.TESTS
+
+    @property
+    def identity(self) -> str:
+        expected = None if self.expect is None else hashlib.sha256(self.expect).hexdigest()
+        return canonical(["command", expected, self.exact, self.report])
 
     def tampering(self, candidate: Candidate, task: Task) -> Observation | None:
         return tampering(candidate, task)

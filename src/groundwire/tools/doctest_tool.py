@@ -40,6 +40,15 @@ class Doctest:
         )
         self._judge = Judge(runner, Baselines())
 
+    @property
+    def identity(self) -> str:
+        """See `groundwire.contexts.RepeatableTool`."""
+        return self._judge.identity
+
+    def command_for(self, task: Task) -> tuple[str, ...]:
+        """See `groundwire.contexts.RepeatableTool`."""
+        return self._judge.command_for(task)
+
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         """See `groundwire.contexts.Tool`."""
         return await self._judge.judge(candidate, task, context)

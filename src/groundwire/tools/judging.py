@@ -62,6 +62,16 @@ class Judge:
         self._runner = runner
         self._baselines = baselines
 
+    @property
+    def identity(self) -> str:
+        """See `groundwire.contexts.RepeatableTool`."""
+        return self._runner.identity
+
+    def command_for(self, task: Task) -> tuple[str, ...]:
+        """See `groundwire.contexts.RepeatableTool`."""
+        start = self.start(task)
+        return start.shown if isinstance(start, Start) else start.command
+
     def check(self, candidate: Candidate, task: Task) -> Observation | None:
         """An observation where the candidate is not to be run at all."""
         if candidate.base_digest != task.tree.digest:

@@ -61,6 +61,15 @@ class Pytest:
         self._judge = Judge(runner, Baselines())
         self._behaviour = Behaviour()
 
+    @property
+    def identity(self) -> str:
+        """See `groundwire.contexts.RepeatableTool`."""
+        return self._judge.identity
+
+    def command_for(self, task: Task) -> tuple[str, ...]:
+        """See `groundwire.contexts.RepeatableTool`."""
+        return self._judge.command_for(task)
+
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         """See `groundwire.contexts.Tool`."""
         return await self._judge.judge(candidate, task, context)

@@ -60,6 +60,11 @@ class PythonRunner:
     origin: Origin = Origin.TESTS
     apart: bool = False
 
+    @property
+    def identity(self) -> str:
+        """See `Runner`."""
+        return f"{self.name} apart" if self.apart else self.name
+
     def tampering(self, candidate: Candidate, task: Task) -> Observation | None:
         """See `Runner`."""
         return tampering(candidate, task) or self.guard(candidate, task, read_command(self._command(task)))

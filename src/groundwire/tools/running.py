@@ -83,6 +83,11 @@ class Runner(Protocol):
         """Where its signals come from."""
         ...
 
+    @property
+    def identity(self) -> str:
+        """The runner and all of its options (`groundwire.contexts.RepeatableTool`)."""
+        ...
+
     def tampering(self, candidate: Candidate, task: Task) -> Observation | None:
         """A FAIL if the candidate reaches for the yardstick."""
         ...

@@ -1,0 +1,117 @@
+"""The files that an episode began from, kept in the ledger, so that it can be run again when they have changed."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+
+from groundwire.errors import RecordNotFound, SealError, TaskError
+from groundwire.masking import Masker
+from groundwire.records import Artifact, EpisodeRecord, Store
+from groundwire.tasks import Hidden, Task
+from groundwire.trees import Tree
+
+__all__ = ["BaseTrees", "kept_tree", "task_of"]
+
+MAX_BYTES = 2 * 1024 * 1024
+"""Of all files together; a larger project is read from its folder again, if that has not changed."""
+
+
+class BaseTrees:
+    """Hands out each tree for the ledger once a process.
+
+    Args:
+        store: the ledger; one that ends with the process gets none, since nothing of it is replayed later.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._wanted = store.durable
+        self._known: set[str] = set()
+
+    def of(self, task: Task) -> Sequence[Artifact]:
+        """The task's files, unless the ledger has them or can't keep them."""
+        if not self._wanted or task.tree.digest in self._known:
+            return ()
+        self._known.add(task.tree.digest)
+        kept = kept_tree(task.tree)
+        return () if kept is None else (kept,)
+
+
+def kept_tree(tree: Tree) -> Artifact | None:
+    """The tree as an artifact; None where it is too large, or holds a secret, which no ledger keeps."""
+    if sum(map(len, tree.files.values())) > MAX_BYTES:
+        return None
+    if not Masker().finds_none(content.decode("latin-1") for content in tree.files.values()):
+        return None
+    files = {path: base64.b85encode(content).decode() for path, content in tree.files.items()}
+    body = json.dumps({"files": files, "executable": sorted(tree.executable)}, sort_keys=True)
+    return Artifact(digest=_key(tree.digest), kind="tree", body=zlib.compress(body.encode()))
+
+
+def _key(digest: str) -> str:
+    return f"tree-{digest}"
+
+
+async def task_of(record: EpisodeRecord, store: Store) -> Task:
+    """The task of an episode, from the ledger alone, or from its folder where the files were not kept.
+
+    Its hidden tests are known by name only: what they said is in the ledger.
+
+    Raises:
+        RecordNotFound: the files are not in the ledger, and those of the folder have changed or are gone.
+        SealError: the files in the ledger are not those that it names.
+    """
+    told = json.loads(record.task)
+    hidden = told["hidden"]
+    return Task(
+        id=told["id"],
+        family=told["family"],
+        prompt=told["prompt"],
+        tree=await _tree(record, store),
+        command=tuple(told["command"]),
+        editable=tuple(told["editable"]),
+        test_files=tuple(told["test_files"]),
+        hidden=Hidden(tuple(hidden["command"]), Tree({})) if hidden else None,
+    )
+
+
+async def _tree(record: EpisodeRecord, store: Store) -> Tree:
+    try:
+        kept = await store.artifact(_key(record.base_digest))
+    except RecordNotFound:
+        return _from_folder(record)
+    try:
+        body = json.loads(zlib.decompress(kept))
+        files = {path: base64.b85decode(content) for path, content in body["files"].items()}
+        tree = Tree(files, frozenset(body["executable"]))
+    except (zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _changed(record) from error
+    if tree.digest != record.base_digest:
+        raise _changed(record)
+    return tree
+
+
+def _changed(record: EpisodeRecord) -> SealError:
+    return SealError(
+        f"The files that episode {record.id} began from are not those that the ledger names.",
+        do="The record was changed after it was written; restore the database from a copy.",
+    )
+
+
+def _from_folder(record: EpisodeRecord) -> Tree:
+    told = json.loads(record.task)
+    folder, hidden = told["folder"], told["hidden"]
+    if folder:
+        try:
+            task = Task.from_folder(folder, hidden=" ".join(hidden["command"]) if hidden else None)
+        except TaskError:
+            task = None
+        if task is not None and task.tree.digest == record.base_digest:
+            return task.tree
+    raise RecordNotFound(
+        f"The files that episode {record.id} began from are gone: they are not in the ledger (too large, or holding a"
+        f" secret), and {folder or 'they came from no folder'}{' has others now' if folder else ''}.",
+        do="Restore the files as they were." if folder else "Replay it where its task is:  await app.areplay(task, …)",
+    )

@@ -1,0 +1,156 @@
+"""Model calls: budget first, then the intent, then the call, then its result; all in the ledger."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+
+from groundwire.completions import Backend, Completion, Request
+from groundwire.errors import GroundwireError, HiddenLeak, ModelError, ModelReplyInvalid
+from groundwire.graphs.episode import Episode
+from groundwire.masking import Masker
+from groundwire.records import Intent, ModelCall
+
+__all__ = ["EpisodeCaller"]
+
+
+class EpisodeCaller:
+    """A `ModelCaller`: budget first, then the intent, then the call, then its result; all in the ledger."""
+
+    def __init__(self, episode: Episode, trial: int) -> None:
+        self._episode = episode
+        self._trial = trial
+        self.used = False
+
+    async def __call__(self, backend: Backend, request: Request) -> Completion:
+        """See `groundwire.contexts.ModelCaller`."""
+        self.used = True
+        episode = self._episode
+        episode.firewall.check_prompt(request)
+        body = request.canonical()
+        digest = hashlib.sha256(body.encode()).hexdigest()
+        answered = episode.history.answers.get((self._trial, digest))
+        if answered:
+            return Completion.model_validate_json(answered.pop(0).completion)
+        if (taken := await self._from_the_ledger(backend, digest)) is not None:
+            return await self._take(taken, request, digest)
+        prompt_tokens = sum(len(m.content) for m in request.messages) // 3 + 16
+        most = request.n * request.max_tokens + prompt_tokens
+        price = self._price(backend, request, digest)
+        with episode.meter.reserve(price, most) as held:
+            intent = Intent(
+                episode_id=episode.id,
+                trial=self._trial,
+                kind="model_call",
+                digest=digest,
+                body=body,
+                usd=price,
+                tokens=most,
+            )
+            await episode.record(intent)
+            started = time.monotonic()
+            try:
+                completion = await self._complete(backend, request, digest)
+            except ModelError as error:
+                if isinstance(error, ModelReplyInvalid):
+                    # it answered, so it was paid for; what it cost is not known, so all that was held is booked
+                    episode.meter.book(usd=held.usd, tokens=held.tokens)
+                await episode.record(self._failed(intent, backend, request, error, time.monotonic() - started))
+                raise
+            episode.meter.settle(completion)
+        try:
+            episode.firewall.take_answer(completion)
+        except HiddenLeak as leak:
+            # it was paid for, so the ledger has it; what it says is held back
+            await episode.record(self._failed(intent, backend, request, leak, time.monotonic() - started, completion))
+            raise
+        await episode.record(
+            ModelCall(
+                intent_id=intent.id,
+                episode_id=episode.id,
+                trial=self._trial,
+                model=completion.model or backend.model,
+                purpose=request.purpose,
+                request_digest=digest,
+                completion=completion.model_dump_json(),
+                prompt_tokens=completion.prompt_tokens,
+                completion_tokens=completion.completion_tokens,
+                usd=completion.usd,
+                duration_s=time.monotonic() - started,
+            )
+        )
+        return completion
+
+    async def _from_the_ledger(self, backend: Backend, digest: str) -> ModelCall | None:
+        """The recorded call whose answer stands for a new one, where that is allowed; in a replay, where it was so."""
+        episode = self._episode
+        if episode.recordings is not None:
+            return episode.recordings.reused(self._trial, digest)
+        return await episode.cache.answer(backend.model, digest) if episode.cache else None
+
+    async def _take(self, call: ModelCall, request: Request, digest: str) -> Completion:
+        """Takes a recorded answer: nothing is sent, nothing is paid, and the ledger says from where it is."""
+        completion = Completion.model_validate_json(call.completion)
+        completion = completion.model_copy(update={"usd": 0.0, "prompt_tokens": 0, "completion_tokens": 0})
+        self._episode.firewall.take_answer(completion)
+        await self._episode.record(
+            ModelCall(
+                intent_id=call.intent_id,
+                episode_id=self._episode.id,
+                trial=self._trial,
+                model=call.model,
+                purpose=request.purpose,
+                request_digest=digest,
+                completion=completion.model_dump_json(),
+                usd=0.0,
+                reused=call.reused or call.intent_id,
+            )
+        )
+        return completion
+
+    def _price(self, backend: Backend, request: Request, digest: str) -> float | None:
+        recordings = self._episode.recordings
+        if recordings is None:
+            return backend.price(request)
+        for lost in recordings.lost(self._trial, digest):
+            # a process that had gone on counted it so
+            self._episode.meter.book(usd=lost.usd or 0.0, tokens=lost.tokens)
+        intent = recordings.intent(self._trial, digest)
+        return intent.usd if intent else backend.price(request)
+
+    async def _complete(self, backend: Backend, request: Request, digest: str) -> Completion:
+        """What the ledger may hold of an answer, which is what the actor gets: a resumed run must see no other one."""
+        if self._episode.recordings is not None:
+            return await self._episode.recordings.answer(self._trial, digest)
+        completion = _without_secrets(await backend.complete(request))
+        return completion if completion.asked else completion.model_copy(update={"asked": backend.model})
+
+    def _failed(
+        self,
+        intent: Intent,
+        backend: Backend,
+        request: Request,
+        error: GroundwireError,
+        duration_s: float,
+        used: Completion | None = None,
+    ) -> ModelCall:
+        return ModelCall(
+            intent_id=intent.id,
+            episode_id=self._episode.id,
+            trial=self._trial,
+            model=backend.model,
+            purpose=request.purpose,
+            request_digest=intent.digest,
+            error=f"{type(error).__name__}: {error.what}",
+            prompt_tokens=used.prompt_tokens if used else 0,
+            completion_tokens=used.completion_tokens if used else 0,
+            usd=used.usd if used else None,
+            duration_s=duration_s,
+        )
+
+
+def _without_secrets(completion: Completion) -> Completion:
+    masker = Masker()
+    if masker.finds_none(completion.texts):
+        return completion
+    return completion.model_copy(update={"texts": tuple(masker(text) for text in completion.texts)})
