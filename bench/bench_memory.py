@@ -30,11 +30,11 @@ from groundwire.memory.place import locate
 
 ROUNDS = 200
 LAST_3 = (
-    'SELECT r."text" FROM lessons l JOIN reflections r ON r.seq = l.number WHERE l.namespace = \'\' AND'
+    "SELECT r.\"text\" FROM lessons l JOIN reflections r ON r.seq = l.number WHERE l.namespace = '' AND"
     " l.state = 'active' AND l.task_id = {mark} ORDER BY l.fresh DESC LIMIT 3"
 )
 LAST_200 = (
-    'SELECT r."text" FROM lessons l JOIN reflections r ON r.seq = l.number WHERE l.namespace = \'\' AND'
+    "SELECT r.\"text\" FROM lessons l JOIN reflections r ON r.seq = l.number WHERE l.namespace = '' AND"
     " l.state = 'active' AND l.family = {mark} ORDER BY l.fresh DESC LIMIT 200"
 )
 

@@ -71,9 +71,7 @@ async def batched(url: str, name: str, count: int) -> None:
     await store.runs()
     _ready()
     for start in range(0, count, BATCH):
-        await store.append(
-            *(TrialRecord(episode_id=name, trial=n) for n in range(start, min(start + BATCH, count)))
-        )
+        await store.append(*(TrialRecord(episode_id=name, trial=n) for n in range(start, min(start + BATCH, count))))
     _done()
     await store.aclose()
 
@@ -109,8 +107,10 @@ async def bare(url: str, name: str, count: int) -> None:
 
 
 WRITERS = {"one by one": one_by_one, "batches of 1,000": batched, "bare, one by one": bare}
-_BARE = "CREATE TABLE bare (seq bigint PRIMARY KEY, episode_id text, trial bigint, lessons text, escalation bigint,"
-_BARE += " created_at text, UNIQUE (episode_id, trial))"
+_BARE = (
+    "CREATE TABLE bare (seq bigint PRIMARY KEY, episode_id text, trial bigint, lessons text, escalation bigint,"
+    " created_at text, UNIQUE (episode_id, trial))"
+)
 
 
 def _ready() -> None:
@@ -207,7 +207,9 @@ async def trials(url: str, count: int) -> Mapping[str, float]:
         known: list[str] = []
         appends = [batch for each in range(1, 6) for batch in trial(mint, episode, each, known)]
         end = EpisodeEnd(episode_id=episode.id, verdict=Verdict.FAIL, stop_reason=StopReason.EXHAUSTED)
-        planned += [[episode], *appends, [end]]
+        first: list[Record] = [episode]
+        last: list[Record] = [end]
+        planned += [first, *appends, last]
     wall, cpu = time.perf_counter(), time.process_time()
     for records in planned:
         await store.append(*records)

@@ -1,7 +1,7 @@
-"""A ledger full of lessons for benchmarks: ordinary words, some common and most rare, over tasks, families and failures.
+"""A ledger full of lessons for benchmarks: words, some common and most rare, over tasks, families and failures.
 
-A million lessons through `append` would take half an hour, so the rows are written as `append` and `derive` leave them,
-in bulk. `check` holds a sample of such rows against what the store itself concludes.
+A million lessons through `append` would take half an hour, so the rows are written in bulk, as `append` and `derive`
+would leave them.
 """
 
 from __future__ import annotations

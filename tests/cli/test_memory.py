@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from remembering import RUN, episode_of, learn, outcome, signal_for, texts
@@ -31,7 +32,7 @@ class Memory:
     def __call__(self, *arguments: str, typed: str = "") -> Result:
         return CliRunner(env={"COLUMNS": "200"}).invoke(app, ["memory", *arguments, "--db", self.url], input=typed)
 
-    def data(self, *arguments: str) -> object:
+    def data(self, *arguments: str) -> Any:
         ran = self(*arguments, "--json")
         assert ran.exit_code == 0, ran.output
         return json.loads(ran.stdout)
@@ -75,12 +76,11 @@ def lessons(memory: Memory) -> Iterator[list[ReflectionRecord]]:
 
 def test_list(memory: Memory, lessons: list[ReflectionRecord]) -> None:
     listed = memory.data("list")
-    assert isinstance(listed, list)
     assert [entry["id"] for entry in listed] == [lesson.id for lesson in reversed(lessons)]
     assert [entry["state"] for entry in listed] == ["active", "repeat", "active", "active"]
     assert listed[2]["trials"] == listed[2]["passed"] == 1 and listed[2]["effect"] > 0
-    assert [entry["id"] for entry in memory.data("list", "--state", "repeat")] == [lessons[2].id]  # pyright: ignore
-    assert len(memory.data("list", "--family", "family", "--task", "dates", "--limit", "1")) == 1  # pyright: ignore
+    assert [entry["id"] for entry in memory.data("list", "--state", "repeat")] == [lessons[2].id]
+    assert len(memory.data("list", "--family", "family", "--task", "dates", "--limit", "1")) == 1
     shown = memory("list").stdout
     assert "upper bound is exclusive" in shown and lessons[1].id[:13] in shown
     assert "\x1b" not in shown and "\x07" not in shown, "a lesson is hostile text"
@@ -88,7 +88,7 @@ def test_list(memory: Memory, lessons: list[ReflectionRecord]) -> None:
 
 def test_search(memory: Memory, lessons: list[ReflectionRecord]) -> None:
     found = memory.data("search", "discounts fraction")
-    assert [entry["id"] for entry in found] == [lessons[1].id]  # pyright: ignore
+    assert [entry["id"] for entry in found] == [lessons[1].id]
     assert memory.data("search", "discount", "--task", "dates") == []
     assert "no lesson holds any of these words" in memory("search", "marzipan").stdout
 
@@ -99,7 +99,6 @@ def test_show(memory: Memory, lessons: list[ReflectionRecord]) -> None:
         assert words in shown
     assert lessons[2].id in shown, "who said it again"
     view = memory.data("show", lessons[1].id)
-    assert isinstance(view, dict)
     assert view["signal"]["verdict"] == "fail" and view["recalled"][0]["verdict"] == "pass"
     hostile = memory("show", lessons[3].id).stdout
     assert "\x1b" not in hostile and "\x07" not in hostile
@@ -112,13 +111,13 @@ def test_quarantine_and_release(memory: Memory, lessons: list[ReflectionRecord])
     assert memory.data("list", "--state", "quarantined") == []
     both = [lessons[0].id, lessons[1].id]
     assert memory.data("quarantine", *both, "--yes") == {"quarantined": 2}
-    assert len(memory.data("list", "--state", "quarantined")) == 2  # pyright: ignore
+    assert len(memory.data("list", "--state", "quarantined")) == 2
 
 
 def test_forget(memory: Memory, lessons: list[ReflectionRecord]) -> None:
     assert memory.data("forget", lessons[2].id, "--yes") == {"forgotten": 2}, "and all that say the same"
     assert memory.data("forget", "--family", "hostile", "--yes") == {"forgotten": 1}
-    assert [entry["id"] for entry in memory.data("list")] == [lessons[1].id]  # pyright: ignore
+    assert [entry["id"] for entry in memory.data("list")] == [lessons[1].id]
     assert memory.data("forget", "--task", "nothing of that name", "--yes") == {"forgotten": 0}
 
 
@@ -132,12 +131,11 @@ def test_export_and_import(memory: Memory, lessons: list[ReflectionRecord], tmp_
     assert "0 lessons imported, 3 were there already" in other("import", str(file)).stdout
     third = Memory(f"sqlite:///{tmp_path}/third.db")
     assert "3 lessons imported" in third("import", "-", typed=file.read_text()).stdout
-    assert {entry["id"] for entry in other.data("list")} == {lesson.id for n, lesson in enumerate(lessons) if n != 2}  # pyright: ignore
+    assert {entry["id"] for entry in other.data("list")} == {lesson.id for n, lesson in enumerate(lessons) if n != 2}
 
 
 def test_stats(memory: Memory, lessons: list[ReflectionRecord]) -> None:
     stats = memory.data("stats")
-    assert isinstance(stats, dict)
     assert stats["states"] == {"active": 3, "repeat": 1}
     assert stats["rates"]["task"] == [{"key": "prices", "trials": 1, "passed": 1}]
     assert [entry["id"] for entry in stats["measured"]] == [lessons[1].id]
@@ -150,9 +148,7 @@ def test_stats(memory: Memory, lessons: list[ReflectionRecord]) -> None:
 def test_vacuum(memory: Memory, lessons: list[ReflectionRecord]) -> None:
     async def age(store: SqlStore) -> None:
         episode = episode_of()
-        end = EpisodeEnd(
-            episode_id=episode.id, verdict=Verdict.FAIL, stop_reason=StopReason.EXHAUSTED, created_at=OLD
-        )
+        end = EpisodeEnd(episode_id=episode.id, verdict=Verdict.FAIL, stop_reason=StopReason.EXHAUSTED, created_at=OLD)
         await store.append(episode, signal_for(episode.id), end)
         await store.append(LessonMark(lesson_id=lessons[0].id, mark=Mark.QUARANTINED, created_at=OLD))
 
@@ -160,15 +156,14 @@ def test_vacuum(memory: Memory, lessons: list[ReflectionRecord]) -> None:
     rules = ("vacuum", "--older-than", "30", "--quarantined", "30")
     planned = {"dropped": {"signals": 1}, "forgotten": 2, "dry_run": True}
     assert memory.data(*rules, "--dry-run") == planned
-    assert "1 rows of signals would be dropped" in memory(*rules, "--dry-run").stdout
+    assert "1 row of signals would be dropped" in memory(*rules, "--dry-run").stdout
     refused = memory(*rules)
-    assert isinstance(refused.exception, ConfigError) and "Drop 1 rows of signals" in str(refused.exception)
+    assert isinstance(refused.exception, ConfigError) and "Drop 1 row of signals" in str(refused.exception)
     done = memory.data(*rules, "--yes", "--rebuild")
-    assert isinstance(done, dict)
     assert (done["dropped"], done["forgotten"]) == ({"signals": 1}, 2)
     assert memory.data(*rules, "--dry-run") == {"dropped": {}, "forgotten": 0, "dry_run": True}
     assert "nothing would be dropped" in memory(*rules, "--dry-run").stdout
-    assert len(memory.data("list")) == 2  # pyright: ignore
+    assert len(memory.data("list")) == 2
 
 
 def test_another_namespace_sees_nothing(
@@ -179,13 +174,12 @@ def test_another_namespace_sees_nothing(
             monkeypatch.setenv("GROUNDWIRE_NAMESPACE", "other")
         assert memory.data("list", *where) == memory.data("search", "bound", *where) == []
         stats = memory.data("stats", *where)
-        assert isinstance(stats, dict)
         assert stats["namespace"] == "other" and sum(stats["rows"].values()) == 0
         assert isinstance(memory("show", lessons[0].id, *where).exception, RecordNotFound)
         assert memory.data("forget", "--family", "family", "--yes", *where) == {"forgotten": 0}
     monkeypatch.delenv("GROUNDWIRE_NAMESPACE")
     memory.run(lambda store: learn(store, "of the other"), "other")
-    assert len(memory.data("list")) == 4  # pyright: ignore
+    assert len(memory.data("list")) == 4
 
 
 @pytest.fixture
@@ -209,13 +203,12 @@ def sqlite(tmp_path: Path) -> Memory:
         (["import", "/"], ConfigError, "can't be read"),
         (["export", "/no/such/folder/x"], ConfigError, "can't be written"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",  # pyright: ignore
 )
 def test_what_is_wrong_is_said(sqlite: Memory, arguments: list[str], kind: type[GroundwireError], words: str) -> None:
     ran = sqlite(*arguments)
     assert isinstance(ran.exception, kind), ran.output
     assert words in str(ran.exception) and ran.exception.do
-    assert len(sqlite.data("list")) == 2, "nothing was changed"  # pyright: ignore
+    assert len(sqlite.data("list")) == 2, "nothing was changed"
 
 
 @pytest.mark.parametrize("arguments", [["list", "--limit", "0"], ["vacuum", "--older-than", "-1"], ["show"], ["odd"]])
@@ -227,7 +220,7 @@ def test_a_file_that_is_no_export_changes_nothing(sqlite: Memory, tmp_path: Path
     for content in (b"", b"{}\n", b"\xff\xfe", b"x" * 100):
         (tmp_path / "bad").write_bytes(content)
         assert isinstance(sqlite("import", str(tmp_path / "bad")).exception, ConfigError)
-    assert len(sqlite.data("list")) == 2  # pyright: ignore
+    assert len(sqlite.data("list")) == 2
 
 
 def test_a_database_that_is_none_is_said(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from remembering import learn, outcome, texts, unknown_id
@@ -22,7 +23,7 @@ async def ledger(url: str) -> AsyncIterator[SqlStore]:
     await made.aclose()
 
 
-async def found(ledger: SqlStore, text: str, **asked: str) -> list[str]:
+async def found(ledger: SqlStore, text: str, **asked: Any) -> list[str]:
     return [info.reflection.text for info in await Lessons(ledger).search(text, **asked)]
 
 
@@ -52,7 +53,9 @@ async def test_search_finds_all_words_before_any_word(ledger: SqlStore) -> None:
     assert await found(ledger, "?!") == await found(ledger, "") == []
 
 
-@pytest.mark.parametrize("text", ["'; DROP TABLE lessons; --", 'a" OR "b', "NEAR(a b)", "text:fraction", "*", "a" * 5000])
+@pytest.mark.parametrize(
+    "text", ["'; DROP TABLE lessons; --", 'a" OR "b', "NEAR(a b)", "text:fraction", "*", "a" * 5000]
+)
 async def test_no_search_is_an_operator(ledger: SqlStore, text: str) -> None:
     await learn(ledger, "The discount is a fraction.")
     await Lessons(ledger).search(text)

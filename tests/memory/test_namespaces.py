@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict
+from typing import Any
 
 import pytest
 from remembering import MINT, RUN, episode_of, learn, outcome, reflection_for, signal_for, texts
@@ -51,7 +52,7 @@ async def bert(url: str, anna: SqlStore) -> AsyncIterator[SqlStore]:
 
 async def test_lessons_do_not_cross(anna: SqlStore, bert: SqlStore) -> None:
     lesson = await learn(anna, SECRET, signature="KeyError", frames=("a.py:f",))
-    asked = {"signature": "KeyError", "frames": ("a.py:f",), "text": SECRET, "window": 9}
+    asked: dict[str, Any] = {"signature": "KeyError", "frames": ("a.py:f",), "text": SECRET, "window": 9}
     for task in ("task", "another"):
         assert await texts(bert, task, **asked) == []
         assert await texts(anna, task, **asked) == [SECRET]
@@ -177,9 +178,7 @@ async def test_retention_drops_the_tenants_own_rows(anna: SqlStore, bert: SqlSto
     await anna.append(
         episode,
         signal_for(episode.id),
-        EpisodeEnd(
-            episode_id=episode.id, verdict=Verdict.FAIL, stop_reason=StopReason.EXHAUSTED, created_at=old
-        ),
+        EpisodeEnd(episode_id=episode.id, verdict=Verdict.FAIL, stop_reason=StopReason.EXHAUSTED, created_at=old),
         LessonMark(lesson_id=lesson.id, mark=Mark.QUARANTINED, created_at=old),
     )
     assert await count_old(bert, days=1) == await drop_old(bert, days=1) == {}

@@ -26,7 +26,10 @@ def test_fusion_adds_reciprocal_ranks() -> None:
 
 
 def ordered(
-    candidates: list[Candidate], question: Question = QUESTION, words: list[int] | None = None, meaning: list[int] | None = None
+    candidates: list[Candidate],
+    question: Question = QUESTION,
+    words: list[int] | None = None,
+    meaning: list[int] | None = None,
 ) -> list[int]:
     return [c.number for c in rank_family(candidates, question, words or [], meaning or [])[0]]
 

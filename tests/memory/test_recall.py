@@ -131,9 +131,7 @@ async def _many(store: Store) -> list[list[tuple[str, str]]]:
         ("task 2", "ValueError", "discount bound"),
     ):
         for _ in range(2):
-            found = await store.recall(
-                task, "family", signature=signature, text=text, frames=("m1.py:f",), window=8
-            )
+            found = await store.recall(task, "family", signature=signature, text=text, frames=("m1.py:f",), window=8)
             answers.append([(lesson.text, lesson.why) for lesson in found])
     return answers
 

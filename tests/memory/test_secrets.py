@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
-from cli import groundwire, lay_out
+from cli import BUGGY, groundwire, lay_out
 from planted import IN_ENVIRONMENT, PLANTED, VARIABLE
 from remembering import MINT, learn
 
@@ -21,15 +21,27 @@ from groundwire.memory.mapping import CODECS, OF_EPISODE
 from groundwire.memory.place import locate
 from groundwire.memory.tables import Base
 from groundwire.memory.transfer import export_lessons
-from groundwire.records import Artifact, EpisodeRecord, LessonMark, Mark, Record, ReflectionRecord, RunRecord, StopReason
+from groundwire.records import (
+    Artifact,
+    EpisodeRecord,
+    LessonMark,
+    Mark,
+    Record,
+    ReflectionRecord,
+    RunRecord,
+    StopReason,
+)
 from groundwire.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
 from groundwire.trees import Candidate
 
 ALL = "\n".join(text for text, _ in PLANTED.values())
 EPISODE = EpisodeRecord(run_id="run", task_id="task")
 IDS = frozenset(
-    "id run_id episode_id signal_id intent_id lesson_id candidate_digest digest base_digest best_candidate artifact"
-    " candidate request_digest created_at edge lessons reused".split()
+    {
+        *("id", "run_id", "episode_id", "signal_id", "intent_id", "lesson_id", "candidate_digest", "digest"),
+        *("base_digest", "best_candidate", "artifact", "candidate", "request_digest", "created_at", "edge", "lessons"),
+        "reused",
+    }
 )
 """Fields that groundwire fills by itself."""
 
@@ -170,7 +182,7 @@ def test_a_whole_run_leaves_none_behind(tmp_path: Path) -> None:
     """A project whose tests print secrets: no table, file, screen or JSON of ours holds one of them."""
     lines = "\n".join(f"    print({text!r})" for text, _ in PLANTED.values())
     files = {
-        "shop.py": "def total(prices):\n    result = 0\n    for price in prices:\n        result -= price\n    return result\n",
+        "shop.py": BUGGY["shop/price.py"],
         "test_shop.py": (
             "import sys\nfrom shop import total\n\n\ndef test_total():\n"
             f"{lines}\n    print({ALL!r}, file=sys.stderr)\n    assert total([1, 2]) == 3, {ALL!r}\n"

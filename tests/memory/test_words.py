@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,16 +39,14 @@ def test_a_question_leaves_nothing_behind() -> None:
     assert rank_texts({7: "bound"}, ("bound",)) == [7]
 
 
+def _rank_one(number: int) -> list[int]:
+    return rank_texts({number: "bound"}, ("bound",))
+
+
 def test_threads_do_not_share() -> None:
-    answers: list[list[int]] = []
-    threads = [
-        threading.Thread(target=lambda n=n: answers.append(rank_texts({n: "bound"}, ("bound",)))) for n in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(answers) == [[n] for n in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(_rank_one, range(8)))
+    assert answers == [[n] for n in range(8)]
 
 
 @given(st.text())

@@ -7,11 +7,12 @@ import hashlib
 __all__ = ["IN_ENVIRONMENT", "PLANTED", "SECRETS", "VARIABLE"]
 
 
-
 def _made(kind: str, length: int) -> str:
     """Letters and digits, different for each kind."""
     text = "".join(hashlib.sha512(f"{kind} {n}".encode()).hexdigest() for n in range(4))
-    mixed = "".join(c.upper() if n % 3 == 0 else "gjkmpqtvxz"[int(c)] if c.isdigit() and n % 2 else c for n, c in enumerate(text))
+    mixed = "".join(
+        c.upper() if n % 3 == 0 else "gjkmpqtvxz"[int(c)] if c.isdigit() and n % 2 else c for n, c in enumerate(text)
+    )
     return f"a7B{mixed}"[:length]
 
 

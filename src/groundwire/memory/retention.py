@@ -28,11 +28,15 @@ _OLD = (
     " AND NOT EXISTS (SELECT 1 FROM episode_ends x WHERE x.episode_id = e.id AND x.created_at >= :before)"
 )
 _NO_LESSON = "id NOT IN (SELECT r.signal_id FROM reflections r)"
-_HELD = "SELECT c.artifact FROM candidates c WHERE c.episode_id {of} UNION SELECT p.candidate FROM program_runs p"
-_HELD += " WHERE p.episode_id {of}"
+_HELD = (
+    "SELECT c.artifact FROM candidates c WHERE c.episode_id {of}"
+    " UNION SELECT p.candidate FROM program_runs p WHERE p.episode_id {of}"
+)
 _BODIES = f"digest IN ({_HELD.format(of=f'IN ({_OLD})')}) AND digest NOT IN ({_HELD.format(of=f'NOT IN ({_OLD})')})"
 _COVERAGE = f"digest IN (SELECT 'coverage-' || s.id FROM signals s WHERE s.episode_id IN ({_OLD}))"
-_STATISTICS = f"digest IN (SELECT 'statistics-' || t.episode_id || '-' || t.trial FROM trials t WHERE t.episode_id IN ({_OLD}))"
+_STATISTICS = (
+    f"digest IN (SELECT 'statistics-' || t.episode_id || '-' || t.trial FROM trials t WHERE t.episode_id IN ({_OLD}))"
+)
 _DROPPED: Mapping[str, tuple[str, ...]] = {
     "artifacts": (_COVERAGE, _STATISTICS, _BODIES),
     "signals": (f"episode_id IN ({_OLD}) AND {_NO_LESSON}",),
