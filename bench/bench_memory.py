@@ -1,198 +1,160 @@
-"""What the store costs: appends, batches, recall and edit statistics as the ledger grows.
+"""What recall costs as the ledger grows: goal 5 of the project, in ratios.
 
-    bench/bench_memory.py [--url URL] [--rows 10000 100000] [--json]
+    bench/bench_memory.py [--url URL] [--rows 10000 100000 1000000] [--json]
 
-Without --url: a fresh SQLite file in a temporary folder. A database that is named must be empty.
+Without --url: a fresh SQLite file in a temporary folder. A database that is named must be empty. Beside each kind of
+recall runs the bare query behind it, in the driver alone, turn by turn with it, so that a busy machine slows both.
+What writing costs: `bench_memory_writes.py`.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import hashlib
 import json
-import random
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from memory_fill import COMMON, FAMILIES, LESSONS_A_TASK, SIGNATURES, Words, fill
+
+from groundwire.contexts import Lesson
 from groundwire.memory import SqlStore
-from groundwire.mint import Mint
-from groundwire.records import (
-    Admission,
-    CandidateRecord,
-    EpisodeRecord,
-    Record,
-    ReflectionRecord,
-    RunRecord,
-    TrialRecord,
+from groundwire.memory.lessons import Lessons
+from groundwire.memory.place import locate
+
+ROUNDS = 200
+LAST_3 = (
+    "SELECT r.\"text\" FROM lessons l JOIN reflections r ON r.seq = l.number WHERE l.namespace = '' AND"
+    " l.state = 'active' AND l.task_id = {mark} ORDER BY l.fresh DESC LIMIT 3"
 )
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
-
-RUN = RunRecord(graph="bench")
-MINT = Mint(RUN.id, b"k" * 32)
-SEED = random.Random(20)
-BATCH = 1000
-FAMILIES = 50
-LESSONS_A_TASK = 10
+LAST_200 = (
+    "SELECT r.\"text\" FROM lessons l JOIN reflections r ON r.seq = l.number WHERE l.namespace = '' AND"
+    " l.state = 'active' AND l.family = {mark} ORDER BY l.fresh DESC LIMIT 200"
+)
 
 
-def noise(size: int) -> str:
-    """Random text: text that compresses well would hide what a database really stores."""
-    return SEED.randbytes(size // 2).hex()
+class Bare:
+    """The database's driver alone."""
+
+    def __init__(self, url: str) -> None:
+        place = locate(url)
+        if place.is_sqlite:
+            import sqlite3
+
+            self._connection: Any = sqlite3.connect(str(place.file))
+            self._mark = "?"
+        else:
+            import psycopg
+
+            plain = place.url.set(drivername="postgresql").render_as_string(hide_password=False)
+            self._connection = psycopg.connect(plain, autocommit=True)
+            self._mark = "%s"
+
+    async def rows(self, query: str, value: str) -> Sequence[object]:
+        return self._connection.execute(query.format(mark=self._mark), (value,)).fetchall()
+
+    def close(self) -> None:
+        self._connection.close()
 
 
-def signal(episode: EpisodeRecord, name: str, verdict: Verdict = Verdict.FAIL) -> Signal:
-    """A signal of a usual size: five cases and half a kilobyte of output."""
-    cases = (
-        CaseOutcome(id="tests/test_x.py::test_0", result=CaseResult.FAILED, message="assert 1 == 2"),
-        *(CaseOutcome(id=f"tests/test_x.py::test_{i}", result=CaseResult.PASSED) for i in range(1, 5)),
-    )
-    seen = Observation(
-        verdict=verdict,
-        origin=Origin.TESTS,
-        command=("pytest", "-q"),
-        exit_code=1,
-        evidence=Evidence(cases=cases, collected=5, stdout=noise(500)),
-    )
-    return MINT.signal(seen, episode_id=episode.id, trial=1, issuer="test", candidate_digest=digest(name))
+@dataclass(frozen=True)
+class Taken:
+    """Milliseconds."""
+
+    wall: float
+    cpu: float
 
 
-def digest(name: str) -> str:
-    return hashlib.sha256(name.encode()).hexdigest()
-
-
-def trial(episode: EpisodeRecord, number: int) -> list[Record]:
-    """The four records of a judged trial."""
-    judged = signal(episode, f"trial {number}")
-    admission = Admission(
-        episode_id=episode.id,
-        trial=number,
-        signal_id=judged.id,
-        candidate_digest=judged.candidate_digest,
-        edge="refine",
-        admitted=True,
-    )
-    candidate = CandidateRecord(
-        episode_id=episode.id, trial=number, digest=judged.candidate_digest, edits=("compare.boundary",)
-    )
-    return [TrialRecord(episode_id=episode.id, trial=number), candidate, judged, admission]
-
-
-async def timed(work: Callable[[], Awaitable[object]]) -> tuple[float, float]:
-    """(wall seconds, CPU seconds)."""
+async def _taken(work: Callable[[], Awaitable[object]]) -> Taken:
     wall, cpu = time.perf_counter(), time.process_time()
     await work()
-    return time.perf_counter() - wall, time.process_time() - cpu
+    return Taken((time.perf_counter() - wall) * 1e3, (time.process_time() - cpu) * 1e3)
 
 
-async def appends(store: SqlStore, count: int) -> dict[str, float]:
-    """Trials of four records, one append each; then signals alone in batches."""
-    episode = EpisodeRecord(run_id=RUN.id, task_id="appends", family="appends")
-    await store.append(RUN, episode)
-    trials = [trial(episode, number) for number in range(count)]
-
-    async def one_by_one() -> None:
-        for records in trials:
-            await store.append(*records)
-
-    wall, cpu = await timed(one_by_one)
-    signals = [signal(episode, f"batch {number}") for number in range(10 * BATCH)]
-
-    async def batched() -> None:
-        for start in range(0, len(signals), BATCH):
-            await store.append(*signals[start : start + BATCH])
-
-    batch_wall, batch_cpu = await timed(batched)
-    return {
-        "append of 4 records, ms CPU": cpu / count * 1e3,
-        "append of 4 records, ms wall": wall / count * 1e3,
-        "appends/s": count / wall,
-        "batched signals/s": len(signals) / batch_wall,
-        "batched signals/s of CPU": len(signals) / batch_cpu,
-    }
-
-
-async def grow(store: SqlStore, have: int, want: int) -> None:
-    """Episodes with one judged candidate and one reflection each, over many tasks and families."""
-    for start in range(have, want, BATCH):
-        records: list[Record] = []
-        for number in range(start, min(start + BATCH, want)):
-            task = number // LESSONS_A_TASK
-            family = f"family {task % FAMILIES}"
-            episode = EpisodeRecord(run_id=RUN.id, task_id=f"task {task}", family=family)
-            judged = signal(episode, "only", SEED.choice([Verdict.FAIL, Verdict.FAIL, Verdict.PASS]))
-            edits = tuple(SEED.sample(["compare.boundary", "off_by_one", "swap", "negate", "default"], 2))
-            records += [
-                episode,
-                CandidateRecord(episode_id=episode.id, trial=1, digest=judged.candidate_digest, edits=edits),
-                judged,
-                ReflectionRecord(
-                    episode_id=episode.id,
-                    trial=1,
-                    signal_id=judged.id,
-                    candidate_digest=judged.candidate_digest,
-                    task_id=episode.task_id,
-                    family=family,
-                    text=noise(300),
-                ),
-            ]
-        await store.append(*records)
-
-
-async def reads(store: SqlStore, rows: int) -> dict[str, float]:
-    """Medians, in ms."""
-
-    async def median(times: int, work: Callable[[], Awaitable[object]]) -> tuple[float, float]:
-        taken = [await timed(work) for _ in range(times)]
-        return statistics.median(wall for wall, _ in taken) * 1e3, statistics.median(cpu for _, cpu in taken) * 1e3
+async def recalls(store: SqlStore, bare: Bare, rows: int, words: Words) -> Mapping[str, float]:
+    """Medians in ms of each kind of question, all kinds turn by turn."""
+    chance = words.random
+    lessons = Lessons(store)
 
     def task() -> str:
-        return f"task {SEED.randrange(rows // LESSONS_A_TASK)}"
+        return f"task {chance.randrange(rows // LESSONS_A_TASK)}"
 
     def family() -> str:
-        return f"family {SEED.randrange(FAMILIES)}"
+        return f"family {chance.randrange(FAMILIES)}"
 
-    own, own_cpu = await median(300, lambda: store.recall(task(), family()))
-    new, new_cpu = await median(300, lambda: store.recall("a new task", family()))
-    mine, mine_cpu = await median(5, lambda: store.edit_statistics(family(), ""))
-    whole, whole_cpu = await median(3, lambda: store.edit_statistics("", ""))
-    return {
-        "last 3 of the task, ms": own,
-        "last 3 of the task, ms CPU": own_cpu,
-        "last 3 of the family, ms": new,
-        "last 3 of the family, ms CPU": new_cpu,
-        "edit statistics of a family, ms": mine,
-        "edit statistics of a family, ms CPU": mine_cpu,
-        "edit statistics of all, ms": whole,
-        "edit statistics of all, ms CPU": whole_cpu,
+    async def last_three() -> None:
+        _expect(3, await store.recall(task(), ""))
+
+    async def ranked() -> None:
+        said = f"{' '.join(COMMON)} {words.text(25)}"
+        frames = ("shop/price.py:total", "module_3.py:call")
+        found = await store.recall(
+            "a new task", family(), signature=chance.choice(SIGNATURES), frames=frames, text=said
+        )
+        _expect(3, found)
+
+    async def ranked_by_words() -> None:
+        _expect(3, await store.recall("a new task", family(), text=" ".join(COMMON)))
+
+    kinds: dict[str, Callable[[], Awaitable[object]]] = {
+        "last 3 of a task": last_three,
+        "last 3, bare SQL": lambda: bare.rows(LAST_3, task()),
+        "ranked: how it failed, frames, words": ranked,
+        "ranked: 5 common words": ranked_by_words,
+        "newest 200 of a family, bare SQL": lambda: bare.rows(LAST_200, family()),
+        "search: 2 common words": lambda: lessons.search(" ".join(COMMON[:2])),
     }
+    taken: dict[str, list[Taken]] = {name: [] for name in kinds}
+    for turn in range(ROUNDS + 5):
+        for name, work in kinds.items():
+            once = await _taken(work)
+            if turn >= 5:
+                taken[name].append(once)
+    medians: dict[str, float] = {}
+    for name, all_of in taken.items():
+        medians[f"{name}, wall"] = statistics.median(one.wall for one in all_of)
+        medians[f"{name}, CPU"] = statistics.median(one.cpu for one in all_of)
+    return medians
 
 
-async def measure(url: str, sizes: list[int]) -> dict[str, dict[str, float]]:
-    store = SqlStore(url)
+def _expect(count: int, found: Sequence[Lesson]) -> None:
+    if len(found) != count:
+        raise RuntimeError(f"recall gave {len(found)} lessons, not {count}: this would measure nothing")
+
+
+async def measure(url: str, sizes: Sequence[int]) -> dict[str, Mapping[str, float]]:
+    """Medians by size, then what the largest costs against the smaller ones."""
+    store, words = SqlStore(url), Words()
+    await store.runs()
+    bare = Bare(url)
+    results: dict[str, Mapping[str, float]] = {}
     try:
-        results = {"writes": await appends(store, 1000)}
         have = 0
         for rows in sorted(sizes):
-            await grow(store, have, rows)
-            results[f"reads at {rows:,} reflections"] = await reads(store, rows)
+            await fill(store, have, rows, words)
+            await store.run_alone(("PRAGMA optimize",), ("VACUUM (ANALYZE)",))
+            results[f"{rows:,} lessons"] = await recalls(store, bare, rows, words)
             have = rows
     finally:
+        bare.close()
         await store.aclose()
-    names = [name for name in results if name.startswith("reads")]
-    small, large = results[names[0]], results[names[-1]]
-    results["ratio of the largest to the smallest"] = {name: large[name] / small[name] for name in small}
+    names = list(results)
+    for smaller in names[:-1]:
+        few, many = results[smaller], results[names[-1]]
+        results[f"{names[-1]} against {smaller}"] = {name: many[name] / few[name] for name in few}
     return results
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", help="an empty database; default: a fresh SQLite file")
-    parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000], help="reflections in the ledger")
+    parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="lessons")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -204,7 +166,7 @@ def main() -> None:
     for title, figures in results.items():
         print(f"\n{title}")
         for name, value in figures.items():
-            print(f"  {name:<40}{value:>12,.3f}" if value < 1000 else f"  {name:<40}{value:>12,.0f}")
+            print(f"  {name:<48}{value:>10,.3f}")
 
 
 if __name__ == "__main__":

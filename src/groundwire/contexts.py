@@ -126,10 +126,12 @@ class Reflection:
     Args:
         text: the reflection.
         by: the model or rule that wrote it.
+        raw: what a person said, verbatim, where the text was distilled from that.
     """
 
     text: str
     by: str = ""
+    raw: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, cast
 
@@ -46,7 +46,9 @@ _KEYS = (
 )
 _JWT = r"eyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,2000}"
 _PRIVATE_KEY = re.compile(
-    r"-----BEGIN (?P<kind>[A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?)-----.{0,20000}?(?:-----END (?P=kind)-----|\Z)", re.DOTALL
+    r"-----BEGIN (?P<kind>[A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?)-----"
+    r"(?:.{0,20000}?-----END (?P=kind)-----|[A-Za-z0-9+/=\s\\:,-]{0,20000})",  # the second where the end was cut off
+    re.DOTALL,
 )
 _KEY = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(_KEYS)}|{_JWT})")
 _URL = re.compile(
@@ -62,6 +64,12 @@ _NAMED = re.compile(
     r"(?P<value>(?=[A-Za-z0-9+/_.~-]{0,200}[0-9])(?=[A-Za-z0-9+/_.~-]{0,200}[A-Za-z])[A-Za-z0-9+/_.~-]{16,500}={0,2})"
     r"(?![A-Za-z0-9+/_.~(\[-])"
 )
+
+_CUT_OFF = re.compile(
+    r"(?P<head>\u2026 \d{1,15} (?:characters|bytes) cut \u2026\n)"
+    r"(?P<value>(?=[A-Za-z0-9+/_=.~-]{0,300}[0-9])(?=[A-Za-z0-9+/_=.~-]{0,300}[A-Za-z])[A-Za-z0-9+/_=.~-]{16,8000})"
+)
+"""What may be the rest of a secret whose beginning was in the middle that was cut out of a long output."""
 
 _NAME_HINTS = ("key", "token", "secret", "passw")
 _KEY_HINTS = (
@@ -82,6 +90,8 @@ class Masker:
             text = _KEY.sub("[masked key]", text)
         if "PRIVATE KEY" in text:
             text = _PRIVATE_KEY.sub("[masked private key]", text)
+        if " cut \u2026\n" in text:
+            text = _CUT_OFF.sub(_masked_value, text)
         if "://" in text:
             text = _URL.sub(_masked_password, text)
         lowered = text.lower()
@@ -95,11 +105,11 @@ class Masker:
         return text
 
     def data(self, value: Any) -> Any:
-        """The same for every string in what `json.loads` gave; keys stay as they are."""
+        """The same for every string in what `json.loads` gave, keys among them."""
         if isinstance(value, str):
             return self(value)
         if isinstance(value, dict):
-            return {key: self.data(item) for key, item in cast("dict[Any, Any]", value).items()}
+            return {self(key): self.data(item) for key, item in cast("dict[str, Any]", value).items()}
         if isinstance(value, list):
             return [self.data(item) for item in cast("list[Any]", value)]
         return value
@@ -108,20 +118,38 @@ class Masker:
         """The same for every string in a JSON text, whose own form stays canonical; any other text as it is."""
         try:
             value = json.loads(text)
-        except ValueError:
+            if self.finds_none(_strings(value)):
+                return text
+            masked = self.data(value)
+        except (ValueError, RecursionError):
             return self(text)
-        masked = self.data(value)
         return text if masked == value else json.dumps(masked, sort_keys=True, separators=(",", ":"))
 
     def finds_none(self, texts: Iterable[str]) -> bool:
         """True where none of the texts holds a secret; one look at all of them together."""
-        whole = "\n\n".join(texts)
+        each = list(texts)
+        whole = "\n\n".join(each)
+        if "PRIVATE KEY" in whole:
+            # how far such a key goes depends on what follows it
+            return all(self(text) == text for text in each)
         return self(whole) == whole
 
 
 def mask(text: str) -> str:
     """`text` with every secret that is recognised replaced by a mark that says what it was."""
     return Masker()(text)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in cast("dict[str, Any]", value).items():
+            yield key
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in cast("list[Any]", value):
+            yield from _strings(item)
 
 
 def _masked_password(match: re.Match[str]) -> str:

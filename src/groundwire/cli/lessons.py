@@ -217,7 +217,7 @@ def tidy_up(
         data: dict[str, Any] = {"dropped": dict(rows), "forgotten": len(stale), "dry_run": dry_run}
         if dry_run:
             return data
-        said = [f"{count} rows of {table}" for table, count in rows.items()]
+        said = [f"{plural(count, 'row')} of {table}" for table, count in rows.items()]
         said += [plural(len(stale), "quarantined lesson")] if stale else []
         if said and not _agreed(f"Drop {', '.join(said)} for good?", yes=yes):
             return {**data, "dropped": {}, "forgotten": 0}
@@ -237,7 +237,7 @@ def tidy_up(
         return 0
     would = "would be " if dry_run else ""
     for table, count in data["dropped"].items():
-        print_line(f"{count} rows of {table} {would}dropped")
+        print_line(f"{plural(count, 'row')} of {table} {would}dropped")
     if data["forgotten"]:
         print_line(f"{plural(data['forgotten'], 'quarantined lesson')} {would}forgotten")
     if "bytes" in data:

@@ -147,7 +147,7 @@ class ActorNode:
                 trial=trial,
                 coverage=history.coverage,
                 lessons=lessons,
-                reflection=Reflection(record.text, record.by) if record else None,
+                reflection=Reflection(record.text, record.by, record.raw) if record else None,
                 tried=history.tried,
                 edit_statistics=statistics,
                 escalation=escalation,
@@ -208,6 +208,6 @@ class CriticNode:
             judged=episode.history.judged_until(state.trial),
         )
         reflection = await self.critic.reflect(context)
-        record = reflection_on(episode, failing, reflection.text, reflection.by or self.name)
+        record = reflection_on(episode, failing, reflection, by=self.name)
         await episode.record(record)
         return {"reflection": record.id}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groundwire.contexts import EditStatistics, Judged, Lesson, Needs
+from groundwire.contexts import EditStatistics, Judged, Lesson, Needs, Reflection
 from groundwire.errors import RecordNotFound
 from groundwire.graphs.episode import Episode
 from groundwire.graphs.outcomes import trial_end
@@ -104,8 +104,8 @@ def _may_steer(judged: Judged) -> bool:
     return judged.signal.origin is not Origin.HIDDEN_TESTS and not judged.signal.oracle
 
 
-def reflection_on(episode: Episode, failing: Judged, text: str, by: str) -> ReflectionRecord:
-    """A critic's text with all that recall may look it up by."""
+def reflection_on(episode: Episode, failing: Judged, reflection: Reflection, *, by: str) -> ReflectionRecord:
+    """A critic's text with all that recall may look it up by; `by` where it does not say who wrote it."""
     signal = failing.signal
     return ReflectionRecord(
         episode_id=episode.id,
@@ -114,8 +114,9 @@ def reflection_on(episode: Episode, failing: Judged, text: str, by: str) -> Refl
         candidate_digest=failing.candidate.digest,
         task_id=episode.task.id,
         family=episode.task.family,
-        text=text,
-        by=by,
+        text=reflection.text,
+        raw=reflection.raw,
+        by=reflection.by or by,
         model=episode.history.models.get(signal.trial, ""),
         signature=failure_signature(signal.evidence),
         frames=failure_frames(signal.evidence),

@@ -14,7 +14,7 @@ from groundwire.memory.database import Database
 from groundwire.memory.mapping import CODECS, Codec, codec_of, masked, names_of
 from groundwire.memory.policy import lesson_of
 from groundwire.memory.sql import Sql
-from groundwire.memory.statements import EPISODE_RECORDS, NAMED, Inserts, Query, inserts_for
+from groundwire.memory.statements import EPISODE_RECORDS, NAMED, OWNER, Inserts, Query, inserts_for
 from groundwire.memory.states import Scope
 from groundwire.memory.text import escape, unescape
 from groundwire.records import LessonMark, Record, ReflectionRecord, TrialEnd
@@ -76,11 +76,13 @@ def rows_of(database: Database, query: Query, values: Mapping[str, Any], kind: t
     return [_decoded(row, kind) for row in rows]
 
 
-def records_of(database: Database, episode_id: str) -> list[Record]:
-    """All of an episode's records, in the order they were written."""
+def records_of(database: Database, namespace: str, episode_id: str) -> list[Record]:
+    """All of an episode's records, in the order they were written; none where it is another namespace's."""
     values = {"episode_id": escape(episode_id)}
 
     def work(session: Connection) -> list[tuple[int, Codec, Row[*tuple[Any, ...]]]]:
+        if session.execute(OWNER, values).scalar() not in (None, escape(namespace)):
+            return []
         return [(row[0], codec, row) for codec, query in EPISODE_RECORDS for row in session.execute(query, values)]
 
     found = sorted(database.read(work), key=lambda item: item[0])

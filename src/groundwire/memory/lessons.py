@@ -49,7 +49,8 @@ _SIGNAL = Sql("SELECT body FROM signals WHERE id = :id")
 _RECALLS = Sql(
     "SELECT c.episode_id, c.trial, c.rank, c.why, c.created_at, coalesce(t.verdict, '') FROM recalls c"
     " LEFT JOIN trial_ends t ON t.episode_id = c.episode_id AND t.trial = c.trial"
-    " WHERE c.lesson_id = :id ORDER BY c.seq DESC LIMIT :limit"
+    " WHERE c.lesson_id = :id AND NOT EXISTS (SELECT 1 FROM episodes e WHERE e.id = c.episode_id AND"
+    " e.namespace <> :namespace) ORDER BY c.seq DESC LIMIT :limit"
 )
 _MARKS = Sql(
     f"SELECT {names_of(CODECS[LessonMark])} FROM lesson_marks WHERE namespace = :namespace AND lesson_id = :id"
@@ -201,7 +202,10 @@ class Lessons:
                 info=info,
                 signal=Signal.from_json(bodies[0][0]) if bodies else None,
                 same=[unescape(row[0]) for row in same if unescape(row[0]) != lesson_id],
-                recalled=[_recalled(row) for row in _RECALLS.rows(session, id=lesson_id, limit=recalls)],
+                recalled=[
+                    _recalled(row)
+                    for row in _RECALLS.rows(session, namespace=self._namespace, id=lesson_id, limit=recalls)
+                ],
                 marks=[_mark(row) for row in _MARKS.rows(session, namespace=self._namespace, id=lesson_id)],
             )
 

@@ -106,7 +106,7 @@ def _read(session: Connection, query: Sql, namespace: str, question: Question) -
         query=as_websearch(question.terms),
         limit=RECALL_SCAN,
     )
-    candidates = [_candidate(row) for row in rows]
+    candidates = [_candidate(row, with_frames=bool(question.frames)) for row in rows]
     if session.dialect.name == "sqlite":
         wanted = question.terms if query is not _OF_TASK else ()
         by_words = rank_texts({c.number: c.text for c in candidates}, wanted)
@@ -115,7 +115,7 @@ def _read(session: Connection, query: Sql, namespace: str, question: Question) -
     return _Pool(candidates, [unescape(row[10]) for row in rows], by_words)
 
 
-def _candidate(row: Sequence[Any]) -> Candidate:
+def _candidate(row: Sequence[Any], *, with_frames: bool) -> Candidate:
     number, lesson_id, root, task_id, text, fresh, frames, trials, passed, expected = row[:10]
     return Candidate(
         number=number,
@@ -124,7 +124,7 @@ def _candidate(row: Sequence[Any]) -> Candidate:
         task_id=unescape(task_id),
         text=unescape(text),
         fresh=fresh,
-        frames=strings_out(frames) if frames != "[]" else (),
+        frames=strings_out(frames) if with_frames and frames != "[]" else (),
         standing=Standing(trials, passed, expected),
     )
 

@@ -27,15 +27,18 @@ _OLD = (
     " (SELECT 1 FROM episode_ends x WHERE x.episode_id = e.id AND x.created_at < :before)"
     " AND NOT EXISTS (SELECT 1 FROM episode_ends x WHERE x.episode_id = e.id AND x.created_at >= :before)"
 )
-_NO_LESSON = "NOT EXISTS (SELECT 1 FROM reflections r WHERE r.signal_id = signals.id)"
-_BODIES = (
-    f"digest IN (SELECT c.artifact FROM candidates c WHERE c.episode_id IN ({_OLD}))"
-    " AND NOT EXISTS (SELECT 1 FROM candidates c WHERE c.artifact = artifacts.digest AND c.episode_id NOT IN"
-    f" ({_OLD}))"
+_NO_LESSON = "id NOT IN (SELECT r.signal_id FROM reflections r)"
+_HELD = (
+    "SELECT c.artifact FROM candidates c WHERE c.episode_id {of}"
+    " UNION SELECT p.candidate FROM program_runs p WHERE p.episode_id {of}"
 )
+_BODIES = f"digest IN ({_HELD.format(of=f'IN ({_OLD})')}) AND digest NOT IN ({_HELD.format(of=f'NOT IN ({_OLD})')})"
 _COVERAGE = f"digest IN (SELECT 'coverage-' || s.id FROM signals s WHERE s.episode_id IN ({_OLD}))"
+_STATISTICS = (
+    f"digest IN (SELECT 'statistics-' || t.episode_id || '-' || t.trial FROM trials t WHERE t.episode_id IN ({_OLD}))"
+)
 _DROPPED: Mapping[str, tuple[str, ...]] = {
-    "artifacts": (_COVERAGE, _BODIES),
+    "artifacts": (_COVERAGE, _STATISTICS, _BODIES),
     "signals": (f"episode_id IN ({_OLD}) AND {_NO_LESSON}",),
     "intents": (f"episode_id IN ({_OLD}) AND kind IN ('model_call', 'program')",),
     "model_calls": (f"episode_id IN ({_OLD})",),
@@ -54,7 +57,8 @@ _DELETE = {
 }
 _QUARANTINED = Sql(
     "SELECT l.id FROM lessons l WHERE l.namespace = :namespace AND l.state = 'quarantined' AND l.id = l.root AND"
-    " (SELECT max(m.created_at) FROM lesson_marks m WHERE m.lesson_id = l.id AND m.mark = 'quarantined') < :before"
+    " (SELECT max(m.created_at) FROM lesson_marks m WHERE m.lesson_id = l.id AND m.namespace = l.namespace"
+    " AND m.mark = 'quarantined') < :before"
     " ORDER BY l.number"
 )
 
@@ -64,8 +68,8 @@ class Size:
     """How large a ledger is.
 
     Args:
-        bytes: on disk, indexes included.
-        rows: by table.
+        bytes: on disk, indexes included, of all namespaces together.
+        rows: of the store's own namespace, by table; artifacts, which all may share, are those of its candidates.
     """
 
     bytes: int
@@ -112,15 +116,30 @@ async def compact(store: SqlStore) -> None:
 
 
 async def size_of(store: SqlStore) -> Size:
-    """The whole database's size, of all namespaces together."""
+    """The database's size, and the rows of the store's namespace."""
 
     def work(session: Connection) -> Size:
-        rows = {name: Sql(f"SELECT count(*) FROM {name}").rows(session)[0][0] for name in TABLES}
+        rows = {name: query.rows(session, namespace=store.namespace)[0][0] for name, query in _ROWS.items()}
         return Size(_BYTES.rows(session)[0][0], rows)
 
     return await store.run_read(work)
 
 
+def _rows_of(table: str) -> Sql:
+    columns = TABLES[table].c
+    if "namespace" in columns:
+        mine = "namespace = :namespace"
+    elif "episode_id" in columns:
+        mine = "episode_id IN (SELECT id FROM episodes WHERE namespace = :namespace)"
+    elif "run_id" in columns:
+        mine = "run_id IN (SELECT id FROM runs WHERE namespace = :namespace)"
+    else:
+        own = "SELECT id FROM episodes WHERE namespace = :namespace"
+        mine = f"digest IN (SELECT artifact FROM candidates WHERE episode_id IN ({own}))"
+    return Sql(f"SELECT count(*) FROM {table} WHERE {mine}")
+
+
+_ROWS: Mapping[str, Sql] = {table: _rows_of(table) for table in TABLES}
 _BYTES = Sql(
     "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c"
     " JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'",

@@ -37,8 +37,8 @@ class SqlStore:
         url: any SQLAlchemy URL of SQLite (`sqlite:///FILE`) or PostgreSQL (`postgresql://USER@HOST/DATABASE`);
             default: `$XDG_DATA_HOME/groundwire/groundwire.db`.
         busy_s: seconds to go on trying while other processes keep the database locked.
-        namespace: whose memory it is. Runs, lessons, statistics and recorded answers of one namespace are never seen
-            through a store of another.
+        namespace: whose memory it is. What one namespace wrote is never seen through a store of another; only bodies,
+            which are asked for by the digest of what they hold, are kept once for all.
 
     Raises:
         ConfigError: the URL can't be read or names another kind of database.
@@ -83,18 +83,18 @@ class SqlStore:
 
     async def records(self, episode_id: str) -> Sequence[Record]:
         """See `Store`."""
-        return await self._workers.read(lambda database: ledger.records_of(database, episode_id))
+        return await self._workers.read(lambda database: ledger.records_of(database, self.namespace, episode_id))
 
     async def signal(self, signal_id: str) -> Signal:
         """See `Store`."""
-        found = await self._rows(SIGNAL, {"id": signal_id}, Signal)
+        found = await self._rows(SIGNAL, {"id": signal_id, "namespace": self.namespace}, Signal)
         if not found:
             raise no_signal(signal_id, self.url)
         return found[0]
 
     async def admitted(self, signal_id: str) -> Admission | None:
         """See `Store`."""
-        found = await self._rows(ADMITTED, {"signal_id": signal_id}, Admission)
+        found = await self._rows(ADMITTED, {"signal_id": signal_id, "namespace": self.namespace}, Admission)
         return found[0] if found else None
 
     async def artifact(self, digest: str) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Dialect, Select, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, Dialect, Select, bindparam, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from groundwire.memory.mapping import CODECS, OF_EPISODE, Codec
@@ -23,6 +23,7 @@ __all__ = [
     "EPISODE_RECORDS",
     "JUDGEMENTS",
     "NAMED",
+    "OWNER",
     "RUNS",
     "SIGNAL",
     "Inserts",
@@ -111,6 +112,24 @@ def _of_episode(codec: Codec) -> Query:
     return _select(codec).where(mine == bindparam("episode_id"))
 
 
+def _nobody_elses(episode_id: ColumnElement[str]) -> ColumnElement[bool]:
+    """True but for what belongs to an episode of another namespace. Episodes nobody wrote down are nobody's."""
+    episode = TABLES["episodes"].c
+    elses = select(episode.id).where(episode.id == episode_id, episode.namespace != bindparam("namespace"))
+    return ~elses.exists()
+
+
+def _signal() -> Query:
+    columns = TABLES["signals"].c
+    return _select(CODECS[Signal]).where(columns.id == bindparam("id"), _nobody_elses(columns.episode_id))
+
+
+def _admitted() -> Query:
+    columns = TABLES["admissions"].c
+    about = columns.signal_id == bindparam("signal_id")
+    return _select(CODECS[Admission]).where(about, columns.admitted, _nobody_elses(columns.episode_id))
+
+
 def _runs() -> Query:
     columns = TABLES["runs"].c
     # substr, since LIKE would compare by other rules in each database.
@@ -146,10 +165,9 @@ EPISODES = (
     .order_by(_EPISODE.seq)
 )
 EPISODE_RECORDS = tuple((codec, _of_episode(codec)) for codec in OF_EPISODE)
-SIGNAL = _select(CODECS[Signal]).where(TABLES["signals"].c.id == bindparam("id"))
-ADMITTED = _select(CODECS[Admission]).where(
-    TABLES["admissions"].c.signal_id == bindparam("signal_id"), TABLES["admissions"].c.admitted
-)
+OWNER = select(_EPISODE.namespace).where(_EPISODE.id == bindparam("episode_id"))
+SIGNAL = _signal()
+ADMITTED = _admitted()
 ARTIFACT = _select(CODECS[Artifact]).where(TABLES["artifacts"].c.digest == bindparam("digest"))
 ANSWERS = _answers()
 JUDGEMENTS = _judgements()

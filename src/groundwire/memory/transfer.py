@@ -91,12 +91,11 @@ async def import_lessons(store: SqlStore, lines: Iterable[str]) -> Imported:
         ConfigError: a line is not a lesson. Some of those before it may be written; importing again writes none twice.
     """
     read = 0
+    numbered = enumerate(lines, 1)
+    _check_head(next(numbered, (1, ""))[1])
     before = await _count(store)
     batch: list[Record] = []
-    for number, line in enumerate(lines, 1):
-        if number == 1:
-            _check_head(line)
-            continue
+    for number, line in numbered:
         if not line.strip():
             continue
         batch += await _records(store, line, number)
@@ -118,7 +117,7 @@ def _check_head(line: str) -> None:
     try:
         head: Any = json.loads(line)
         right = head["format"] == FORMAT and head["version"] == VERSION
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         right = False
     if not right:
         raise ConfigError(
@@ -135,7 +134,7 @@ async def _records(store: SqlStore, line: str, number: int) -> list[Record]:
         reflection = _read(ReflectionRecord, data["reflection"])
         signal = Signal.from_json(json.dumps(data["signal"])) if data.get("signal") else None
         marks = [_read(LessonMark, mark) for mark in data.get("marks", ())]
-    except (ValueError, TypeError, KeyError, AttributeError, ValidationError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ValidationError) as error:
         raise _wrong(number, str(error).splitlines()[0][:200]) from error
     if signal is not None and signal.id != reflection.signal_id:
         raise _wrong(number, "its signal is another one than its reflection names")

@@ -1,9 +1,10 @@
 """Which lessons earn their place: the trials they were recalled for against the rate of these trials' own tasks.
 
 Each trial adds to a lesson one outcome, and the chance that a trial of that task had at that time. A lesson whose pass
-rate is surely below what was to be expected (the whole of its 99 % interval, Wilson 1927) lowers success and is
-quarantined. Looked at after each of 50 outcomes, a lesson that does nothing is wrongly quarantined in 1 to 4 of 100
-cases, and one that spoils every trial is caught after 5 to 7 where half or more would have passed.
+rate is surely below what was to be expected (the whole of its 99.7 % interval, Wilson 1927) lowers success and is
+quarantined. Looked at after each of 50 outcomes, a lesson that does nothing is wrongly quarantined in 0 to 4 of 100
+cases (in 6 where 19 of 20 trials pass), and one that spoils every trial is caught after 5 to 10 where half or more
+would have passed.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ __all__ = ["FEWEST_TRIALS", "Rate", "Standing", "expected_rate"]
 
 FEWEST_TRIALS = 5
 """Before that nothing is said of a lesson."""
-Z = 2.576
-"""Of a 99 % interval."""
+Z = 2.968
+"""Of a 99.7 % interval."""
 PRIOR = 4
 """Trials that the wider circle's rate counts for in the narrower one's."""
 
@@ -63,7 +64,7 @@ class Standing:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 99 % interval of its pass rate."""
+        """The 99.7 % interval of its pass rate."""
         if not self.trials:
             return 0.0, 1.0
         n, rate = self.trials, self.passed / self.trials
@@ -82,5 +83,5 @@ class Standing:
         low, high = self.interval
         return (
             f"{self.passed} of {self.trials} trials passed, {self.expected:.1f} were to be expected;"
-            f" 99 % interval {low:.0%} to {high:.0%} against {self.expected / self.trials:.0%}"
+            f" 99.7 % interval {low:.0%} to {high:.0%} against {self.expected / self.trials:.0%}"
         )

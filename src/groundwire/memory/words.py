@@ -51,7 +51,8 @@ def rank_texts(texts: Mapping[int, str], terms: tuple[str, ...]) -> list[int]:
     database = _database()
     database.execute("BEGIN")
     try:
-        rows = ((number, text[:TEXT_CHARS]) for number, text in texts.items())
+        # ascending: FTS5 writes its index out each time that a rowid is lower than the one before
+        rows = ((number, texts[number][:TEXT_CHARS]) for number in sorted(texts))
         database.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", rows)
         query = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts), rowid DESC"
         return [number for (number,) in database.execute(query, (as_fts5(terms),))]
