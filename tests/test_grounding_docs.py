@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from contextlib import redirect_stdout
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "grounding.md").read_text()
 BLOCKS: list[tuple[str, str]] = re.findall(r"```(python|text)\n(.*?)```", PAGE, re.DOTALL)
 PRELUDE = BLOCKS[0][1]
-EXAMPLES = [(code, said) for (kind, code), (next_kind, said) in zip(BLOCKS, BLOCKS[1:], strict=False) if next_kind == "text"]
+EXAMPLES = [(code, said) for (_, code), (kind, said) in pairwise(BLOCKS) if kind == "text"]
 
 
 def run(code: str) -> str:
