@@ -161,16 +161,23 @@ def _masked_value(match: re.Match[str]) -> str:
 
 
 def _environment() -> tuple[tuple[str, str], ...]:
-    """Secret variables, longest value first, so that a value that holds another is masked whole."""
-    found = [(name, os.environ.get(name, "")) for name in _secret_names(tuple(os.environ))]
+    """Secret variables of this process, as they are now."""
+    # reading os.environ decodes every name; what it keeps them in tells in a fiftieth of that whether one has changed
+    raw: dict[bytes, bytes] | None = getattr(os.environ, "_data", None)
+    return _secrets(tuple(os.environ.items())) if raw is None else _decoded(tuple(raw.items()))
+
+
+@lru_cache(maxsize=4)
+def _decoded(raw: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[str, str], ...]:
+    return _secrets(tuple((os.fsdecode(name), os.fsdecode(value)) for name, value in raw))
+
+
+def _secrets(variables: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Names and values, the longest value first, so that a value that holds another is masked whole."""
+    found = [(name, value) for name, value in variables if SECRET_NAMES.search(name)]
     return tuple(
         sorted(
             ((name, value) for name, value in found if len(value) >= SHORTEST_VALUE and not value.startswith(MARK)),
             key=lambda item: (-len(item[1]), item[0]),
         )
     )
-
-
-@lru_cache(maxsize=4)
-def _secret_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in names if SECRET_NAMES.search(name))
