@@ -143,7 +143,10 @@ def repair(
     raise typer.Exit(run_repair(path, flags, apply=apply, patch_file=patch, as_json=json))
 
 
-@app.command()
+@app.command(
+    epilog="Exit codes: 0 nothing ungrounded, 1 a loop is ungrounded, 2 usage, 3 something can't be seen."
+    " Verdicts, roles and what is not said: docs/audit.md."
+)
 def audit(
     target: Annotated[
         str, typer.Argument(help="A file, notebook or folder, FILE:NAME, or package.module:graph.", metavar="TARGET")

@@ -226,3 +226,17 @@ def test_the_old_graph_class_is_named_and_still_judged(tmp_path: Path) -> None:
     report = audit_path(written(source, tmp_path))
     assert "old-api" in rules(report)
     assert [x.verdict for x in report.loops] == [Verdict.UNGROUNDED]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["2 ** 10 ** 9", "1 << 10 ** 10", "'a' * 10 ** 10", "[0] * 10 ** 10", "9 ** 9 ** 9 ** 9", "10 ** 10 ** 10 % 7",
+     "'%1000000000d' % 1", "f'{1:1000000000}'", "list(range(10 ** 12))", "sum(range(10 ** 12))",
+     "[x for x in range(10 ** 9)]", "int('9' * 10 ** 6)", "'{:1000000000}'.format(1)", "'a'.ljust(10 ** 10)"],
+)  # fmt: skip
+def test_what_would_be_expensive_is_not_worked_out(expression: str, tmp_path: Path) -> None:
+    source = (
+        f"x = {expression}\nfor i in range(10 ** 12):\n    x = i\nwhile True:\n    x = x + x\n    if x: break\n{CRITIC}"
+    )
+    report = audit_path(written(source, tmp_path))
+    assert [x.verdict for x in report.loops] == [Verdict.UNGROUNDED]

@@ -202,8 +202,8 @@ def _compile(graph: Graph, given: Arguments) -> None:
             case _:
                 pass
     name = given.named.get("name")
-    if name is not None and isinstance(name.thing, Const):
-        graph.aliases.add(str(name.thing.value))
+    if name is not None and isinstance(name.thing, Const) and isinstance(name.thing.value, str):
+        graph.aliases.add(name.thing.value)
 
 
 def _limit(graph: Graph, given: Arguments) -> None:

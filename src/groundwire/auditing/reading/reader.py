@@ -24,7 +24,7 @@ from groundwire.auditing.values import Function, Model, Partial, Tool, Value, ex
 
 __all__ = ["Reader", "TooComplex"]
 
-MAX_STEPS = 600_000
+MAX_STEPS = 250_000
 MODULE_STEPS = 40_000
 DEFINITION_STEPS = 2_000
 MAX_DEPTH = 30

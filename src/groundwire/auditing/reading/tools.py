@@ -37,11 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["SeenTool", "ToolKind", "inspect_tool"]
 
 ARGUMENT = frozenset({Taint(Kind.MODEL, "fields", "its argument")})
-PLAIN_CALLS = words(
-    """
-    str print format repr len dict list json.dumps dumps ToolMessage append join strip
-    """
-)
+COMPUTING_CALLS = words("get now today sorted sum max min round sqrt eval strftime choice randint")
 
 
 class ToolKind(StrEnum):
@@ -148,16 +144,7 @@ def _nested(reader: Reader, label: str, action: Value) -> SeenTool:
 
 
 def _frame(reader: Reader, action: Value) -> Frame:
-    del reader
-    from pathlib import Path
-
-    from groundwire.auditing.source.files import Code
-    from groundwire.auditing.source.modules import Module
-
-    module = (
-        action.thing.module if isinstance(action.thing, Function) else Module("", Code(Path(), "", ast.Module([], [])))
-    )
-    return Frame(module, Scope())
+    return Frame(action.thing.module if isinstance(action.thing, Function) else reader.nowhere, Scope())
 
 
 def _function(reader: Reader, label: str, action: Value) -> SeenTool:
@@ -233,23 +220,8 @@ def computes(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
                     return True
                 case ast.Subscript(value=ast.Name(), ctx=ast.Load()) if not isinstance(part.slice, ast.Constant):
                     return True
-                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name not in PLAIN_CALLS:
-                    if name in {
-                        "get",
-                        "now",
-                        "today",
-                        "sorted",
-                        "sum",
-                        "max",
-                        "min",
-                        "round",
-                        "sqrt",
-                        "eval",
-                        "strftime",
-                        "choice",
-                        "randint",
-                    }:
-                        return True
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in COMPUTING_CALLS:
+                    return True
                 case _:
                     continue
     return False
