@@ -180,7 +180,7 @@ def audit(
     env: Annotated[list[str] | None, typer.Option(help="Pass this environment variable to the import.")] = None,
     json: Json = False,
 ) -> None:
-    """Say of each loop of a LangGraph graph whether anything outside the model decides it. Runs nothing of it."""
+    """Say of each loop of a LangGraph graph if anything outside the model decides it. Only --trace runs it."""
     from groundwire.cli.audit import Asked, run_audit
 
     asked = Asked(

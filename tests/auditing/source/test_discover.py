@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from audit_cases import CASES, written
 
-from groundwire.auditing.report import Report, Verdict
+from groundwire.auditing.judging import audit_graph
+from groundwire.auditing.judging.loops import loops_of
+from groundwire.auditing.judging.steps import Wiring
+from groundwire.auditing.report import Loop, Report, Verdict
 from groundwire.auditing.source.discover import audit_path
 from groundwire.auditing.source.files import MAX_SOURCE_BYTES
 
@@ -193,6 +196,23 @@ def test_a_very_long_expression_does_not_end_the_audit(tmp_path: Path) -> None:
     (tmp_path / "long.py").write_text("import langgraph\nx = " + "+".join(["1"] * 20_000) + "\n")
     report = audit_path(tmp_path)
     assert [x.verdict for x in report.loops] == [Verdict.UNGROUNDED]
+
+
+def test_where_the_audit_itself_breaks_only_that_graph_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = loops_of
+
+    def break_on_run(wiring: Wiring, prefix: str = "") -> list[Loop]:
+        if "run" in wiring.graph.nodes:
+            raise KeyError("nobody foresaw this")
+        return real(wiring, prefix)
+
+    monkeypatch.setattr(audit_graph, "loops_of", break_on_run)
+    written(EXIT_STATUS, tmp_path, "runs")
+    only = audit_path(tmp_path)
+    assert (rules(only), only.exit_code()) == ({"audit-failed"}, 3)
+    written(CRITIC, tmp_path, "critic")
+    both = audit_path(tmp_path)
+    assert ([x.verdict for x in both.loops], both.exit_code()) == ([Verdict.UNGROUNDED], 1)
 
 
 def test_a_huge_file_is_not_read(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from groundwire.auditing.declared_graph import END, START, Branch, Graph, Node, 
 from groundwire.auditing.places import Place
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.expressions import text_of
-from groundwire.auditing.reading.frames import Effect, Frame
+from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.taints import Kind, Taint, join
 from groundwire.auditing.values import (
     Const,
@@ -231,11 +232,8 @@ def run_graph(reader: Reader, graph: Graph, node: ast.AST, frame: Frame, given: 
     place = frame.module.place(node)
     for one in facts.values():
         for effect in one.effects:
-            frame.add(
-                Effect(
-                    effect.kind, effect.detail, effect.what, place, effect.guard or f"inside {graph.name or 'a graph'}"
-                )
-            )
+            guard = effect.guard or f"inside {graph.name or 'a graph'}"
+            frame.add(replace(effect, place=place, guard=guard))
     if graph.kind == "agent":
         return data(frozenset({Taint(Kind.MODEL, "text", "agent")}))
     keys = dict.fromkeys(k for f in facts.values() for k in f.writes)
