@@ -47,6 +47,25 @@ def test_a_comment_beside_the_function_or_the_node_declares_too(tmp_path: Path) 
         assert (loop.verdict, loop.declared) == (Verdict.GROUNDED, ("critique (tool)",)), new
 
 
+@pytest.mark.parametrize(
+    ("comment", "declares"),
+    [
+        ('# groundwire: tool\ng.add_node("critique", critique)', True),
+        ('# groundwire: tool\n# it runs the linter\n\ng.add_node("critique", critique)', True),
+        ('g.add_node(\n    "critique",\n    critique,\n)  # groundwire: tool', True),
+        ('x = 1  # groundwire: tool\ng.add_node("critique", critique)', False),
+        ('"# groundwire: tool"\ng.add_node("critique", critique)', False),
+        ('# groundwire: tool\nx = 1\ng.add_node("critique", critique)', False),
+        ('g.add_node("critique", critique)\n# groundwire: tool', False),
+    ],
+)
+def test_a_comment_belongs_to_its_own_line_or_to_the_code_right_below(
+    comment: str, declares: bool, tmp_path: Path
+) -> None:
+    loop = only(written(CRITIC.replace('g.add_node("critique", critique)', comment), tmp_path))
+    assert (loop.verdict is Verdict.GROUNDED, bool(loop.declared)) == (declares, declares)
+
+
 def test_a_comment_that_names_no_role_declares_nothing(tmp_path: Path) -> None:
     source = CRITIC.replace("def critique(state):", "def critique(state):  # groundwire: trust-me")
     assert only(written(source, tmp_path)).verdict is Verdict.UNGROUNDED

@@ -126,9 +126,7 @@ def _add_node(graph: Graph, given: Arguments, place: Place, node: ast.AST, frame
     else:
         name, action = _name(first, node, 0), second
     _put(graph, name, action, place, given.named.get("destinations"))
-    role = frame.module.directive(
-        getattr(node, "lineno", 0), getattr(node, "end_lineno", 0) or 0, getattr(node, "lineno", 1) - 1
-    )
+    role = frame.module.directive(getattr(node, "lineno", 0), getattr(node, "end_lineno", 0) or 0)
     if role:
         graph.declared[name] = role
 

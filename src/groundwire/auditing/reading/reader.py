@@ -116,8 +116,7 @@ class Reader:
             return graph.declared[node.name] if graph.declared[node.name] in ROLES else ""
         thing = node.action.thing.function.thing if isinstance(node.action.thing, Partial) else node.action.thing
         if isinstance(thing, Function):
-            first = first_line(thing.node)
-            said = thing.module.directive(*range(first - 1, thing.node.lineno + 1))
+            said = thing.module.directive(*range(first_line(thing.node), thing.node.lineno + 1))
             return said if said in ROLES else ""
         return ""
 

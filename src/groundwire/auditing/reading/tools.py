@@ -196,9 +196,7 @@ def _function(reader: Reader, label: str, action: Value) -> SeenTool:
     frame = _frame(reader, Value(function))
     if reader.stack.count(function.node) > 0:
         return SeenTool(ToolKind.MODEL, label, "it calls itself")
-    directive = function.module.directive(
-        *range(first_line(function.node) - 1, getattr(function.node, "lineno", 0) + 1)
-    )
+    directive = function.module.directive(*range(first_line(function.node), function.node.lineno + 1))
     if directive in BY_ROLE:
         return _declared(label, directive)
     named = {p.arg: data(ARGUMENT) for p in _chosen_by_model(function, action)}
