@@ -62,6 +62,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         ("import groundwire.tools", {"langgraph", "sqlalchemy", "litellm", "docker", "libcst"}),
         ("from groundwire import audit", {"langgraph", "pydantic", "sqlalchemy", "litellm", "docker", "typer"}),
         ("import groundwire.auditing.source.discover", {"langgraph", "pydantic", "sqlalchemy", "typer"}),
+        ("import groundwire.auditing.live.guest", {"langgraph", "pydantic", "sqlalchemy", "typer", "rich"}),
         ("import groundwire.pytest_plugin", {"groundwire.auditing", "groundwire.errors", "langgraph", "pydantic"}),
         ("import groundwire.cli", {"langgraph", "sqlalchemy", "litellm", "libcst", "pydantic"}),
     ],

@@ -1,4 +1,7 @@
-"""An agent framework in which nothing is corrected unless something outside the model said it was wrong."""
+"""An agent framework in which nothing is corrected unless something outside the model said it was wrong.
+
+PYTEST_DONT_REWRITE: it comes with a pytest plugin, and may be imported before pytest starts.
+"""
 
 from __future__ import annotations
 

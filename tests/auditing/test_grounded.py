@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 from audit_cases import CASES, imported, written
 
+import groundwire
 from groundwire.auditing import Report, assert_grounded
 
 CRITIC = CASES["1 write and critique, no map, no cap"]
@@ -48,6 +49,11 @@ def test_a_loop_may_be_accepted_by_its_path_or_by_a_role(tmp_path: Path) -> None
     assert_grounded(graph, roles={"critique": "human"})
     with pytest.raises(AssertionError):
         assert_grounded(graph, allow=["critique → write → critique"])
+
+
+def test_a_process_that_has_imported_us_can_still_start_pytest() -> None:
+    # where a package with a plugin is installed, pytest warns of modules that were there before it could rewrite them
+    assert "PYTEST_DONT_REWRITE" in (groundwire.__doc__ or "")
 
 
 def test_the_fixture_is_there_in_any_project_and_costs_no_import(tmp_path: Path) -> None:

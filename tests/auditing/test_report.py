@@ -32,6 +32,7 @@ def report(*loops: tuple[Verdict, Level], findings: tuple[Finding, ...] = ()) ->
         (report(findings=(Finding("old-api", "x", level=Level.NOTE),)), 0, 0),
         (report(findings=(Finding("too-complex", "x"),)), 3, 1),
         (report(findings=(Finding("too-many-loops", "x"),)), 3, 1),
+        (report(findings=(Finding("audit-failed", "x"),)), 3, 1),
         (Report("t"), 3, 3),
     ],
 )

@@ -47,6 +47,25 @@ def test_a_comment_beside_the_function_or_the_node_declares_too(tmp_path: Path) 
         assert (loop.verdict, loop.declared) == (Verdict.GROUNDED, ("critique (tool)",)), new
 
 
+@pytest.mark.parametrize(
+    ("comment", "declares"),
+    [
+        ('# groundwire: tool\ng.add_node("critique", critique)', True),
+        ('# groundwire: tool\n# it runs the linter\n\ng.add_node("critique", critique)', True),
+        ('g.add_node(\n    "critique",\n    critique,\n)  # groundwire: tool', True),
+        ('x = 1  # groundwire: tool\ng.add_node("critique", critique)', False),
+        ('"# groundwire: tool"\ng.add_node("critique", critique)', False),
+        ('# groundwire: tool\nx = 1\ng.add_node("critique", critique)', False),
+        ('g.add_node("critique", critique)\n# groundwire: tool', False),
+    ],
+)
+def test_a_comment_belongs_to_its_own_line_or_to_the_code_right_below(
+    comment: str, declares: bool, tmp_path: Path
+) -> None:
+    loop = only(written(CRITIC.replace('g.add_node("critique", critique)', comment), tmp_path))
+    assert (loop.verdict is Verdict.GROUNDED, bool(loop.declared)) == (declares, declares)
+
+
 def test_a_comment_that_names_no_role_declares_nothing(tmp_path: Path) -> None:
     source = CRITIC.replace("def critique(state):", "def critique(state):  # groundwire: trust-me")
     assert only(written(source, tmp_path)).verdict is Verdict.UNGROUNDED
@@ -56,7 +75,38 @@ def test_a_tool_may_be_declared_by_its_name(tmp_path: Path) -> None:
     path = written(NO_OP_TOOL, tmp_path)
     name = NO_OP_TOOL.split("@tool\ndef ")[1].split("(")[0]
     assert only(path).verdict is Verdict.UNGROUNDED
-    assert only(path, {name: "world"}).verdict is Verdict.TOOL_LOOP
+    for role, verdict in (("world", Verdict.TOOL_LOOP), ("human", Verdict.TOOL_LOOP), ("pure", Verdict.UNGROUNDED)):
+        assert only(path, {name: role}).verdict is verdict
+    assert only(path, {name: "world"}).declared == (f"{name} (world)",)
+    commented = NO_OP_TOOL.replace(f"def {name}(", f"# groundwire: world\ndef {name}(")
+    assert only(written(commented, tmp_path)).declared == (f"{name} (world)",)
+
+
+def test_a_declared_tool_that_a_node_runs_by_itself_is_shown_too(tmp_path: Path) -> None:
+    source = """
+    class S(TypedDict):
+        draft: str
+        verdict: str
+    @tool
+    def lint(text: str) -> str:
+        "Lints."
+        return text
+    def write(state):
+        return {"draft": llm.invoke("write").content}
+    def check(state):
+        return {"verdict": lint.invoke(state["draft"])}
+    g = StateGraph(S)
+    g.add_node("write", write)
+    g.add_node("check", check)
+    g.add_edge(START, "write")
+    g.add_edge("write", "check")
+    g.add_conditional_edges("check", lambda s: END if s["verdict"] == "clean" else "write", ["write", END])
+    graph = g.compile()
+    """
+    path = written(source, tmp_path)
+    assert only(path).verdict is Verdict.UNGROUNDED
+    loop = only(path, {"lint": "tool"})
+    assert (loop.verdict, loop.declared) == (Verdict.GROUNDED, ("lint (tool)",))
 
 
 def test_a_role_of_nothing_is_a_finding(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from groundwire.auditing.places import NOWHERE, Place
 
-__all__ = ["SCHEMA", "Finding", "GraphReport", "Level", "Loop", "Mode", "Report", "Step", "Verdict"]
+__all__ = ["SCHEMA", "Finding", "GraphReport", "Level", "Loop", "Mode", "Report", "Step", "Verdict", "failed"]
 
 SCHEMA = "groundwire-audit/1"
 
@@ -200,8 +200,22 @@ class Report:
             raise ValueError(f"not a report: {error!r}") from error
 
 
+def failed(what: str, error: Exception, place: Place) -> Finding:
+    """What is said where the audit itself breaks on somebody's source: one graph is lost, the others are not."""
+    said = f"The audit broke on {what} ({type(error).__name__}: {str(error)[:200]}); please report it."
+    return Finding("audit-failed", said, place)
+
+
 DOUBT = frozenset(
-    {"unreadable-file", "syntax-error", "file-too-large", "too-complex", "too-many-loops", "import-failed"}
+    {
+        "unreadable-file",
+        "syntax-error",
+        "file-too-large",
+        "too-complex",
+        "too-many-loops",
+        "import-failed",
+        "audit-failed",
+    }
 )
 """Rules of findings after which not all was seen."""
 

@@ -150,7 +150,10 @@ def repair(
     raise typer.Exit(run_repair(path, flags, apply=apply, patch_file=patch, as_json=json))
 
 
-@app.command()
+@app.command(
+    epilog="Exit codes: 0 nothing ungrounded, 1 a loop is ungrounded, 2 usage, 3 something can't be seen."
+    " Verdicts, roles and what is not said: docs/audit.md."
+)
 def audit(
     target: Annotated[
         str, typer.Argument(help="A file, notebook or folder, FILE:NAME, or package.module:graph.", metavar="TARGET")
@@ -184,7 +187,7 @@ def audit(
     env: Annotated[list[str] | None, typer.Option(help="Pass this environment variable to the import.")] = None,
     json: Json = False,
 ) -> None:
-    """Say of each loop of a LangGraph graph whether anything outside the model decides it. Runs nothing of it."""
+    """Say of each loop of a LangGraph graph if anything outside the model decides it. Only --trace runs it."""
     from groundwire.cli.audit import Asked, run_audit
 
     asked = Asked(

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from audit_cases import CASES, written
 
-from groundwire.auditing.report import Report, Verdict
+from groundwire.auditing.judging import audit_graph
+from groundwire.auditing.judging.loops import loops_of
+from groundwire.auditing.judging.steps import Wiring
+from groundwire.auditing.report import Loop, Report, Verdict
 from groundwire.auditing.source.discover import audit_path
 from groundwire.auditing.source.files import MAX_SOURCE_BYTES
 
@@ -167,7 +170,6 @@ def test_a_broken_cell_costs_only_itself(tmp_path: Path) -> None:
         (b"# coding: no-such-thing\nfrom langgraph.graph import StateGraph\n", "unreadable-file"),
         (b"import langgraph\nx = '\x00'\n", "syntax-error"),
         (b"import langgraph\nx = " + b"(" * 5000 + b")" * 5000 + b"\n", "syntax-error"),
-        (b"import langgraph\nx = " + b"not " * 5000 + b"1\n", "syntax-error"),
     ],
 )
 def test_what_is_not_python_is_a_finding_and_no_crash(content: bytes, rule: str, tmp_path: Path) -> None:
@@ -188,11 +190,29 @@ def test_what_is_no_notebook_is_a_finding_and_no_crash(content: str, tmp_path: P
     assert rules(report) <= {"unreadable-file"}
 
 
-def test_a_very_long_expression_does_not_end_the_audit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("expression", ["+".join(["1"] * 20_000), "not " * 5000 + "1", "f" + "(1)" * 2000])
+def test_a_very_long_expression_does_not_end_the_audit(expression: str, tmp_path: Path) -> None:
     written(CRITIC, tmp_path, "critic")
-    (tmp_path / "long.py").write_text("import langgraph\nx = " + "+".join(["1"] * 20_000) + "\n")
+    (tmp_path / "long.py").write_text(f"import langgraph\nx = {expression}\n")
     report = audit_path(tmp_path)
     assert [x.verdict for x in report.loops] == [Verdict.UNGROUNDED]
+
+
+def test_where_the_audit_itself_breaks_only_that_graph_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = loops_of
+
+    def break_on_run(wiring: Wiring, prefix: str = "") -> list[Loop]:
+        if "run" in wiring.graph.nodes:
+            raise KeyError("nobody foresaw this")
+        return real(wiring, prefix)
+
+    monkeypatch.setattr(audit_graph, "loops_of", break_on_run)
+    written(EXIT_STATUS, tmp_path, "runs")
+    only = audit_path(tmp_path)
+    assert (rules(only), only.exit_code()) == ({"audit-failed"}, 3)
+    written(CRITIC, tmp_path, "critic")
+    both = audit_path(tmp_path)
+    assert ([x.verdict for x in both.loops], both.exit_code()) == ([Verdict.UNGROUNDED], 1)
 
 
 def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
@@ -225,4 +245,18 @@ def test_the_old_graph_class_is_named_and_still_judged(tmp_path: Path) -> None:
     source = CRITIC.replace("g = StateGraph(S)", "from langgraph.graph import Graph\ng = Graph()")
     report = audit_path(written(source, tmp_path))
     assert "old-api" in rules(report)
+    assert [x.verdict for x in report.loops] == [Verdict.UNGROUNDED]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["2 ** 10 ** 9", "1 << 10 ** 10", "'a' * 10 ** 10", "[0] * 10 ** 10", "9 ** 9 ** 9 ** 9", "10 ** 10 ** 10 % 7",
+     "'%1000000000d' % 1", "f'{1:1000000000}'", "list(range(10 ** 12))", "sum(range(10 ** 12))",
+     "[x for x in range(10 ** 9)]", "int('9' * 10 ** 6)", "'{:1000000000}'.format(1)", "'a'.ljust(10 ** 10)"],
+)  # fmt: skip
+def test_what_would_be_expensive_is_not_worked_out(expression: str, tmp_path: Path) -> None:
+    source = (
+        f"x = {expression}\nfor i in range(10 ** 12):\n    x = i\nwhile True:\n    x = x + x\n    if x: break\n{CRITIC}"
+    )
+    report = audit_path(written(source, tmp_path))
     assert [x.verdict for x in report.loops] == [Verdict.UNGROUNDED]

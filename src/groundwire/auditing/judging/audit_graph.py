@@ -12,7 +12,7 @@ from groundwire.auditing.judging.structure import check_structure
 from groundwire.auditing.judging.wire import wire
 from groundwire.auditing.nodes.following import follow_action, state_of
 from groundwire.auditing.reading.frames import Frame
-from groundwire.auditing.report import Finding, GraphReport, Loop, Mode, Verdict
+from groundwire.auditing.report import Finding, GraphReport, Loop, Mode, Verdict, failed
 
 if TYPE_CHECKING:
     from groundwire.auditing.reading.reader import Reader
@@ -34,10 +34,14 @@ def audit_graphs(reader: Reader, graphs: Sequence[Graph], mode: Mode) -> list[Gr
             reports.append((graph, _report(reader, graph, mode)))
         except (RecursionError, TooComplex):
             finding = Finding("too-complex", f"{_name(graph)} is too large to follow.", graph.place)
-            reports.append(
-                (graph, GraphReport(_name(graph), mode, graph.place, tuple(graph.nodes), findings=(finding,)))
-            )
+            reports.append((graph, _unseen(graph, mode, finding)))
+        except Exception as error:  # strangers write what nobody foresaw
+            reports.append((graph, _unseen(graph, mode, failed(_name(graph), error, graph.place))))
     return [r for g, r in reports if not g.nested]
+
+
+def _unseen(graph: Graph, mode: Mode, finding: Finding) -> GraphReport:
+    return GraphReport(_name(graph), mode, graph.place, tuple(graph.nodes), findings=(finding,))
 
 
 def _name(graph: Graph) -> str:

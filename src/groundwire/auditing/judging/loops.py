@@ -76,7 +76,8 @@ def _judged(wiring: Wiring, cycle: tuple[str, ...], prefix: str) -> Loop:
     place = _place(edges, openings)
     steps = tuple(Step(f"{prefix}{n}", o.words, e.place) for n, o, e in zip(cycle, openings, edges, strict=True))
     outside = [f"{n}: {e.what or e.detail}" for n, e in seen.effects if e.kind in {Kind.WORLD, Kind.HUMAN}]
-    declared = tuple(f"{n} ({wiring.facts[n].declared})" for n in on_it if wiring.facts[n].declared)
+    declared = [f"{n} ({wiring.facts[n].declared})" for n in on_it if wiring.facts[n].declared]
+    declared += [e.declared for _, e in seen.effects if e.declared]
     return Loop(
         judged.verdict,
         judged.kind,
@@ -86,7 +87,7 @@ def _judged(wiring: Wiring, cycle: tuple[str, ...], prefix: str) -> Loop:
         _cap(openings, wiring.graph),
         steps,
         place,
-        declared=declared,
+        declared=tuple(dict.fromkeys(declared)),
         notes=tuple(judged.notes),
         outside=tuple(dict.fromkeys(outside)),
     )

@@ -28,15 +28,15 @@ def of_tools(reader: Reader, node: ToolNode, where: Node) -> Facts:
         effect = Effect(Kind.UNKNOWN, node.why or "its tools are not in sight", "tools", where.place)
         unseen: Taints = frozenset({Taint(Kind.UNKNOWN, effect.detail)})
         return Facts((effect,), frozenset({effect}), {"messages": Write(unseen, unseen)}, runs_tools=True)
-    seen = [inspect_tool(reader, reader.declared_tool(t)) for t in node.tools]
+    seen = [inspect_tool(reader, t) for t in node.tools]
     effects: list[Effect] = []
     for tool in seen:
         label = f"{tool.label}: {tool.why}" if tool.label else tool.why
         match tool.kind:
             case ToolKind.WORLD:
-                effects.append(Effect(Kind.WORLD, "tool", label, where.place))
+                effects.append(Effect(Kind.WORLD, "tool", label, where.place, declared=tool.declared))
             case ToolKind.HUMAN:
-                effects.append(Effect(Kind.HUMAN, "", label, where.place))
+                effects.append(Effect(Kind.HUMAN, "", label, where.place, declared=tool.declared))
             case ToolKind.UNKNOWN:
                 effects.append(Effect(Kind.UNKNOWN, tool.why, tool.label, where.place))
             case ToolKind.MODEL:

@@ -169,8 +169,8 @@ def make_agent(reader: Reader, path: str, given: Arguments, place: Place, frame:
     graph = Graph(frame.name, place, kind="agent", compiled=True)
     graph.appends.add("messages")
     own = given.named.get("name")
-    if own is not None and isinstance(own.thing, Const):
-        graph.aliases.add(str(own.thing.value))
+    if own is not None and isinstance(own.thing, Const) and isinstance(own.thing.value, str):
+        graph.aliases.add(own.thing.value)
     model = given.get(0, "model", "llm", "agent")
     label = model.thing.label if model is not None and isinstance(model.thing, Model) else "model"
     graph.nodes[first] = Node(first, Value(Model(label)), place)

@@ -15,6 +15,7 @@ from groundwire.auditing.reading.merging import boolean, deep, truth
 from groundwire.auditing.taints import Kind, Taint, world
 from groundwire.auditing.values import (
     NONE,
+    Bound,
     Class,
     Const,
     External,
@@ -46,9 +47,7 @@ WORDS = re.compile(r"^[\w\s|():^$,.!'\"?*+-]*$")
 JUST_WORDS = re.compile(r"\\[bBsSZA]|\\s\*|\(\?[a-z]+\)|\(\?:|[|()^$?*+]")
 
 
-def call_builtin(
-    reader: Reader, path: str, callee: Value, given: Arguments, node: ast.AST, frame: Frame
-) -> Value | None:
+def call_builtin(reader: Reader, path: str, given: Arguments, node: ast.AST, frame: Frame) -> Value | None:
     """The value of such a call, or None where it is none of these."""
     name = path.rsplit(".", 1)[-1]
     first = given.positional[0] if given.positional else None
@@ -114,9 +113,8 @@ def call_builtin(
         case "itertools.chain" | "itertools.chain.from_iterable":
             return data(given.taints())
         case "re.search" | "re.match" | "re.fullmatch":
-            return _matched(name, given, node)
+            return _matched(given)
         case _:
-            del callee
             return None
 
 
@@ -156,8 +154,6 @@ def _get(reader: Reader, name: str, owner: Value, given: Arguments, node: ast.AS
     if name == "hasattr":
         # nearly always a guard before the attribute is used, which says nothing by itself
         return boolean(ALWAYS) if deep(found) else boolean(when(Test(deep(owner), text=_text(node))))
-    from groundwire.auditing.values import Bound
-
     return data(found.taints) if isinstance(found.thing, Bound) and not isinstance(owner.thing, Instance) else found
 
 
@@ -193,7 +189,7 @@ def _replaced(first: Value, given: Arguments) -> Value:
             return data(deep(first), given.taints())
 
 
-def _matched(name: str, given: Arguments, node: ast.AST) -> Value:
+def _matched(given: Arguments) -> Value:
     """A search for plain words in a text is what the text says; any other pattern is a matter of form."""
     pattern, text = given.get(0, "pattern"), given.get(1, "string")
     taints = deep(text) if text is not None else given.taints()
@@ -204,5 +200,4 @@ def _matched(name: str, given: Arguments, node: ast.AST) -> Value:
         and re.search(r"[A-Za-z]{2,}", JUST_WORDS.sub(" ", shape))
     ):
         return data(taints)
-    del node, name
     return external("re.match()", taints)

@@ -32,6 +32,10 @@ OBJECT_PARTS = words(
     close commit rollback cursor begin __enter__ __exit__ aclose connect Client session
     """
 )
+HELPERS = (
+    *("builtins.", "functools.", "itertools.", "contextlib.", "dataclasses.", "typing.", "copy.", "re."),
+    *("asyncio.", "concurrent."),
+)
 ALWAYS_CALLED = frozenset({"acompletion", "completion"})
 
 
@@ -43,21 +47,8 @@ def call_external(reader: Reader, path: str, callee: Value, given: Arguments, no
     named = langgraph_calls.call_named(reader, path, given, node, frame)
     if named is not None:
         return named
-    if path.startswith(
-        (
-            "builtins.",
-            "asyncio.",
-            "functools.",
-            "copy.",
-            "dataclasses.",
-            "typing.",
-            "contextlib.",
-            "re.",
-            "concurrent.",
-            "itertools.",
-        )
-    ):
-        plain = builtin_calls.call_builtin(reader, path, callee, given, node, frame)
+    if path.startswith(HELPERS):
+        plain = builtin_calls.call_builtin(reader, path, given, node, frame)
         if plain is not None:
             return plain
     return _by_knowledge(reader, path, callee, given, node, frame)

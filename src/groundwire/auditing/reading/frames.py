@@ -30,6 +30,7 @@ class Effect:
         what: the call.
         place: where.
         guard: the condition under which it is reached, in words; empty: always.
+        declared: the tool whose declared role says so, with the role; empty: it was read.
     """
 
     kind: Kind
@@ -37,6 +38,7 @@ class Effect:
     what: str = ""
     place: Place = NOWHERE
     guard: str = ""
+    declared: str = ""
 
 
 @dataclass(frozen=True)

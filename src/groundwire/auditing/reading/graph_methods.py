@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from groundwire.auditing.declared_graph import END, START, Branch, Graph, Node, 
 from groundwire.auditing.places import Place
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.expressions import text_of
-from groundwire.auditing.reading.frames import Effect, Frame
+from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.taints import Kind, Taint, join
 from groundwire.auditing.values import (
     Const,
@@ -125,9 +126,7 @@ def _add_node(graph: Graph, given: Arguments, place: Place, node: ast.AST, frame
     else:
         name, action = _name(first, node, 0), second
     _put(graph, name, action, place, given.named.get("destinations"))
-    role = frame.module.directive(
-        getattr(node, "lineno", 0), getattr(node, "end_lineno", 0) or 0, getattr(node, "lineno", 1) - 1
-    )
+    role = frame.module.directive(getattr(node, "lineno", 0), getattr(node, "end_lineno", 0) or 0)
     if role:
         graph.declared[name] = role
 
@@ -202,8 +201,8 @@ def _compile(graph: Graph, given: Arguments) -> None:
             case _:
                 pass
     name = given.named.get("name")
-    if name is not None and isinstance(name.thing, Const):
-        graph.aliases.add(str(name.thing.value))
+    if name is not None and isinstance(name.thing, Const) and isinstance(name.thing.value, str):
+        graph.aliases.add(name.thing.value)
 
 
 def _limit(graph: Graph, given: Arguments) -> None:
@@ -231,11 +230,8 @@ def run_graph(reader: Reader, graph: Graph, node: ast.AST, frame: Frame, given: 
     place = frame.module.place(node)
     for one in facts.values():
         for effect in one.effects:
-            frame.add(
-                Effect(
-                    effect.kind, effect.detail, effect.what, place, effect.guard or f"inside {graph.name or 'a graph'}"
-                )
-            )
+            guard = effect.guard or f"inside {graph.name or 'a graph'}"
+            frame.add(replace(effect, place=place, guard=guard))
     if graph.kind == "agent":
         return data(frozenset({Taint(Kind.MODEL, "text", "agent")}))
     keys = dict.fromkeys(k for f in facts.values() for k in f.writes)

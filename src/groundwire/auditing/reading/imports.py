@@ -19,6 +19,7 @@ __all__ = ["is_library", "run_import", "run_import_from"]
 # never looked for beside the target, so that an audit of their own source sees the same names as any other
 ALWAYS_LIBRARIES = frozenset(
     {
+        "groundwire",
         "langgraph",
         "langchain",
         "langchain_core",

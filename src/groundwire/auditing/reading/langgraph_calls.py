@@ -56,7 +56,6 @@ def call_named(reader: Reader, path: str, given: Arguments, node: ast.AST, frame
 
 
 def _tool_node(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
-    del reader, node, frame
     tools = given.get(0, "tools")
     known = builders.tool_list(tools)
     return Value(ToolNode(known, "" if known is not None else builders.why_hidden(tools)))
@@ -64,43 +63,36 @@ def _tool_node(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) ->
 
 def _tools_condition(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """Called inside a router: tools if the model asked for one, else the end."""
-    del reader, given, node, frame
     asks = when(Test(frozenset({Taint(Kind.ASK)}), text="the model asks for a tool"))
     return merge([(const("tools"), asks), (const("__end__"), negate(asks))])
 
 
 def _command(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
-    del reader, node, frame
     graph = given.named.get("graph")
     to_parent = graph is not None and not (isinstance(graph.thing, Const) and graph.thing.value is None)
     return Value(Command(given.named.get("goto"), given.named.get("update"), to_parent))
 
 
 def _send(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
-    del reader, node, frame
     return Value(Send(given.get(0, "node") or data()))
 
 
 def _lambda(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
-    del reader, node, frame
     return given.get(0, "func", "afunc") or data()
 
 
 def _parallel(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
-    del reader, node, frame
     first = given.positional[0].thing if given.positional else None
     entries = dict(first.entries) if isinstance(first, Table) else {}
     return Value(Table({**entries, **given.named}))
 
 
 def _sequence(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
-    del reader, node, frame
     return Value(Chain(tuple(given.positional)))
 
 
 def _tool(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """`tool(f)`, `StructuredTool.from_function(f)`, `Tool(name=…, func=f)`."""
-    del reader, node, frame
     action = given.named.get("func") or given.named.get("coroutine")
     for value in given.positional:
         if isinstance(value.thing, Function | Instance) or (action is None and not isinstance(value.thing, Const)):
@@ -112,7 +104,6 @@ def _tool(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Valu
 
 
 def _retriever_tool(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
-    del reader, node, frame
     label = given.get(1, "name")
     shown = label.thing.value if label is not None and isinstance(label.thing, Const) else "retriever"
     return Value(Tool(str(shown), external("langchain.tools.retriever.Retriever()")))
@@ -120,13 +111,11 @@ def _retriever_tool(reader: Reader, given: Arguments, node: ast.AST, frame: Fram
 
 def _agent_runnable(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """A model that answers with the next action, and runs nothing itself."""
-    del reader, node, frame
     model = given.get(0, "llm", "model")
     return Value(Model(model.thing.label if model is not None and isinstance(model.thing, Model) else "agent"))
 
 
 def _add_messages(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
-    del reader, node, frame
     left, right = given.get(0, "left") or data(), given.get(1, "right") or data()
     if isinstance(left.thing, Items) or isinstance(right.thing, Items):
         return concatenated(left, right)
@@ -134,18 +123,15 @@ def _add_messages(reader: Reader, given: Arguments, node: ast.AST, frame: Frame)
 
 
 def _interrupt(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
-    del reader, given
     frame.add(Effect(Kind.HUMAN, "", "interrupt()", frame.module.place(node)))
     return data(frozenset({Taint(Kind.HUMAN, what="interrupt()")}))
 
 
 def _remote(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
-    del reader, given, node, frame
     return external("remote.Graph()", frozenset({Taint(Kind.UNKNOWN, "what a remote graph does is not in sight")}))
 
 
 def _passthrough(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
-    del reader, node, frame
     return given.positional[0] if given.positional else external("langchain_core.runnables.RunnablePassthrough()")
 
 

@@ -81,7 +81,6 @@ def of_state(owner: Value, name: str, given: Arguments, frame: Frame) -> Value:
         return owner
     if name in {"model_dump", "dict"}:
         return Value(Table(dict(state.written), whole_state=True))
-    del frame
     return data(frozenset({Taint(Kind.KEY, "*")}))
 
 

@@ -83,10 +83,10 @@ def run_tool(reader: Reader, label: str, action: Value | None, given: Arguments,
     place = frame.module.place(node)
     match seen.kind:
         case ToolKind.WORLD:
-            frame.add(Effect(Kind.WORLD, "tool", f"{label}: {seen.why}", place))
+            frame.add(Effect(Kind.WORLD, "tool", f"{label}: {seen.why}", place, declared=seen.declared))
             return data(world("tool", label))
         case ToolKind.HUMAN:
-            frame.add(Effect(Kind.HUMAN, "", label, place))
+            frame.add(Effect(Kind.HUMAN, "", label, place, declared=seen.declared))
             return data(frozenset({Taint(Kind.HUMAN, what=label)}))
         case ToolKind.UNKNOWN:
             frame.add(Effect(Kind.UNKNOWN, seen.why, label, place))

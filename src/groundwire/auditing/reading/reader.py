@@ -20,11 +20,11 @@ from groundwire.auditing.report import Finding
 from groundwire.auditing.scopes import Scope
 from groundwire.auditing.source.files import Code
 from groundwire.auditing.source.modules import Module, ModuleFinder
-from groundwire.auditing.values import Function, Model, Partial, Tool, Value, external, unknown
+from groundwire.auditing.values import Function, Partial, Value, unknown
 
 __all__ = ["Reader", "TooComplex"]
 
-MAX_STEPS = 600_000
+MAX_STEPS = 250_000
 MODULE_STEPS = 40_000
 DEFINITION_STEPS = 2_000
 MAX_DEPTH = 30
@@ -116,8 +116,7 @@ class Reader:
             return graph.declared[node.name] if graph.declared[node.name] in ROLES else ""
         thing = node.action.thing.function.thing if isinstance(node.action.thing, Partial) else node.action.thing
         if isinstance(thing, Function):
-            first = first_line(thing.node)
-            said = thing.module.directive(*range(first - 1, thing.node.lineno + 1))
+            said = thing.module.directive(*range(first_line(thing.node), thing.node.lineno + 1))
             return said if said in ROLES else ""
         return ""
 
@@ -128,24 +127,11 @@ class Reader:
             Finding("unused-role", f"A role is declared for {n!r}, and no node or tool is called so.") for n in unused
         ]
 
-    def declared_tool(self, tool: Value) -> Value:
-        """A tool; one whose role was declared stands for that."""
-        label = (
-            tool.thing.label
-            if isinstance(tool.thing, Tool)
-            else tool.thing.name
-            if isinstance(tool.thing, Function)
-            else ""
-        )
-        if label in self.roles:
-            self._used.add(label)
-        match self.roles.get(label, ""):
-            case "tool" | "world":
-                return Value(Tool(label, external("builtins.exec")))
-            case "pure" | "actor" | "critic" | "model":
-                return Value(Tool(label, Value(Model(label))))
-            case _:
-                return tool
+    def role_of_tool(self, name: str) -> str:
+        """The role that was declared for a tool by its name, or empty."""
+        if name in self.roles:
+            self._used.add(name)
+        return self.roles.get(name, "")
 
     def run(self, body: Sequence[ast.stmt], frame: Frame) -> bool:
         """Follows statements; False if none after them is reached."""

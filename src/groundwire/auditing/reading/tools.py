@@ -37,11 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["SeenTool", "ToolKind", "inspect_tool"]
 
 ARGUMENT = frozenset({Taint(Kind.MODEL, "fields", "its argument")})
-PLAIN_CALLS = words(
-    """
-    str print format repr len dict list json.dumps dumps ToolMessage append join strip
-    """
-)
+COMPUTING_CALLS = words("get now today sorted sum max min round sqrt eval strftime choice randint")
 
 
 class ToolKind(StrEnum):
@@ -60,17 +56,60 @@ class ToolKind(StrEnum):
 
 @dataclass(frozen=True)
 class SeenTool:
-    """A tool as it was read. `jumps`: nodes it leads to; `effects`: what its function asks."""
+    """A tool as it was read.
+
+    Args:
+        kind: what it brings.
+        label: its name.
+        why: in few words.
+        jumps: nodes it leads to.
+        effects: what its function asks.
+        declared: its name and role, where the role was declared and not read.
+    """
 
     kind: ToolKind
     label: str
     why: str
     jumps: tuple[Command, ...] = ()
     effects: tuple[Effect, ...] = field(default=())
+    declared: str = ""
+
+
+BY_ROLE = {
+    "tool": ToolKind.WORLD,
+    "world": ToolKind.WORLD,
+    "human": ToolKind.HUMAN,
+    "actor": ToolKind.MODEL,
+    "critic": ToolKind.MODEL,
+    "model": ToolKind.MODEL,
+    "pure": ToolKind.NOTHING,
+}
 
 
 def inspect_tool(reader: Reader, value: Value) -> SeenTool:
-    """Reads one tool."""
+    """Reads one tool; one whose role is declared by name is taken as that."""
+    label = _label(value)
+    role = reader.role_of_tool(label)
+    return _declared(label, role) if role else _inspected(reader, value)
+
+
+def _label(value: Value) -> str:
+    match value.thing:
+        case Tool(label="", action=action) if action is not None:
+            return _label(action)
+        case Tool(label=label):
+            return label
+        case Function(name=name):
+            return name
+        case _:
+            return ""
+
+
+def _declared(label: str, role: str) -> SeenTool:
+    return SeenTool(BY_ROLE[role], label, f"declared {role}", declared=f"{label} ({role})")
+
+
+def _inspected(reader: Reader, value: Value) -> SeenTool:
     match value.thing:
         case Tool(label=label, action=None):
             return SeenTool(ToolKind.UNKNOWN, label, f"what the tool {label} does is not in sight")
@@ -148,16 +187,7 @@ def _nested(reader: Reader, label: str, action: Value) -> SeenTool:
 
 
 def _frame(reader: Reader, action: Value) -> Frame:
-    del reader
-    from pathlib import Path
-
-    from groundwire.auditing.source.files import Code
-    from groundwire.auditing.source.modules import Module
-
-    module = (
-        action.thing.module if isinstance(action.thing, Function) else Module("", Code(Path(), "", ast.Module([], [])))
-    )
-    return Frame(module, Scope())
+    return Frame(action.thing.module if isinstance(action.thing, Function) else reader.nowhere, Scope())
 
 
 def _function(reader: Reader, label: str, action: Value) -> SeenTool:
@@ -166,13 +196,9 @@ def _function(reader: Reader, label: str, action: Value) -> SeenTool:
     frame = _frame(reader, Value(function))
     if reader.stack.count(function.node) > 0:
         return SeenTool(ToolKind.MODEL, label, "it calls itself")
-    directive = function.module.directive(
-        *range(first_line(function.node) - 1, getattr(function.node, "lineno", 0) + 1)
-    )
-    if directive in {"world", "tool"}:
-        return SeenTool(ToolKind.WORLD, label, "declared")
-    if directive in {"pure", "model", "actor", "critic"}:
-        return SeenTool(ToolKind.NOTHING, label, "declared")
+    directive = function.module.directive(*range(first_line(function.node), function.node.lineno + 1))
+    if directive in BY_ROLE:
+        return _declared(label, directive)
     named = {p.arg: data(ARGUMENT) for p in _chosen_by_model(function, action)}
     result = reader.call(action, Arguments([], named), function.node, frame)
     jumps = tuple(v.thing for v in _outcomes(result) if isinstance(v.thing, Command) and v.thing.goto is not None)
@@ -233,23 +259,8 @@ def computes(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
                     return True
                 case ast.Subscript(value=ast.Name(), ctx=ast.Load()) if not isinstance(part.slice, ast.Constant):
                     return True
-                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name not in PLAIN_CALLS:
-                    if name in {
-                        "get",
-                        "now",
-                        "today",
-                        "sorted",
-                        "sum",
-                        "max",
-                        "min",
-                        "round",
-                        "sqrt",
-                        "eval",
-                        "strftime",
-                        "choice",
-                        "randint",
-                    }:
-                        return True
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in COMPUTING_CALLS:
+                    return True
                 case _:
                     continue
     return False

@@ -28,6 +28,7 @@ RULES = {
     "syntax-error": "Not Python that can be read.",
     "unreadable-file": "The file can't be read.",
     "file-too-large": "The file is larger than what is read.",
+    "audit-failed": "The audit itself broke; nothing is said of this graph.",
     "import-failed": "The target could not be imported.",
     "unused-role": "A role was declared for a node or tool that is not there.",
 }

@@ -14,7 +14,7 @@ from groundwire.auditing.reading.attributes import member
 from groundwire.auditing.reading.builders import AGENTS, BUILDERS
 from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.reading.reader import Reader, TooComplex
-from groundwire.auditing.report import Finding, Mode, Report
+from groundwire.auditing.report import Finding, Mode, Report, failed
 from groundwire.auditing.scopes import Scope
 from groundwire.auditing.source.files import is_too_large
 from groundwire.auditing.source.modules import Module, ModuleFinder
@@ -53,6 +53,8 @@ def audit_path(path: Path, *, wanted: str = "", roles: Mapping[str, str] | None 
             _follow_makers(reader, module)
         except (TooComplex, RecursionError):
             findings.append(Finding("too-complex", "It is too large to follow.", Place(module.code.shown, 1)))
+        except Exception as error:  # strangers write what nobody foresaw
+            findings.append(failed(module.code.shown, error, Place(module.code.shown, 1)))
     _name_graphs(reader, finder)
     findings += [f for m in finder.modules.values() for f in m.code.findings]
     graphs = [g for g in _distinct(reader.graphs) if g.nodes or g.kind == "functional"]

@@ -25,6 +25,7 @@ MAGIC_LINE = re.compile(r"^(\s*)(%|!|\?)")
 CELLS_OF_OTHERS = re.compile(
     r"%%(bash|sh|script|html|javascript|js|latex|markdown|svg|writefile|file|perl|ruby|sql|cmd|pip|R|cython)"
 )
+LAYOUT = frozenset({tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT})
 TO_TREE = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
@@ -36,7 +37,7 @@ class Code:
         path: the file.
         shown: how the file is named in reports.
         tree: its statements; those of all cells, one after another, in a notebook.
-        directives: line → role named in a comment `# groundwire: ROLE`.
+        directives: line → role named in a comment `# groundwire: ROLE` on it, or in lines of comments right above it.
         findings: what could not be read.
         cells: notebook: first line of each cell, 1-based cell number.
     """
@@ -117,11 +118,20 @@ def _directives(text: str) -> list[tuple[int, str]]:
     if "groundwire:" not in text:
         return []
     found: list[tuple[int, str]] = []
+    above = ""
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            match = DIRECTIVE.search(token.string) if token.type == tokenize.COMMENT else None
-            if match:
-                found.append((token.start[0], match.group(1).lower()))
+            if token.type in LAYOUT:
+                continue
+            line, column = token.start
+            if token.type != tokenize.COMMENT:
+                found += [(line, above)] if above else []
+                above = ""
+            elif match := DIRECTIVE.search(token.string):
+                # a comment after code belongs to that code alone, never to the line below
+                alone = not token.line[:column].strip()
+                above = match.group(1).lower() if alone else above
+                found += [] if alone else [(line, match.group(1).lower())]
     except (tokenize.TokenError, SyntaxError):
         pass  # the parser has the last word; a comment after what it could not read does not count
     return found
