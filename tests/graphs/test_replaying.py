@@ -129,7 +129,7 @@ async def test_a_search_over_several_trials(store: SqlStore, nothing_outside: Ca
     assert result.stop_reason in (StopReason.BUDGET_TRIALS, StopReason.EXHAUSTED) and result.trials > 1
     nothing_outside()
     kinds = await same(store, result, search)
-    assert {Signal, ReflectionRecord, TrialEnd, Intent} <= set(kinds)
+    assert {Signal, ReflectionRecord, TrialEnd} <= set(kinds)
 
 
 async def test_a_model_with_reflections_several_candidates_and_hidden_tests(

@@ -142,7 +142,7 @@ class FeedbackApp:
                 await episode.load()
             else:
                 await episode.note(
-                    *self._base_trees.of(task),
+                    *await self._base_trees.of(task),
                     EpisodeRecord(
                         id=episode.id,
                         run_id=run,
