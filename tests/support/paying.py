@@ -18,7 +18,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from groundwire.completions import Completion, Message, Request
 from groundwire.contexts import ActorContext, CriticContext, Reflection, ToolContext
 from groundwire.graphs.differences import first_difference
 from groundwire.memory import SqlStore
-from groundwire.records import EpisodeEnd, Intent, ModelCall, Record
+from groundwire.records import CandidateRecord, EpisodeEnd, Intent, ModelCall, Record
 from groundwire.signals import Signal
 from groundwire.trees import Candidate
 
@@ -52,6 +52,9 @@ class Bill:
     def lines(self, kind: str) -> list[str]:
         listed = self.path.read_text().splitlines() if self.path.exists() else []
         return [line.split()[1] for line in listed if line.startswith(f"{kind} ")]
+
+    def seen(self) -> set[str]:
+        return {*self.lines("charged"), *self.lines("judged")}
 
 
 @dataclass
@@ -167,10 +170,20 @@ class Found:
 
 async def records_of(url: str, folder: Path) -> Sequence[Record]:
     store = SqlStore(url, namespace=folder.name)
-    (episode,) = await store.episodes((folder / "run").read_text())
-    records = await store.records(episode.id)
+    named = folder / "run"
+    records: list[Record] = []
+    if named.exists():
+        for episode in await store.episodes(named.read_text()):
+            records += await store.records(episode.id)
     await store.aclose()
     return records
+
+
+def unannounced(records: Sequence[Record], folder: Path) -> list[str]:
+    """What was seen outside and is not in the ledger, neither as done nor as about to be done."""
+    bill = Bill(folder / "bill")
+    known = {r.digest for r in records if isinstance(r, Intent | CandidateRecord)}
+    return [f"{digest} was seen outside before it was in the ledger" for digest in bill.seen() - known]
 
 
 def check(records: Sequence[Record], undisturbed: Sequence[Record], folder: Path, kills: int) -> Found:
@@ -223,14 +236,17 @@ def main() -> None:
         place = folder / str(len(results))
         place.mkdir()
         killed = 0
+        wrong: list[str] = []
         for _ in range(min(3, kills - done)):
             if run_for(url, place, chance.uniform(0.0, took)):
                 break
             killed += 1
+            wrong += unannounced(asyncio.run(records_of(url, place)), place)
         done += killed
         if not (place / "result").exists():
             run_for(url, place, None)
-        results.append(asdict(check(asyncio.run(records_of(url, place)), undisturbed, place, killed)))
+        found = check(asyncio.run(records_of(url, place)), undisturbed, place, killed)
+        results.append(asdict(replace(found, wrong=[*wrong, *found.wrong])))
     print(json.dumps(results))
 
 
