@@ -192,6 +192,8 @@ class Observation(_Frozen):
     isolation: Isolation = Isolation.IN_PROCESS
     coverage: Mapping[str, Mapping[str, tuple[int, ...]]] | None = None
     """Case id → path → 1-based lines that ran; None where it was not asked for. Not part of the signal."""
+    taken_from: str = ""
+    """Id of the recorded signal that this repeats, where a policy allowed that and nothing was run; else empty."""
 
     @model_validator(mode="after")
     def _reason_goes_with_none(self) -> Self:
@@ -229,6 +231,8 @@ class Signal(_Frozen):
     oracle: bool
     isolation: Isolation
     created_at: str
+    taken_from: str = ""
+    """See `Observation.taken_from`."""
     seal: str = ""
 
     @model_validator(mode="before")
@@ -261,9 +265,11 @@ class Signal(_Frozen):
         return canonical(self._fields({"seal": True}))
 
     def _fields(self, left_out: dict[str, Any]) -> dict[str, Any]:
+        # signals sealed before there were flaky cases, or any that were taken, must keep their canonical form
         if not self.evidence.flaky:
-            # signals sealed before there were flaky cases must keep their canonical form
             left_out = {**left_out, "evidence": {"flaky": True}}
+        if not self.taken_from:
+            left_out = {**left_out, "taken_from": True}
         return self.model_dump(mode="json", exclude=left_out)
 
 

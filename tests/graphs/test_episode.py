@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import pytest
@@ -141,3 +142,38 @@ async def test_an_episode_that_nobody_drove_is_in_the_ledger(task: Task, store: 
     async with app.episode(task) as episode:
         assert store.written()[1:] == []
     assert [r.id for r in store.written() if isinstance(r, EpisodeRecord)] == [episode.id]
+
+
+class Jostled(Counting):
+    """A database whose later transactions would be kept first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.under_way = 0
+
+    async def append(self, *records: Record) -> None:
+        for _ in range(0 if self.under_way else 50):
+            self.under_way += 1
+            await asyncio.sleep(0)
+            self.under_way -= 1
+        await super().append(*records)
+
+
+class AsksTwice:
+    """Makes two calls at once."""
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        backend = ScriptedBackend(lambda request: "right")
+        requests = [Request(messages=(Message(role="user", content=text),)) for text in ("one", "two")]
+        answers = await asyncio.gather(*(context.call(backend, request) for request in requests))
+        return [answer(context.task, completion.texts[0]) for completion in answers]
+
+
+async def test_of_two_calls_at_once_none_is_kept_before_what_was_noted_ahead_of_both(task: Task) -> None:
+    """Found by kill -9 on PostgreSQL, whose transactions pass each other: a trial with a paid call and no beginning."""
+    store = Jostled()
+    graph = FeedbackGraph().add_actor("write", AsksTwice(), width=2).add_tool("test", Check()).add_edge("write", "test")
+    await graph.compile(store=store).arun(task)
+    begun = next(i for i, record in enumerate(store.written()) if isinstance(record, TrialRecord))
+    asked = [i for i, record in enumerate(store.written()) if isinstance(record, Intent)]
+    assert len(asked) == 2 and begun < min(asked)

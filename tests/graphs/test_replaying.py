@@ -24,6 +24,7 @@ from groundwire.graphs.base_trees import task_of
 from groundwire.graphs.code_repair import code_repair
 from groundwire.graphs.replay import Replayed
 from groundwire.memory import SqlStore
+from groundwire.memory.retention import drop_old
 from groundwire.mint import FileKeys
 from groundwire.records import Intent, ModelCall, ProgramRun, Recall, ReflectionRecord, TrialEnd
 from groundwire.signals import Origin, Signal
@@ -129,7 +130,7 @@ async def test_a_search_over_several_trials(store: SqlStore, nothing_outside: Ca
     assert result.stop_reason in (StopReason.BUDGET_TRIALS, StopReason.EXHAUSTED) and result.trials > 1
     nothing_outside()
     kinds = await same(store, result, search)
-    assert {Signal, ReflectionRecord, TrialEnd, Intent} <= set(kinds)
+    assert {Signal, ReflectionRecord, TrialEnd} <= set(kinds)
 
 
 async def test_a_model_with_reflections_several_candidates_and_hidden_tests(
@@ -320,6 +321,20 @@ async def test_a_lesson_that_was_forgotten_says_so(store: SqlStore) -> None:
     change(store, "DELETE FROM lessons")
     with pytest.raises(RecordNotFound, match="forgotten"):
         await replayed(store, result, of_model(None))
+
+
+async def test_retention_drops_the_files_with_the_last_episode_that_began_from_them(store: SqlStore) -> None:
+    first, second = await once(store), await once(store)
+    change(store, "UPDATE episode_ends SET created_at = '2020' WHERE episode_id = ?", first.episode_id)
+    await drop_old(store, days=1)
+    assert (await replayed(store, second, of_model(None))).difference is None
+    change(store, "UPDATE episode_ends SET created_at = '2020'")
+    dropped = await drop_old(store, days=1)
+    assert dropped["artifacts"] > 0
+    with pytest.raises(RecordNotFound):
+        await store.artifact(f"tree-{task().tree.digest}")
+    with pytest.raises(RecordNotFound, match="began from are gone"):
+        await replayed(store, second, of_model(None))
 
 
 async def test_a_run_that_time_ended_is_compared_up_to_there(store: SqlStore) -> None:

@@ -170,6 +170,7 @@ def _print_run(
 def _print_episode(console: Console, records: Sequence[Record]) -> None:
     notes = {r.digest: r for r in records if isinstance(r, CandidateRecord)}
     shown: dict[tuple[int, str], int] = {}
+    ended = {r.intent_id for r in records if isinstance(r, ModelCall)}
     for record in records:
         match record:
             case Signal(origin=Origin.RULE):
@@ -186,12 +187,17 @@ def _print_episode(console: Console, records: Sequence[Record]) -> None:
                 console.print(Text(f"  gate     {said}", style="cyan" if record.admitted else "yellow"))
             case Intent(kind="hidden_access"):
                 console.print(Text(f"  hidden   {plain(json.loads(record.body)['reason'], limit=200)}", style="dim"))
+            case Intent(kind="model_call") if record.id not in ended:
+                most = "at an unknown price" if record.usd is None else f"${record.usd:.4f}"
+                said = f"cut off: it may have been paid for, so {most} and {tokens(record.tokens)} are counted"
+                console.print(Text(f"  model    {said}", style="yellow"))
             case ReflectionRecord():
                 console.print(Text(f"  reflect  {plain(record.text, limit=300)}", style="italic"))
             case ModelCall():
                 price = "price unknown" if record.usd is None else f"${record.usd:.4f}"
                 used = tokens(record.prompt_tokens + record.completion_tokens)
                 said = plain(record.error) if record.error else f"{used}  {price}  {record.duration_s:.1f} s"
+                said = f"answer reused, from intent {record.reused}" if record.reused else said
                 console.print(Text(f"  model    {plain(record.model)}  {record.purpose}  {said}", style="dim"))
             case ProgramRun():
                 console.print(Text(f"  program  {_program_line(record)}", style="dim"))
@@ -220,4 +226,6 @@ def _print_signal(console: Console, signal: Signal, candidate: CandidateRecord |
     said = headline(signal)
     if said:
         line.append(f"   {said}", style="dim")
+    if signal.taken_from:
+        line.append(f"   nothing was run: taken from signal {plain(signal.taken_from, limit=40)}", style="yellow")
     console.print(line)

@@ -142,7 +142,7 @@ class FeedbackApp:
                 await episode.load()
             else:
                 await episode.note(
-                    *self._base_trees.of(task),
+                    *await self._base_trees.of(task),
                     EpisodeRecord(
                         id=episode.id,
                         run_id=run,
@@ -265,9 +265,15 @@ class FeedbackApp:
         return await replay.compared()
 
     async def abatch(
-        self, tasks: Sequence[Task], *, at_once: int = 4, seed: int = 0, observers: Sequence[Observer] = ()
+        self,
+        tasks: Sequence[Task],
+        *,
+        at_once: int = 4,
+        seed: int = 0,
+        observers: Sequence[Observer] = (),
+        reuse: Reuse = "never",
     ) -> list[EpisodeResult]:
-        """Runs many tasks in one run, `at_once` at a time; results in the tasks' order."""
+        """Runs many tasks in one run, `at_once` at a time; results in the tasks' order. `reuse` as for `arun`."""
         if at_once < 1:
             raise ConfigError(f"at_once is {at_once}.", do="Run at least one at a time.")
         run_id = await self.start_run()
@@ -276,7 +282,9 @@ class FeedbackApp:
 
         async def one(task: Task) -> EpisodeResult:
             async with gate:
-                return await self.arun(task, run_id=run_id, seed=seed, observers=observers, sandboxes=sandboxes)
+                return await self.arun(
+                    task, run_id=run_id, seed=seed, observers=observers, sandboxes=sandboxes, reuse=reuse
+                )
 
         try:
             async with asyncio.TaskGroup() as group:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby, zip_longest
 from typing import Any, cast
 
-from groundwire.records import Artifact, EpisodeEnd, Intent, ModelCall, ProgramRun, Record, TrialEnd
+from groundwire.records import Artifact, EpisodeEnd, EpisodeRecord, Intent, ModelCall, ProgramRun, Record, TrialEnd
 from groundwire.signals import Signal
 
 __all__ = ["Difference", "first_difference"]
@@ -144,6 +144,8 @@ def _names(records: Sequence[Record]) -> dict[str, str]:
             kind = type(record).__name__
             counts[kind] = counts.get(kind, 0) + 1
             names[own] = f"{kind} {counts[kind]}"
+        if isinstance(record, EpisodeRecord):
+            names[record.run_id] = "run"
     return names
 
 

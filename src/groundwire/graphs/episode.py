@@ -78,6 +78,7 @@ class Episode:
     history: History = field(init=False)
     ladder: Ladder = field(init=False)
     firewall: Firewall = field(init=False)
+    _appending: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
     _noted: list[Record] = field(init=False, default_factory=list[Record])
     _driver: asyncio.Task[object] | None = field(init=False, default=None)
     _cancels_before: int = field(init=False, default=0)
@@ -116,8 +117,11 @@ class Episode:
         """
         for record in records:
             self.firewall.check_record(record)
-        noted, self._noted = self._noted, []
-        await self.store.append(*noted, *records)
+        # one after the other: of two calls that begin at once, the second may not be in the ledger, or in the world,
+        # before what was noted ahead of the first
+        async with self._appending:
+            noted, self._noted = self._noted, []
+            await self.store.append(*noted, *records)
         for record in records:
             self.history.add(record)
             for observer in self.observers:
@@ -138,8 +142,8 @@ class Episode:
         self._noted += records
 
     async def settle(self) -> None:
-        """Writes what was noted."""
-        if self._noted:
+        """Writes what was noted, and waits for what is being written."""
+        if self._noted or self._appending.locked():
             await self.record()
 
     async def load(self) -> None:

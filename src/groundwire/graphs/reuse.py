@@ -19,12 +19,10 @@ from groundwire.records import ModelCall, Store
 from groundwire.signals import NoVerdict, Signal, Verdict
 from groundwire.tasks import Task
 
-__all__ = ["TAKEN", "Cache", "Judging", "Reuse"]
+__all__ = ["Cache", "Judging", "Reuse"]
 
 Reuse = Literal["never", "calls", "all"]
 """What of the ledger may stand for new work: nothing, answers of models, or verdicts as well."""
-TAKEN = "taken from the ledger: "
-"""The beginning of the detail of a signal that nothing was run for."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ class Cache:
         ]
         if _is_doubtful(signals):
             return None
-        whole = [s for s in signals if s.verdict is not Verdict.NONE and not s.partial and not _was_taken(s)]
+        whole = [s for s in signals if s.verdict is not Verdict.NONE and not s.partial and not s.taken_from]
         place = (judging.issuer, candidate_digest)
         taken = self._judged.get(place, 0)
         if taken >= len(whole) or not self._is_sealed(whole[taken]):
@@ -134,7 +132,3 @@ def _is_doubtful(signals: Sequence[Signal]) -> bool:
     """True where the same candidate did not always come to the same."""
     flaky = any(s.evidence.flaky or s.reason is NoVerdict.FLAKY for s in signals)
     return flaky or len({s.verdict for s in signals} - {Verdict.NONE}) > 1
-
-
-def _was_taken(signal: Signal) -> bool:
-    return signal.evidence.detail.startswith(TAKEN)

@@ -10,7 +10,7 @@ from groundwire.contexts import BatchTool, DoubtingTool, RepeatableTool, Tool, T
 from groundwire.errors import GroundwireError, ModelError, RecordingMissing
 from groundwire.graphs.episode import Episode
 from groundwire.graphs.recorded import Recordings, observed
-from groundwire.graphs.reuse import TAKEN, Judging
+from groundwire.graphs.reuse import Judging
 from groundwire.records import Intent
 from groundwire.signals import Observation, Signal, canonical
 from groundwire.tasks import Task
@@ -150,9 +150,7 @@ class _CachedTool:
     async def _take(self, signal: Signal, context: ToolContext) -> Observation:
         place = {"run": signal.run_id, "episode": signal.episode_id, "signal": signal.id, "judged": signal.created_at}
         await _note(self._episode, context.trial, signal.candidate_digest, canonical(place))
-        detail = f"{TAKEN}{signal.evidence.detail} (signal {signal.id} of run {signal.run_id})"
-        evidence = signal.evidence.model_copy(update={"detail": detail})
-        return Observation(**observed(signal)).model_copy(update={"duration_s": 0.0, "evidence": evidence})
+        return Observation(**observed(signal)).model_copy(update={"duration_s": 0.0, "taken_from": signal.id})
 
 
 async def _note(episode: Episode, trial: int, candidate_digest: str, body: str) -> None:

@@ -1,0 +1,54 @@
+"""kill -9 at random moments of an episode that pays a provider: nothing is lost, paid twice or broken, and it ends as
+if nobody had killed it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import paying
+import pytest
+from sqlalchemy import create_engine, text
+
+KILLS = int(os.environ.get("GROUNDWIRE_TEST_KILLS", "20")) // 2
+"""Of each database; 100 in the soak."""
+
+
+def kill(url: str, folder: Path, seed: int) -> list[dict[str, Any]]:
+    done = subprocess.run(
+        [sys.executable, paying.__file__, str(folder / "episodes"), url, str(KILLS), str(seed)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(paying.__file__).parent)},
+    )
+    assert done.returncode == 0, done.stderr
+    results: list[dict[str, Any]] = json.loads(done.stdout)
+    assert sum(result["kills"] for result in results) == KILLS
+    return results
+
+
+def test_nothing_is_lost_or_paid_twice_in_sqlite(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.db"
+    results = kill(f"sqlite:///{file}", tmp_path, seed=11)
+    assert [result["wrong"] for result in results] == [[]] * len(results)
+    with closing(sqlite3.connect(file)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+@pytest.mark.postgres
+def test_nothing_is_lost_or_paid_twice_in_postgres(postgres_url: str, tmp_path: Path) -> None:
+    results = kill(postgres_url, tmp_path, seed=12)
+    assert [result["wrong"] for result in results] == [[]] * len(results)
+    engine = create_engine(postgres_url)
+    with engine.connect() as database:
+        broken = database.execute(text("SELECT conname FROM pg_constraint WHERE NOT convalidated")).fetchall()
+        invalid = database.execute(text("SELECT indexrelid FROM pg_index WHERE NOT indisvalid")).fetchall()
+    engine.dispose()
+    assert (broken, invalid) == ([], [])
