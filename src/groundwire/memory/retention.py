@@ -20,7 +20,7 @@ from groundwire.memory.sql_store import SqlStore
 from groundwire.memory.tables import TABLES
 from groundwire.memory.text import unescape
 
-__all__ = ["Size", "compact", "count_old", "drop_old", "old_quarantined", "rebuild_lessons", "size_of"]
+__all__ = ["Size", "bytes_of", "compact", "count_old", "drop_old", "old_quarantined", "rebuild_lessons", "size_of"]
 
 _OLD = (
     "SELECT e.id FROM episodes e WHERE e.namespace = :namespace AND EXISTS"
@@ -122,6 +122,11 @@ _TIDY_SQLITE = (
 async def compact(store: SqlStore) -> None:
     """Gives free space back to the disk, and what was deleted is gone from it. Other processes wait meanwhile."""
     await store.run_alone(_TIDY_SQLITE, ("VACUUM (ANALYZE)",))
+
+
+async def bytes_of(store: SqlStore) -> int:
+    """The database's size on disk, indexes included, of all namespaces together."""
+    return await store.run_read(lambda session: _BYTES.rows(session)[0][0])
 
 
 async def size_of(store: SqlStore) -> Size:
