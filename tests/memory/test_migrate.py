@@ -25,8 +25,10 @@ from groundwire.errors import StorageError
 from groundwire.memory import SqlStore
 from groundwire.memory.derived_tables import DERIVED
 from groundwire.memory.engine import open_engine
+from groundwire.memory.lessons import Lessons
 from groundwire.memory.migrate import HEAD, config, current, upgrade
 from groundwire.memory.place import Place, locate, prepare
+from groundwire.memory.states import State
 from groundwire.memory.tables import SEQUENCE, TABLES, VERSION_TABLE, Base
 from groundwire.mint import Mint
 from groundwire.records import Record, RunRecord
@@ -181,6 +183,12 @@ async def _compare(url: str, written: dict[str, Any]) -> None:
     assert [lesson.text for lesson in mark] == written["lessons"], "the family's, and full text finds it"
     assert "words 1" in mark[0].why
     assert (await store.edit_statistics("family", "")).family == {"compare.boundary": (1, 0)}
+    lessons_of = Lessons(store)
+    (info,) = await lessons_of.search("exclusive bound")
+    assert (info.reflection.text, info.state) == (written["lessons"][0], State.ACTIVE), "the index holds it as well"
+    assert await lessons_of.rates("task") != [], "trials of before count"
+    assert await lessons_of.forget([info.reflection.id]) == 1
+    assert await lessons_of.search("exclusive bound") == await store.recall(episode.task_id, episode.family) == []
     await store.append(RunRecord())
     await store.aclose()
 

@@ -34,7 +34,7 @@ async def test_what_failed_alike_comes_before_what_is_newer(store: Store) -> Non
     assert list(await whys(store, window=9))[:2] == ["own and newer", "own and alike"], "without it, the newest"
 
 
-async def test_a_familys_are_ranked_by_their_words(store: Store) -> None:
+async def test_those_of_a_family_are_ranked_by_their_words(store: Store) -> None:
     await learn(store, "The discount is a fraction, not a percentage.", task="a")
     for number in range(4):
         await learn(store, f"Unrelated thought of number {number}", task=f"b{number}")
@@ -43,7 +43,7 @@ async def test_a_familys_are_ranked_by_their_words(store: Store) -> None:
     assert await texts(store, "new", window=1) == ["Unrelated thought of number 3"], "without a question, the newest"
 
 
-async def test_a_familys_are_ranked_by_their_frames(store: Store) -> None:
+async def test_those_of_a_family_are_ranked_by_their_frames(store: Store) -> None:
     await learn(store, "It was in the parser.", task="a", frames=("parse.py:number", "main.py:run"))
     for number in range(4):
         await learn(store, f"Unrelated thought of number {number}", task=f"b{number}", frames=("shop.py:total",))
@@ -51,7 +51,7 @@ async def test_a_familys_are_ranked_by_their_frames(store: Store) -> None:
     assert found == {"It was in the parser.": "family: new 5, frames 1"}
 
 
-async def test_a_familys_are_ranked_by_what_they_did(store: Store) -> None:
+async def test_those_of_a_family_are_ranked_by_what_they_did(store: Store) -> None:
     good = await learn(store, "Look at the bounds first.", task="a")
     await learn(store, "A thought that nobody tried.", task="b")
     bad = await learn(store, "Rewrite everything from scratch.", task="c")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,6 +142,22 @@ async def test_compacting_gives_space_back_and_changes_nothing(ledger: SqlStore)
     await compact(ledger)
     assert (await size_of(ledger)).bytes < before - 1_000_000
     assert await texts(ledger) == ["What was learned."]
+
+
+async def test_a_forgotten_text_is_gone_from_the_disk(tmp_path: Path) -> None:
+    ledger = SqlStore(f"sqlite:///{tmp_path}/ledger.db")
+    lesson = await learn(ledger, "Their name is Rumpelstiltskin, which nobody knows.")
+    kept = await learn(ledger, "The bound is exclusive.")
+    await Lessons(ledger).forget([lesson.id])
+    await compact(ledger)
+    assert await texts(ledger) == [kept.text]
+    assert [info.reflection.text for info in await Lessons(ledger).search("exclusive")] == [kept.text]
+    assert b"umpelstiltskin" not in _on_disk(tmp_path)
+    await ledger.aclose()
+
+
+def _on_disk(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir())
 
 
 async def test_rows_are_counted_by_table(ledger: SqlStore) -> None:

@@ -15,7 +15,7 @@ def test_without_any_trial_half_are_expected_to_pass() -> None:
     assert expected_rate(Rate(), Rate(), Rate()) == 0.5
 
 
-def test_a_tasks_own_rate_outweighs_its_familys() -> None:
+def test_a_tasks_own_rate_outweighs_that_of_its_family() -> None:
     hard, easy = Rate(40, 2), Rate(400, 380)
     assert expected_rate(hard, easy, easy) < 0.2
     assert expected_rate(Rate(), hard, easy) < 0.2, "a new task is taken for one of its family"

@@ -30,7 +30,15 @@ from groundwire.cli.text import plural
 from groundwire.errors import ConfigError
 from groundwire.memory import SqlStore
 from groundwire.memory.lessons import Lessons, LessonView
-from groundwire.memory.retention import compact, count_old, drop_old, old_quarantined, rebuild_lessons, size_of
+from groundwire.memory.retention import (
+    bytes_of,
+    compact,
+    count_old,
+    drop_old,
+    old_quarantined,
+    rebuild_lessons,
+    size_of,
+)
 from groundwire.memory.states import State
 from groundwire.memory.transfer import export_lessons, import_lessons
 from groundwire.records import Mark
@@ -221,7 +229,7 @@ def tidy_up(
         said += [plural(len(stale), "quarantined lesson")] if stale else []
         if said and not _agreed(f"Drop {', '.join(said)} for good?", yes=yes):
             return {**data, "dropped": {}, "forgotten": 0}
-        before = (await size_of(store)).bytes
+        before = await bytes_of(store)
         if older_than is not None:
             data["dropped"] = dict(await drop_old(store, days=older_than))
         if stale:
@@ -229,7 +237,7 @@ def tidy_up(
         if rebuild:
             await rebuild_lessons(store)
         await compact(store)
-        return {**data, "bytes_before": before, "bytes": (await size_of(store)).bytes}
+        return {**data, "bytes_before": before, "bytes": await bytes_of(store)}
 
     data = _run(flags, work)
     if as_json:

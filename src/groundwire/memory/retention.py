@@ -20,7 +20,7 @@ from groundwire.memory.sql_store import SqlStore
 from groundwire.memory.tables import TABLES
 from groundwire.memory.text import unescape
 
-__all__ = ["Size", "compact", "count_old", "drop_old", "old_quarantined", "rebuild_lessons", "size_of"]
+__all__ = ["Size", "bytes_of", "compact", "count_old", "drop_old", "old_quarantined", "rebuild_lessons", "size_of"]
 
 _OLD = (
     "SELECT e.id FROM episodes e WHERE e.namespace = :namespace AND EXISTS"
@@ -114,9 +114,23 @@ async def rebuild_lessons(store: SqlStore) -> None:
     await store.run_write(rebuild)
 
 
+_TIDY_SQLITE = (
+    # words of forgotten lessons stay in the full-text index until its parts are merged
+    "INSERT INTO lesson_words(lesson_words) VALUES ('optimize')",
+    "PRAGMA optimize",
+    "VACUUM",
+    "PRAGMA wal_checkpoint(TRUNCATE)",
+)
+
+
 async def compact(store: SqlStore) -> None:
-    """Gives free space back to the disk. Other processes wait meanwhile."""
-    await store.run_alone(("PRAGMA optimize", "PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM"), ("VACUUM (ANALYZE)",))
+    """Gives free space back to the disk, and what was deleted is gone from it. Other processes wait meanwhile."""
+    await store.run_alone(_TIDY_SQLITE, ("VACUUM (ANALYZE)",))
+
+
+async def bytes_of(store: SqlStore) -> int:
+    """The database's size on disk, indexes included, of all namespaces together."""
+    return await store.run_read(lambda session: _BYTES.rows(session)[0][0])
 
 
 async def size_of(store: SqlStore) -> Size:
