@@ -40,7 +40,7 @@ async def observe(
     tool: Tool, candidates: Sequence[Candidate], task: Task, context: ToolContext
 ) -> AsyncGenerator[Observation, None]:
     """An observation for each candidate, in their order."""
-    if isinstance(tool, BatchTool) and len(candidates) > 1:
+    if len(candidates) > 1 and isinstance(tool, BatchTool):
         async with aclosing(tool.judge_many(candidates, task, context)) as observations:
             async for observation in observations:
                 yield observation

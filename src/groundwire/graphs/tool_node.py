@@ -68,6 +68,8 @@ class ToolNode:
         self._author = author or name
         self._is_hidden = judges_hidden(tool)
         self._is_repeatable = bool(getattr(tool, "repeatable", False))
+        # asked once: Python looks a Protocol's members up each time
+        self._writing = tool if isinstance(tool, WritingTool) else None
 
     async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Update:
         """One superstep."""
@@ -175,8 +177,8 @@ class ToolNode:
             report=episode.report,
             seed=episode.seed,
         )
-        if isinstance(self.tool, WritingTool):
-            return await written_cases(self.tool, self._author, context, episode)
+        if self._writing is not None:
+            return await written_cases(self._writing, self._author, context, episode)
         return context
 
     async def _note_access(self, candidates: Sequence[Candidate], state: EpisodeState, episode: Episode) -> None:
@@ -230,7 +232,7 @@ class ToolNode:
             return Origin.OTHER_MODEL
         if self._is_hidden:
             return Origin.HIDDEN_TESTS
-        return Origin.MODEL_TESTS if isinstance(self.tool, WritingTool) else said
+        return Origin.MODEL_TESTS if self._writing is not None else said
 
     async def _flush(self, waiting: list[Signal], episode: Episode) -> None:
         if not waiting:
