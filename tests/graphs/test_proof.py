@@ -252,6 +252,34 @@ def test_a_join_repeats_only_if_all_that_it_waits_for_does() -> None:
     assert text_of(both).startswith("write → left → write can repeat")
 
 
+def test_a_join_of_two_endless_loops_repeats() -> None:
+    wiring = wired(
+        f"{START}>a", "a>a2", "a2>a", f"{START}>b", "b>b2", "b2>b", "a+b>write", f"write>{END}",
+        a=PURE, a2=PURE, b=PURE, b2=PURE, write=ACTOR,
+    )  # fmt: skip
+    (run,) = ungrounded_side_runs(wiring)
+    assert run.path[-1] == "write"
+
+
+def test_a_join_of_what_lies_far_beside_a_loop_repeats() -> None:
+    wiring = wired(
+        f"{START}>p", "p>q", "q>p", "p>x", "x>y", "p>z", "y+z>write", f"write>{END}",
+        p=PURE, q=PURE, x=PURE, y=PURE, z=PURE, write=ACTOR,
+    )  # fmt: skip
+    (run,) = ungrounded_side_runs(wiring)
+    assert run.path[-1] == "write"
+
+
+def test_a_join_of_one_node_with_itself_is_a_cycle() -> None:
+    wiring = wired(f"{START}>write", Join(frozenset({"write"}), "write"), write=ACTOR)
+    assert ungrounded_cycles(wiring) == [("write", "write")]
+
+
+def test_of_cycles_the_shortest_comes_first_whatever_its_name() -> None:
+    wiring = wired(f"{START}>a", "a>b", "b>a", "b>z", "z>z", a=ACTOR, b=PURE, z=CRITIC)
+    assert ungrounded_cycles(wiring) == [("z", "z"), ("a", "b", "a")]
+
+
 @pytest.mark.parametrize(
     ("edges", "message"),
     [
@@ -342,6 +370,23 @@ def test_the_shortest_of_several_side_runs_is_named_with_the_tool_that_it_passes
     (run,) = ungrounded_side_runs(wiring)
     assert (run.cycle, run.path) == (("poll", "poll"), ("poll", "ask"))
     assert text_of(wiring).endswith('graph.refine("poll", via="ask", to="write")')
+
+
+def test_the_shortest_side_run_is_named_where_it_was_found_first() -> None:
+    wiring = wired(
+        "poll>poll", "poll>ask", f"{START}>long", "long>longer", "longer>long", "long>way", "way>ask", f"ask>{END}",
+        "longer>poll", poll=TOOL, long=PURE, longer=PURE, way=PURE, ask=CRITIC,
+    )  # fmt: skip
+    (run,) = ungrounded_side_runs(wiring)
+    assert (run.cycle, run.path) == (("poll", "poll"), ("poll", "ask"))
+
+
+def test_a_critic_alone_is_cured_with_the_graph_s_own_actor() -> None:
+    wiring = wired(
+        f"{START}>think", "think>think", "think>solve", "solve>check", f"check>{END}",
+        think=CRITIC, solve=ACTOR, check=TOOL,
+    )  # fmt: skip
+    assert text_of(wiring).endswith('Gate one of its edges:  graph.refine("check", via="think", to="solve")')
 
 
 def test_side_runs_come_shortest_first() -> None:
