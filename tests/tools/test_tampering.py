@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +128,7 @@ RUNNING = {
     ),
     "the process ends well while it is read": at_import("import os\nos._exit(0)", ["tamper::exit"]),
     "the process becomes another": Attack(
-        {"mod.py": "import os\ndef f(x):\n    os.execv('/bin/true', ['true'])\n"}, ["tamper::exit"]
+        {"mod.py": "import os, sys\ndef f(x):\n    os.execv(sys.executable, ['python', '-c', ''])\n"}, ["tamper::exit"]
     ),
     "the exit status is changed at the end": at_import("import atexit, os\natexit.register(os._exit, 0)"),
 }
@@ -233,3 +233,16 @@ async def test_git_history_and_hidden_tests_are_not_there_to_be_read(bench: Any,
     assert found.verdict is Verdict.PASS, found.evidence
     laid = await bench.judge(Pytest(), bench.task(whole, command=COMMAND), {"mod.py": SEARCH + RIGHT})
     assert "test_secret.py" in laid.evidence.failed()[0].message, "it finds what is there"
+
+
+async def test_a_suite_that_writes_data_once_it_passes_is_no_tampering(bench: Any) -> None:
+    """On the base tree the case fails before it comes to that."""
+    writes = "from mod import f\ndef test_w():\n    assert f(1) == 2\n    open('expected.txt', 'a').write(' ')\n"
+    task = bench.task(PROJECT | {"test_writes.py": writes}, command=COMMAND)
+    found = await bench.judge(Pytest(), task, {"mod.py": RIGHT}, base_first=True)
+    assert found.verdict is Verdict.PASS, found.evidence
+
+
+async def test_a_conftest_that_the_task_calls_editable_is_still_the_base_trees(bench: Any) -> None:
+    task = replace(bench.task(PROJECT | {"conftest.py": ""}, command=COMMAND, editable=["*"]), test_files=(TEST,))
+    assert (await bench.judge(Pytest(), task, {"mod.py": RIGHT}, base_first=True)).verdict is Verdict.PASS

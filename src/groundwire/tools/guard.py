@@ -29,7 +29,7 @@ STEERING = ("conftest.py", "**/conftest.py", "pytest.ini", ".pytest.ini", "pytes
 def tampering(candidate: Candidate, task: Task) -> Observation | None:
     """A FAIL if the candidate changes what it may not; writing a file's own content again changes nothing."""
     changed = [p for p, content in candidate.changes.items() if content != task.tree.files.get(p)]
-    paths = [p for p in changed if not task.may_edit(p) or matches(p, STEERING)]
+    paths = [p for p in changed if _is_fixed(p, task)]
     cases = [_case(f"tamper::{p}", f"{p} is a test or configuration file, or not editable: restored.") for p in paths]
     return _observation(cases, paths)
 
@@ -39,10 +39,14 @@ def digests(task: Task) -> dict[str, str]:
 
     Those of great projects that are no Python are left out: each look would cost more than the tests.
     """
-    kept = {path: content for path, content in sorted(task.tree.files.items()) if not task.may_edit(path)}
+    kept = {path: content for path, content in sorted(task.tree.files.items()) if _is_fixed(path, task)}
     if len(kept) > MAX_WATCHED or sum(map(len, kept.values())) > MAX_WATCHED_BYTES:
         kept = {path: content for path, content in kept.items() if path.endswith(".py")}
     return {path: hashlib.blake2b(content, digest_size=16).hexdigest() for path, content in kept.items()}
+
+
+def _is_fixed(path: str, task: Task) -> bool:
+    return not task.may_edit(path) or matches(path, STEERING)
 
 
 def tampering_with_doctests(candidate: Candidate, task: Task) -> Observation | None:

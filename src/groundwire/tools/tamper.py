@@ -43,11 +43,11 @@ def tampering_seen(report: RunReport, situation: Situation) -> tuple[CaseOutcome
     if not situation.changed:
         return ()
     by_base = situation.base_touches
-    touched = report.touched if by_base is None else {**report.touched, **report.left_touched}
     found = [
         _case(path, f"{path} was {how} while the tests ran.")
-        for path, how in sorted(touched.items())
-        if path not in (by_base or ())
+        for path, how in sorted({**report.touched, **report.left_touched}.items())
+        # a suite that is not known may write its own data, but hardly its own code
+        if (path.endswith(".py") if by_base is None else path not in by_base)
     ]
     found += [
         _case(f"runner::{name}", f"{file} replaced {name} of the runner.")

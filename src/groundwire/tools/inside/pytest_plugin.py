@@ -147,6 +147,7 @@ class Plugin:
         """Says what is going to run."""
         self._index = {id(item): i for i, item in enumerate(session.items)}
         ids = [str(item.nodeid) for item in session.items]
+        self._yardstick.look_at_all()
         for plugin in session.config.pluginmanager.get_plugins():
             file = getattr(plugin, "__file__", None)
             if isinstance(file, str) and file.endswith("conftest.py"):
@@ -264,6 +265,6 @@ class Plugin:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: Any) -> None:
         """Says whether it was stopped early."""
-        self._yardstick.look_at_all()
+        self._yardstick.look_again()
         stopped = str(getattr(session, "shouldfail", "") or getattr(session, "shouldstop", "") or "")
         self._recorder.emit("finish", stopped=stopped)
