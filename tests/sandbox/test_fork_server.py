@@ -435,6 +435,26 @@ async def test_cancelled_and_finished_commands_leave_nothing(bubblewrap: Sandbox
     assert (await python(warm, "print(1)")).stdout == b"1\n"
 
 
+async def test_no_more_run_at_once_than_there_are_places(warm: WarmSandbox):
+    """Thirty-two are asked for; the others wait, and each gets its turn."""
+    assert isinstance(warm, ForkServer)
+    idle = len(descendants(warm.pid))
+    places = max(2, os.cpu_count() or 1)
+    seen: list[int] = []
+
+    async def look() -> None:
+        while True:
+            seen.append(len(descendants(warm.pid)) - idle)
+            await asyncio.sleep(0.005)
+
+    looking = asyncio.create_task(look())
+    results = await asyncio.gather(*(python(warm, f"import time; time.sleep(0.05); print({n})") for n in range(32)))
+    looking.cancel()
+    assert [r.stdout for r in results] == [b"%d\n" % n for n in range(32)]
+    # each is a keeper and its command
+    assert 0 < max(seen) <= 2 * places
+
+
 async def test_it_is_fast(warm: WarmSandbox):
     async def median(arguments: list[str], count: int) -> float:
         times: list[float] = []

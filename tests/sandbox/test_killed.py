@@ -34,6 +34,20 @@ def marked(mark: str) -> list[int]:
     return found
 
 
+def waiting_launchers() -> list[int]:
+    """Launchers that were started by a groundwire whose home is gone."""
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "comm").read_bytes() == b"bwrap\n":
+                held = [str(fd.readlink()) for fd in (entry / "fd").iterdir()]
+                if any("/groundwire-boxes-" in path and path.endswith("/lock (deleted)") for path in held):
+                    found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
 def groups_of(pid: int) -> list[Path]:
     return [path for path in Path("/sys/fs/cgroup").rglob(f"groundwire-{pid}-*") if path.is_dir()]
 
@@ -58,7 +72,7 @@ async def left_over(kind: str, mark: str, pid: int) -> list[int | Path]:
     box = await opened(kind)
     await box.aclose()
     give_up = time.monotonic() + GONE_S
-    while (left := [*marked(mark), *groups_of(pid)]) and time.monotonic() < give_up:
+    while (left := [*marked(mark), *waiting_launchers(), *groups_of(pid)]) and time.monotonic() < give_up:
         await asyncio.sleep(0.05)
         if not marked(mark):  # a group can be removed once its processes are gone
             box = await opened(kind)

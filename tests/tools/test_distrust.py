@@ -189,7 +189,8 @@ async def test_forged_reports_never_pass(bench: Any, forgery: str, base_first: b
 async def test_a_forged_line_is_named(bench: Any) -> None:
     changes = {"mod.py": FORGERIES["another report"]}
     found = await bench.judge(Pytest(), bench.task(PROJECT), changes)
-    assert (found.verdict, found.reason) == (NONE, NoVerdict.REPORT_MALFORMED)
+    assert (found.verdict, found.origin) == (FAIL, Origin.TOOL_ERROR)
+    assert [c.id for c in found.evidence.cases] == ["tamper::report"]
     assert "our plugin did not write" in found.evidence.detail
 
 

@@ -50,6 +50,7 @@ class Baseline:
         cases_s: wall seconds of its cases together; the rest is start-up.
         slowest_s: wall seconds of the slowest case that is known to have run to its end; 0 where there is none.
         healthy: True if all cases ran to an end, so that its duration says how long a run takes.
+        touches: files that its own run changes, of those that a candidate may not change.
     """
 
     cases: Mapping[str, CaseResult]
@@ -57,6 +58,7 @@ class Baseline:
     cases_s: float
     slowest_s: float
     healthy: bool
+    touches: frozenset[str] = frozenset()
 
     def pace(self, limits: Limits) -> Pace:
         """Tighter limits for a search over many candidates: mutants often run for ever.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import hashlib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
@@ -16,9 +17,11 @@ from groundwire.signals import CaseOutcome, CaseResult, Evidence, Observation, O
 from groundwire.tasks import Task
 from groundwire.trees import Candidate, matches
 
-__all__ = ["tampering", "tampering_with_doctests", "tampering_with_hidden"]
+__all__ = ["digests", "tampering", "tampering_with_doctests", "tampering_with_hidden"]
 
 MAX_SOURCE_BYTES = 1024 * 1024
+MAX_WATCHED = 500
+MAX_WATCHED_BYTES = 4 << 20
 STEERING = ("conftest.py", "**/conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini")
 """Files that steer pytest: out of reach whatever the task says of its test files."""
 
@@ -26,9 +29,24 @@ STEERING = ("conftest.py", "**/conftest.py", "pytest.ini", ".pytest.ini", "pytes
 def tampering(candidate: Candidate, task: Task) -> Observation | None:
     """A FAIL if the candidate changes what it may not; writing a file's own content again changes nothing."""
     changed = [p for p, content in candidate.changes.items() if content != task.tree.files.get(p)]
-    paths = [p for p in changed if not task.may_edit(p) or matches(p, STEERING)]
+    paths = [p for p in changed if _is_fixed(p, task)]
     cases = [_case(f"tamper::{p}", f"{p} is a test or configuration file, or not editable: restored.") for p in paths]
     return _observation(cases, paths)
+
+
+def digests(task: Task) -> dict[str, str]:
+    """Path → digest of the files that a candidate may not change, which the runner looks at while it runs.
+
+    Those of great projects that are no Python are left out: each look would cost more than the tests.
+    """
+    kept = {path: content for path, content in sorted(task.tree.files.items()) if _is_fixed(path, task)}
+    if len(kept) > MAX_WATCHED or sum(map(len, kept.values())) > MAX_WATCHED_BYTES:
+        kept = {path: content for path, content in kept.items() if path.endswith(".py")}
+    return {path: hashlib.blake2b(content, digest_size=16).hexdigest() for path, content in kept.items()}
+
+
+def _is_fixed(path: str, task: Task) -> bool:
+    return not task.may_edit(path) or matches(path, STEERING)
 
 
 def tampering_with_doctests(candidate: Candidate, task: Task) -> Observation | None:

@@ -10,7 +10,7 @@ from groundwire.contexts import ToolContext
 from groundwire.errors import GroundwireError
 from groundwire.limits import ExecResult, Limits, SandboxInfo
 from groundwire.sandboxes import Sandbox
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, Isolation, NoVerdict, Observation, Verdict
+from groundwire.signals import CaseOutcome, CaseResult, Evidence, Isolation, NoVerdict, Observation, Origin, Verdict
 from groundwire.tasks import Task
 from groundwire.tools.baselines import Baseline, Baselines, Pace
 from groundwire.tools.reports import unique
@@ -123,6 +123,7 @@ class Judge:
         situation = Situation(
             end=result,
             expected=known.cases if known else None,
+            base_touches=known.touches if known and known.healthy else None,
             changed=frozenset(candidate.changes),
             trusted_file=lambda path: _is_trusted(path, candidate, task),
         )
@@ -159,6 +160,7 @@ class Judge:
                 cases_s=sum(c.duration_s for c in reading.decision.cases),
                 slowest_s=max((c.duration_s for c in reading.decision.cases if healthy or c.result.ok), default=0.0),
                 healthy=healthy,
+                touches=reading.touched,
             ),
         )
 
@@ -169,7 +171,7 @@ class Judge:
         return Observation(
             verdict=decision.verdict,
             reason=decision.reason,
-            origin=self._runner.origin,
+            origin=Origin.TOOL_ERROR if decision.tampering else self._runner.origin,
             command=start.shown,
             exit_code=result.exit_code,
             duration_s=result.duration_s,

@@ -12,13 +12,14 @@ from groundwire.tools.apartness import modules_kept_apart
 from groundwire.tools.commands import Invocation, RunnerName, read_command
 from groundwire.tools.delivery import ENVIRONMENT, LINES, REPORT, STACK, arguments_of, support_files
 from groundwire.tools.endings import ended_by, how_it_ended
-from groundwire.tools.guard import tampering
+from groundwire.tools.guard import digests, tampering
 from groundwire.tools.plugins import declared_names
 from groundwire.tools.preload import imports_from_outside
 from groundwire.tools.reports import ReportProblem, RunReport, read_coverage, read_report
 from groundwire.tools.running import NotRunnable, Reading, Start
+from groundwire.tools.tamper import tampering_with_report
 from groundwire.tools.texts import harmless
-from groundwire.tools.verdicts import Situation, decide, no_verdict, without_report
+from groundwire.tools.verdicts import Situation, decide, no_verdict, tampered, without_report
 from groundwire.trees import Candidate, Tree
 
 __all__ = ["PythonRunner"]
@@ -84,6 +85,7 @@ class PythonRunner:
         settings = {
             "apart": list(modules),
             "lines": None if coverage_of is None else [p for p in sorted(coverage_of.files) if _counts(p, task)],
+            "yardstick": digests(task),
             "declared": sorted(declared_names(task.tree)) if self.name == "pytest" else [],
         }
         return Start(
@@ -107,7 +109,9 @@ class PythonRunner:
         try:
             report = read_report(body, key)
         except ReportProblem as problem:
-            return Reading(no_verdict(problem.reason, problem.detail), unreliable=True)
+            attempts = tampering_with_report(situation) if problem.forged else ()
+            found = tampered(attempts) if attempts else no_verdict(problem.reason, problem.detail)
+            return Reading(found, unreliable=True)
         if report.unfit:
             return Reading(no_verdict(NoVerdict.RUNNER_CRASHED, report.unfit), unreliable=True, unfit=report.unfit)
         report = _with_stack(report, result)
@@ -117,6 +121,7 @@ class PythonRunner:
             coverage=read_coverage(lines, report.selected or ()) if lines is not None else None,
             selected=report.selected,
             unreliable=bool(report.broken or report.late or report.unfinished or ended_by(result)),
+            touched=frozenset({*report.touched, *report.left_touched}),
         )
 
     def _command(self, task: Task) -> tuple[str, ...]:

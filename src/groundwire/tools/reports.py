@@ -27,10 +27,12 @@ class ReportProblem(Exception):
     Args:
         reason: what there is instead of a verdict.
         detail: one line for people.
+        forged: somebody else wrote in it.
     """
 
-    def __init__(self, reason: NoVerdict, detail: str) -> None:
+    def __init__(self, reason: NoVerdict, detail: str, *, forged: bool = False) -> None:
         super().__init__(detail)
+        self.forged = forged
         self.reason = reason
         self.detail = detail
 
@@ -57,6 +59,8 @@ class RunReport:
         usage: True if the runner did not understand its command line.
         canary: False if a case that must fail passed.
         replaced: functions of the runner that were replaced → the file of the new one.
+        touched: files of the yardstick that were not as they had been laid when pytest read them → how.
+        left_touched: the same, seen at the end of the run.
         status: the exit status that the runner announced; None if it never came to that.
         unfit: why the tests can't be run apart from the candidate; empty if they can.
     """
@@ -78,6 +82,8 @@ class RunReport:
     usage: bool = False
     canary: bool = True
     replaced: Mapping[str, str] = field(default_factory=dict[str, str])
+    touched: Mapping[str, str] = field(default_factory=dict[str, str])
+    left_touched: Mapping[str, str] = field(default_factory=dict[str, str])
     status: int | None = None
     unfit: str = ""
 
@@ -121,6 +127,7 @@ def _events(body: bytes, key: bytes) -> Iterator[dict[str, Any]]:
             raise ReportProblem(
                 NoVerdict.REPORT_MALFORMED,
                 "The report holds a line that our plugin did not write: something else wrote or changed it.",
+                forged=True,
             )
         yield cast("dict[str, Any]", json.loads(content))
 
@@ -136,6 +143,8 @@ class _Reader:
         self.unrun: list[str] = []
         self.skipped_by: dict[str, str] = {}
         self.late: set[str] = set()
+        self.touched: dict[str, str] = {}
+        self.left_touched: dict[str, str] = {}
         self.running: str | None = None
         self.over = False
 
@@ -157,6 +166,8 @@ class _Reader:
             unfinished=self.running,
             skipped_by=self.skipped_by,
             late=frozenset(self.late),
+            touched=self.touched,
+            left_touched=self.left_touched,
         )
 
     def _id(self, event: dict[str, Any]) -> str:
@@ -218,6 +229,10 @@ class _Reader:
     def _on_broke_off(self, event: dict[str, Any]) -> None:
         self.running = self._id(event)
         self.fields["broke_off"] = shorten(str(event["m"]), MESSAGE_CHARS)
+
+    def _on_touched(self, event: dict[str, Any]) -> None:
+        seen = self.left_touched if event["late"] else self.touched
+        seen[harmless(str(event["id"]))] = shorten(str(event["m"]), 100)
 
     def _on_abandoned(self, event: dict[str, Any]) -> None:
         self.running = None

@@ -66,6 +66,7 @@ class Reading:
         selected: the cases that were to run; None where it never came to that.
         unreliable: True if the run says nothing about how a healthy one would go: it was cut short, or cases were.
         unfit: why the tests can't be run apart from the candidate; empty if they can.
+        touched: files that the run changed, of those that a candidate may not change.
     """
 
     decision: Decision
@@ -73,6 +74,7 @@ class Reading:
     selected: tuple[str, ...] | None = None
     unreliable: bool = False
     unfit: str = ""
+    touched: frozenset[str] = frozenset()
 
 
 class Runner(Protocol):

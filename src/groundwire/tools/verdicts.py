@@ -8,34 +8,15 @@ that failed, or one that was running when the run ended. All else is no verdict,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from groundwire.limits import ExecResult
 from groundwire.signals import CaseOutcome, CaseResult, NoVerdict, Verdict
 from groundwire.tools.endings import PASSED, counts, ended_by, how_it_ended, killed_from_outside, last_error, named
 from groundwire.tools.reports import RunReport
+from groundwire.tools.tamper import Situation, tampering_seen
 
-__all__ = ["Decision", "Situation", "decide", "no_verdict", "without_report"]
-
-
-@dataclass(frozen=True)
-class Situation:
-    """What a verdict rests on besides the report.
-
-    Args:
-        end: how the process ended.
-        expected: how each case of the clean base tree ended, where that is known.
-        changed: the paths that the candidate changed.
-        trusted_file: True for a file that the candidate may not have written.
-        cure: what to do where the runner is missing.
-    """
-
-    end: ExecResult
-    expected: Mapping[str, CaseResult] | None = None
-    changed: frozenset[str] = frozenset()
-    trusted_file: Callable[[str], bool] = lambda _path: False
-    cure: str = ""
+__all__ = ["Decision", "Situation", "decide", "no_verdict", "tampered", "without_report"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +27,7 @@ class Decision:
         detail: one line for people.
         partial: True if the runner stopped before all cases had run.
         out_of_time: True if nothing but time counts against the candidate.
+        tampering: True if the candidate reached for the yardstick.
     """
 
     verdict: Verdict
@@ -56,11 +38,24 @@ class Decision:
     deselected: int = 0
     partial: bool = False
     out_of_time: bool = False
+    tampering: bool = False
 
 
 def no_verdict(reason: NoVerdict, detail: str) -> Decision:
     """Nothing can be said."""
     return Decision(Verdict.NONE, detail, reason=reason)
+
+
+def tampered(attempts: tuple[CaseOutcome, ...], others: tuple[CaseOutcome, ...] = ()) -> Decision:
+    """A FAIL for what was tried."""
+    shown = named([c.id.removeprefix("tamper::") for c in attempts])
+    return Decision(
+        Verdict.FAIL,
+        f"The candidate reached for the yardstick ({shown}): {attempts[0].message}",
+        cases=(*attempts, *others),
+        partial=True,
+        tampering=True,
+    )
 
 
 def without_report(situation: Situation) -> Decision:
@@ -121,6 +116,11 @@ def _runner_missing(report: RunReport, situation: Situation) -> Decision | None:
     if report.missing:
         return no_verdict(NoVerdict.RUNNER_MISSING, f"{report.missing}. {situation.cure}".strip())
     return None
+
+
+def _tampered(report: RunReport, situation: Situation) -> Decision | None:
+    attempts = tampering_seen(report, situation)
+    return tampered(attempts, (*_all_cases(report), *_cut_off(report, situation))) if attempts else None
 
 
 def _bad_case(report: RunReport, situation: Situation) -> Decision | None:
@@ -248,6 +248,7 @@ def _nothing_passed(report: RunReport, _situation: Situation) -> Decision | None
 
 _RULES: tuple[_Rule, ...] = (
     _runner_missing,
+    _tampered,
     _bad_case,
     _cut_short,
     _usage,

@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from groundwire.tools.inside.apart import make_apart
     from groundwire.tools.inside.lines import Lines
     from groundwire.tools.inside.recorder import Recorder, read_settings
+    from groundwire.tools.inside.yardstick import Yardstick
 else:
     from _gw_apart import make_apart
     from _gw_lines import Lines
     from _gw_recorder import Recorder, read_settings
+    from _gw_yardstick import Yardstick
 
 OLDEST = (7, 0)
 
@@ -45,7 +47,7 @@ def prepare() -> Any:
         from _gw_pytest_plugin import Plugin
 
     lines = Lines(recorder, settings["lines"]) if settings["lines"] is not None else None
-    plugin = Plugin(recorder, lines, set(settings["declared"]))
+    plugin = Plugin(recorder, lines, set(settings["declared"]), Yardstick(recorder, settings["yardstick"]))
 
     start_apart = make_apart(settings, recorder)
 

@@ -6,6 +6,7 @@ import builtins
 import unittest
 from typing import TYPE_CHECKING, Any
 
+import _pytest.assertion.rewrite
 import _pytest.python
 import _pytest.reports
 import _pytest.runner
@@ -23,6 +24,7 @@ RANK = {"": 0, "passed": 1, "skipped": 2, "xfailed": 3, "xpassed": 4, "error": 5
 def watched() -> dict[str, Any]:
     """The functions that decide what a case's outcome is; none of them may be replaced by the code under test."""
     runner: Any = _pytest.runner
+    rewrite: Any = _pytest.assertion.rewrite
     return {
         "AssertionError": builtins.AssertionError,
         "CallInfo.from_call": runner.CallInfo.from_call.__func__,
@@ -30,6 +32,8 @@ def watched() -> dict[str, Any]:
         "runtestprotocol": runner.runtestprotocol,
         "TestReport.from_item_and_call": _pytest.reports.TestReport.from_item_and_call.__func__,
         "Function.runtest": _pytest.python.Function.runtest,
+        "rewrite_asserts": rewrite.rewrite_asserts,
+        "AssertionRewriter.run": rewrite.AssertionRewriter.run,
         "TestCase.run": unittest.TestCase.run,
         "TestCase.assertEqual": unittest.TestCase.assertEqual,
         "TestCase.assertTrue": unittest.TestCase.assertTrue,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from groundwire.tools.inside.lines import Lines
     from groundwire.tools.inside.pytest_outcomes import RANK, Canary, Phase, result_of, watched
     from groundwire.tools.inside.recorder import CaseTimeout, Recorder, cut, explain, file_of
+    from groundwire.tools.inside.yardstick import Yardstick
 else:
     from _gw_pytest_outcomes import RANK, Canary, Phase, result_of, watched
     from _gw_recorder import CaseTimeout, cut, explain, file_of
@@ -42,9 +43,11 @@ class Plugin:
         recorder: where events go.
         lines: per-case coverage, if it is wanted.
         declared: normalised names of the distributions whose plugins the project declares.
+        yardstick: knows the files that must stay as they are.
     """
 
-    def __init__(self, recorder: Recorder, lines: Lines | None, declared: set[str]) -> None:
+    def __init__(self, recorder: Recorder, lines: Lines | None, declared: set[str], yardstick: Yardstick) -> None:
+        self._yardstick = yardstick
         self._recorder = recorder
         self._lines = lines
         self._declared = declared
@@ -113,12 +116,14 @@ class Plugin:
         alarm = self._recorder.alarm
         is_file = isinstance(collector, pytest.File)
         if is_file:
+            self._yardstick.look(str(collector.path))
             alarm.set()
             alarm.enter()
         outcome = yield
         if is_file:
             alarm.leave()
             alarm.clear()
+            self._yardstick.look(str(collector.path))
         error = outcome.excinfo[1] if outcome.excinfo is not None else None
         if isinstance(error, SystemExit):
             text = explain(error, error.__traceback__, self._recorder.root)
@@ -142,6 +147,12 @@ class Plugin:
         """Says what is going to run."""
         self._index = {id(item): i for i, item in enumerate(session.items)}
         ids = [str(item.nodeid) for item in session.items]
+        self._yardstick.look_at_all()
+        for plugin in session.config.pluginmanager.get_plugins():
+            file = getattr(plugin, "__file__", None)
+            if isinstance(file, str) and file.endswith("conftest.py"):
+                self._yardstick.look(file)
+                self._yardstick.steered_by(file)
         self._recorder.emit("collected", ids=ids, deselected=self._deselected)
 
     # --- while running
@@ -254,5 +265,6 @@ class Plugin:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: Any) -> None:
         """Says whether it was stopped early."""
+        self._yardstick.look_again()
         stopped = str(getattr(session, "shouldfail", "") or getattr(session, "shouldstop", "") or "")
         self._recorder.emit("finish", stopped=stopped)
