@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -188,6 +190,17 @@ def test_ctrl_c_leaves_a_ledger_that_can_be_resumed_and_no_process(project: Path
     assert not alive(below)
     ran = groundwire("resume", head.split()[1], "--json")
     assert (ran.code, ran.data["stop_reason"]) == (0, "verified"), ran.err
+
+
+def test_a_run_that_was_interrupted_before_its_episode_had_begun_can_be_resumed(project: Path, tmp_path: Path) -> None:
+    file = tmp_path / "ledger.db"
+    ledger = ("--db", f"sqlite:///{file}", "--json")
+    run_id = groundwire("repair", project, "--test", TEST, *ledger).data["run_id"]
+    with closing(sqlite3.connect(file)) as database:
+        assert database.execute("DELETE FROM episodes").rowcount == 1
+        database.commit()
+    ran = groundwire("resume", run_id, *ledger)
+    assert (ran.code, ran.data["run_id"], ran.data["stop_reason"]) == (0, run_id, "verified"), ran.err
 
 
 def test_what_a_shell_put_into_the_background_does_not_hear_ctrl_c(project: Path) -> None:

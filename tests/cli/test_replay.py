@@ -116,6 +116,13 @@ def test_a_run_of_another_graph_says_where_to_replay_it(recorded: str, database:
     assert (ran.code, "app.areplay" in ran.err) == (2, True), ran.err
 
 
+def test_show_marks_a_call_that_was_cut_off(recorded: str, database: Path) -> None:
+    change(database, "UPDATE intents SET usd = 0.25 WHERE kind = 'model_call'")
+    change(database, "DELETE FROM model_calls WHERE seq = (SELECT max(seq) FROM model_calls)")
+    shown = groundwire("show", recorded, "--db", url(database)).out
+    assert shown.count("cut off: it may have been paid for, so $0.2500 and") == 1
+
+
 def test_answers_and_verdicts_are_reused_only_where_that_is_asked_for(tmp_path: Path) -> None:
     database = tmp_path / "new.db"
     script = tmp_path / "script.jsonl"

@@ -14,16 +14,28 @@ from typing import Any, NoReturn
 
 import pytest
 from dying import dies_and_goes_on
+from guessing import ANSWER, Check, Guesser, Noter
 
-from groundwire import Budget, EpisodeResult, FeedbackApp, Limits, StopReason, Task, Tree
+from groundwire import (
+    Budget,
+    Candidate,
+    EpisodeResult,
+    FeedbackApp,
+    FeedbackGraph,
+    Limits,
+    Observation,
+    StopReason,
+    Task,
+    Tree,
+)
 from groundwire.agents import CommandActor, LLMActor, LLMCaseWriter, LLMCritic, RuleCritic, ScriptedBackend, SearchActor
-from groundwire.completions import Completion, Request
-from groundwire.contexts import Actor, Critic, Tool
+from groundwire.completions import Completion, Message, Request
+from groundwire.contexts import Actor, Critic, Tool, ToolContext
 from groundwire.errors import ConfigError, ModelRejected, ModelReplyInvalid, RecordNotFound, SealError
 from groundwire.graphs.base_trees import task_of
 from groundwire.graphs.code_repair import code_repair
 from groundwire.graphs.replay import Replayed
-from groundwire.memory import SqlStore
+from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.memory.retention import drop_old
 from groundwire.mint import FileKeys
 from groundwire.records import Intent, ModelCall, ProgramRun, Recall, ReflectionRecord, TrialEnd
@@ -224,6 +236,34 @@ async def test_a_search_that_was_killed_while_it_judged_and_went_on(
     assert result.stop_reason is StopReason.VERIFIED
     nothing_outside()
     await same(store, result, search)
+
+
+class Opinion(Check):
+    """A tool that asks a model."""
+
+    def __init__(self, backend: ScriptedBackend) -> None:
+        super().__init__()
+        self.backend = backend
+
+    async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+        said = candidate.changes[ANSWER]
+        request = Request(messages=(Message(role="user", content=repr(said)),), max_tokens=9)
+        await context.call(self.backend, request)
+        return await super().judge(candidate, task, context)
+
+
+async def test_a_tool_that_asks_a_model_asks_the_ledger() -> None:
+    store, words = InMemoryStore(), Task(id="guess", tree=Tree({ANSWER: b"nothing"}))
+
+    def make(kind: type[ScriptedBackend]) -> FeedbackApp:
+        graph = FeedbackGraph(trust={Origin.OTHER_MODEL}).add_actor("write", Guesser([["wrong"], ["right"]]))
+        graph.add_tool("test", Opinion(kind(["hm", "well"]))).add_critic("say", Noter())
+        return graph.add_edge("write", "test").refine("test", via="say", to="write").compile(store=store)
+
+    result = await make(ScriptedBackend).arun(words)
+    assert (result.trials, result.account.opinions) == (2, ("other_model",))
+    again = await make(Unreachable).areplay(words, run_id=result.run_id, episode_id=result.episode_id)
+    assert again.difference is None and ModelCall in [type(r) for r in await store.records(result.episode_id)]
 
 
 # --- what is not the same

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from dying import dies_and_goes_on
 from guessing import Check, Noter, answer
 
 from groundwire import EpisodeResult, FeedbackGraph, Limits, Observation, StopReason, Task
@@ -143,6 +144,28 @@ async def test_what_was_taken_is_no_source_for_another(world: World, task: Task)
     taken = {s.taken_from for s in await world.store.records(third.episode_id) if isinstance(s, Signal)}
     first = [s for s in await world.store.judgements(answer(task, "right").digest) if not s.taken_from]
     assert {s.id for s in first} <= taken and len(first) == 2
+
+
+async def test_a_run_that_goes_on_takes_no_answer_twice(world: World, task: Task) -> None:
+    await world.run(task)
+    graph = FeedbackGraph().add_actor("write", Asker(model := Model())).add_tool("test", check := Repeats())
+    graph.add_critic("say", Noter()).add_edge("write", "test").refine("test", via="say", to="write")
+    box: Any = Box()
+    app = graph.compile(store=world.store, sandbox=box)
+
+    class Reusing:
+        store, start_run = world.store, app.start_run
+
+        async def arun(self, *args: Any, **options: Any) -> EpisodeResult:
+            return await app.arun(*args, reuse="all", **options)
+
+    result = await dies_and_goes_on(Reusing(), task, lambda r: isinstance(r, Signal) and r.trial == 1)
+    assert (result.stop_reason, model.asked, check.judged) == (StopReason.VERIFIED, 0, [])
+    records = await world.store.records(result.episode_id)
+    taken = [r.taken_from for r in records if isinstance(r, Signal)]
+    assert len(taken) == len(set(taken)) == 4
+    again = await app.areplay(task, run_id=result.run_id, episode_id=result.episode_id)
+    assert again.difference is None
 
 
 async def test_another_model_is_asked_itself(world: World, task: Task) -> None:

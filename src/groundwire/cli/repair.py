@@ -86,11 +86,13 @@ def resume_repair(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> in
             run = await unique_run(store, prefix)
             asked = json.loads(run.config).get("cli")
             episodes = await store.episodes(run.id)
-            if not asked or len(episodes) != 1:
+            if not asked or len(episodes) > 1:
                 raise ConfigError(f"Run {run.id} is not one repair, so it can't be resumed.", do="Start a new run.")
             settings = Settings.resolve({**asked["settings"], **{k: v for k, v in flags.items() if v is not None}})
             patch_file = Path(asked["patch_file"]) if asked["patch_file"] else None
-            return Job(Path(asked["folder"]), settings, asked["apply"], patch_file, as_json, run.id, episodes[0].id)
+            # a run that was interrupted before its episode had begun begins it now
+            begun = episodes[0].id if episodes else None
+            return Job(Path(asked["folder"]), settings, asked["apply"], patch_file, as_json, run.id, begun)
 
     return _blocking(asyncio.run(find()))
 

@@ -17,12 +17,10 @@ from groundwire import __version__
 from groundwire.cli.repair import build, open_store, unique_run
 from groundwire.cli.text import plain, plural
 from groundwire.errors import ConfigError
-from groundwire.graphs import FeedbackApp
 from groundwire.graphs.base_trees import task_of
 from groundwire.graphs.replay import Replayed
 from groundwire.records import RunRecord, Store
 from groundwire.settings import Settings
-from groundwire.tasks import Task
 
 __all__ = ["replay_run"]
 
@@ -66,12 +64,8 @@ async def _replay(store: Store, run: RunRecord) -> Sequence[Replayed]:
     replayed: list[Replayed] = []
     for episode in episodes:
         task = await task_of(episode, store)
-        replayed.append(await _app(settings, task, store).areplay(task, run_id=run.id, episode_id=episode.id))
+        replayed.append(await build(settings, task, store).areplay(task, run_id=run.id, episode_id=episode.id))
     return replayed
-
-
-def _app(settings: Settings, task: Task, store: Store) -> FeedbackApp:
-    return build(settings, task, store)
 
 
 def _settings(run: RunRecord) -> Settings:

@@ -160,6 +160,8 @@ class Episode:
             if isinstance(record, CandidateRecord):
                 self.history.keep([await self._candidate(record)])
             self.history.add(record)
+            if self.cache is not None:
+                self.cache.note(record)
             if isinstance(record, Signal):
                 self.mint.verify(record)
                 self.accept(self.history.judged(record))

@@ -15,7 +15,7 @@ from groundwire.completions import Completion
 from groundwire.errors import SealError
 from groundwire.limits import SandboxInfo
 from groundwire.mint import Keys, verify
-from groundwire.records import ModelCall, Store
+from groundwire.records import ModelCall, Record, Store
 from groundwire.signals import NoVerdict, Signal, Verdict
 from groundwire.tasks import Task
 
@@ -59,19 +59,24 @@ class Cache:
         self._keys = keys
         self._episode_id = episode_id
         self.takes_verdicts = policy == "all"
-        self._answered: dict[str, int] = {}
-        self._judged: dict[tuple[str, str], int] = {}
+        self._taken: set[str] = set()
         self._known: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
+
+    def note(self, record: Record) -> None:
+        """Takes note of what an earlier process of the episode had taken."""
+        if isinstance(record, ModelCall):
+            self._taken.add(record.reused)
+        elif isinstance(record, Signal):
+            self._taken.add(record.taken_from)
 
     async def answer(self, model: str, request_digest: str) -> ModelCall | None:
         """The next recorded answer of that very model to that very request; None: the model has to be asked."""
         recorded = await self._store.answers(request_digest)
-        mine = [call for call in recorded if call.episode_id != self._episode_id and _asked(call) == model]
-        taken = self._answered.get(request_digest, 0)
-        if taken >= len(mine):
-            return None
-        self._answered[request_digest] = taken + 1
-        return mine[taken]
+        for call in recorded:
+            if call.episode_id != self._episode_id and call.intent_id not in self._taken and _asked(call) == model:
+                self._taken.add(call.intent_id)
+                return call
+        return None
 
     async def verdict(self, candidate_digest: str, judging: Judging) -> Signal | None:
         """The next recorded verdict on that very candidate by the same means; None: it has to be judged.
@@ -85,13 +90,12 @@ class Cache:
         ]
         if _is_doubtful(signals):
             return None
-        whole = [s for s in signals if s.verdict is not Verdict.NONE and not s.partial and not s.taken_from]
-        place = (judging.issuer, candidate_digest)
-        taken = self._judged.get(place, 0)
-        if taken >= len(whole) or not self._is_sealed(whole[taken]):
-            return None
-        self._judged[place] = taken + 1
-        return whole[taken]
+        for signal in signals:
+            is_whole = signal.verdict is not Verdict.NONE and not signal.partial and not signal.taken_from
+            if is_whole and signal.id not in self._taken and self._is_sealed(signal):
+                self._taken.add(signal.id)
+                return signal
+        return None
 
     async def _is_alike(self, signal: Signal, judging: Judging) -> bool:
         if signal.issuer != judging.issuer or signal.command != judging.command:
