@@ -111,6 +111,12 @@ async def test_nothing_is_embedded_that_is_not_compared(store: Store, tiny: Tiny
     assert tiny.seen == [QUESTION]
 
 
+async def test_what_has_no_family_is_not_embedded(store: Store, tiny: Tiny) -> None:
+    await learn(store, ABOUT_BOUNDS, family="")
+    assert await texts(store, "task", family="", text=QUESTION) == [ABOUT_BOUNDS]
+    assert tiny.seen == []
+
+
 async def test_the_same_question_has_the_same_answer(store: Store) -> None:
     for number in range(12):
         await learn(store, f"{('bound', 'price', 'token')[number % 3]} thought {number}", task=f"t{number}")

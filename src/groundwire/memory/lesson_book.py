@@ -156,7 +156,7 @@ class LessonBook:
         if isinstance(wanted, Question):
             looked_at = [*self._alike(wanted), *self._related(wanted)]
         else:
-            looked_at = _active(self._entries[i] for i in wanted if i in self._entries)
+            looked_at = _active(e for i in wanted if (e := self._entries.get(i)) and e.reflection.family)
         return {e.number: e.reflection.text for e in looked_at if not e.vector}
 
     def keep_vectors(self, vectors: Mapping[int, bytes]) -> None:

@@ -32,7 +32,7 @@ def _lacking(condition: str) -> Sql:
     )
 
 
-_LACKING_ONE = _lacking("l.id = :id")
+_LACKING_ONE = _lacking("l.id = :id AND l.family <> ''")
 _LACKING_SIGNATURE = _lacking(OF_SIGNATURE)
 _LACKING_FAMILY = _lacking(OF_FAMILY)
 _PUT = (
@@ -66,7 +66,7 @@ class Vectors:
         }
 
     async def learn(self, ids: Sequence[str]) -> None:
-        """Has a vector for each of these that is recalled."""
+        """Has a vector for each of these that may come back to others of its family."""
         await self._fill([(_LACKING_ONE, {"id": lesson_id}) for lesson_id in ids])
 
     async def ranking(self, question: Question) -> ByMeaning:
