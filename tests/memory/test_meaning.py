@@ -17,6 +17,7 @@ from remembering import learn, texts, whys
 
 from groundwire.embeddings import Embedder
 from groundwire.errors import ModelRejected, ModelReplyInvalid
+from groundwire.ids import new_id
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.memory.lessons import Lessons
 from groundwire.memory.meaning import BATCH, Meanings, nearest
@@ -104,8 +105,9 @@ async def test_nothing_is_embedded_that_is_not_compared(store: Store, tiny: Tiny
     await taught(store)
     assert sorted(tiny.seen) == sorted(TAUGHT), "when they are learned"
     tiny.seen.clear()
-    for asked in ({"text": ""}, {"text": " \n"}, {"family": "", "text": QUESTION}, {"window": 0, "text": QUESTION}):
-        await texts(store, "new", **asked)
+    await texts(store, "new", text=" \n")
+    await texts(store, "new", family="", text=QUESTION)
+    await texts(store, "new", window=0, text=QUESTION)
     assert tiny.seen == []
     await texts(store, "new", text=QUESTION)
     assert tiny.seen == [QUESTION]
@@ -165,6 +167,16 @@ async def test_forgotten_lessons_have_no_vector(store: Store) -> None:
     assert ABOUT_BOUNDS not in await texts(store, "new", text=QUESTION, window=9)
     if isinstance(store, SqlStore):
         assert len(await rows(store)) == len(TAUGHT) - 1
+
+
+async def test_a_lesson_that_is_forgotten_while_it_is_embedded_has_none(store: Store, tiny: Tiny) -> None:
+    lesson_id = new_id()
+    tiny.meanwhile = lambda: store.append(LessonMark(lesson_id=lesson_id, mark=Mark.FORGOTTEN))
+    await learn(store, ABOUT_BOUNDS, id=lesson_id)
+    assert (tiny.meanwhile, tiny.seen) == (None, [ABOUT_BOUNDS])
+    assert await texts(store, "new", text=QUESTION) == []
+    if isinstance(store, SqlStore):
+        assert await rows(store) == []
 
 
 async def test_lessons_of_before_are_filled_in_up_to_the_window(url: str, tiny: Tiny) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from groundwire.errors import ModelRejected
 
@@ -31,11 +31,16 @@ class Tiny:
         self.dimensions = len(groups) + 1
         self.seen: list[str] = []
         self.broken = False
+        self.meanwhile: Callable[[], Awaitable[None]] | None = None
+        """Done once, while texts are embedded."""
         self._groups = groups
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         if self.broken:
             raise ModelRejected("tiny is broken.")
+        if self.meanwhile is not None:
+            work, self.meanwhile = self.meanwhile, None
+            await work()
         self.seen += texts
         return [self._vector(text) for text in texts]
 
