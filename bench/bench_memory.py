@@ -4,6 +4,8 @@
 
 Without --url: a fresh SQLite file in a temporary folder. A database that is named must be empty. Beside each kind of
 recall runs the bare query behind it, in the driver alone, turn by turn with it, so that a busy machine slows both.
+Recall by meaning has vectors as large as those of the extra `embeddings`, out of nothing, so that it is the store's
+part that is timed; what the model costs for one text is told last, where the model is installed.
 What writing costs: `bench_memory_writes.py`.
 """
 
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import random
 import statistics
 import sys
 import tempfile
@@ -23,7 +26,9 @@ from typing import Any
 
 from memory_fill import COMMON, FAMILIES, LESSONS_A_TASK, SIGNATURES, Words, fill
 
+from groundwire.agents.backends.minilm import MiniLM
 from groundwire.contexts import Lesson
+from groundwire.errors import ConfigError
 from groundwire.memory import SqlStore
 from groundwire.memory.lessons import Lessons
 from groundwire.memory.place import locate
@@ -63,6 +68,19 @@ class Bare:
         self._connection.close()
 
 
+class OutOfNothing:
+    """An embedder that costs next to nothing; its vectors are as large as real ones, and mean nothing."""
+
+    name, revision, dimensions = "nothing", "1", MiniLM.dimensions
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        made: list[list[float]] = []
+        for text in texts:
+            chance = random.Random(text)
+            made.append([chance.random() - 0.5 for _ in range(self.dimensions)])
+        return made
+
+
 @dataclass(frozen=True)
 class Taken:
     """Milliseconds."""
@@ -77,8 +95,8 @@ async def _taken(work: Callable[[], Awaitable[object]]) -> Taken:
     return Taken((time.perf_counter() - wall) * 1e3, (time.process_time() - cpu) * 1e3)
 
 
-async def recalls(store: SqlStore, bare: Bare, rows: int, words: Words) -> Mapping[str, float]:
-    """Medians in ms of each kind of question, all kinds turn by turn."""
+async def recalls(store: SqlStore, meaning: SqlStore, bare: Bare, rows: int, words: Words) -> Mapping[str, float]:
+    """Medians in ms of each kind of question, all kinds turn by turn; `meaning` is the same store with an embedder."""
     chance = words.random
     lessons = Lessons(store)
 
@@ -99,14 +117,18 @@ async def recalls(store: SqlStore, bare: Bare, rows: int, words: Words) -> Mappi
         )
         _expect(3, found)
 
-    async def ranked_by_words() -> None:
-        _expect(3, await store.recall("a new task", family(), text=" ".join(COMMON)))
+    async def ranked_by_words(asked: SqlStore = store) -> None:
+        _expect(3, await asked.recall("a new task", family(), text=" ".join(COMMON)))
+
+    for number in range(FAMILIES):  # has the vectors that the windows hold
+        await meaning.recall("a new task", f"family {number}", text="any")
 
     kinds: dict[str, Callable[[], Awaitable[object]]] = {
         "last 3 of a task": last_three,
         "last 3, bare SQL": lambda: bare.rows(LAST_3, task()),
         "ranked: how it failed, frames, words": ranked,
         "ranked: 5 common words": ranked_by_words,
+        "ranked: 5 common words, by meaning too": lambda: ranked_by_words(meaning),
         "newest 200 of a family, bare SQL": lambda: bare.rows(LAST_200, family()),
         "search: 2 common words": lambda: lessons.search(" ".join(COMMON[:2])),
     }
@@ -131,6 +153,7 @@ def _expect(count: int, found: Sequence[Lesson]) -> None:
 async def measure(url: str, sizes: Sequence[int]) -> dict[str, Mapping[str, float]]:
     """Medians by size, then what the largest costs against the smaller ones."""
     store, words = SqlStore(url), Words()
+    meaning = SqlStore(url, embedder=OutOfNothing())
     await store.runs()
     bare = Bare(url)
     results: dict[str, Mapping[str, float]] = {}
@@ -139,16 +162,37 @@ async def measure(url: str, sizes: Sequence[int]) -> dict[str, Mapping[str, floa
         for rows in sorted(sizes):
             await fill(store, have, rows, words)
             await store.run_alone(("PRAGMA optimize",), ("VACUUM (ANALYZE)",))
-            results[f"{rows:,} lessons"] = await recalls(store, bare, rows, words)
+            results[f"{rows:,} lessons"] = await recalls(store, meaning, bare, rows, words)
             have = rows
     finally:
         bare.close()
+        await meaning.aclose()
         await store.aclose()
     names = list(results)
     for smaller in names[:-1]:
         few, many = results[smaller], results[names[-1]]
         results[f"{names[-1]} against {smaller}"] = {name: many[name] / few[name] for name in few}
-    return results
+    return {**results, **await the_model()}
+
+
+LESSON = (
+    "The loop stops one element too early because the upper bound of range is exclusive. Include the last index, and"
+    " check the empty list as well: total([]) must be 0, since the first element is read before the length is known."
+)
+
+
+async def the_model() -> dict[str, Mapping[str, float]]:
+    """Medians in ms of what the real embedding model takes for one text; nothing where it is not installed."""
+    try:
+        model = MiniLM()
+    except ConfigError:
+        return {}
+    medians: dict[str, float] = {}
+    for name, text in {"a lesson of 40 words": LESSON, "a question of 250 words": LESSON * 6}.items():
+        taken = [await _taken(lambda text=text: model.embed([text])) for _ in range(25)][5:]
+        medians[f"{name}, wall"] = statistics.median(one.wall for one in taken)
+        medians[f"{name}, CPU"] = statistics.median(one.cpu for one in taken)
+    return {"the embedding model, ms": medians}
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ def test_layers_win_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["sandbox", "python", "db", "image", "usd-per-token"])
+@pytest.mark.parametrize("name", ["sandbox", "python", "db", "image", "usd-per-token", "embeddings"])
 def test_a_project_can_not_weaken_isolation_or_move_records(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match="which a project may not"):
         Settings.resolve({}, project=project(tmp_path, f'[tool.groundwire]\n{name} = "subprocess"\n'))

@@ -420,6 +420,10 @@ class Store(Protocol):
             window: the most lessons wanted.
             max_tokens: tokens that they may have together, at 3.5 characters a token; one that does not fit is left
                 out whole, and the next one is tried.
+
+        Raises:
+            StorageError: it can't be read.
+            ModelError, ConfigError: from an embedder, where the store was given one.
         """
         ...
 

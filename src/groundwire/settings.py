@@ -67,6 +67,8 @@ class Settings(BaseModel):
     """SQLAlchemy URL of ledger and memory; None: SQLite under the user's data folder."""
     namespace: str = ""
     """Whose memory is used (a tenant's): no lesson, statistic or recorded answer of another one is ever seen."""
+    embeddings: bool = False
+    """Lessons are also compared by their meaning, with the small model of the extra `embeddings`."""
     sandbox: str | None = None
     """`bubblewrap`, `landlock`, `docker` or `subprocess`; None: the strongest that works without a daemon."""
     image: str = "python:3.12-slim"

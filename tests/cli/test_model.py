@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from cli import groundwire
+from real_embedder import link_embeddings
 from real_model import install_link, real_model
 
-from groundwire.agents.backends.local_model import SMOLLM2, package_folder
+from groundwire.agents.backends.local_model import MODELS, SMOLLM2, package_folder
 
 
 def test_without_a_model() -> None:
@@ -28,3 +29,32 @@ def test_with_a_model() -> None:
     package_folder().unlink()
     assert groundwire("model", "path").code == 2
     assert real_model().is_file()
+
+
+def test_without_the_embedding_model() -> None:
+    path = groundwire("model", "path", "embeddings")
+    assert path.code == 2
+    assert "all-MiniLM-L6-v2-int8 is not installed" in path.err and "groundwire model install embeddings" in path.err
+    removed = groundwire("model", "remove", "embeddings", "--json")
+    assert (removed.code, [file["removed"] for file in removed.data["files"]]) == (0, [None, None])
+
+
+def test_a_model_that_nobody_knows() -> None:
+    for command in ("install", "path", "remove"):
+        ran = groundwire("model", command, "enormous")
+        assert ran.code == 2
+        assert "no model 'enormous'" in ran.err and "local, embeddings" in ran.err
+
+
+@pytest.mark.model
+def test_with_the_embedding_model() -> None:
+    """Both of its files are verified, printed and removed together."""
+    link_embeddings()
+    installed = groundwire("model", "install", "embeddings", "--json")
+    assert (installed.code, [file["fresh"] for file in installed.data["files"]]) == (0, [False, False])
+    assert [file["sha256"] for file in installed.data["files"]] == [model.file_sha256 for model in MODELS["embeddings"]]
+    printed = groundwire("model", "path", "embeddings").out.splitlines()
+    assert printed == [file["path"] for file in installed.data["files"]]
+    for model in MODELS["embeddings"]:
+        package_folder(model).unlink()
+    assert groundwire("model", "path", "embeddings").code == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sqlite3
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from cli import BUGGY, alive, begin, groundwire, lay_out, wait_for_sandbox
+from real_embedder import link_embeddings
 
 TEST = "python -m pytest -q"
 
@@ -211,3 +213,29 @@ def test_what_a_shell_put_into_the_background_does_not_hear_ctrl_c(project: Path
     process.send_signal(signal.SIGINT)
     rest = process.communicate(timeout=60)[0]
     assert (process.returncode, "verified patch" in rest) == (0, True), rest
+
+
+def test_lessons_by_meaning_are_asked_for_and_what_is_missing_is_named(project: Path) -> None:
+    ran = groundwire("repair", project, "--test", TEST, "--embeddings")
+    assert ran.code == 2
+    assert "not installed" in ran.err
+    assert "groundwire model install embeddings" in ran.err or "groundwire[embeddings]" in ran.err
+
+
+@pytest.mark.model
+def test_lessons_of_a_family_are_recalled_by_meaning(project: Path) -> None:
+    """A first task leaves a lesson, a second one of the family is given it; the reason is on record."""
+    link_embeddings()
+    lay_out(
+        project,
+        {"tests/test_more.py": "from shop.price import total\n\n\ndef test_it():\n    assert total([1]) == 99\n"},
+    )
+    allowed = {"GROUNDWIRE_MODEL_CALLS": "allow", "GROUNDWIRE_EMBEDDINGS": "1"}
+    asked = ("--test", TEST, "--width", "1", "--max-trials", "2", "--json")
+    for name in ("one", "two"):
+        (project / "task.toml").write_text(f'id = "{name}"\nfamily = "shop"\n')
+        ran = groundwire("repair", project, *asked, env=allowed)
+        assert ran.data["stop_reason"] == "budget_trials", ran.err
+    listed = json.loads(groundwire("memory", "list", "--task", "one", "--state", "active", "--json").out)
+    shown = [groundwire("memory", "show", lesson["id"], "--json").data for lesson in listed]
+    assert "meaning 1" in str(shown)

@@ -174,6 +174,12 @@ def test_lessons_that_hold_what_is_hidden_are_left_out() -> None:
 # --- what is planted
 
 
+def test_memory_is_not_asked_about_what_is_hidden() -> None:
+    """An embedding model may read the question."""
+    assert wall().question(f"it said {LINE}") == wall().question("CANARY-9f8e7d6c") == ""
+    assert wall().question(SHARED) == SHARED
+
+
 def test_the_token_stands_at_the_end_of_test_files_and_nowhere_else() -> None:
     guard, other = wall(), wall()
     planted = guard.planted()

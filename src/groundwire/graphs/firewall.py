@@ -176,6 +176,10 @@ class Firewall:
         """The lessons without those that hold what is hidden."""
         return [lesson for lesson in lessons if not (self._found(lesson.text, lines=True) or self._found(lesson.raw))]
 
+    def question(self, text: str) -> str:
+        """What memory may be asked, which an embedding model may read: nothing, where it holds what is hidden."""
+        return "" if self._found(text, lines=True) else text
+
     def _refuse(self, text: str, where: str, *, lines: bool) -> None:
         found = self._found(text, lines=lines)
         if found:

@@ -93,7 +93,7 @@ async def _recall(episode: Episode, trial: int, needs: Needs, failing: Judged | 
         task.family,
         signature=failure_signature(evidence) if evidence else "",
         frames=failure_frames(evidence) if evidence else (),
-        text=question[:QUESTION_CHARS],
+        text=episode.firewall.question(question[:QUESTION_CHARS]),
         window=needs.lessons,
         max_tokens=needs.lesson_tokens,
     )

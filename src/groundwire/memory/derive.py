@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from groundwire.memory.derived_tables import DERIVED
 from groundwire.memory.likeness import fingerprint
 from groundwire.memory.mapping import CODECS, names_of, strings_out
 from groundwire.memory.policy import GIVEN_SCAN, SAME_TASK_SCAN, Known, backs, place_of
@@ -195,10 +196,12 @@ def _count_edits(session: Connection, end: TrialEnd, namespace: str, family: str
 _QUARANTINE = Sql("UPDATE lessons SET state = 'quarantined' WHERE root = :root AND state = 'active'")
 _RELEASE = Sql("UPDATE lessons SET state = 'active' WHERE root = :root AND state = 'quarantined'")
 _FORGIVE = Sql("UPDATE lessons SET trials = 0, passed = 0, expected = 0 WHERE id = :root")
-_ROOT = Sql("SELECT root FROM lessons WHERE id = :id AND namespace = :namespace")
+_PLACE = Sql("SELECT root, number FROM lessons WHERE id = :id AND namespace = :namespace")
 _FORGET = (
     Sql("DELETE FROM lessons WHERE id = :id"),
     Sql("DELETE FROM reflections WHERE id = :id"),
+    # last: one that is being written waits for the lesson's row (`vectors`), and is seen from here on
+    Sql("DELETE FROM lesson_vectors WHERE number = :number"),
 )
 
 
@@ -208,7 +211,7 @@ def decide(session: Connection, namespace: str, marks: Iterable[LessonMark]) -> 
     A lesson's repeats share its fate, but for forgetting, which names each.
     """
     for mark in marks:
-        found = _ROOT.rows(session, id=mark.lesson_id, namespace=namespace)
+        found = _PLACE.rows(session, id=mark.lesson_id, namespace=namespace)
         if not found:
             continue
         root = unescape(found[0][0])
@@ -219,7 +222,7 @@ def decide(session: Connection, namespace: str, marks: Iterable[LessonMark]) -> 
             _FORGIVE.change(session, root=root)
         else:
             for statement in _FORGET:
-                statement.change(session, id=mark.lesson_id)
+                statement.change(session, id=mark.lesson_id, number=found[0][1])
 
 
 _FORGOTTEN = Sql(
@@ -232,12 +235,15 @@ def is_forgotten(session: Connection, namespace: str, reflection: ReflectionReco
     return bool(_FORGOTTEN.rows(session, id=reflection.id, namespace=namespace))
 
 
-_CLEAR = tuple(Sql(f"DELETE FROM {name}") for name in ("lessons", "rates", "edit_rates"))
+_CLEAR = tuple(Sql(f"DELETE FROM {name}") for name in DERIVED)
 _CHUNK = 500
 
 
 def rebuild(session: Connection) -> None:
-    """Makes everything again from the ledger. What the rule of usefulness had marked stays marked."""
+    """Makes everything again from the ledger, but for vectors, which recall fills in where it has an embedder.
+
+    What the rule of usefulness had marked stays marked.
+    """
     for statement in _CLEAR:
         statement.change(session)
     events = heapq.merge(*(_events(session, kind) for kind in (ReflectionRecord, TrialEnd, LessonMark)), key=_number)

@@ -82,5 +82,22 @@ class EditRateRow(Base):
     passed: Mapped[int]
 
 
-DERIVED: dict[str, Table] = {name: Base.metadata.tables[name] for name in ("lessons", "rates", "edit_rates")}
+class LessonVectorRow(Base):
+    """What a lesson means, as numbers of one embedding model; there are none where memory was given no embedder."""
+
+    __tablename__ = "lesson_vectors"
+
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    """The lesson's."""
+    model: Mapped[str] = mapped_column(primary_key=True)
+    """`NAME@REVISION`; vectors of two models are never compared."""
+    namespace: Mapped[str]
+    dimensions: Mapped[int]
+    vector: Mapped[bytes]
+    """See `groundwire.memory.meaning`."""
+
+
+DERIVED: dict[str, Table] = {
+    name: Base.metadata.tables[name] for name in ("lessons", "rates", "edit_rates", "lesson_vectors")
+}
 """By name."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import aclosing, suppress
 from itertools import islice
 
 from groundwire.contexts import EditCounts, EditStatistics, Lesson
+from groundwire.embeddings import Embedder
 from groundwire.masking import Masker, mask
 from groundwire.memory.lesson_book import LessonBook
 from groundwire.memory.mapping import check, key_of, masked
+from groundwire.memory.meaning import Meanings
 from groundwire.memory.policy import COUNTED_ORIGINS, GIVEN_SCAN
 from groundwire.memory.ranking import Question
 from groundwire.memory.refusals import admitted_already, no_artifact, no_signal
 from groundwire.memory.states import Scope
-from groundwire.memory.words import terms_of
 from groundwire.records import (
     Admission,
     Artifact,
@@ -37,9 +39,14 @@ __all__ = ["InMemoryStore"]
 
 
 class InMemoryStore:
-    """See `groundwire.records.Store`. Nothing survives the process."""
+    """See `groundwire.records.Store`. Nothing survives the process.
 
-    def __init__(self) -> None:
+    Args:
+        embedder: also ranks a family's lessons by their meaning; without one, words alone are compared.
+    """
+
+    def __init__(self, *, embedder: Embedder | None = None) -> None:
+        self._meanings = Meanings(embedder) if embedder else None
         # A person's sync wrapper may run another event loop in another thread.
         self._lock = threading.Lock()
         self._known: set[tuple[object, ...]] = set()
@@ -89,6 +96,20 @@ class InMemoryStore:
                 for record in fresh:
                     if isinstance(record, kind):
                         self._conclude(record)
+        learned = {record.id for record in fresh if isinstance(record, ReflectionRecord)}
+        if learned and self._meanings:
+            # the records are kept, whatever comes of this; what is missing is filled in, or complained of, at recall
+            with suppress(Exception):
+                await self._fill(self._meanings, learned)
+
+    async def _fill(self, meanings: Meanings, wanted: Question | set[str]) -> None:
+        """Has vectors for what a question would look at, or for the lessons of these ids."""
+        with self._lock:
+            texts = self._book.without_vector(wanted)
+        async with aclosing(meanings.in_batches(texts)) as batches:
+            async for vectors in batches:
+                with self._lock:
+                    self._book.keep_vectors(vectors)
 
     def _add(self, record: Record) -> bool:
         """Keeps a record; False where it was there already."""
@@ -203,12 +224,13 @@ class InMemoryStore:
         """See `Store`."""
         if window <= 0:
             return []
-        terms = terms_of(text)
-        question = Question(
-            mask(task_id), mask(family), mask(signature), tuple(frames), terms, text, window, max_tokens
-        )
+        question = Question.of(task_id, family, signature, frames, text, window, max_tokens)
+        asked = b""
+        if self._meanings and question.by_meaning:
+            await self._fill(self._meanings, question)
+            asked = await self._meanings.of_question(question.text)
         with self._lock:
-            return self._book.recall(question)
+            return self._book.recall(question, asked)
 
     async def lessons(self, ids: Sequence[str]) -> Sequence[Lesson]:
         """See `Store`."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from groundwire.contexts import Lesson
 from groundwire.memory.likeness import fingerprint
+from groundwire.memory.meaning import nearest
 from groundwire.memory.policy import RECALL_SCAN, SAME_TASK_SCAN, Known, backs, lesson_of, place_of
 from groundwire.memory.ranking import Candidate, Chooser, Question, rank_family
 from groundwire.memory.states import State
@@ -29,6 +31,7 @@ class _Entry:
     root: str
     fresh: int
     standing: Standing = field(default_factory=Standing)
+    vector: bytes = b""
 
     def known(self) -> Known:
         return Known(self.reflection.id, self.root, self.reflection.text)
@@ -57,6 +60,7 @@ class LessonBook:
         self._firsts: dict[tuple[str, str], _Entry] = {}
         """By family (or task, where it has none) and words: the first lesson that says this."""
         self._rates: dict[tuple[str, str], Rate] = {}
+        self._by_number: dict[int, _Entry] = {}
 
     def learn(self, number: int, reflection: ReflectionRecord, signal: Signal | None, given: Sequence[str]) -> None:
         """Makes a lesson of a reflection.
@@ -77,6 +81,7 @@ class LessonBook:
             if state is State.REPEAT and root in self._entries:
                 self._entries[root].fresh = number
         entry = self._entries[reflection.id] = _Entry(number, reflection, state, root, number)
+        self._by_number[number] = entry
         self._by_task.setdefault(reflection.task_id, []).append(entry)
         self._by_family.setdefault(reflection.family, []).append(entry)
         if root == reflection.id:
@@ -129,25 +134,55 @@ class LessonBook:
         """The lessons of these ids, as far as they are there."""
         return [lesson_of(self._entries[i].reflection) for i in ids if i in self._entries]
 
-    def recall(self, question: Question) -> list[Lesson]:
-        """See `groundwire.records.Store.recall`."""
+    def recall(self, question: Question, asked: bytes = b"") -> list[Lesson]:
+        """See `groundwire.records.Store.recall`.
+
+        Args:
+            question: what is asked.
+            asked: its vector; empty: words alone are compared.
+        """
         chooser = Chooser(question)
-        task, family, signature = question.task_id, question.family, question.signature
-        own = _pool(self._by_task.get(task, ()))
-        related = [e for e in self._by_family.get(family, ()) if e.reflection.task_id != task] if family else []
+        signature = question.signature
+        own = _candidates(_newest(self._by_task.get(question.task_id, ())))
         if signature:
             chooser.offer((c for c in own if self._signature(c) == signature), lambda _: "signature+task")
-            alike = _pool(e for e in related if e.reflection.signature == signature)
-            _offer_family(chooser, alike, question, "signature+family")
+            _offer_family(chooser, self._alike(question), question, asked, "signature+family")
         chooser.offer(own, lambda _: "task")
-        _offer_family(chooser, _pool(related), question, "family")
+        _offer_family(chooser, self._related(question), question, asked, "family")
         return [replace(lesson_of(self._entries[c.id].reflection), why=c.why) for c in chooser.chosen]
+
+    def without_vector(self, wanted: Question | AbstractSet[str]) -> dict[int, str]:
+        """Texts by number of lessons that have no vector: of those a question looks at, or of these ids."""
+        if isinstance(wanted, Question):
+            looked_at = [*self._alike(wanted), *self._related(wanted)]
+        else:
+            looked_at = _active(e for i in wanted if (e := self._entries.get(i)) and e.reflection.family)
+        return {e.number: e.reflection.text for e in looked_at if not e.vector}
+
+    def keep_vectors(self, vectors: Mapping[int, bytes]) -> None:
+        """Has them with their lessons, as far as these are still there."""
+        for number, vector in vectors.items():
+            if number in self._by_number:
+                self._by_number[number].vector = vector
+
+    def _alike(self, question: Question) -> list[_Entry]:
+        """The newest of its family that failed in the same way."""
+        return _newest(e for e in self._of_family(question) if e.reflection.signature == question.signature != "")
+
+    def _related(self, question: Question) -> list[_Entry]:
+        """The newest of its family."""
+        return _newest(self._of_family(question))
+
+    def _of_family(self, question: Question) -> Iterable[_Entry]:
+        entries = self._by_family.get(question.family, ()) if question.family else ()
+        return (entry for entry in entries if entry.reflection.task_id != question.task_id)
 
     def _signature(self, candidate: Candidate) -> str:
         return self._entries[candidate.id].reflection.signature
 
     def _drop(self, entry: _Entry) -> None:
         reflection = self._entries.pop(entry.reflection.id).reflection
+        del self._by_number[entry.number]
         self._by_task[reflection.task_id].remove(entry)
         self._by_family[reflection.family].remove(entry)
         if self._firsts.get(_words_key(reflection)) is entry:
@@ -163,15 +198,20 @@ def _active(entries: Iterable[_Entry]) -> list[_Entry]:
     return sorted((e for e in entries if e.state is State.ACTIVE), key=lambda e: -e.fresh)
 
 
-def _pool(entries: Iterable[_Entry]) -> list[Candidate]:
-    return [entry.candidate() for entry in _active(entries)[:RECALL_SCAN]]
+def _newest(entries: Iterable[_Entry]) -> list[_Entry]:
+    return _active(entries)[:RECALL_SCAN]
 
 
-def _offer_family(chooser: Chooser, pool: Sequence[Candidate], question: Question, tier: str) -> None:
+def _candidates(entries: Iterable[_Entry]) -> list[Candidate]:
+    return [entry.candidate() for entry in entries]
+
+
+def _offer_family(chooser: Chooser, pool: Sequence[_Entry], question: Question, asked: bytes, tier: str) -> None:
     if chooser.full or not pool:
         return
-    by_words = rank_texts({c.number: c.text for c in pool}, question.terms)
-    ordered, why = rank_family(pool, question, by_words, ())
+    by_words = rank_texts({e.number: e.reflection.text for e in pool}, question.terms)
+    by_meaning = nearest(((e.number, e.vector) for e in pool), asked) if asked else ()
+    ordered, why = rank_family(_candidates(pool), question, by_words, by_meaning)
     chooser.offer(ordered, lambda candidate: f"{tier}: {why(candidate)}")
 
 

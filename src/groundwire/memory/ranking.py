@@ -11,9 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
+from groundwire.masking import mask
 from groundwire.memory.policy import tokens_of
 from groundwire.memory.usefulness import Standing
+from groundwire.memory.words import terms_of
 
 __all__ = ["Candidate", "Chooser", "Chosen", "Question", "fuse", "rank_family"]
 
@@ -33,6 +36,34 @@ class Question:
     text: str = ""
     window: int = 3
     max_tokens: int = 2000
+
+    @classmethod
+    def of(
+        cls,
+        task_id: str,
+        family: str,
+        signature: str,
+        frames: Sequence[str],
+        text: str,
+        window: int,
+        max_tokens: int,
+    ) -> Self:
+        """The question, its keys masked as they were when they were written."""
+        return cls(
+            mask(task_id),
+            mask(family),
+            mask(signature),
+            tuple(frames),
+            terms_of(text),
+            text,
+            window,
+            max_tokens,
+        )
+
+    @property
+    def by_meaning(self) -> bool:
+        """True where there is something to compare the meaning of."""
+        return bool(self.family and self.text.strip())
 
 
 @dataclass(frozen=True)

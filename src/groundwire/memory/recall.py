@@ -19,10 +19,14 @@ from groundwire.memory.usefulness import Standing
 from groundwire.memory.words import as_websearch, rank_texts
 from groundwire.records import ReflectionRecord
 
-__all__ = ["ByMeaning", "no_meaning", "recall"]
+__all__ = ["OF_FAMILY", "OF_SIGNATURE", "ByMeaning", "no_meaning", "recall"]
 
 ByMeaning = Callable[[Connection, Sequence[int]], Sequence[int]]
 """Orders numbers of lessons by how near their meaning is to the question's; those without a vector are left out."""
+
+OF_SIGNATURE = "l.family = :family AND l.signature = :signature AND l.task_id <> :task_id"
+OF_FAMILY = "l.family = :family AND l.task_id <> :task_id"
+"""Which lessons of a family may come back, in SQL."""
 
 _COLUMNS = 'l.number, l.id, l.root, l.task_id, r."text", l.fresh, r.frames, l.trials, l.passed, l.expected, l.signature'
 
@@ -42,8 +46,8 @@ def _pool(condition: str) -> Sql:
 
 
 _OF_TASK = _pool("l.task_id = :task_id")
-_OF_SIGNATURE = _pool("l.family = :family AND l.signature = :signature AND l.task_id <> :task_id")
-_OF_FAMILY = _pool("l.family = :family AND l.task_id <> :task_id")
+_OF_SIGNATURE = _pool(OF_SIGNATURE)
+_OF_FAMILY = _pool(OF_FAMILY)
 _CODEC = CODECS[ReflectionRecord]
 _CHOSEN = Sql(
     f"SELECT seq, {names_of(_CODEC)} FROM reflections WHERE seq = ANY(:numbers)",

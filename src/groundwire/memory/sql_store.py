@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
 from groundwire.contexts import EditStatistics, Lesson
+from groundwire.embeddings import Embedder
 from groundwire.masking import mask
 from groundwire.memory import ledger
 from groundwire.memory.place import locate
@@ -16,9 +18,9 @@ from groundwire.memory.recall import no_meaning, recall
 from groundwire.memory.refusals import no_artifact, no_signal
 from groundwire.memory.statements import ADMITTED, ANSWERS, ARTIFACT, EPISODES, JUDGEMENTS, RUNS, SIGNAL, Query
 from groundwire.memory.text import escape
-from groundwire.memory.words import terms_of
+from groundwire.memory.vectors import Vectors
 from groundwire.memory.workers import Workers
-from groundwire.records import Admission, Artifact, EpisodeRecord, ModelCall, Record, RunRecord
+from groundwire.records import Admission, Artifact, EpisodeRecord, ModelCall, Record, ReflectionRecord, RunRecord
 from groundwire.signals import Signal
 
 __all__ = ["SqlStore"]
@@ -39,16 +41,20 @@ class SqlStore:
         busy_s: seconds to go on trying while other processes keep the database locked.
         namespace: whose memory it is. What one namespace wrote is never seen through a store of another; only bodies,
             which are asked for by the digest of what they hold, are kept once for all.
+        embedder: also ranks a family's lessons by their meaning; without one, words alone are compared.
 
     Raises:
         ConfigError: the URL can't be read or names another kind of database.
         StorageError: PostgreSQL's driver is not installed.
     """
 
-    def __init__(self, url: str | None = None, *, busy_s: float = 30.0, namespace: str = "") -> None:
+    def __init__(
+        self, url: str | None = None, *, busy_s: float = 30.0, namespace: str = "", embedder: Embedder | None = None
+    ) -> None:
         self._place = locate(url)
         self.namespace = namespace
         self._workers = Workers(self._place, busy_s=busy_s)
+        self._vectors = Vectors(self._workers, namespace, embedder) if embedder else None
 
     def __repr__(self) -> str:
         return f"SqlStore({self.url!r})"
@@ -71,6 +77,11 @@ class SqlStore:
         """
         if records:
             await self._workers.write(lambda database: ledger.append(database, self.namespace, records))
+        learned = [record.id for record in records if isinstance(record, ReflectionRecord)]
+        if learned and self._vectors:
+            # the records are kept, whatever comes of this; what is missing is filled in, or complained of, at recall
+            with suppress(Exception):
+                await self._vectors.learn(learned)
 
     async def runs(self, *, prefix: str = "", limit: int = 50) -> Sequence[RunRecord]:
         """See `Store`."""
@@ -118,11 +129,12 @@ class SqlStore:
         """See `Store`."""
         if window <= 0:
             return []
-        question = Question(
-            mask(task_id), mask(family), mask(signature), tuple(frames), terms_of(text), text, window, max_tokens
-        )
+        question = Question.of(task_id, family, signature, frames, text, window, max_tokens)
+        by_meaning = no_meaning
+        if self._vectors and question.by_meaning:
+            by_meaning = await self._vectors.ranking(question)
         return await self._workers.read(
-            lambda database: database.read(lambda session: recall(session, self.namespace, question, no_meaning))
+            lambda database: database.read(lambda session: recall(session, self.namespace, question, by_meaning))
         )
 
     async def lessons(self, ids: Sequence[str]) -> Sequence[Lesson]:

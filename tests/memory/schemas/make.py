@@ -9,7 +9,7 @@ import asyncio
 import json
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -40,6 +40,15 @@ from groundwire.records import (
 from groundwire.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
 
 KEY = b"s" * 32
+
+
+class Constant:
+    """An embedder to which all texts mean the same."""
+
+    name, revision, dimensions = "constant", "1", 2
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [[3.0, 4.0] for _ in texts]
 
 
 def records() -> list[Record]:
@@ -108,7 +117,7 @@ def _dump(database: sqlite3.Connection) -> Iterator[str]:
 def main() -> None:
     written = records()
     with tempfile.TemporaryDirectory() as folder:
-        store = SqlStore(f"sqlite:///{folder}/x.db")
+        store = SqlStore(f"sqlite:///{folder}/x.db", embedder=Constant())
         asyncio.run(store.append(*written))
         asyncio.run(store.aclose())
         with closing(sqlite3.connect(Path(folder) / "x.db")) as database:

@@ -10,6 +10,7 @@ from pathlib import Path
 from groundwire.agents.backends.guard import check_model_calls
 from groundwire.agents.backends.litellm import LiteLLMBackend
 from groundwire.agents.backends.local_model import (
+    SMOLLM2,
     LlamaServer,
     ServerOptions,
     engine_is_installed,
@@ -18,7 +19,7 @@ from groundwire.agents.backends.local_model import (
     server_for,
     verify_model,
 )
-from groundwire.agents.backends.local_model.files import INSTALL, check_is_model
+from groundwire.agents.backends.local_model.files import check_is_model
 from groundwire.agents.backends.local_model.server import EXTRA
 from groundwire.agents.backends.replies import all_of, merged, split
 from groundwire.completions import Completion, Request
@@ -143,5 +144,5 @@ class LocalBackend:
 def _installed() -> Path:
     path = find_model()
     if path is None:
-        raise ConfigError("The small model that `local` stands for is not installed.", do=INSTALL)
+        raise ConfigError("The small model that `local` stands for is not installed.", do=SMOLLM2.install)
     return path

