@@ -14,7 +14,7 @@ def test_a_tunnel_is_asked_for() -> None:
     assert (str(asked.destination), asked.head) == ("app.example:443", b"")
 
 
-def test_an_http_address_is_sent_on_without_what_is_the_proxys() -> None:
+def test_an_http_address_is_sent_on_without_what_the_proxy_alone_is_told() -> None:
     asked = read_head(
         b"POST http://app.example/a?b=c HTTP/1.1\r\nHost: other.example\r\nProxy-Authorization: Basic eA==\r\n"
         b"Proxy-Connection: keep-alive\r\nConnection: keep-alive\r\nContent-Length: 3\r\n\r\n"

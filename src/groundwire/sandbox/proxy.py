@@ -81,9 +81,11 @@ class AllowListProxy:
         tasks: list[asyncio.Task[Any]] = [*self._tasks, *self._lookups.values()]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        if self._listener is not None:
-            self._listener.close()
+        try:
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            if self._listener is not None:
+                self._listener.close()
 
     def _start(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
@@ -149,7 +151,7 @@ class AllowListProxy:
                 raise
             else:
                 return outside
-        raise Answer(502, "the host can not be reached")
+        raise Answer(502, "the host does not answer")
 
     async def _addresses(self, destination: Destination) -> list[str]:
         if destination.is_address:
