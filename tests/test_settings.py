@@ -25,7 +25,9 @@ def test_layers_win_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["sandbox", "python", "db", "image", "usd-per-token", "embeddings"])
+@pytest.mark.parametrize(
+    "name", ["sandbox", "python", "db", "image", "usd-per-token", "embeddings", "actor-network", "actor-host"]
+)
 def test_a_project_can_not_weaken_isolation_or_move_records(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match="which a project may not"):
         Settings.resolve({}, project=project(tmp_path, f'[tool.groundwire]\n{name} = "subprocess"\n'))
@@ -41,3 +43,8 @@ def test_a_wrong_value_names_the_setting(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(ConfigError, match="max_trials is wrong") as caught:
         Settings.resolve({})
     assert "GROUNDWIRE_MAX_TRIALS" in str(caught.value)
+
+
+def test_hosts_in_a_variable_are_apart_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDWIRE_ACTOR_HOST", "a.example:443, b.example:80")
+    assert Settings.resolve({}).actor_host == ("a.example:443", "b.example:80")

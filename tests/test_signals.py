@@ -82,6 +82,13 @@ def test_the_form_that_the_seal_covers_is_pinned() -> None:
     assert sealed.to_json() == body.replace('"trial"', '"seal":"s","trial"')
 
 
+def test_what_of_the_network_was_open_is_covered() -> None:
+    opened = signal(sandbox=SandboxInfo(kind="bubblewrap", network=("a.example:1",)), seal="s")
+    assert json.loads(opened.body())["sandbox"]["network"] == ["a.example:1"]
+    assert Signal.from_json(opened.to_json()) == opened
+    assert "network" not in json.loads(signal(sandbox=SandboxInfo(kind="bubblewrap")).body())["sandbox"]
+
+
 def test_flaky_cases_are_covered_where_there_are_any() -> None:
     flaky = signal(evidence=Evidence(flaky=("t",)), seal="s")
     assert json.loads(flaky.body())["evidence"]["flaky"] == ["t"]

@@ -69,11 +69,25 @@ def test_the_projects_own_interpreter_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["not toml [", "nonsense = 1\n", '[hidden]\nfolder = "x"\n', "[sandbox]\nwall_s = 'long'\n", "id = 3\n"],
+    [
+        "not toml [",
+        "nonsense = 1\n",
+        '[hidden]\nfolder = "x"\n',
+        "[sandbox]\nwall_s = 'long'\n",
+        "id = 3\n",
+        "[sandbox]\nnetwork = ['example.org']\n",
+        "[sandbox]\nnetwork = 'example.org:443'\n",
+    ],
 )
 def test_a_wrong_task_file_is_named(tmp_path: Path, text: str) -> None:
     with pytest.raises(TaskError, match=r"task\.toml can't be used"):
         Task.from_folder(lay_out(tmp_path, task_toml=text))
+
+
+def test_a_task_may_list_hosts(tmp_path: Path) -> None:
+    listed = "[sandbox]\nnetwork = ['B.example:443', '127.0.0.1:80']\n"
+    task = Task.from_folder(lay_out(tmp_path, task_toml=listed))
+    assert task.limits.network == ("127.0.0.1:80", "b.example:443")
 
 
 @pytest.mark.parametrize(("text", "message"), [("", "empty"), ('pytest "', "can't be split")])

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
-__all__ = ["Enforcement", "ExecResult", "LimitName", "Limits", "SandboxInfo"]
+from groundwire.destinations import canonical_destinations
+
+__all__ = ["Enforcement", "ExecResult", "LimitName", "Limits", "Network", "SandboxInfo"]
 
 LimitName = Literal[
     "wall_s",
@@ -21,7 +23,10 @@ LimitName = Literal[
     "disk_bytes",
     "output_bytes",
     "network",
+    "allow_list",
 ]
+Network = bool | tuple[str, ...]
+"""See `Limits.network`."""
 MIB = 1024 * 1024
 
 
@@ -57,10 +62,16 @@ class Limits(BaseModel):
     """Bytes of all that is written to the work folder and /tmp together."""
     output_bytes: int = 1 * MIB
     """Bytes kept of stdout and of stderr each: the head and the tail; the rest is counted and dropped."""
-    network: bool = False
-    """True: the host's network can be reached. False: no network, loopback of its own."""
+    network: Network = False
+    """True: the host's network can be reached. False: no network, loopback of its own. A list of `host:port`: these,
+    through a proxy that the command's environment names, and nothing else. None on it: no network."""
     required: frozenset[LimitName] = frozenset()
     """Limits that must be enforced or watched; a sandbox that can't hold one of them refuses."""
+
+    @field_validator("network")
+    @classmethod
+    def _canonical(cls, network: Network) -> Network:
+        return network if isinstance(network, bool) else canonical_destinations(network) or False
 
 
 class SandboxInfo(BaseModel):
@@ -76,6 +87,12 @@ class SandboxInfo(BaseModel):
     enforcement: Mapping[LimitName, Enforcement] = {}
     isolated: bool = True
     """False: the command could reach the host's files."""
+    network: Network = False
+    """What of the network was open to this command; see `Limits.network`."""
+
+    def under(self, limits: Limits) -> Self:
+        """The same for one command with these limits."""
+        return self if limits.network == self.network else self.model_copy(update={"network": limits.network})
 
 
 @dataclass(frozen=True)
@@ -91,6 +108,8 @@ class ExecResult:
         duration_s: wall seconds.
         cpu_s: CPU seconds of the command and its children, 0 where it can't be read.
         files: the contents of the files that were asked for, by path; a missing file is absent.
+        refused: destinations that an allow list refused, the first few that differ, in the command's words, printable.
+        refused_count: how many times it refused one.
     """
 
     exit_code: int | None
@@ -103,3 +122,5 @@ class ExecResult:
     duration_s: float = 0.0
     cpu_s: float = 0.0
     files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    refused: tuple[str, ...] = ()
+    refused_count: int = 0

@@ -49,6 +49,8 @@ class Settings(BaseModel):
     """It runs in the sandbox, not as the user."""
     actor_network: bool = False
     """The network can be reached from there."""
+    actor_host: tuple[str, ...] = ()
+    """`host:port` that can be reached from there, and nothing else can; in a variable, apart by commas."""
     actor_git: bool = False
     """The files it edits are in a repository of one commit."""
     model_tests: bool = False
@@ -79,7 +81,7 @@ class Settings(BaseModel):
     reuse: Literal["never", "calls", "all"] = "never"
     """What of the ledger may stand for new work: nothing, answers of models, or verdicts as well."""
 
-    @field_validator("actor_env", mode="before")
+    @field_validator("actor_env", "actor_host", mode="before")
     @classmethod
     def _names(cls, value: object) -> object:
         return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value

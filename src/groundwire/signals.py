@@ -265,11 +265,13 @@ class Signal(_Frozen):
         return canonical(self._fields({"seal": True}))
 
     def _fields(self, left_out: dict[str, Any]) -> dict[str, Any]:
-        # signals sealed before there were flaky cases, or any that were taken, must keep their canonical form
+        # signals sealed before there were flaky cases, any that were taken, or a network keep their canonical form
         if not self.evidence.flaky:
             left_out = {**left_out, "evidence": {"flaky": True}}
         if not self.taken_from:
             left_out = {**left_out, "taken_from": True}
+        if self.sandbox and not self.sandbox.network:
+            left_out = {**left_out, "sandbox": {"network": True}}
         return self.model_dump(mode="json", exclude=left_out)
 
 

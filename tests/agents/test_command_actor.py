@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import sys
 import textwrap
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -470,6 +471,21 @@ async def test_isolated_means_no_host_files_and_no_network(scene: Scene, ground:
     assert ground.last.stdout == "no file\nno network\n"
 
 
+async def test_listed_hosts_are_all_of_the_network(scene: Scene, ground: Ground) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listed, socket.create_server(("127.0.0.1", 0)) as other:
+        ports = [door.getsockname()[1] for door in (listed, other)]
+        program = script(f"""
+            import os, socket
+            for port in {ports}:
+                s = socket.create_connection(("127.0.0.1", int(os.environ["HTTPS_PROXY"].rpartition(":")[2])))
+                s.sendall(b"CONNECT 127.0.0.1:%d HTTP/1.1\\r\\n\\r\\n" % port)
+                print(s.recv(12))
+        """)
+        actor = CommandActor(program, isolated=True, network=[f"127.0.0.1:{ports[0]}"])
+        assert await actor.propose(scene.context(**given(ground)), 1) == ()
+    assert ground.last.stdout == "b'HTTP/1.1 200'\nb'HTTP/1.1 403'\n"
+
+
 async def test_a_locked_or_removed_work_folder(scene: Scene, ground: Ground) -> None:
     lock = script("""
         import os, pathlib
@@ -536,6 +552,9 @@ async def test_without_a_sandbox_it_says_what_is_missing(scene: Scene) -> None:
         ("true", {"timeout_s": float("nan")}),
         ("true", {"env": ["A=B"]}),
         ("true", {"env": ["GROUNDWIRE_OUT"]}),
+        ("true", {"isolated": True, "network": ["example.org"]}),
+        ("true", {"isolated": True, "network": "https://example.org:443"}),
+        ("true", {"isolated": False, "network": ["example.org:443"]}),
     ],
 )
 def test_arguments_out_of_range(command: Any, options: dict[str, Any]) -> None:

@@ -184,10 +184,14 @@ async def test_every_limit_is_declared(sandbox: Sandbox):
     assert set(sandbox.info.enforcement) == set(get_args(LimitName))
 
 
-async def test_what_isolates_holds_every_limit(isolating: Sandbox):
+async def test_what_isolates_holds_every_limit_but_an_allow_list(isolating: Sandbox):
     assert isolating.info.isolated
-    assert Enforcement.UNAVAILABLE not in isolating.info.enforcement.values()
-    limits = Limits(required=frozenset(isolating.info.enforcement))
+    held: set[LimitName] = {
+        name for name, how in isolating.info.enforcement.items() if how is not Enforcement.UNAVAILABLE
+    }
+    assert held | {"allow_list"} == set(get_args(LimitName))
+    assert ("allow_list" in held) == (isolating.info.kind == "bubblewrap")
+    limits = Limits(required=frozenset(held))
     assert (await isolating.run(["python", "-c", ""], Tree(), limits)).exit_code == 0
 
 
@@ -196,7 +200,7 @@ async def test_a_required_limit_that_is_not_held_is_an_error(sandbox: Sandbox):
         name for name, held in sandbox.info.enforcement.items() if held is Enforcement.UNAVAILABLE
     ]
     if sandbox.info.kind == "subprocess":
-        assert set(missing) == {"network"}
+        assert set(missing) == {"network", "allow_list"}
     for name in missing:
         with pytest.raises(SandboxUnavailable, match=name):
             await sandbox.run(["python", "-c", ""], Tree(), Limits(required=frozenset({name})))

@@ -53,6 +53,15 @@ async def test_a_program_that_never_ends_fails(bench: Any) -> None:
     assert "wall_s" in found.evidence.failed()[0].message
 
 
+async def test_the_signal_says_which_hosts_were_open(bench: Any) -> None:
+    limits = Limits(network=("127.0.0.1:1", "a.example:443"))
+    code = "import os; assert os.environ['HTTPS_PROXY'] and os.environ['no_proxy'] == 'localhost,::1'"
+    found = await bench.judge(Command(), bench.task({}, command=python(code), limits=limits))
+    assert (found.verdict, found.sandbox.network) == (PASS, limits.network), found.evidence
+    found = await bench.judge(Command(), bench.task({}, command=("true",)))
+    assert found.sandbox.network is False
+
+
 @pytest.mark.parametrize(
     ("code", "expect", "exact", "passes"),
     [

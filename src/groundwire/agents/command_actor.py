@@ -14,8 +14,9 @@ from groundwire.agents.program_run import ProgramRun
 from groundwire.agents.program_task import HandOver, hand_over
 from groundwire.agents.text import plain
 from groundwire.contexts import ActorContext
+from groundwire.destinations import canonical_destinations
 from groundwire.errors import CandidateError, ConfigError
-from groundwire.limits import Limits
+from groundwire.limits import Limits, Network
 from groundwire.programs import ProgramRequest, ProgramResult
 from groundwire.sandboxes import Sandbox
 from groundwire.tasks import split_command
@@ -59,13 +60,13 @@ class CommandActor:
         timeout_s: wall seconds of one run; then it is ended, and counts as one that failed.
         env: names of the user's variables that it sees beside `PATH` and the locale: API keys, `HOME`.
         isolated: runs it in the run's sandbox; False: as the user, in a temporary folder, with its own empty home.
-        network: lets it reach the network from the sandbox; without one it can anyway.
+        network: lets it reach the network from the sandbox, or only these `host:port`; without a sandbox it can anyway.
         git: puts the files into a fresh repository of one commit, for programs that ask for one.
         keep_failed: takes what it changed also where its exit status is not 0 or its time was over; the note says so.
         limits: other ceilings; the wall time and the network are those named here.
 
     Raises:
-        ConfigError: an argument is out of range, or the command can't be split.
+        ConfigError: an argument is out of range, the command can't be split, or hosts are listed without a sandbox.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class CommandActor:
         timeout_s: float = 600.0,
         env: Sequence[str] = (),
         isolated: bool = False,
-        network: bool = False,
+        network: bool | Sequence[str] = False,
         git: bool = False,
         keep_failed: bool = True,
         limits: Limits = LIMITS,
@@ -105,7 +106,8 @@ class CommandActor:
         self._isolated = isolated
         self._git = git
         self._keep_failed = keep_failed
-        self._limits = limits.model_copy(update={"network": network, "cpu_s": max(limits.cpu_s, timeout_s)})
+        opened = _opened(network, isolated=isolated)
+        self._limits = limits.model_copy(update={"network": opened, "cpu_s": max(limits.cpu_s, timeout_s)})
 
     @property
     def name(self) -> str:
@@ -225,3 +227,17 @@ class CommandActor:
 
 def _succeeded(result: ProgramResult) -> bool:
     return result.exit_code == 0 and not result.ended_by
+
+
+def _opened(network: bool | Sequence[str], *, isolated: bool) -> Network:
+    if isinstance(network, bool):
+        return network
+    if not isolated:
+        raise ConfigError(
+            "Only a sandbox holds a program to a list of hosts, and this one would run as you.",
+            do="Run it in the sandbox (isolated=True, --actor-sandbox), or list no hosts.",
+        )
+    try:
+        return canonical_destinations((network,) if isinstance(network, str) else network) or False
+    except ValueError as error:
+        raise ConfigError(f"The hosts that the program may reach are wrong: {error}", do="Correct the list.") from error

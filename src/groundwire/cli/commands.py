@@ -101,6 +101,13 @@ def repair(
     actor_network: Annotated[
         bool | None, typer.Option("--actor-network", help="Let it reach the network from the sandbox.")
     ] = None,
+    actor_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Let it reach this from the sandbox, and nothing that is not named; may be repeated.",
+        ),
+    ] = None,
     actor_git: Annotated[
         bool | None, typer.Option("--actor-git", help="Give it a git repository of one commit.")
     ] = None,

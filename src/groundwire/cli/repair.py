@@ -151,7 +151,7 @@ def _program(settings: Settings, runs: int) -> Actor:
         timeout_s=settings.actor_seconds,
         env=settings.actor_env,
         isolated=settings.actor_sandbox,
-        network=settings.actor_network,
+        network=settings.actor_host or settings.actor_network,
         git=settings.actor_git,
     )
 

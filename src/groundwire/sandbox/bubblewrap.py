@@ -7,6 +7,7 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from groundwire.errors import SandboxCrashed, SandboxUnavailable
@@ -14,14 +15,15 @@ from groundwire.limits import Enforcement, ExecResult, LimitName, Limits, Sandbo
 from groundwire.sandbox.bwrap_arguments import BASE, BOX, SHARED_MEMORY_BYTES, SUPPORT
 from groundwire.sandbox.bwrap_launch import CURE, START_S, Guest, Launcher, find_bwrap
 from groundwire.sandbox.capture import Overheard
-from groundwire.sandbox.cgroups import CgroupPool, find_parents
+from groundwire.sandbox.cgroups import Cgroup, CgroupPool, find_parents
 from groundwire.sandbox.conversing import converse
 from groundwire.sandbox.environment import make_environment
 from groundwire.sandbox.exchange import laid_bytes, make_job
 from groundwire.sandbox.guest import wire
-from groundwire.sandbox.guestcode import COLD_MODULES, WARM_MODULES
+from groundwire.sandbox.guestcode import COLD_MODULES, LISTED_MODULES, WARM_MODULES
 from groundwire.sandbox.interpreter import inspect_interpreter
 from groundwire.sandbox.probing import prove
+from groundwire.sandbox.proxy import AllowListProxy, proxy_environment
 from groundwire.sandbox.requirements import require
 from groundwire.sandbox.seccomp import compile_filter, is_supported
 from groundwire.sandbox.warm import ColdForks, ForkServer
@@ -123,11 +125,7 @@ class Bubblewrap:
                     network=limits.network,
                     support=support or {},
                 ) as guest:
-                    await guest.channel.send_packed(self._launcher.code.image(COLD_MODULES))
-                    await guest.channel.send("once")
-                    result = await converse(
-                        guest.channel, job, limits, stdout=guest.stdout, stderr=guest.stderr, group=group
-                    )
+                    result = await self._hold(guest, job, limits, group)
                     # left to itself bubblewrap reaps the keeper, which would go on counting against the group
                     with suppress(TimeoutError):
                         async with asyncio.timeout(REAP_S):
@@ -135,6 +133,21 @@ class Bubblewrap:
                     return result
             finally:
                 self._cgroups.give_back(group)
+
+    async def _hold(self, guest: Guest, job: wire.Job, limits: Limits, group: Cgroup | None) -> ExecResult:
+        """Runs one job in a fresh guest, with a way out to what is on its allow list, if it has one."""
+        if isinstance(limits.network, bool):
+            await guest.channel.send_packed(self._launcher.code.image(COLD_MODULES))
+            await guest.channel.send("once")
+            return await converse(guest.channel, job, limits, stdout=guest.stdout, stderr=guest.stderr, group=group)
+        job["env"].update(proxy_environment(limits.network))
+        await guest.channel.send_packed(self._launcher.code.image(LISTED_MODULES))
+        await guest.channel.send("listed")
+        async with AllowListProxy(limits.network) as proxy:
+            result = await converse(
+                guest.channel, job, limits, stdout=guest.stdout, stderr=guest.stderr, group=group, proxy=proxy
+            )
+        return replace(result, refused=proxy.refusals.named, refused_count=proxy.refusals.count)
 
     async def warm(
         self, tree: Tree, *, preload: Sequence[str] = (), support: Mapping[str, bytes] | None = None
@@ -197,6 +210,7 @@ class Bubblewrap:
                 box=BOX,
                 base=BASE,
                 nproc=self._nproc,
+                cold=ColdForks(self, tree, support),
                 resources=stack.pop_all(),
             )
 
@@ -253,6 +267,7 @@ class Bubblewrap:
             "disk_bytes": held,
             "output_bytes": held,
             "network": held,
+            "allow_list": held,
         }
 
     async def aclose(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+from groundwire.limits import Network
 from groundwire.sandbox.interpreter import SYSTEM_FOLDERS, Interpreter
 from groundwire.trees import check_path
 
@@ -27,7 +28,9 @@ ETC_FILES = {
 ETC_SHARED = (
     "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types", "protocols", "services",
 )  # fmt: skip
-ETC_NETWORK = ("resolv.conf", "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "pki/ca-trust", "ca-certificates.conf")
+ETC_RESOLVER = ("resolv.conf",)
+ETC_CERTIFICATES = ("ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "pki/ca-trust", "ca-certificates.conf")
+ETC_NETWORK = (*ETC_RESOLVER, *ETC_CERTIFICATES)
 
 
 class Mounts:
@@ -61,7 +64,7 @@ def bwrap_arguments(
     mounts: Mounts,
     *,
     disk_bytes: int,
-    network: bool,
+    network: Network,
     support: Mapping[str, bytes],
     seccomp: bytes,
     warm: bool = False,
@@ -72,7 +75,7 @@ def bwrap_arguments(
         interpreter: what is bound beside the system's folders.
         mounts: holds the files that are passed by descriptor.
         disk_bytes: size of the one writable file system.
-        network: the host's network is shared.
+        network: what of the network is open; see `Limits.network`.
         support: files laid read-only into `SUPPORT`.
         seccomp: compiled filter; empty: none is loaded by bubblewrap.
         warm: a fork server, whose interpreter starts with the variables every command gets.
@@ -82,7 +85,7 @@ def bwrap_arguments(
     """
     arguments = ["--unshare-all", "--unshare-user", "--new-session", "--die-with-parent", "--as-pid-1"]
     arguments += ["--uid", UID, "--gid", UID, "--hostname", "sandbox", "--chdir", "/", "--clearenv"]
-    if network:
+    if network is True:
         arguments.append("--share-net")
     for folder in SYSTEM_FOLDERS:
         if folder.is_symlink():
@@ -111,11 +114,13 @@ def bwrap_arguments(
     return arguments
 
 
-def _etc(mounts: Mounts, network: bool) -> list[str]:
+def _etc(mounts: Mounts, network: Network) -> list[str]:
     arguments: list[str] = []
     for name, content in ETC_FILES.items():
         arguments += ["--perms", "0444", "--file", mounts.hold(content), f"/etc/{name}"]
-    for name in ETC_SHARED + (ETC_NETWORK if network else ()):
+    # who goes through a proxy looks no name up
+    names = (*ETC_SHARED, *(ETC_CERTIFICATES if network else ()), *(ETC_RESOLVER if network is True else ()))
+    for name in names:
         path = Path("/etc") / name
         if path.exists():
             arguments += ["--ro-bind", str(path.resolve() if path.is_symlink() else path), str(path)]

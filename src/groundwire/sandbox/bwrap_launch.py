@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groundwire.errors import SandboxCrashed, SandboxUnavailable
+from groundwire.limits import Network
 from groundwire.sandbox.bwrap_arguments import Mounts, bwrap_arguments
 from groundwire.sandbox.capture import Overheard
-from groundwire.sandbox.exchange import Channel, pipe
+from groundwire.sandbox.descriptors import pipe
+from groundwire.sandbox.exchange import Channel
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guestcode import BOOT, WARM_MODULES, GuestCode
 from groundwire.sandbox.homes import Home
@@ -77,14 +79,14 @@ class Launcher:
 
     @contextmanager
     def guest(
-        self, *, disk_bytes: int, seccomp: bytes, network: bool, support: Mapping[str, bytes], warm: bool = False
+        self, *, disk_bytes: int, seccomp: bytes, network: Network, support: Mapping[str, bytes], warm: bool = False
     ) -> Generator[Guest]:
         """Starts a guest; it and all it started are killed afterwards.
 
         Args:
             disk_bytes: size of the writable file system.
             seccomp: the filter bubblewrap loads; empty: none, and the guest has to load one before it runs anything.
-            network: the host's network is shared.
+            network: what of the network is open; see `Limits.network`.
             support: files laid read-only beside the box.
             warm: for a fork server: site packages can be imported, and it starts as a command's interpreter would.
 

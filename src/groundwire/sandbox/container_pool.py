@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from groundwire.errors import SandboxCrashed
-from groundwire.limits import Limits
+from groundwire.limits import Limits, Network
 from groundwire.sandbox.container_run import Contained, Container
 from groundwire.sandbox.conversing import GRACE_S
 from groundwire.sandbox.guest import wire
@@ -30,7 +30,7 @@ class _Size:
     memory_bytes: int
     processes: int
     disk_bytes: int
-    network: bool
+    network: Network
 
     @classmethod
     def of(cls, limits: Limits) -> _Size:

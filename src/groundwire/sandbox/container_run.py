@@ -68,7 +68,7 @@ def container_options(
         "stdin_open": True,
         "tty": False,
         "init": False,
-        "network_mode": "bridge" if limits.network else "none",
+        "network_mode": "bridge" if limits.network is True else "none",
         "ipc_mode": "private",
         "read_only": True,
         "tmpfs": {

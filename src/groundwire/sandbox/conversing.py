@@ -14,6 +14,7 @@ from groundwire.sandbox.exchange import Channel, Outcome
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guest.headtail import HeadTail
 from groundwire.sandbox.process import ProcessHandle
+from groundwire.sandbox.proxy import AllowListProxy
 
 __all__ = ["GRACE_S", "converse", "make_result"]
 
@@ -33,6 +34,7 @@ async def converse(
     stderr: int,
     group: Cgroup | None,
     adopts: bool = False,
+    proxy: AllowListProxy | None = None,
 ) -> ExecResult:
     """Runs `job` to its end.
 
@@ -46,6 +48,7 @@ async def converse(
         stderr: reading end of its standard error.
         group: the keeper is put into it before it learns what to run.
         adopts: the keeper has no PID namespace of its own; see `ProcessHandle`.
+        proxy: is opened on the socket that the keeper hands out; the caller closes it.
 
     Raises:
         CandidateError: the tree can't be laid out.
@@ -58,6 +61,8 @@ async def converse(
         try:
             async with asyncio.timeout(START_S):
                 keeper = await _admit(channel, group, adopts)
+                if proxy is not None:
+                    proxy.open(await channel.door())
                 await channel.send(job)
         except (SandboxCrashed, TimeoutError) as error:
             raise await _explain(error, readers, err) from error

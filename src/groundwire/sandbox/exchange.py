@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import socket
 import struct
-from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import cast
 
 from groundwire.errors import CandidateError, ConfigError, SandboxCrashed
 from groundwire.limits import LimitName, Limits
+from groundwire.sandbox.descriptors import readable
 from groundwire.sandbox.guest import wire
 from groundwire.trees import Tree, check_path
 
-__all__ = ["Channel", "FrameReader", "Outcome", "laid_bytes", "make_job", "pipe", "read_outcome", "writable"]
+__all__ = ["Channel", "FrameReader", "Outcome", "laid_bytes", "make_job", "read_outcome"]
 
 CREDENTIALS = struct.Struct("iII")
+FD = struct.Struct("i")
 MAX_TEXT = 4096
 MAX_FRAME = wire.MAX_FILE_BYTES + wire.INDEX.size
 READ_BYTES = 256 * 1024
@@ -150,22 +151,37 @@ class Channel:
         Raises:
             SandboxCrashed: it ended instead.
         """
-        size = wire.HEADER.size
-        while True:
-            try:
-                data, extra, _, _ = self._near.recvmsg(size, socket.CMSG_SPACE(CREDENTIALS.size))
-                break
-            except BlockingIOError:
-                await _readable(self._near)
-        if len(data) == size and data[:1] == wire.BROKEN:
-            self._reader.feed(data)
-            await self.frame()
-        for level, kind, content in extra:
-            if len(data) == size and level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
+        for kind, content in await self._with_more(0):
+            if kind == socket.SCM_CREDENTIALS:
                 pid, _, _ = CREDENTIALS.unpack(content)
                 self.greeted = True
                 return pid
         raise SandboxCrashed("The sandbox ended before it had started.")
+
+    async def door(self) -> socket.socket:
+        """Waits for the socket that a guest hands out before it learns what to run; see `guest.door`.
+
+        Raises:
+            SandboxCrashed: it ended instead.
+        """
+        for kind, content in await self._with_more(socket.CMSG_LEN(FD.size)):
+            if kind == socket.SCM_RIGHTS:
+                return socket.socket(fileno=FD.unpack(content)[0])
+        raise SandboxCrashed("The sandbox ended before it had handed out its socket.")
+
+    async def _with_more(self, room: int) -> list[tuple[int, bytes]]:
+        """What comes beside the next frame, which has no body: credentials, and what `room` bytes hold."""
+        size = wire.HEADER.size
+        while True:
+            try:
+                data, extra, _, _ = self._near.recvmsg(size, socket.CMSG_SPACE(CREDENTIALS.size) + room)
+                break
+            except BlockingIOError:
+                await readable(self._near)
+        if len(data) == size and data[:1] == wire.BROKEN:
+            self._reader.feed(data)
+            await self.frame()
+        return [(kind, content) for level, kind, content in extra if len(data) == size and level == socket.SOL_SOCKET]
 
     async def frame(self) -> tuple[bytes, bytes] | None:
         """The next frame, None at the end.
@@ -207,39 +223,6 @@ class Channel:
         """Says that nobody listens any more; the guest ends what it runs."""
         with suppress(OSError):
             self._near.shutdown(socket.SHUT_RDWR)
-
-
-async def _readable(near: socket.socket) -> None:
-    loop = asyncio.get_running_loop()
-    ready = loop.create_future()
-    loop.add_reader(near, lambda: None if ready.done() else ready.set_result(None))
-    try:
-        await ready
-    finally:
-        loop.remove_reader(near)
-
-
-async def writable(near: socket.socket) -> None:
-    """Waits until a socket takes more."""
-    loop = asyncio.get_running_loop()
-    ready = loop.create_future()
-    loop.add_writer(near, lambda: None if ready.done() else ready.set_result(None))
-    try:
-        await ready
-    finally:
-        loop.remove_writer(near)
-
-
-@contextmanager
-def pipe() -> Generator[list[int]]:
-    """A pipe as `[reading end, writing end]`; what is still open is closed afterwards. -1 marks an end as closed."""
-    ends = list(os.pipe2(os.O_CLOEXEC))
-    try:
-        yield ends
-    finally:
-        for fd in ends:
-            if fd >= 0:
-                os.close(fd)
 
 
 def laid_bytes(files: Mapping[str, bytes]) -> int:

@@ -13,6 +13,7 @@ __all__ = [
     "CONFINED_MODULES",
     "CONTAINED_MODULES",
     "HELD_MODULES",
+    "LISTED_MODULES",
     "LOCAL_MODULES",
     "WARM_MODULES",
     "GuestCode",
@@ -23,6 +24,8 @@ COLD_MODULES: Final = ("wire", "signals", "layout", "watch", "child", "keeper", 
 """What runs one command, in the order in which they import each other."""
 LOCAL_MODULES: Final = (*COLD_MODULES[:-1], "kernel", "main")
 """What runs one command where there is no PID namespace."""
+LISTED_MODULES: Final = (*COLD_MODULES[:-1], "door", "main")
+"""The same with a way out to an allow list."""
 CONFINED_MODULES: Final = (*COLD_MODULES[:-1], "kernel", "landlock", "main")
 """The same, shut into its files."""
 CONTAINED_MODULES: Final = (*COLD_MODULES[:-1], "headtail", "relay", "kernel", "main")
@@ -74,7 +77,7 @@ class GuestCode:
         folder = resources.files(PACKAGE)
         self._bodies: dict[str, str | bytes] = {
             name: (folder / f"{name}.py").read_text(encoding="utf-8")
-            for name in {*WARM_MODULES, *CONFINED_MODULES, *HELD_MODULES}
+            for name in {*WARM_MODULES, *LISTED_MODULES, *CONFINED_MODULES, *HELD_MODULES}
         }
         self._packed: dict[tuple[str, ...], bytes] = {}
 

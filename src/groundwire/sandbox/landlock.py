@@ -122,10 +122,11 @@ class Landlock:
         await self._runner.aclose()
 
     def _confinement(self, box: str, limits: Limits) -> wire.Confinement:
+        open_to_all = limits.network is True
         return {
-            "readable": [*self._readable[limits.network], f"{box}/support"],
+            "readable": [*self._readable[open_to_all], f"{box}/support"],
             "writable": [f"{box}/{name}" for name in ("work", "tmp", "out")],
             "devices": list(DEVICES),
-            "network": limits.network,
-            "seccomp": self._seccomp[limits.network],
+            "network": open_to_all,
+            "seccomp": self._seccomp[open_to_all],
         }

@@ -15,8 +15,9 @@ from groundwire.limits import Enforcement, ExecResult, LimitName, Limits
 from groundwire.sandbox.boxes import Boxes
 from groundwire.sandbox.cgroups import CgroupPool, find_parents
 from groundwire.sandbox.conversing import converse
+from groundwire.sandbox.descriptors import pipe
 from groundwire.sandbox.environment import make_environment
-from groundwire.sandbox.exchange import Channel, laid_bytes, make_job, pipe
+from groundwire.sandbox.exchange import Channel, laid_bytes, make_job
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guestcode import BOOT, CONFINED_MODULES, LOCAL_MODULES, GuestCode
 from groundwire.sandbox.process import UNPRIVILEGED, Process
@@ -71,6 +72,7 @@ class LocalRunner:
             "disk_bytes": watched,
             "output_bytes": held,
             "network": network,
+            "allow_list": Enforcement.UNAVAILABLE,
         }
 
     async def run(

@@ -9,14 +9,15 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
-from groundwire.errors import SandboxCrashed, SandboxUnavailable
+from groundwire.errors import SandboxCrashed
 from groundwire.limits import ExecResult, Limits, SandboxInfo
 from groundwire.sandbox.cgroups import CgroupPool
 from groundwire.sandbox.conversing import converse
-from groundwire.sandbox.exchange import Channel, laid_bytes, make_job, pipe, writable
+from groundwire.sandbox.descriptors import pipe, writable
+from groundwire.sandbox.exchange import Channel, laid_bytes, make_job
 from groundwire.sandbox.process import Process
 from groundwire.sandbox.requirements import require
-from groundwire.sandboxes import Sandbox
+from groundwire.sandboxes import Sandbox, WarmSandbox
 from groundwire.trees import Tree
 
 __all__ = ["ColdForks", "ForkServer"]
@@ -39,6 +40,7 @@ class ForkServer:
         box: the writable folder inside.
         base: where the base tree lies inside.
         nproc: RLIMIT_NPROC for a command; 0: none.
+        cold: runs the commands that need a network.
         resources: closed with it, which ends the server.
     """
 
@@ -55,6 +57,7 @@ class ForkServer:
         box: str,
         base: str,
         nproc: Callable[[Limits], int],
+        cold: WarmSandbox,
         resources: ExitStack,
     ) -> None:
         self._process = process
@@ -68,6 +71,7 @@ class ForkServer:
         self._box = box
         self._base = base
         self._nproc = nproc
+        self._cold = cold
         self._resources = resources
         self._handing = asyncio.Lock()
         self._closed = False
@@ -90,7 +94,8 @@ class ForkServer:
         """See `groundwire.sandboxes.WarmSandbox.run`."""
         require(limits, self._info)
         if limits.network:
-            raise SandboxUnavailable("A fork server has no network.", do="Use `Sandbox.run` for this command.")
+            # the server's namespace has none
+            return await self._cold.run(arguments, changes, limits, env=env, collect=collect)
         changed = {path: content for path, content in changes.items() if content is not None}
         job = make_job(
             box=self._box,

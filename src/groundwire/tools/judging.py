@@ -114,6 +114,7 @@ class Judge:
     ) -> Judgement:
         """Runs what was prepared; trouble with the sandbox becomes an observation without a verdict."""
         key = secrets.token_hex(32)
+        info = info.under(pace.limits)
         start = replace(start, env={**start.env, **_clock(pace)})
         try:
             result = await execute(start, candidate, pace.limits, key)

@@ -23,6 +23,10 @@ else:
 
 # a single command is not made to pay for loading what it has no need of
 try:
+    from groundwire.sandbox.guest import door
+except ImportError:
+    door = None
+try:
     from groundwire.sandbox.guest import kernel
 except ImportError:
     kernel = None
@@ -83,6 +87,10 @@ def _serve(requests: int, reports: int, sources: dict[str, str], startup: frozen
             # what leaves its parent comes to us, as it would to the first process of a namespace
             kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
         wire.write_frame(reports, wire.HELLO)
+        keeper.keep(cast("wire.Job", wire.read_value(requests)), reports, 1, 2, _start_program)
+    elif role == "listed" and door is not None:
+        wire.write_frame(reports, wire.HELLO)
+        door.hand_out(reports)
         keeper.keep(cast("wire.Job", wire.read_value(requests)), reports, 1, 2, _start_program)
     elif role == "confined" and kernel is not None and landlock is not None:
         confinement = cast("wire.Confinement", wire.read_value(requests))

@@ -89,6 +89,8 @@ if TYPE_CHECKING:
 
 HELLO = b"H"
 """The keeper of one command is alive; the kernel adds its process id."""
+DOOR = b"D"
+"""Comes with the socket that `door` hands out."""
 CODE = b"C"
 """The guest's own code, compiled by the interpreter in the sandbox."""
 STDOUT = b"O"
