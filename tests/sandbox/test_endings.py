@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import uuid
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -83,8 +82,16 @@ def descriptors() -> int:
 
 
 def boxes() -> set[str]:
-    """Temporary folders of ours."""
-    return {p.name for p in Path(tempfile.gettempdir()).glob("groundwire-*")}
+    """Temporary folders of this process, and what lies in them; others work on this machine too."""
+    found: set[str] = set()
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            home = entry.readlink().parent
+        except OSError:
+            continue
+        if home.name.startswith("groundwire-boxes-"):
+            found |= {str(path) for path in (home, *home.iterdir())}
+    return found
 
 
 async def settled(mark: str) -> list[int]:
@@ -172,7 +179,7 @@ def waiting_launchers(homes: set[str]) -> list[int]:
         try:
             if entry.name.isdigit() and (entry / "comm").read_bytes() == b"bwrap\n":
                 held = {str(fd.readlink()) for fd in (entry / "fd").iterdir()}
-                if any(f"/{home}/" in path for home in homes for path in held):
+                if any(path.startswith(f"{home}/") for home in homes for path in held):
                     found.append(int(entry.name))
         except OSError:
             continue
