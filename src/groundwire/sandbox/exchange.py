@@ -118,8 +118,7 @@ class Channel:
     def __init__(self, near: socket.socket) -> None:
         self._near = near
         self._reader = FrameReader()
-        self.greeted = False
-        """A keeper has given its first sign of life."""
+        self.greeted = False  # by a keeper's first sign of life
         near.setblocking(False)
         near.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
 
