@@ -16,13 +16,23 @@ def _harmed(_result: ExecResult, prey: Prey) -> bool:
 
 def survives(_result: ExecResult, prey: Prey) -> bool:
     """Something with the mark in its command line is still there."""
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and prey.mark.encode() in (entry / "cmdline").read_bytes():
-                return True
-        except OSError:
-            continue
+    return any(_is_marked(int(entry.name), prey) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+
+
+def survives_on_the_run(_result: ExecResult, prey: Prey) -> bool:
+    """The same for one whose number changes all the time, so that a look at all processes misses it."""
+    for _ in range(300):
+        newest = int(Path("/proc/loadavg").read_text().split()[-1])
+        if any(_is_marked(pid, prey) for pid in range(newest - 20, newest + 3)):
+            return True
     return False
+
+
+def _is_marked(pid: int, prey: Prey) -> bool:
+    try:
+        return prey.mark.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 _STAYS = (
@@ -114,6 +124,6 @@ ATTACKS = (
         "if os.fork() == 0:\n os.close(1); os.close(2)\n end = time.time() + 3\n while time.time() < end:\n"
         "  try:\n   if os.fork(): os._exit(0)\n   os.setsid()\n  except OSError: pass\n"
         " os._exit(0)\ntime.sleep(0.2)  # <MARK>",
-        succeeded=survives,
+        succeeded=survives_on_the_run,
     ),
 )
