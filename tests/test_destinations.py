@@ -12,7 +12,7 @@ from groundwire.limits import Limits, SandboxInfo
 @pytest.mark.parametrize(
     ("text", "canonical"),
     [
-        ("PyPI.org:443", "pypi.org:443"),
+        ("API.Example.org:443", "api.example.org:443"),
         ("xn--bcher-kva.example:80", "xn--bcher-kva.example:80"),
         ("127.0.0.1:8080", "127.0.0.1:8080"),
         ("[::1]:65535", "[::1]:65535"),

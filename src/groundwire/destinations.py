@@ -16,7 +16,7 @@ _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _PORT = re.compile(r"[1-9][0-9]{0,4}")
 # what a C library reads as an address, however odd: 2130706433, 127.1, 0x7f.1
 _NUMERIC = re.compile(r"([0-9]+|0x[0-9a-f]*)")
-_FORM = "Write HOST:PORT, like pypi.org:443, 10.0.0.5:5432 or [2001:db8::1]:443"
+_FORM = "Write HOST:PORT, like api.example.org:443, 10.0.0.5:5432 or [2001:db8::1]:443"
 
 
 class Destination(NamedTuple):
