@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from groundwire.contexts import ToolContext
 from groundwire.errors import CandidateError, ConfigError
 from groundwire.limits import ExecResult
 from groundwire.signals import CaseOutcome, CaseResult, NoVerdict, Observation, Origin, Verdict, canonical
 from groundwire.tasks import Task
-from groundwire.tools.baselines import Baselines
 from groundwire.tools.commands import Invocation, read_command
 from groundwire.tools.delivery import ENVIRONMENT, arguments_of, support_files
 from groundwire.tools.endings import ended_by, how_it_ended, killed_from_outside
 from groundwire.tools.guard import tampering
-from groundwire.tools.judging import Judge
+from groundwire.tools.judged import JudgedTool
 from groundwire.tools.junit import read_junit
-from groundwire.tools.many import judge_many
 from groundwire.tools.reports import MESSAGE_CHARS, ReportProblem
 from groundwire.tools.running import NotRunnable, Reading, Start
 from groundwire.tools.texts import cut_stream
@@ -33,7 +30,7 @@ CASE = "command"
 SHOWN_CHARS = 200
 
 
-class Command:
+class Command(JudgedTool):
     """Judges by any command, run in the work folder.
 
     Exit status 0 passes, others fail; so do a signal that the command raised against itself and a limit that it hit.
@@ -50,8 +47,6 @@ class Command:
         ConfigError: `report` is not a plain relative path.
     """
 
-    repeatable = True
-
     def __init__(
         self,
         command: Sequence[str] | None = None,
@@ -62,26 +57,7 @@ class Command:
     ) -> None:
         wanted = expect.encode() if isinstance(expect, str) else expect
         runner = _CommandRunner(tuple(command) if command else None, wanted, exact, _checked(report))
-        self._judge = Judge(runner, Baselines())
-
-    @property
-    def identity(self) -> str:
-        """See `groundwire.contexts.RepeatableTool`."""
-        return self._judge.identity
-
-    def command_for(self, task: Task) -> tuple[str, ...]:
-        """See `groundwire.contexts.RepeatableTool`."""
-        return self._judge.command_for(task)
-
-    async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
-        """See `groundwire.contexts.Tool`."""
-        return await self._judge.judge(candidate, task, context)
-
-    def judge_many(
-        self, candidates: Sequence[Candidate], task: Task, context: ToolContext
-    ) -> AsyncGenerator[Observation, None]:
-        """See `groundwire.contexts.Tool`."""
-        return judge_many(self._judge, candidates, task, context)
+        super().__init__(runner)
 
 
 def _checked(report: str | None) -> str | None:

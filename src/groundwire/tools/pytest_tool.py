@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 
 from groundwire.contexts import ToolContext
 from groundwire.signals import Observation
 from groundwire.tasks import Task
-from groundwire.tools.baselines import Baselines
 from groundwire.tools.behaviour import Behaviour
 from groundwire.tools.commands import Invocation
 from groundwire.tools.guard import tampering_with_doctests
-from groundwire.tools.judging import Judge
-from groundwire.tools.many import judge_many
+from groundwire.tools.judged import JudgedTool
 from groundwire.tools.pytest_startup import PRELOAD, for_nobody, without_cache
 from groundwire.tools.python_runner import PythonRunner
 from groundwire.trees import Candidate
@@ -25,7 +23,7 @@ MISSING = (
 )
 
 
-class Pytest:
+class Pytest(JudgedTool):
     """Judges by the project's tests, run with the project's own pytest (7 or later, Python 3.9 or later).
 
     Our report plugin is registered before every other plugin and before any code of the project. Of the plugins that
@@ -44,8 +42,6 @@ class Pytest:
         apart: keep the assertions in another process than the candidate, where the tests allow it.
     """
 
-    repeatable = True
-
     def __init__(self, command: Sequence[str] | None = None, *, apart: bool = False) -> None:
         runner = PythonRunner(
             name="pytest",
@@ -58,27 +54,8 @@ class Pytest:
             guard=_guard,
             apart=apart,
         )
-        self._judge = Judge(runner, Baselines())
+        super().__init__(runner)
         self._behaviour = Behaviour()
-
-    @property
-    def identity(self) -> str:
-        """See `groundwire.contexts.RepeatableTool`."""
-        return self._judge.identity
-
-    def command_for(self, task: Task) -> tuple[str, ...]:
-        """See `groundwire.contexts.RepeatableTool`."""
-        return self._judge.command_for(task)
-
-    async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
-        """See `groundwire.contexts.Tool`."""
-        return await self._judge.judge(candidate, task, context)
-
-    def judge_many(
-        self, candidates: Sequence[Candidate], task: Task, context: ToolContext
-    ) -> AsyncGenerator[Observation, None]:
-        """See `groundwire.contexts.Tool`."""
-        return judge_many(self._judge, candidates, task, context)
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
         """See `groundwire.contexts.DoubtingTool`."""

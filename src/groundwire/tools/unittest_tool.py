@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 
 from groundwire.contexts import ToolContext
-from groundwire.signals import Observation
 from groundwire.tasks import Task
-from groundwire.tools.baselines import Baselines
 from groundwire.tools.behaviour import Behaviour
-from groundwire.tools.judging import Judge
-from groundwire.tools.many import judge_many
+from groundwire.tools.judged import JudgedTool
 from groundwire.tools.python_runner import PythonRunner
 from groundwire.trees import Candidate
 
 __all__ = ["Unittest"]
 
 
-class Unittest:
+class Unittest(JudgedTool):
     """Judges by `python -m unittest …`, with the outcome of each case.
 
     A skipped class counts as its cases skipped; an unexpected success fails, as it does for unittest itself. For
@@ -28,8 +25,6 @@ class Unittest:
         apart: keep the assertions in another process than the candidate, where the tests allow it.
     """
 
-    repeatable = True
-
     def __init__(self, command: Sequence[str] | None = None, *, apart: bool = False) -> None:
         runner = PythonRunner(
             name="unittest",
@@ -38,27 +33,8 @@ class Unittest:
             preload=("unittest",),
             apart=apart,
         )
-        self._judge = Judge(runner, Baselines())
+        super().__init__(runner)
         self._behaviour = Behaviour()
-
-    @property
-    def identity(self) -> str:
-        """See `groundwire.contexts.RepeatableTool`."""
-        return self._judge.identity
-
-    def command_for(self, task: Task) -> tuple[str, ...]:
-        """See `groundwire.contexts.RepeatableTool`."""
-        return self._judge.command_for(task)
-
-    async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
-        """See `groundwire.contexts.Tool`."""
-        return await self._judge.judge(candidate, task, context)
-
-    def judge_many(
-        self, candidates: Sequence[Candidate], task: Task, context: ToolContext
-    ) -> AsyncGenerator[Observation, None]:
-        """See `groundwire.contexts.Tool`."""
-        return judge_many(self._judge, candidates, task, context)
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
         """See `groundwire.contexts.DoubtingTool`."""
