@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import math
 import sys
 import time
 import tomllib
@@ -27,6 +26,7 @@ from pathlib import Path
 
 from groundwire.auditing.report import Loop, Verdict
 from groundwire.auditing.source.discover import audit_path
+from groundwire.intervals import wilson
 
 SET = Path(__file__).with_name("audit_set")
 HALVES = ["tuning", "held_out", "later", "fresh"]
@@ -122,16 +122,6 @@ def outcomes(case: Case) -> list[Outcome]:
 def _key(loop: Loop) -> Key:
     names = (n.rsplit("/", 1)[-1] for n in loop.nodes if n != "?")
     return frozenset(names), loop.inside
-
-
-def wilson(right: int, total: int) -> tuple[float, float]:
-    """Wilson's interval of a proportion, 95 %."""
-    if total == 0:
-        return 0.0, 1.0
-    z, share = 1.959964, right / total
-    middle = (share + z * z / (2 * total)) / (1 + z * z / total)
-    spread = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total)) / (1 + z * z / total)
-    return max(0.0, middle - spread), min(1.0, middle + spread)
 
 
 def _share(right: int, total: int) -> str:

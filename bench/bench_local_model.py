@@ -14,14 +14,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import math
 import os
 import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
-from statistics import NormalDist
 
 import numpy as np
 
@@ -29,6 +27,7 @@ from groundwire.agents.backends.local import LocalBackend
 from groundwire.agents.backends.local_model import SMOLLM2
 from groundwire.demo.functions import function_tasks
 from groundwire.demo.writing import ANSWERS, Written, write_functions
+from groundwire.intervals import wilson
 from groundwire.memory import SqlStore
 from groundwire.records import StopReason
 
@@ -59,11 +58,8 @@ def outcome(one: Written) -> str:
 
 
 def interval(right: int, of: int) -> str:
-    """A share with its interval (Wilson, "Probable inference", JASA 22, 1927)."""
-    z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
-    middle = (right + z * z / 2) / (of + z * z)
-    half = z / (of + z * z) * math.sqrt(right * (of - right) / of + z * z / 4)
-    low, high = middle - half, middle + half
+    """A share with its 95 % interval."""
+    low, high = wilson(right, of)
     return f"{right} of {of} ({100 * right / of:.0f} %, 95 % {100 * low:.0f} to {100 * high:.0f})"
 
 

@@ -9,8 +9,9 @@ would have passed.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+
+from groundwire.intervals import wilson
 
 __all__ = ["FEWEST_TRIALS", "Rate", "Standing", "expected_rate"]
 
@@ -65,12 +66,7 @@ class Standing:
     @property
     def interval(self) -> tuple[float, float]:
         """The 99.7 % interval of its pass rate."""
-        if not self.trials:
-            return 0.0, 1.0
-        n, rate = self.trials, self.passed / self.trials
-        middle = rate + Z * Z / (2 * n)
-        half = Z * math.sqrt(rate * (1 - rate) / n + Z * Z / (4 * n * n))
-        return (middle - half) / (1 + Z * Z / n), (middle + half) / (1 + Z * Z / n)
+        return wilson(self.passed, self.trials, Z)
 
     @property
     def lowers_success(self) -> bool:
