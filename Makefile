@@ -6,17 +6,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check format clean model
+.PHONY: demo test check format clean model embeddings
 
 demo: model
 	$(BIN)/groundwire demo
 
-test: model
+test: model embeddings
 	$(BIN)/pytest
 
-# the demo's second act and the tests marked `model` need them; without them both are left out, and say so
+# the demo's second act and the tests marked `model` need it; without it both are left out, and say so
 model: $(STAMP)
 	@$(BIN)/groundwire model install || echo "going on without the local model"
+
+# some of the tests marked `model` need it
+embeddings: $(STAMP)
 	@$(BIN)/groundwire model install embeddings || echo "going on without the embedding model"
 
 check: $(STAMP)

@@ -94,7 +94,7 @@ class _RecordedTool:
 
 
 class _Nobody:
-    """Stands where a backend is asked for, in a replay, which asks none."""
+    """Stands where a backend is asked for, in a replay: the ledger answers before it would be asked."""
 
     model = ""
 
