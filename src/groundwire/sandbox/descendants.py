@@ -17,12 +17,13 @@ import contextlib
 import os
 import signal
 import time
-from pathlib import Path
+
+from groundwire.sandbox.guest import watch
 
 __all__ = ["end_descendants"]
 
 GIVE_UP_S = 10.0
-STOPPED, GONE = b"Tt", b"ZX"
+STOPPED = (b"T", b"t")
 PAUSE_S = 0.001
 
 
@@ -33,10 +34,10 @@ def end_descendants(pid: int) -> None:
         pid: a subreaper that is not reaped before this returns.
     """
     give_up = time.monotonic() + GIVE_UP_S
-    own_group = _group(_stat(pid))
+    own_group = _group(watch.stat(pid))
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGSTOP)
-    while _state(_stat(pid)) not in STOPPED + GONE and time.monotonic() < give_up:
+    while _state(watch.stat(pid)) not in (*STOPPED, *watch.GONE) and time.monotonic() < give_up:
         time.sleep(PAUSE_S)
     dead_before: dict[int, int] | None = None
     while time.monotonic() < give_up:
@@ -57,12 +58,11 @@ def _below(root: int) -> tuple[dict[int, int], dict[int, int]]:
     children: dict[int, list[int]] = {}
     groups: dict[int, int] = {}
     dead: set[int] = set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and (fields := _stat(int(entry.name))):
-            pid = int(entry.name)
+    for pid in watch.all_processes():
+        if fields := watch.stat(pid):
             children.setdefault(int(fields[1]), []).append(pid)
             groups[pid] = _group(fields)
-            if fields[0] in GONE:
+            if fields[0] in watch.GONE:
                 dead.add(pid)
     below: set[int] = set()
     pending = [root]
@@ -71,16 +71,6 @@ def _below(root: int) -> tuple[dict[int, int], dict[int, int]]:
         below.update(found)
         pending += found
     return {pid: groups[pid] for pid in below - dead}, {pid: groups[pid] for pid in below & dead}
-
-
-def _stat(pid: int) -> list[bytes]:
-    """The state, the parent and what follows; empty: there is no such process."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        return []
-    # the name stands in parentheses and may hold anything, parentheses too
-    return text[text.rfind(b")") + 2 :].split()
 
 
 def _group(fields: list[bytes]) -> int:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 KILL_S = 5.0
+GONE = (b"Z", b"X")
+"""States of a process that has ended."""
 
 
 def all_processes() -> list[int]:
@@ -38,13 +40,16 @@ def descendants(of: int) -> list[int]:
     return found
 
 
-def _parent(pid: int) -> int | None:
+def stat(pid: int) -> list[bytes]:
+    """The state of a process, its parent, its group and what follows; empty: there is no such process."""
     text = _read(f"/proc/{pid}/stat")
     # the name stands in parentheses and may hold anything, parentheses too
-    fields = text[text.rfind(b")") + 2 :].split()
-    if len(fields) < 2 or fields[0] in (b"Z", b"X"):
-        return None
-    return int(fields[1])
+    return text[text.rfind(b")") + 2 :].split()
+
+
+def _parent(pid: int) -> int | None:
+    fields = stat(pid)
+    return None if not fields or fields[0] in GONE else int(fields[1])
 
 
 def _read(path: str) -> bytes:
