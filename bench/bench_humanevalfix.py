@@ -30,7 +30,7 @@ from humanevalfix_report import Outcome, effect, report
 from groundwire.agents import RuleCritic, SearchActor
 from groundwire.contexts import EditStatistics
 from groundwire.graphs import Budget, EpisodeResult
-from groundwire.graphs.code_repair import code_repair
+from groundwire.graphs.library.code_repair import code_repair
 from groundwire.limits import Limits
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.records import Intent, Record, StopReason, Store

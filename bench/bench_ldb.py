@@ -25,7 +25,7 @@ from pydantic import TypeAdapter
 from groundwire.agents import RuleCritic
 from groundwire.agents.replay_actor import ReplayActor
 from groundwire.graphs import Budget, EpisodeResult
-from groundwire.graphs.code_repair import code_repair
+from groundwire.graphs.library.code_repair import code_repair
 from groundwire.graphs.sandboxes import Sandboxes
 from groundwire.graphs.selection import Select
 from groundwire.limits import Limits

@@ -11,7 +11,7 @@ from groundwire.agents.edit_blocks import SearchReplace, render_answer
 from groundwire.agents.templates import load_prompt
 from groundwire.completions import Request
 from groundwire.graphs import EpisodeResult
-from groundwire.graphs.code_repair import code_repair
+from groundwire.graphs.library.code_repair import code_repair
 from groundwire.memory import InMemoryStore
 from groundwire.records import CandidateRecord, Intent, ModelCall, Record, StopReason
 from groundwire.tools import HiddenTests, Pytest

@@ -12,8 +12,8 @@ from guessing import Check, Guesser, Noter, answer
 from groundwire import Task
 from groundwire.contexts import ToolContext
 from groundwire.graphs import doubting
-from groundwire.graphs.code_repair import code_repair
 from groundwire.graphs.doubting import DOUBT
+from groundwire.graphs.library.code_repair import code_repair
 from groundwire.memory import InMemoryStore
 from groundwire.records import Intent, StopReason
 from groundwire.signals import Signal, Verdict

@@ -17,7 +17,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from groundwire import Budget, EpisodeResult, StopReason, Task
 from groundwire.agents import CommandActor, LLMActor, LLMCritic, RuleCritic, ScriptedBackend
 from groundwire.contexts import Actor, Critic
-from groundwire.graphs.code_repair import code_repair
+from groundwire.graphs.library.code_repair import code_repair
 from groundwire.memory import SqlStore
 from groundwire.records import Record
 from groundwire.tools import HiddenTests, Pytest

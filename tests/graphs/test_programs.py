@@ -16,7 +16,7 @@ from groundwire import Budget, Task, Tree, Verdict
 from groundwire.agents import CommandActor, RuleCritic
 from groundwire.errors import SandboxUnavailable
 from groundwire.graphs import FeedbackApp, SandboxOptions
-from groundwire.graphs.code_repair import code_repair
+from groundwire.graphs.library.code_repair import code_repair
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.records import CandidateRecord, EpisodeEnd, Intent, ProgramRun, Record, StopReason
 from groundwire.tools import HiddenTests, Pytest

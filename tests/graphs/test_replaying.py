@@ -33,7 +33,7 @@ from groundwire.completions import Completion, Message, Request
 from groundwire.contexts import Actor, Critic, Tool, ToolContext
 from groundwire.errors import ConfigError, ModelRejected, ModelReplyInvalid, RecordNotFound, SealError
 from groundwire.graphs.base_trees import task_of
-from groundwire.graphs.code_repair import code_repair
+from groundwire.graphs.library.code_repair import code_repair
 from groundwire.graphs.replay import Replayed
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.memory.retention import drop_old

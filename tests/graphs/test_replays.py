@@ -18,7 +18,7 @@ from groundwire.agents.backends import ReplayBackend
 from groundwire.completions import Backend, Completion
 from groundwire.contexts import Actor
 from groundwire.errors import RecordingMissing
-from groundwire.graphs.code_repair import code_repair
+from groundwire.graphs.library.code_repair import code_repair
 from groundwire.graphs.selection import Select
 from groundwire.limits import Limits
 from groundwire.logs import function_task

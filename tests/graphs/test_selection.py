@@ -14,7 +14,7 @@ from looking import Look, Looks, looked
 from groundwire import Budget, EpisodeResult, FeedbackGraph, NoVerdict, Observation, Origin, Rules, StopReason, Task
 from groundwire.contexts import ToolContext
 from groundwire.errors import GraphError
-from groundwire.graphs.code_repair import code_repair
+from groundwire.graphs.library.code_repair import code_repair
 from groundwire.graphs.selection import Select
 from groundwire.memory import InMemoryStore
 from groundwire.records import Admission, CandidateRecord, Intent, Record, ReflectionRecord

@@ -12,7 +12,7 @@ from dying import dies_and_goes_on
 from groundwire import EpisodeResult, Origin, StopReason, Task, Tree, Verdict
 from groundwire.agents import LLMCaseWriter, RuleCritic, ScriptedBackend
 from groundwire.contexts import ActorContext
-from groundwire.graphs.code_repair import code_repair
+from groundwire.graphs.library.code_repair import code_repair
 from groundwire.memory import InMemoryStore
 from groundwire.records import Intent, ModelCall, Store
 from groundwire.signals import Signal

@@ -25,7 +25,7 @@ from groundwire.contexts import Actor, Critic, Tool
 from groundwire.embeddings import Embedder
 from groundwire.errors import ConfigError, RecordNotFound, TaskError
 from groundwire.graphs import Budget, EpisodeResult, FeedbackApp, Rules, SandboxOptions
-from groundwire.graphs.code_repair import code_repair
+from groundwire.graphs.library.code_repair import code_repair
 from groundwire.memory import SqlStore
 from groundwire.records import RunRecord, StopReason, Store
 from groundwire.settings import Settings

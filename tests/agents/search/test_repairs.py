@@ -6,7 +6,7 @@ import pytest
 
 from groundwire.agents import RuleCritic, SearchActor
 from groundwire.graphs import Budget
-from groundwire.graphs.code_repair import code_repair
+from groundwire.graphs.library.code_repair import code_repair
 from groundwire.limits import Limits
 from groundwire.records import StopReason
 from groundwire.signals import Verdict

@@ -12,9 +12,21 @@ from __future__ import annotations
 
 from groundwire.contexts import Actor, Critic, Tool
 from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.graphs.library.card import GraphCard
 from groundwire.graphs.selection import Select
+from groundwire.signals import Origin
 
-__all__ = ["code_repair"]
+__all__ = ["CARD", "code_repair"]
+
+CARD = GraphCard(
+    name="code_repair",
+    does="a failing project goes in, a verified patch comes out",
+    sources=("Reflexion (arXiv 2303.11366)", "Feedback Friction (arXiv 2506.11930)"),
+    origins=(Origin.TESTS, Origin.HIDDEN_TESTS),
+    cost="trials × (width candidates + 1 reflection); none for a baseline that passes",
+    use="there are tests, and they fail",
+    avoid="the only tests are a model's own: they pass wrong code, and reflection hurts (MBPP, Reflexion paper)",
+)
 
 
 def code_repair(
