@@ -24,11 +24,13 @@ from groundwire.trees import Candidate, Tree
 __all__ = [
     "ACTIONS",
     "START",
+    "WON",
     "Environment",
     "Move",
     "Scene",
     "Start",
     "Status",
+    "Transition",
     "actions_in",
     "attempt",
     "environment_task",
@@ -38,12 +40,15 @@ __all__ = [
     "scene_of",
     "start_of",
     "tidied",
+    "transitions",
 ]
 
 ACTIONS = "actions.jsonl"
 """The file of a candidate: its trial, then one action a line, as JSON."""
 START = "environment.json"
 """The file of a task: the seed, and the scene that the world begins with."""
+WON = "won"
+"""The case that a world passes or fails."""
 SCENE_CHARS = 6000
 ACTION_CHARS = 500
 HINTS = 200
@@ -217,7 +222,8 @@ def scene_as_text(scene: Scene) -> str:
 def scene_of(signal: Signal) -> Scene:
     """What an environment showed, read back from its signal."""
     text, _, hints = signal.evidence.stdout.rpartition(_HINTS)
-    status = {Verdict.PASS: Status.WON, Verdict.FAIL: Status.LOST, Verdict.NONE: Status.RUNNING}[signal.verdict]
+    is_lost = any(case.id == WON for case in signal.evidence.failed())
+    status = Status.WON if signal.verdict is Verdict.PASS else Status.LOST if is_lost else Status.RUNNING
     try:
         return Scene(text, status, tuple(map(str, json.loads(hints))))
     except ValueError:
@@ -246,3 +252,39 @@ def moves_so_far(judged: Sequence[Judged], current: Judged | None) -> tuple[Move
     if current is None or current.signal.verdict is not Verdict.NONE:
         return ()
     return moves_of(judged, current.candidate)
+
+
+@dataclass(frozen=True)
+class Transition:
+    """What an action really led to.
+
+    Args:
+        before: the scene it was done in.
+        done: the actions before it, from the trial's beginning.
+        action: the action.
+        after: the scene that followed.
+    """
+
+    before: Scene
+    done: tuple[str, ...]
+    action: str
+    after: Scene
+
+
+def transitions(judged: Sequence[Judged], start: Scene) -> list[Transition]:
+    """Every step that a world has answered, in order.
+
+    Args:
+        judged: what it judged, of one trial or several.
+        start: the scene that every trial begins with.
+    """
+    seen: dict[tuple[bytes, ...], Scene] = {}
+    found: list[Transition] = []
+    for item in judged:
+        if actions := actions_in(item.candidate):
+            lines = tuple((item.candidate.changes[ACTIONS] or b"").splitlines())
+            seen[lines] = scene_of(item.signal)
+            before = start if len(actions) == 1 else seen.get(lines[:-1])
+            if before is not None:
+                found.append(Transition(before, actions[:-1], actions[-1], seen[lines]))
+    return found

@@ -109,3 +109,58 @@ class Trouble:
                 return Scene(action)
 
     def close(self) -> None: ...
+
+
+BRIGHT = ("bright 1", "bright 2", "bright 3", "bright 4", "bright 5")
+WAYS = {"hall": (*BRIGHT, "dark"), "dark": ("darker", "back"), "darker": ("out", "back")}
+
+
+@dataclass
+class Trap:
+    """Five bright doors lead ever brighter into a dead end; the dark one leads out. A scene shows its brightness."""
+
+    place: str = "hall"
+    acted: int = 0
+
+    def reset(self, seed: int) -> Scene:
+        self.place = "hall"
+        return self._scene()
+
+    def act(self, action: str) -> Scene:
+        self.acted += 1
+        if action in self._actions():
+            self.place = "hall" if action == "back" else action
+        return self._scene()
+
+    def close(self) -> None: ...
+
+    def _actions(self) -> tuple[str, ...]:
+        if self.place.startswith("bright"):
+            return ("brightest",)
+        return WAYS.get(self.place, ())
+
+    def _scene(self) -> Scene:
+        if self.place == "out":
+            return Scene("out", Status.WON)
+        return Scene(self.place, Status.LOST if self.place == "brightest" else Status.RUNNING, self._actions())
+
+
+@dataclass
+class Chain:
+    """Four places in a row; a coin decides where a step leads: on, or to the loss. Won at the end."""
+
+    place: int = 0
+
+    def reset(self, seed: int) -> Scene:
+        self.place = 0
+        return self._scene()
+
+    def act(self, action: str) -> Scene:
+        self.place = -1 if action == "fall" else self.place + 1
+        return self._scene()
+
+    def close(self) -> None: ...
+
+    def _scene(self) -> Scene:
+        status = {-1: Status.LOST, 3: Status.WON}.get(self.place, Status.RUNNING)
+        return Scene(f"place {self.place}", status, ("go", "fall"))

@@ -147,7 +147,7 @@ async def test_an_answer_that_holds_and_is_not_accepted_is_gone_on_with() -> Non
 
 
 async def test_a_check_that_breaks_gives_no_verdict() -> None:
-    played = await play([GOOD], StepRules(lambda steps: "" if 1 // (len(steps) - 2) else ""))
+    played = await play([GOOD], StepRules(lambda steps: "x" * (1 // (len(steps) - 2) + 1)))
     assert played.result.stop_reason is StopReason.NO_VERDICT
     assert {s.reason for s in played.records if isinstance(s, Signal)} == {NoVerdict.RUNNER_CRASHED}
     assert "ZeroDivisionError" in played.result.detail

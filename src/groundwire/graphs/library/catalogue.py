@@ -9,7 +9,7 @@ from groundwire.graphs.library.card import GraphCard
 
 __all__ = ["NAMES", "card", "cards"]
 
-NAMES = ("code_repair", "episodic", "verified_steps")
+NAMES = ("code_repair", "episodic", "plan_ahead", "verified_steps")
 """The modules of this package that hold a graph."""
 
 

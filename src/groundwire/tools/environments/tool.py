@@ -11,7 +11,7 @@ from collections.abc import Callable
 from weakref import finalize
 
 from groundwire.contexts import ToolContext
-from groundwire.environments import Environment, Move, Scene, Status, actions_in, scene_as_text, start_of
+from groundwire.environments import WON, Environment, Move, Scene, Status, actions_in, scene_as_text, start_of
 from groundwire.errors import ConfigError, UserError
 from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.steps import Step, standstill_of_steps
@@ -26,6 +26,8 @@ IDLE = 64
 """Worlds kept open between two steps, of all episodes together; those that wait longest are closed first."""
 REMEMBERED = 10_000
 MESSAGE_CHARS = 600
+GETS_ON = "gets_on"
+"""The case that fails where a rule ends a trial that the world would have gone on with."""
 
 Place = tuple[str, bytes]
 """A task's tree and the actions so far, the trial's number among them."""
@@ -160,7 +162,7 @@ def _over(scene: Scene, stuck: str, steps: int, *, oracle: bool) -> Observation:
     won = scene.status is Status.WON
     how = f"stuck: {stuck}" if stuck else str(scene.status)
     case = CaseOutcome(
-        id="won",
+        id=GETS_ON if stuck else WON,
         result=CaseResult.PASSED if won else CaseResult.FAILED,
         message="" if won else shorten(f"{how}\n{scene.text}".strip(), MESSAGE_CHARS),
     )
