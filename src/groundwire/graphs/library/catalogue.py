@@ -9,7 +9,7 @@ from groundwire.graphs.library.card import GraphCard
 
 __all__ = ["NAMES", "card", "cards"]
 
-NAMES = ("code_repair", "episodic", "plan_ahead", "verified_steps")
+NAMES = ("code_repair", "episodic", "plan_ahead", "verified_steps", "step_beam", "correction_memory")
 """The modules of this package that hold a graph."""
 
 
