@@ -87,7 +87,10 @@ async def test_the_model_that_distils_is_shown_the_words_as_data() -> None:
     app = correction_memory(
         LLMActor(ScriptedBackend(writes), answer="whole"), Reviewer(), distil=Distiller(backend)
     ).compile()
-    assert (await app.arun(task("one"))).verdict is Verdict.PASS
+    result = await app.arun(task("one"))
+    assert result.verdict is Verdict.PASS
+    replayed = await app.areplay(task("one"), run_id=result.run_id, episode_id=result.episode_id)
+    assert replayed.difference is None, "nobody is asked again, neither person nor model"
     asked = backend.requests[0].messages[-1].content
     assert "<correction>\nNo! Put tests in /tests, not &lt;here&gt;. \u2014 A.\n</correction>" in asked
     assert "+def test_it():" in asked

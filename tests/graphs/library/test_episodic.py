@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dying import dies_and_goes_on
 from pages import check_page
-from real_model import local_backend
-from worlds import Porch, Quiz
+from worlds import Porch, Quiz, Trouble
 
 from groundwire import Budget, EpisodeResult, NoVerdict, Origin, StopReason, Task, Verdict
 from groundwire.agents import ScriptedBackend
@@ -171,16 +171,28 @@ async def test_it_replays_from_the_ledger_alone() -> None:
     assert first.text == "lost after 1 action: kick door. The last thing seen: The neighbours come running."
 
 
-@pytest.mark.model
-async def test_a_real_model_acts_and_is_judged_by_the_world_alone() -> None:
-    async with local_backend() as backend:
-        graph = episodic(ReActActor(backend, max_tokens=24), StepsCritic(), Porch, actions=3)
-        app = graph.compile(budget=Budget(trials=1))
-        result = await app.arun(PORCH)
-    signals = [r for r in await app.store.records(result.episode_id) if isinstance(r, Signal)]
-    if result.error is None:
-        assert signals and {s.origin for s in signals} == {Origin.ENVIRONMENT}
-    assert result.stop_reason in {StopReason.VERIFIED, StopReason.BUDGET_TRIALS, StopReason.MODEL_ERROR}
+async def test_a_world_that_breaks_teaches_nothing() -> None:
+    task = environment_task(Trouble(), id="trouble")
+    played = await play(["Action: fine", "Action: crash"], [], task=task, make=Trouble)
+    assert (played.edges, played.critic.requests, played.result.stop_reason) == (["advance"], [], StopReason.NO_VERDICT)
+    looks = [s.reason for s in played.all_of(Signal)]
+    assert looks == [NoVerdict.GO_ON, *[NoVerdict.RUNNER_CRASHED] * 2], "looked at again once, in a new world"
+    assert "OSError" in played.result.detail
+
+
+async def test_another_process_goes_on_in_the_middle_of_a_trial_and_pays_for_nothing_twice() -> None:
+    backend, store = ScriptedBackend(["look", "lift mat", "unlock door"]), InMemoryStore()
+    app = episodic(ReActActor(backend), StepsCritic(), Porch).compile(store=store)
+    seen: list[object] = []
+
+    def second_look(record: object) -> bool:
+        seen.extend([record] * isinstance(record, Signal))
+        return len(seen) == 2
+
+    result = await dies_and_goes_on(app, PORCH, second_look)
+    assert (result.stop_reason, len(backend.requests)) == (StopReason.VERIFIED, 3)
+    assert result.best is not None
+    assert actions_in(result.best.candidate) == ("look", "lift mat", "unlock door")
 
 
 def test_its_page_shows_this_graph() -> None:

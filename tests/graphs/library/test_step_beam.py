@@ -67,6 +67,8 @@ def extended(context: ActorContext, beam: Judged | None, places: Sequence[Any]) 
 async def run(actor: StepBeamActor, tool: Any, task: Task, **options: Any) -> tuple[EpisodeResult, Sequence[Record]]:
     app = step_beam(actor, tool, **options).compile()
     result = await app.arun(task)
+    replayed = await app.areplay(task, run_id=result.run_id, episode_id=result.episode_id)
+    assert replayed.difference is None, "the ledger alone gives the same run"
     return result, await app.store.records(result.episode_id)
 
 
@@ -79,7 +81,8 @@ async def test_one_beam_of_five_finds_the_goal_in_as_many_calls_as_it_has_steps(
 
     result, records = await run(StepBeamActor(digits), Way(), DIGITS)
     assert (result.stop_reason, result.trials) == (StopReason.VERIFIED, len(GOAL))
-    assert asked == [[], ["3"], ["3", "1"], ["3", "1", "4"], ["3", "1", "4", "1"]], "the best beginning, each time"
+    best = [[], ["3"], ["3", "1"], ["3", "1", "4"], ["3", "1", "4", "1"]]
+    assert asked == best * 2, "the best beginning each time, and again in the replay"
     made = [r for r in records if isinstance(r, CandidateRecord)]
     assert len(made) == 4 * len(GOAL), "equal steps are one candidate"
     opened = [r for r in records if isinstance(r, Admission)]
