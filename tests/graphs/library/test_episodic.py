@@ -17,6 +17,7 @@ from groundwire.agents import ScriptedBackend
 from groundwire.agents.acting import EpisodeCritic, ReActActor, StepsCritic
 from groundwire.agents.acting.react import Remembers
 from groundwire.completions import Request
+from groundwire.contexts import CriticContext, Reflection
 from groundwire.environments import actions_in, environment_task
 from groundwire.graphs.library.episodic import episodic
 from groundwire.memory import InMemoryStore, SqlStore
@@ -193,6 +194,19 @@ async def test_another_process_goes_on_in_the_middle_of_a_trial_and_pays_for_not
     assert (result.stop_reason, len(backend.requests)) == (StopReason.VERIFIED, 3)
     assert result.best is not None
     assert actions_in(result.best.candidate) == ("look", "lift mat", "unlock door")
+
+
+async def test_many_episodes_in_one_world_at_once_do_not_meet() -> None:
+    told = episodic(ReActActor(ScriptedBackend(knows_or_kicks)), Keyed(), Porch).compile(budget=Budget(trials=2))
+    results = await told.abatch([PORCH, PORCH, environment_task(Porch(), id="other", seed=9)] * 3, at_once=9)
+    assert {result.stop_reason for result in results} == {StopReason.VERIFIED}
+
+
+class Keyed:
+    """A critic that knows where the key is."""
+
+    async def reflect(self, context: CriticContext) -> Reflection:
+        return Reflection(KEY)
 
 
 def test_its_page_shows_this_graph() -> None:
