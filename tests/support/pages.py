@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from groundwire import FeedbackGraph
@@ -19,3 +20,5 @@ def check_page(name: str, graph: FeedbackGraph) -> None:
     assert text.startswith(f"# {name}\n") and described.cost in text, "the page and the card agree on the cost"
     for heading in ("## When to use it", "## When not", "## Figures"):
         assert heading in text, heading
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (PAGES / target).exists(), target

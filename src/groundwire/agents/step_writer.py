@@ -37,6 +37,7 @@ class StepWriter:
         path: the file of the task that the answer is written to.
         temperature: of a call, raised by 0.15 for each escalation, up to 1.5.
         max_tokens: tokens of each answer.
+        lessons: the most that memory recalls for one trial.
 
     Raises:
         ConfigError: an argument is out of range, or the model's form is not known.

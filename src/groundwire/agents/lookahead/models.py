@@ -69,7 +69,7 @@ class Simulator:
     judges.
 
     Args:
-        make: makes the copy; called once.
+        make: makes the copy, at the first question.
     """
 
     def __init__(self, make: Callable[[], Environment]) -> None:
@@ -84,6 +84,12 @@ class Simulator:
         for done in (*(move.action for move in moves), action):
             scene = self._world.act(done)
         return Imagined(tidied(scene))
+
+    def close(self) -> None:
+        """Frees what the copy holds; the next question makes a new one."""
+        if self._world is not None:
+            self._world.close()
+            self._world = None
 
 
 class LLMForesight:
