@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from pages import check_page
-from worlds import Chain, Porch, Trap
+from worlds import Chain, Porch, Trap, Trouble
 
 from groundwire import Budget, EpisodeResult, FeedbackApp, Origin, StopReason, Verdict
 from groundwire.agents import ScriptedBackend
@@ -169,6 +169,18 @@ async def test_rollouts_come_near_the_exact_value_on_a_chain() -> None:
         error = abs(await rollouts(context, moves) - exact)
         assert error <= 3 * math.sqrt(exact * (1 - exact) / count)
     assert await rollouts(context, []) == await rollouts(context, [])
+
+
+async def test_a_copy_that_breaks_ends_the_episode_with_the_reason() -> None:
+    async def crash(context: ActorContext, moves: Sequence[Move], n: int) -> Sequence[str]:
+        return ["crash"]
+
+    actor = LookaheadActor(Simulator(Trouble), propose=crash)
+    result, ways, _ = await play(plan_ahead(actor, Trouble).compile(), environment_task(Trouble(), id="trouble"))
+    assert (result.stop_reason, result.verdict, ways) == (StopReason.EXHAUSTED, Verdict.NONE, [])
+    assert (
+        "the copy of the world" in result.detail.lower() and "OSError" in result.detail and "\x1b" not in result.detail
+    )
 
 
 def test_arguments_out_of_range_are_refused() -> None:

@@ -15,7 +15,7 @@ from groundwire.agents.text import data, plain
 from groundwire.completions import Backend, Request
 from groundwire.contexts import ActorContext
 from groundwire.environments import Environment, Move, Scene, Status, start_of, tidied
-from groundwire.errors import ConfigError
+from groundwire.errors import CandidateError, ConfigError
 
 __all__ = ["Imagined", "LLMForesight", "Proposer", "Simulator", "WorldModel", "hinted", "scene_after"]
 
@@ -77,13 +77,21 @@ class Simulator:
         self._world: Environment | None = None
 
     async def imagine(self, context: ActorContext, moves: Sequence[Move], action: str) -> Imagined:
-        """See `WorldModel`."""
-        if self._world is None:
-            self._world = self._make()
-        scene = self._world.reset(start_of(context.task).seed)
-        for done in (*(move.action for move in moves), action):
-            scene = self._world.act(done)
-        return Imagined(tidied(scene))
+        """See `WorldModel`.
+
+        Raises:
+            CandidateError: the copy broke; the episode ends, and this is why.
+        """
+        try:
+            if self._world is None:
+                self._world = self._make()
+            scene = self._world.reset(start_of(context.task).seed)
+            for done in (*(move.action for move in moves), action):
+                scene = self._world.act(done)
+            return Imagined(tidied(scene))
+        except Exception as error:
+            said = plain(f"{type(error).__name__}: {error}", LINE_CHARS)
+            raise CandidateError(f"The copy of the world, in which the plan is made, broke: {said}") from error
 
     def close(self) -> None:
         """Frees what the copy holds; the next question makes a new one."""
