@@ -122,6 +122,7 @@ def repair(
     max_trials: Annotated[int | None, typer.Option(min=1, help="Trials after the baseline.")] = None,
     max_seconds: Annotated[float | None, typer.Option(min=0, help="Wall seconds.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=0, help="Prompt and completion tokens.")] = None,
+    max_calls: Annotated[int | None, typer.Option(min=0, help="Model calls.")] = None,
     max_usd: Annotated[float | None, typer.Option(min=0, help="US dollars; an unknown price is refused.")] = None,
     usd_per_token: Annotated[
         float | None, typer.Option(min=0, help="Price of a model whose price is not known.")

@@ -120,6 +120,7 @@ def build(settings: Settings, task: Task, store: Store) -> FeedbackApp:
         trials=settings.max_trials or trials,
         usd=settings.max_usd,
         tokens=settings.max_tokens,
+        calls=settings.max_calls,
         seconds=settings.max_seconds,
     )
     graph = code_repair(actor, critic, _judge(settings, task, backend), HiddenTests(), width=width)

@@ -15,16 +15,18 @@ from groundwire import __version__
 from groundwire.errors import ConfigError
 from groundwire.graphs.base_trees import BaseTrees
 from groundwire.graphs.blocking import iterate, wait_for
-from groundwire.graphs.budget import Budget, Meter
+from groundwire.graphs.budget import Budget, RunBudget
 from groundwire.graphs.driving import Driven, Durability, drive
 from groundwire.graphs.ending import result_of
 from groundwire.graphs.episode import Episode, Observer
+from groundwire.graphs.metering import Meter
 from groundwire.graphs.opening import find_episode
 from groundwire.graphs.replay import Replay, Replayed, check_same, without_traces
 from groundwire.graphs.result import EpisodeResult
 from groundwire.graphs.reuse import Cache, Reuse
 from groundwire.graphs.rules import Rules
 from groundwire.graphs.sandboxes import SandboxChoice, Sandboxes, SandboxOptions
+from groundwire.graphs.spending import RunMeters
 from groundwire.graphs.state import EpisodeState, as_kept
 from groundwire.graphs.wiring import Wiring
 from groundwire.ids import new_id
@@ -62,6 +64,7 @@ class FeedbackApp:
         wiring: Wiring,
         store: Store | None,
         budget: Budget,
+        run_budget: RunBudget | None = None,
         sandbox: SandboxChoice | None,
         durability: Durability = "exit",
         rules: Rules | None = None,
@@ -74,11 +77,13 @@ class FeedbackApp:
         self.name = name
         self.wiring = wiring
         self.budget = budget
+        self.run_budget = run_budget
         self.store: Store = store if store is not None else InMemoryStore()
         self.rules = rules or Rules()
         self.trust = frozenset(trust)
         self._tools = dict(tools or {})
         self._base_trees = BaseTrees(self.store)
+        self._run_meters = RunMeters(self.store, run_budget)
         self._state = state
         self._sandbox = sandbox
         self._durability: Durability = durability
@@ -128,7 +133,7 @@ class FeedbackApp:
             task=task,
             store=self.store,
             mint=Mint(run, self._keys.load(run)),
-            meter=Meter(self.budget),
+            meter=Meter(self.budget, await self._run_meters.of(run)),
             sandbox=partial(own.open, task.python),
             program_sandbox=partial(own.for_programs, task.python),
             seed=known.seed if known else seed,
@@ -171,7 +176,13 @@ class FeedbackApp:
         run = RunRecord(graph=self.name, config=canonical(self._describe() | dict(config or {})), version=__version__)
         self._keys.create(run.id)
         await self.store.append(run)
+        self._run_meters.begin(run.id)
         return run.id
+
+    async def end_run(self, run_id: str) -> None:
+        """Writes that a run is over."""
+        await self.store.append(RunEnd(run_id=run_id))
+        self._run_meters.end(run_id)
 
     async def arun(
         self,
@@ -237,7 +248,7 @@ class FeedbackApp:
                 )
             result = result_of(episode, driven.error, driven.interrupts)
         if own_run and not driven.interrupts:
-            await self.store.append(RunEnd(run_id=episode.run_id))
+            await self.end_run(episode.run_id)
         return result
 
     async def areplay(self, task: Task, *, run_id: str, episode_id: str) -> Replayed:
@@ -291,7 +302,7 @@ class FeedbackApp:
                 running = [group.create_task(one(task)) for task in tasks]
         finally:
             await sandboxes.aclose()
-        await self.store.append(RunEnd(run_id=run_id))
+        await self.end_run(run_id)
         return [r.result() for r in running]
 
     async def astream(self, task: Task, **options: Any) -> AsyncGenerator[Record | EpisodeResult]:
@@ -342,4 +353,5 @@ class FeedbackApp:
             "trust": sorted(str(origin) for origin in self.trust),
             "sandbox": options.kind or "default" if isinstance(options, SandboxOptions) else options.info.kind,
             "grounded": True,
+            **({"run_budget": self.run_budget.model_dump()} if self.run_budget else {}),
         }

@@ -7,6 +7,7 @@ import time
 
 from groundwire.completions import Backend, Completion, Request
 from groundwire.errors import GroundwireError, HiddenLeak, ModelError, ModelReplyInvalid
+from groundwire.graphs.accounts import Cost
 from groundwire.graphs.episode import Episode
 from groundwire.masking import Masker
 from groundwire.records import Intent, ModelCall
@@ -34,8 +35,7 @@ class EpisodeCaller:
             return Completion.model_validate_json(answered.pop(0).completion)
         if (taken := await self._from_the_ledger(backend, digest)) is not None:
             return await self._take(taken, request, digest)
-        prompt_tokens = sum(len(m.content) for m in request.messages) // 3 + 16
-        most = request.n * request.max_tokens + prompt_tokens
+        most = request.n * request.max_tokens + _prompt_tokens(request)
         price = self._price(backend, request, digest)
         with episode.meter.reserve(price, most) as held:
             intent = Intent(
@@ -53,11 +53,10 @@ class EpisodeCaller:
                 completion = await self._complete(backend, request, digest)
             except ModelError as error:
                 if isinstance(error, ModelReplyInvalid):
-                    # it answered, so it was paid for; what it cost is not known, so all that was held is booked
-                    episode.meter.book(usd=held.usd, tokens=held.tokens)
+                    held.spend_all()  # it answered, so it was paid for
                 await episode.record(self._failed(intent, backend, request, error, time.monotonic() - started))
                 raise
-            episode.meter.settle(completion)
+            held.settle(completion)
         try:
             episode.firewall.take_answer(completion)
         except HiddenLeak as leak:
@@ -114,7 +113,7 @@ class EpisodeCaller:
             return backend.price(request)
         for lost in recordings.lost(self._trial, digest):
             # a process that had gone on counted it so
-            self._episode.meter.book(usd=lost.usd or 0.0, tokens=lost.tokens)
+            self._episode.meter.book(Cost(lost.usd or 0.0, lost.tokens, calls=1))
         intent = recordings.intent(self._trial, digest)
         return intent.usd if intent else backend.price(request)
 
@@ -147,6 +146,14 @@ class EpisodeCaller:
             usd=used.usd if used else None,
             duration_s=duration_s,
         )
+
+
+def _prompt_tokens(request: Request) -> int:
+    """Tokens that a prompt has at most, but for text that is denser than any prose or code; then it is settled."""
+    texts = [message.content for message in request.messages]
+    ascii_only = sum(len(text.encode("ascii", "ignore")) for text in texts)
+    others = sum(len(text.encode("utf-8", "replace")) for text in texts) - ascii_only
+    return ascii_only // 3 + others + 16 * len(texts)
 
 
 def _without_secrets(completion: Completion) -> Completion:
