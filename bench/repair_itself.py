@@ -21,7 +21,7 @@ PROGRAM = Path(sys.executable).with_name("groundwire")
 BUGS: list[tuple[str, str, str, str]] = [
     ("src/groundwire/graphs/acceptance.py", "bool(after - before), bool(before - after)",
      "bool(after - before), bool(after - before)", "tests/graphs/test_acceptance.py"),
-    ("src/groundwire/graphs/budget.py", "if trial >= budget.trials:", "if trial > budget.trials:",
+    ("src/groundwire/graphs/metering.py", "if trial >= budget.trials:", "if trial > budget.trials:",
      "tests/graphs/test_budget.py"),
     ("src/groundwire/graphs/proof.py", "if target not in came_from and target != END:",
      "if target not in came_from or target != END:", "tests/graphs/test_proof.py"),
