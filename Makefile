@@ -11,8 +11,9 @@ STAMP := $(VENV)/.installed
 demo: model
 	$(BIN)/groundwire demo
 
+# a worker for each core, up to four; files stay whole, since their tests share fixtures
 test: model embeddings
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
 
 # the demo's second act and the tests marked `model` need it; without it both are left out, and say so
 model: $(STAMP)
