@@ -1,0 +1,41 @@
+"""How many requests of one backend may be in flight at once."""
+
+from __future__ import annotations
+
+import asyncio
+from weakref import WeakKeyDictionary
+
+from groundwire.errors import ConfigError
+
+__all__ = ["Slots"]
+
+
+class Slots:
+    """Bounds requests in flight, and how long each may take. Who finds no slot waits; nobody is turned away.
+
+    Args:
+        most: requests in flight at once.
+        timeout_s: seconds that one attempt may take in all, once it has its slot.
+
+    Raises:
+        ConfigError: an argument is out of range.
+    """
+
+    def __init__(self, most: int, timeout_s: float) -> None:
+        if not timeout_s > 0 or most < 1:
+            raise ConfigError(
+                f"timeout_s is {timeout_s} and max_in_flight is {most}.",
+                do="Use more than 0 seconds and at least 1 request in flight.",
+            )
+        self.most = most
+        self.timeout_s = timeout_s
+        # one for each event loop: a semaphore can't be shared by loops, and sync callers start one a call
+        self._of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+    def here(self) -> asyncio.Semaphore:
+        """The slots of the running event loop, to be entered with `async with`."""
+        return self._of_loop.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self.most))
+
+    def deadline(self) -> asyncio.Timeout:
+        """The time that one attempt may take, to be entered with `async with`; a jump of the clock does not matter."""
+        return asyncio.timeout(self.timeout_s)
