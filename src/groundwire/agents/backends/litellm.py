@@ -21,7 +21,7 @@ from groundwire.agents.backends.router import Fallbacks
 from groundwire.agents.backends.slots import Slots
 from groundwire.agents.backends.streams import Assembly
 from groundwire.completions import Completion, OnText, Request
-from groundwire.errors import ConfigError, ModelError, ModelRetryable
+from groundwire.errors import ModelError, ModelRetryable
 
 __all__ = ["LiteLLMBackend"]
 
@@ -90,11 +90,9 @@ class LiteLLMBackend:
         fallbacks: Sequence[str] = (),
         cooldown_s: float = COOLDOWN_S,
     ) -> None:
-        if usd_per_token is not None and not all(0 <= usd < float("inf") for usd in usd_per_token):
-            raise ConfigError(f"usd_per_token is {usd_per_token}.", do="Give two prices of 0 or more.")
         self._models = (model, *fallbacks)
         self._name = name or ",".join(self._models)
-        rates = None if usd_per_token is None else Rates(*usd_per_token)
+        rates = Rates.given(usd_per_token)
         self._prices = [PriceList(id_, None if i else api_base, rates) for i, id_ in enumerate(self._models)]
         # each model is asked once before the first is asked again
         self._retries = Retries(
@@ -222,7 +220,7 @@ class LiteLLMBackend:
         assembly = Assembly(on_text, again=again)
         async with aclosing(response):
             async for chunk in response:
-                assembly.add(chunk)
+                assembly.add(chunk, model=_served(chunk))
         return _Answer(assembly.response(), which, assembly.first_token_s)
 
     def _fault(self, error: Exception, litellm: Any) -> ModelError:
@@ -261,3 +259,9 @@ class LiteLLMBackend:
         if self._api_key or not self._api_base:
             return self._api_key
         return NO_KEY if missing_keys(litellm, self._models[0]) else None
+
+
+def _served(chunk: Any) -> str:
+    """The model that a chunk is from; the chunk itself names the one that was asked."""
+    hidden: Any = getattr(chunk, "_hidden_params", None)
+    return str(hidden.get("provider_response_model") or "") if isinstance(hidden, dict) else ""

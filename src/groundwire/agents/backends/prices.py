@@ -10,6 +10,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from groundwire.completions import Request
+from groundwire.errors import ConfigError
 
 __all__ = ["FREE", "PriceList", "Rates", "is_loopback", "prompt_tokens_bound", "rates_from_cost_map"]
 
@@ -32,6 +33,19 @@ class Rates:
     prompt: float
     completion: float
     request: float = 0.0
+
+    @classmethod
+    def given(cls, usd_per_token: tuple[float, float] | None) -> Rates | None:
+        """The rates that a user gives for prompt and completion; None where none are given.
+
+        Raises:
+            ConfigError: a price is negative or no number.
+        """
+        if usd_per_token is None:
+            return None
+        if not all(0 <= usd < float("inf") for usd in usd_per_token):
+            raise ConfigError(f"usd_per_token is {usd_per_token}.", do="Give two prices of 0 or more.")
+        return cls(*usd_per_token)
 
     def usd(self, prompt_tokens: int, completion_tokens: int) -> float:
         """What these tokens cost."""

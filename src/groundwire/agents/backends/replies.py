@@ -46,6 +46,7 @@ def split(request: Request, most: int) -> list[Request]:
 def merged(parts: Sequence[Completion]) -> Completion:
     """The answers to the parts of a request, as one."""
     prices = [part.usd for part in parts]
+    calls = tuple(of_sample for part in parts for of_sample in part.tool_calls or ((),) * len(part.texts))
     return Completion(
         texts=tuple(text for part in parts for text in part.texts),
         model=parts[0].model,
@@ -56,9 +57,7 @@ def merged(parts: Sequence[Completion]) -> Completion:
         logprobs=_all_of(parts, lambda part: part.logprobs),
         attempts=sum(part.attempts for part in parts),
         top_logprobs=_all_of(parts, lambda part: part.top_logprobs),
-        tool_calls=_all_of(parts, lambda part: part.tool_calls or ((),) * len(part.texts))
-        if any(part.tool_calls for part in parts)
-        else (),
+        tool_calls=calls if any(calls) else (),
         cached_prompt_tokens=sum(part.cached_prompt_tokens for part in parts),
         first_token_s=min((p.first_token_s for p in parts if p.first_token_s is not None), default=None),
     )

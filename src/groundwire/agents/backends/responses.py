@@ -68,7 +68,7 @@ def read_response(
     chosen = [choices[i] for i in kept]
     return Completion(
         texts=tuple(texts[i] for i in kept),
-        model=str(at(response, "model") or model),
+        model=_str(at(response, "model")) or model,
         prompt_tokens=prompt,
         completion_tokens=completion,
         finish_reasons=tuple(finishes[i] for i in kept),
@@ -96,7 +96,7 @@ def _empty(finishes: list[str], request: Request, model: str) -> ModelRejected |
 
 def _text(choice: Any) -> str:
     content = at(at(choice, "message"), "content")
-    return content if isinstance(content, str) else ""
+    return _str(content)
 
 
 def _tool_calls(choice: Any) -> tuple[ToolCall, ...]:
@@ -109,7 +109,10 @@ def _tool_calls(choice: Any) -> tuple[ToolCall, ...]:
 
 
 def _str(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    """A text that can be written down: JSON may hold halves of characters, which no file can."""
+    if not isinstance(value, str) or value.isascii():
+        return value if isinstance(value, str) else ""
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _listed(value: Any) -> list[Any]:

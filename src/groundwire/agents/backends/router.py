@@ -6,11 +6,11 @@ a failure puts that model into its cooldown, and the one owner of retries (`Retr
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
+from groundwire.agents.backends.library import load_litellm
+from groundwire.agents.backends.slots import PerLoop
 from groundwire.errors import ModelRetryable
 
 __all__ = ["Fallbacks"]
@@ -31,7 +31,7 @@ class Fallbacks:
         self._models = models
         self._first = first
         self._cooldown_s = cooldown_s
-        self._routers: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+        self._routers: PerLoop[Any] = PerLoop(self._router)
 
     async def acompletion(self, litellm: Any, **arguments: Any) -> Any:
         """One request to one model.
@@ -40,9 +40,8 @@ class Fallbacks:
             ModelRetryable: all of them are cooling down; nothing was sent.
             Exception: whatever LiteLLM raises for that request.
         """
-        router = self._router(litellm)
         try:
-            return await router.acompletion(**{**arguments, "model": GROUP}, disable_fallbacks=True)
+            return await self._routers.here().acompletion(**{**arguments, "model": GROUP}, disable_fallbacks=True)
         except litellm.types.router.RouterRateLimitError as error:
             raise ModelRetryable(
                 f"Each of {', '.join(self._models)} has failed a moment ago and is left alone for now.",
@@ -56,16 +55,13 @@ class Fallbacks:
         known = str(hidden.get("model_id", "")) if hasattr(hidden, "get") else ""
         return int(known) if known.isdecimal() and int(known) < len(self._models) else 0
 
-    def _router(self, litellm: Any) -> Any:
-        loop = asyncio.get_running_loop()
-        if loop not in self._routers:
-            self._routers[loop] = litellm.Router(
-                model_list=[self._deployment(i, model) for i, model in enumerate(self._models)],
-                num_retries=0,
-                allowed_fails=0,
-                cooldown_time=self._cooldown_s,
-            )
-        return self._routers[loop]
+    def _router(self) -> Any:
+        return load_litellm().Router(
+            model_list=[self._deployment(i, model) for i, model in enumerate(self._models)],
+            num_retries=0,
+            allowed_fails=0,
+            cooldown_time=self._cooldown_s,
+        )
 
     def _deployment(self, index: int, model: str) -> dict[str, Any]:
         parameters = {"model": model, "order": index + 1, "max_retries": 0, **(self._first if index == 0 else {})}

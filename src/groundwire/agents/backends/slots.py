@@ -3,11 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from groundwire.errors import ConfigError
 
-__all__ = ["Slots"]
+__all__ = ["PerLoop", "Slots"]
+
+T = TypeVar("T")
+
+
+class PerLoop(Generic[T]):
+    """One of a thing for each event loop: what waits can't be shared by loops, and sync callers start one a call.
+
+    Args:
+        make: makes one, inside the loop that it is for.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._made: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
+
+    def here(self) -> T:
+        """That of the running event loop."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._made:
+            self._made[loop] = self._make()
+        return self._made[loop]
 
 
 class Slots:
@@ -29,12 +52,11 @@ class Slots:
             )
         self.most = most
         self.timeout_s = timeout_s
-        # one for each event loop: a semaphore can't be shared by loops, and sync callers start one a call
-        self._of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+        self._of_loop = PerLoop(lambda: asyncio.Semaphore(most))
 
     def here(self) -> asyncio.Semaphore:
         """The slots of the running event loop, to be entered with `async with`."""
-        return self._of_loop.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self.most))
+        return self._of_loop.here()
 
     def deadline(self) -> asyncio.Timeout:
         """The time that one attempt may take, to be entered with `async with`; a jump of the clock does not matter."""

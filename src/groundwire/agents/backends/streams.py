@@ -52,9 +52,9 @@ class Assembly:
         self.first_token_s: float | None = None
         """Seconds from here to the first token; None before it."""
 
-    def add(self, chunk: Any) -> None:
-        """Takes the next chunk."""
-        self._model = self._model or str(at(chunk, "model") or "")
+    def add(self, chunk: Any, *, model: str = "") -> None:
+        """Takes the next chunk; `model` is what answered, where the chunk does not say it itself."""
+        self._model = self._model or model or str(at(chunk, "model") or "")
         self._usage = at(chunk, "usage") or self._usage
         for choice in _items(at(chunk, "choices")):
             self._add(choice)
@@ -72,7 +72,7 @@ class Assembly:
     def _add(self, choice: Any) -> None:
         index = at(choice, "index")
         index = index if isinstance(index, int) else 0
-        delta = at(choice, "delta")
+        delta = at(choice, "delta") or at(choice, "message")  # the second where it came at once after all
         content, calls = at(delta, "content"), _items(at(delta, "tool_calls"))
         # thinking counts: it is what the model writes first
         if self.first_token_s is None and (content or calls or at(delta, "reasoning_content")):
