@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 
 from groundwire.completions import Backend, Completion, Request, Streaming
 from groundwire.errors import GroundwireError, HiddenLeak, ModelError, ModelReplyInvalid
@@ -12,7 +12,7 @@ from groundwire.graphs.budget import Reservation
 from groundwire.graphs.episode import Episode
 from groundwire.masking import Masker
 from groundwire.records import Intent, ModelCall
-from groundwire.telemetry import ToldOfCall, model_call_span, nobody_told
+from groundwire.telemetry import model_call_span
 
 __all__ = ["EpisodeCaller"]
 
@@ -52,18 +52,12 @@ class EpisodeCaller:
         with ExitStack() as telling:
             with episode.meter.reserve(price, most) as held:
                 await episode.record(intent)
-                told = telling.enter_context(self._telemetry(backend, request))
+                told = telling.enter_context(model_call_span(backend.model, request, self._trial))
                 started = time.monotonic()
                 completion = await self._settled(intent, backend, request, held)
             await self._written_down(intent, backend, request, completion, time.monotonic() - started)
             told.answered(completion)
         return completion
-
-    def _telemetry(self, backend: Backend, request: Request) -> AbstractContextManager[ToldOfCall]:
-        """Only of a call that is really made."""
-        if self._episode.recordings is not None:
-            return nobody_told()
-        return model_call_span(backend.model, request, self._trial)
 
     async def _settled(self, intent: Intent, backend: Backend, request: Request, held: Reservation) -> Completion:
         """Makes the call, and books what it cost in place of what is held for it."""

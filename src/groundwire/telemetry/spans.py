@@ -21,7 +21,7 @@ from groundwire.completions import Completion, Request
 if TYPE_CHECKING:
     from groundwire.telemetry.sdk import EpisodeSpan
 
-__all__ = ["ToldOfCall", "ToldOfEpisode", "episode_span", "is_wanted", "model_call_span", "nobody_told"]
+__all__ = ["ToldOfCall", "ToldOfEpisode", "episode_span", "is_wanted", "model_call_span"]
 
 ENDPOINTS = (
     "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -61,11 +61,6 @@ class _Nobody:
 
 
 _NOBODY = _Nobody()
-
-
-def nobody_told() -> AbstractContextManager[_Nobody]:
-    """In place of a span, where there is nothing to tell."""
-    return nullcontext(_NOBODY)
 
 
 def is_wanted() -> bool:
@@ -114,7 +109,7 @@ def model_call_span(model: str, request: Request, trial: int) -> AbstractContext
         trial: in which trial.
     """
     episode = _current.get()
-    return nobody_told() if episode is None else episode.call(model, request, trial)
+    return nullcontext(_NOBODY) if episode is None else episode.call(model, request, trial)
 
 
 def _loaded() -> Any:

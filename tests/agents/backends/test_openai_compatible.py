@@ -29,7 +29,8 @@ async def direct(stub: OpenAIStub) -> AsyncGenerator[Direct]:
     made: list[OpenAICompatibleBackend] = []
 
     def make(model: str = "", url: str = "", **options: Any) -> OpenAICompatibleBackend:
-        made.append(OpenAICompatibleBackend(url or stub.url, model, **{"timeout_s": 5.0, "backoff_s": 0.001} | options))
+        given: dict[str, Any] = {"timeout_s": 5.0, "backoff_s": 0.001}
+        made.append(OpenAICompatibleBackend(url or stub.url, model, **given | options))
         return made[-1]
 
     with allow_model_calls():

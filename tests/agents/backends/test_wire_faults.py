@@ -4,11 +4,15 @@ counted, with the model's name and what to do in its text, and no key."""
 from __future__ import annotations
 
 import asyncio
+import itertools
+import sys
 import time
 from collections.abc import Callable
 from email.utils import formatdate
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dying_server
 import pytest
 
 from groundwire.agents.backends.litellm import LiteLLMBackend
@@ -21,7 +25,13 @@ if TYPE_CHECKING:
 
     Reach = Callable[..., LiteLLMBackend | OpenAICompatibleBackend]
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning"),
+    # LiteLLM reads its stream in a way that pydantic warns of
+    pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning"),
+]
+
+SERVER = Path(dying_server.__file__)
 
 ASK = Request(messages=(Message(role="user", content="hi"),))
 
@@ -202,3 +212,90 @@ async def test_a_reply_of_megabytes_is_read(stub: OpenAIStub, reach: Reach) -> N
     stub.play(stub.completion("x" * 2_000_000))
     answer: Any = await reach().complete(ASK)
     assert len(answer.texts[0]) == 2_000_000
+
+
+@pytest.mark.parametrize("lines", [1, 3])
+async def test_a_stream_that_breaks_off_is_tried_again(stub: OpenAIStub, reach: Reach, lines: int) -> None:
+    """An answer that was cut must never pass for one that is whole; what had been shown begins anew."""
+    whole = stub.completion("hello there")
+    stub.play(stub.streamed(whole, whole_lines=lines), stub.streamed(whole))
+    said: list[str] = []
+    answer = await reach().stream(ASK, lambda _index, text: said.append(text))
+    assert (answer.texts, answer.attempts, len(stub.seen)) == (("hello there",), 2, 2)
+    assert "".join(said[said.index("") :]) == "hello there"
+
+
+@pytest.mark.parametrize("cut", [-1, 40, 400])
+async def test_a_connection_cut_in_the_middle_of_a_stream(stub: OpenAIStub, reach: Reach, cut: int) -> None:
+    reply = stub.streamed(stub.completion("hello there, " * 20))
+    stub.play(stub.Reply(body=reply.body, headers=reply.headers, cut_after=cut))
+    with pytest.raises(ModelRetryable, match=r"connection .*\(attempts: 2\)"):
+        await reach(max_attempts=2).stream(ASK, lambda _index, _text: None)
+    assert len(stub.seen) == 2
+
+
+@pytest.mark.parametrize("status", [429, 500])
+async def test_streams_are_refused_and_tried_again_like_answers(stub: OpenAIStub, reach: Reach, status: int) -> None:
+    stub.play(stub.failure(status, "busy"), stub.streamed(stub.completion("x")))
+    answer = await reach().stream(ASK, lambda _index, _text: None)
+    assert (answer.texts, answer.attempts) == (("x",), 2)
+
+
+async def test_a_stream_that_hangs_ends_at_its_deadline(stub: OpenAIStub, reach: Reach) -> None:
+    reply = stub.streamed(stub.completion("hello"))
+    stub.play(stub.Reply(body=reply.body, headers=reply.headers, hold_after=400))
+    with pytest.raises(ModelRetryable, match=r"within 0.3 s"):
+        await reach(max_attempts=1, timeout_s=0.3).stream(ASK, lambda _index, _text: None)
+
+
+async def test_a_stream_of_megabytes_is_read(stub: OpenAIStub, reach: Reach) -> None:
+    stub.play(stub.streamed(stub.completion("x" * 2_000_000), piece=100_000))
+    answer = await reach(timeout_s=60.0).stream(ASK, lambda _index, _text: None)
+    assert len(answer.texts[0]) == 2_000_000
+
+
+async def test_jumps_of_the_clock_do_not_matter(
+    stub: OpenAIStub, reach: Reach, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Set back or forward a day at every look, the wall clock neither ends a call nor keeps it from its end."""
+    real, jumps = time.time, itertools.cycle((86_400.0, -86_400.0))
+    stub.play(stub.failure(500, "busy"), stub.completion("x"), stub.Reply(hang=True))
+    backend = reach(max_attempts=2, timeout_s=1.0)
+    await reach(timeout_s=20.0).complete(ASK)  # what is loaded at the first call is loaded at a steady time
+    stub.play(stub.failure(500, "busy"), stub.completion("x"), stub.Reply(hang=True))
+    stub.seen.clear()
+    monkeypatch.setattr(time, "time", lambda: real() + next(jumps))
+    async with asyncio.timeout(30):
+        answer = await backend.complete(ASK)
+        assert (answer.texts, answer.attempts) == (("x",), 2)
+        with pytest.raises(ModelRetryable, match="within 1 s"):
+            await backend.complete(ASK)
+    assert len(stub.seen) == 4
+
+
+async def test_a_server_that_is_killed_and_comes_back(reach: Reach) -> None:
+    """`kill -9` while a request is under way: each attempt is bounded, and a new server on the port is found."""
+    server, out, port = await started(0, "hang")
+    backend = reach(url=f"http://127.0.0.1:{port}/v1", max_attempts=3, timeout_s=60.0, backoff_s=0.01)
+    try:
+        async with asyncio.timeout(60):
+            call = asyncio.create_task(backend.complete(ASK))
+            assert await out.readline() == b"request\n"
+            server.kill()
+            with pytest.raises(ModelRetryable, match=r"connection .*\(attempts: 3\)"):
+                await call
+            assert await out.read() == b"", "nobody was there to get the other two"
+            await server.wait()
+            server, _, _ = await started(port)
+            assert (await backend.complete(ASK)).texts == ("hello",)
+    finally:
+        server.kill()
+        await server.wait()
+
+
+async def started(port: int, *arguments: str) -> tuple[asyncio.subprocess.Process, asyncio.StreamReader, int]:
+    server = await asyncio.create_subprocess_exec(
+        sys.executable, SERVER, str(port), *arguments, stdout=asyncio.subprocess.PIPE
+    )
+    assert server.stdout is not None
+    return server, server.stdout, int(await server.stdout.readline())
