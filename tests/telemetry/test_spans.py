@@ -201,7 +201,11 @@ def test_a_replay_tells_of_no_calls(told: Told) -> None:
 
 def test_streamed_text_is_seen_by_who_watches_and_by_nobody_else() -> None:
     backend, said = Paid(), list[str]()
-    app(backend).run(TASK, on_text=lambda _sample, text: said.append(text))
+
+    def on_text(_sample: int, text: str) -> None:
+        said.append(text)
+
+    app(backend).run(TASK, on_text=on_text)
     assert said == ["wri", "ting"] * 2
     backend = Paid()
     app(backend).run(TASK)

@@ -92,9 +92,10 @@ def streamed(whole: Reply, *, whole_lines: int | None = None, piece: int = 3) ->
             deltas.append({"tool_calls": [{**call, "index": number, "function": {"name": name, "arguments": ""}}]})
             for i in range(0, len(arguments), piece):
                 deltas.append({"tool_calls": [{"index": number, "function": {"arguments": arguments[i : i + piece]}}]})
-        tokens = list((choice.get("logprobs") or {}).get("content", ()))
+        listed: dict[str, Any] = choice.get("logprobs") or {}
+        tokens: list[Any] = list(listed.get("content", ()))
         for delta in deltas:
-            part = [tokens.pop(0)] if tokens and delta.get("content") else []
+            part: list[Any] = [tokens.pop(0)] if tokens and delta.get("content") else []
             events.append({"index": choice["index"], "delta": delta, "finish_reason": None})
             if part:
                 events[-1]["logprobs"] = {"content": part + (tokens if delta is deltas[-1] else [])}
