@@ -78,7 +78,8 @@ def repair(
     model: Annotated[
         str | None,
         typer.Option(
-            help="Model id (LiteLLM), local, or local:PATH.gguf.  [default: the search actor, which needs no model]"
+            help="Model id (LiteLLM; further ones after commas are fallbacks), openai-compatible:URL#MODEL, local, or"
+            " local:PATH.gguf.  [default: the search actor, which needs no model]"
         ),
     ] = None,
     actor_command: Annotated[

@@ -131,15 +131,24 @@ def _extras() -> list[Finding]:
     found: list[Finding] = []
     for extra, module, what in [
         ("llm", "litellm", "language models through LiteLLM"),
+        ("openai-compatible", "aiohttp", "servers of your own, asked directly"),
+        ("otel", "opentelemetry.sdk", "spans and metrics for OpenTelemetry"),
         ("docker", "docker", "the Docker sandbox"),
         ("postgres", "psycopg", "PostgreSQL as ledger and memory"),
     ]:
-        there = importlib.util.find_spec(module) is not None
+        there = _is_installed(module)
         cure = f'pip install "groundwire[{extra}]"'
         found.append(Finding(f"extra {extra}", there, False, what if there else f"not installed: {what}", cure))
     git = shutil.which("git")
     found.append(Finding("git", git is not None, False, git or "not found; patches are still written", "Install git."))
     return found
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # of the package that it is in
+        return False
 
 
 def _local_model() -> Finding:

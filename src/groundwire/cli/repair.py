@@ -214,6 +214,7 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
             reuse=settings.reuse,
             observers=() if quiet else (view,),
             report=None if quiet else view.report,
+            on_text=view.on_text if console.is_terminal and not quiet else None,
         )
         view.close()
         patch_file = _write_patch(job, result)

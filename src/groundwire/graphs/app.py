@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownVariableType]  it has no annotations
 
 from groundwire import __version__
+from groundwire.completions import OnText
 from groundwire.errors import ConfigError
 from groundwire.graphs.base_trees import BaseTrees
 from groundwire.graphs.blocking import iterate, wait_for
@@ -35,6 +36,7 @@ from groundwire.mint import FileKeys, Keys, MemoryKeys, Mint
 from groundwire.records import EpisodeRecord, Record, RunEnd, RunRecord, Store
 from groundwire.signals import Origin, canonical
 from groundwire.tasks import Task
+from groundwire.telemetry import episode_span
 
 __all__ = ["Durability", "FeedbackApp", "SandboxChoice"]
 
@@ -105,6 +107,7 @@ class FeedbackApp:
         seed: int = 0,
         observers: Sequence[Observer] = (),
         report: Callable[[str], None] | None = None,
+        on_text: OnText | None = None,
         sandboxes: Sandboxes | None = None,
         reuse: Reuse = "never",
     ) -> AsyncGenerator[Episode]:
@@ -117,6 +120,7 @@ class FeedbackApp:
             seed: for reproducible choices.
             observers: told of each record after the ledger has it.
             report: told one line for people while a tool works.
+            on_text: told of a model's text while it is written, by backends that can (`completions.Streaming`).
             sandboxes: shared with other episodes; default: its own, closed at the end.
             reuse: what of the ledger may stand for asking a model or judging once more (`graphs.reuse`).
 
@@ -139,6 +143,7 @@ class FeedbackApp:
             seed=known.seed if known else seed,
             observers=observers,
             report=report or (lambda _line: None),
+            on_text=on_text,
             rules=self.rules,
             cache=None if reuse == "never" else Cache(self.store, reuse, self._keys, own_id),
         )
@@ -193,6 +198,7 @@ class FeedbackApp:
         seed: int = 0,
         observers: Sequence[Observer] = (),
         report: Callable[[str], None] | None = None,
+        on_text: OnText | None = None,
         sandboxes: Sandboxes | None = None,
         config: Mapping[str, Any] | None = None,
         resume: Any = None,
@@ -209,6 +215,7 @@ class FeedbackApp:
             seed: for reproducible choices.
             observers: told of each record after the ledger has it.
             report: told one line for people while a tool works.
+            on_text: told of a model's text while it is written, by backends that can (`completions.Streaming`).
             sandboxes: shared with other episodes.
             config: LangGraph's config; with a checkpointer, the thread is the episode's id unless this names one.
             resume: the answer to a LangGraph interrupt of this thread.
@@ -231,22 +238,32 @@ class FeedbackApp:
             seed=seed,
             observers=observers,
             report=report,
+            on_text=on_text,
             sandboxes=sandboxes,
             reuse=reuse,
         ) as episode:
-            driven = Driven()
-            if episode.history.end is None:
-                driven = await drive(
-                    self._graph_for(config),
-                    episode,
-                    self.input(episode, **fields),
-                    durability=self._durability,
-                    supersteps=self._supersteps,
-                    goes_on=episode_id is not None,
-                    config=config,
-                    resume=resume,
+            ids = {"run_id": episode.run_id, "episode_id": episode.id, "task_id": task.id}
+            with episode_span(self.name, **ids) as told:
+                driven = Driven()
+                if episode.history.end is None:
+                    driven = await drive(
+                        self._graph_for(config),
+                        episode,
+                        self.input(episode, **fields),
+                        durability=self._durability,
+                        supersteps=self._supersteps,
+                        goes_on=episode_id is not None,
+                        config=config,
+                        resume=resume,
+                    )
+                result = result_of(episode, driven.error, driven.interrupts)
+                told.ended(
+                    verdict=str(result.verdict),
+                    stop_reason=str(result.stop_reason),
+                    trials=result.trials,
+                    usd=result.usd,
+                    tokens=result.tokens,
                 )
-            result = result_of(episode, driven.error, driven.interrupts)
         if own_run and not driven.interrupts:
             await self.end_run(episode.run_id)
         return result

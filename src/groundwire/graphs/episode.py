@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from groundwire.completions import Completion
+from groundwire.completions import Completion, OnText
 from groundwire.contexts import Coverage, Judged, SandboxOpener
 from groundwire.errors import RecordNotFound
 from groundwire.graphs.acceptance import Change, Ladder, change_size
@@ -56,6 +56,7 @@ class Episode:
         seed: for reproducible choices.
         observers: told of each record after the ledger has it.
         report: told one line for people while a tool works.
+        on_text: told of a model's text while it is written, where the backend can; None: nobody watches.
         rules: what is judged again, and when the loop has gone on long enough.
         recordings: what is played in the place of models, programs, tools and memory, in a replay.
         cache: what may be taken from the ledger instead of being paid for again.
@@ -72,6 +73,7 @@ class Episode:
     seed: int = 0
     observers: Sequence[Observer] = ()
     report: Callable[[str], None] = lambda _line: None
+    on_text: OnText | None = None
     rules: Rules = field(default_factory=Rules)
     recordings: Recordings | None = None
     cache: Cache | None = None
