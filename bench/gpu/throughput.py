@@ -134,6 +134,7 @@ async def run(asked: argparse.Namespace) -> None:
     await backend.complete_many([hello] * 8)
     start_s = time.perf_counter() - started
     work = tasks(asked.episodes, SOURCES)
+    await ours(backend, work[:4], asked.tokens, None)  # imports and warms what the first episode needs
     rounds: list[tuple[dict[str, Any], dict[str, Any]]] = []
     for _ in range(asked.rounds):
         mine = await ours(backend, work, asked.tokens, None)

@@ -26,7 +26,7 @@ from groundwire.agents.backends.model_server import Restarts, Running, Superviso
 from groundwire.agents.backends.model_server.process import LOOPBACK
 from groundwire.agents.backends.replies import all_of
 from groundwire.agents.backends.vllm_engine.faults import to_start_error
-from groundwire.agents.backends.vllm_engine.loading import INSTALL, installed_version, log_folder
+from groundwire.agents.backends.vllm_engine.loading import INSTALL, installed_version, log_folder, platform_arguments
 from groundwire.agents.backends.vllm_engine.options import Spec, parse_spec
 from groundwire.completions import Completion, Request
 from groundwire.errors import ConfigError, ModelError, ModelRetryable
@@ -161,7 +161,7 @@ class VllmServerBackend:
 
 def server_arguments(spec: Spec, port: int) -> list[str]:
     """The command line of vLLM's server for a model: its name and options, on loopback."""
-    arguments = spec.options.engine_arguments()
+    arguments = platform_arguments() | spec.options.engine_arguments()
     # with an adapter, the name stands for the adapter, and the model itself has another one
     served = spec.options.name if spec.lora else spec.name
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]

@@ -123,7 +123,8 @@ import sys, time
 from pathlib import Path
 from groundwire.agents.backends.model_server import Supervisor
 command = lambda port: [sys.executable, {STUB!r}, str(port), "serves"]
-running = Supervisor("stub:x", command, log=Path({str(log)!r}), environment={{"VLLM_API_KEY": "k"}}, grace_s=0.2).running()
+log, key = Path({str(log)!r}), {{"VLLM_API_KEY": "k"}}
+running = Supervisor("stub:x", command, log=log, environment=key, grace_s=0.2).running()
 print(running.process.pid, flush=True)
 time.sleep(600)
 """

