@@ -66,7 +66,7 @@ class Message(_Frozen):
 class Request(_Frozen):
     """One request to a model."""
 
-    only_if_set = frozenset({"top_logprobs", "tools", "tool_choice"})
+    only_if_set = frozenset({"top_logprobs", "tools", "tool_choice", "priority"})
 
     messages: tuple[Message, ...]
     n: int = 1
@@ -84,6 +84,8 @@ class Request(_Frozen):
     tools: tuple[ToolSpec, ...] = ()
     tool_choice: Literal["auto", "required"] = "auto"
     """Whether the model may choose to use no tool; held on our side too."""
+    priority: int = 0
+    """Smaller is served first, by an engine that can."""
     purpose: str = ""
     """`propose`, `correct` (the form of an answer) or `reflect`; not sent, kept in the ledger."""
     prompt_digest: str = ""

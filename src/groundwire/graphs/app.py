@@ -20,6 +20,7 @@ from groundwire.graphs.budget import Budget, RunBudget
 from groundwire.graphs.driving import Driven, Durability, drive
 from groundwire.graphs.ending import result_of
 from groundwire.graphs.episode import Episode, Observer
+from groundwire.graphs.in_flight import InFlight
 from groundwire.graphs.metering import Meter
 from groundwire.graphs.opening import find_episode
 from groundwire.graphs.replay import Replay, Replayed, check_same, without_traces
@@ -296,20 +297,32 @@ class FeedbackApp:
         self,
         tasks: Sequence[Task],
         *,
-        at_once: int = 4,
+        at_once: int | None = None,
         seed: int = 0,
         observers: Sequence[Observer] = (),
         reuse: Reuse = "never",
     ) -> list[EpisodeResult]:
-        """Runs many tasks in one run, `at_once` at a time; results in the tasks' order. `reuse` as for `arun`."""
-        if at_once < 1:
+        """Runs many tasks in one run; results in the tasks' order.
+
+        Args:
+            tasks: what is to be solved.
+            at_once: episodes at a time; None: four, or, where the model's engine says how busy it is, as many as keep
+                it so (`graphs.in_flight`).
+            seed: for reproducible choices.
+            observers: told of each record after the ledger has it.
+            reuse: as for `arun`.
+
+        Raises:
+            ConfigError: `at_once` is less than 1.
+        """
+        if at_once is not None and at_once < 1:
             raise ConfigError(f"at_once is {at_once}.", do="Run at least one at a time.")
         run_id = await self.start_run()
         sandboxes = Sandboxes(self._sandbox)
-        gate = asyncio.Semaphore(at_once)
+        in_flight = InFlight(at_once)
 
         async def one(task: Task) -> EpisodeResult:
-            async with gate:
+            async with in_flight.slot():
                 return await self.arun(
                     task, run_id=run_id, seed=seed, observers=observers, sandboxes=sandboxes, reuse=reuse
                 )

@@ -10,12 +10,15 @@ from groundwire.completions import Backend, Completion, Request, Streaming
 from groundwire.errors import GroundwireError, HiddenLeak, ModelError, ModelReplyInvalid
 from groundwire.graphs.accounts import Cost
 from groundwire.graphs.episode import Episode
+from groundwire.graphs.in_flight import current_slot
 from groundwire.graphs.metering import Reservation
 from groundwire.masking import Masker
 from groundwire.records import Intent, ModelCall
 from groundwire.telemetry import model_call_span
 
 __all__ = ["EpisodeCaller"]
+
+LEAST_URGENT = 100
 
 
 class EpisodeCaller:
@@ -140,13 +143,28 @@ class EpisodeCaller:
         """What the ledger may hold of an answer, which is what the actor gets: a resumed run must see no other one."""
         if self._episode.recordings is not None:
             return await self._episode.recordings.answer(self._trial, digest)
+        completion = _without_secrets(await self._ask(backend, request))
+        return completion if completion.asked else completion.model_copy(update={"asked": backend.model})
+
+    async def _ask(self, backend: Backend, request: Request) -> Completion:
+        if not request.priority and getattr(backend, "prioritises", False):
+            # not in the ledger's request: what was asked does not depend on when it was served
+            request = request.model_copy(update={"priority": _nearness(self._episode)})
+        slot = current_slot.get()
+        if slot is None:
+            return await self._watched(backend, request)
+        slot.calling(backend, request.n)
+        try:
+            return await self._watched(backend, request)
+        finally:
+            slot.called()
+
+    async def _watched(self, backend: Backend, request: Request) -> Completion:
+        """The answer; shown while it is written, where somebody watches and the backend can."""
         watch = self._episode.on_text
         if watch is not None and isinstance(backend, Streaming):
-            answer = await backend.stream(request, watch)
-        else:
-            answer = await backend.complete(request)
-        completion = _without_secrets(answer)
-        return completion if completion.asked else completion.model_copy(update={"asked": backend.model})
+            return await backend.stream(request, watch)
+        return await backend.complete(request)
 
     def _failed(
         self,
@@ -178,6 +196,17 @@ def _prompt_tokens(request: Request) -> int:
     ascii_only = sum(len(text.encode("ascii", "ignore")) for text in texts)
     others = sum(len(text.encode("utf-8", "replace")) for text in texts) - ascii_only
     return ascii_only // 3 + others + 16 * len(texts)
+
+
+def _nearness(episode: Episode) -> int:
+    """How far an episode is from its end: the cases that its best candidate fails; one of which nothing is known waits.
+
+    What is nearly done first: it gives its memory free soonest.
+    """
+    best = episode.history.best
+    if best is None or not best.signal.evidence.cases:
+        return LEAST_URGENT
+    return min(len(best.signal.evidence.failed()), LEAST_URGENT)
 
 
 def _without_secrets(completion: Completion) -> Completion:

@@ -6,12 +6,16 @@ from groundwire.agents.backends.litellm import LiteLLMBackend
 from groundwire.agents.backends.openai_compatible import OpenAICompatibleBackend
 from groundwire.agents.backends.replay import ReplayBackend
 from groundwire.agents.backends.scripted import ScriptedBackend
+from groundwire.agents.backends.vllm import VllmBackend
+from groundwire.agents.backends.vllm_server import VllmServerBackend
 
 __all__ = [
     "LiteLLMBackend",
     "OpenAICompatibleBackend",
     "ReplayBackend",
     "ScriptedBackend",
+    "VllmBackend",
+    "VllmServerBackend",
     "allow_model_calls",
     "backend_for",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from itertools import count
 from typing import Any, TypeVar, cast
@@ -53,6 +53,8 @@ class OpenAICompatibleBackend:
         backoff_s: seconds; the top of the first random wait between attempts.
         max_wait_s: seconds; the longest wait between attempts.
         echoes: True if the server gives an answer that was begun (a last message of the assistant) back as a whole.
+        name: what the user calls the model, for messages; default: its address.
+        extra: fields of a request's body that this server knows beyond the API.
 
     Raises:
         ConfigError: an argument is out of range, or the address is none.
@@ -71,16 +73,19 @@ class OpenAICompatibleBackend:
         backoff_s: float = 1.0,
         max_wait_s: float = 60.0,
         echoes: bool = False,
+        name: str | None = None,
+        extra: Callable[[Request], Mapping[str, Any]] = lambda _request: {},
     ) -> None:
         base = _checked(url)
         self._model = model
-        self._name = f"{SCHEME}{url}{f'#{model}' if model else ''}"
+        self._name = name or f"{SCHEME}{url}{f'#{model}' if model else ''}"
         self._rates = Rates.given(usd_per_token)
         self._slots = Slots(max_in_flight, timeout_s)
         self._retries = Retries(max_attempts, backoff_s, max_wait_s)
         self._client = HttpClient(base, api_key or os.environ.get(KEY_VARIABLE) or None, self._name)
         self._looking = PerLoop(asyncio.Lock)
         self._echoes = echoes
+        self._extra = extra
 
     @classmethod
     def from_spec(cls, spec: str, *, usd_per_token: tuple[float, float] | None = None) -> OpenAICompatibleBackend:
@@ -141,7 +146,7 @@ class OpenAICompatibleBackend:
 
     async def _complete(self, request: Request, on_text: OnText | None) -> Completion:
         check_model_calls(self._name)
-        body = {"model": self._model or await self._only_model(), **chat_body(request)}
+        body = {"model": self._model or await self._only_model(), **chat_body(request), **self._extra(request)}
         tries = count()
         (response, first_token_s), attempts = await self._retries.run(
             lambda: self._send(body, on_text, again=next(tries) > 0)
