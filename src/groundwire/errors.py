@@ -155,7 +155,7 @@ class BudgetExceeded(GroundwireError):
     """A budget was used up before the next step.
 
     Args:
-        kind: `usd`, `tokens`, `seconds` or `trials`.
+        kind: `usd`, `tokens`, `calls`, `seconds`, `steps` or `trials`; `run`: one of all episodes together.
     """
 
     exit_code = 4

@@ -20,7 +20,8 @@ __all__ = ["Settings"]
 
 PREFIX = "GROUNDWIRE_"
 FROM_PROJECT = frozenset(
-    {"test", "hidden", "hidden_dir", "model", "max_usd", "max_tokens", "max_seconds", "max_trials", "width", "report"}
+    {"test", "hidden", "hidden_dir", "model", "width", "report"}
+    | {"max_usd", "max_tokens", "max_calls", "max_seconds", "max_trials"}
 )
 
 
@@ -61,6 +62,8 @@ class Settings(BaseModel):
     """Candidates judged in one trial; None: the actor's own default."""
     max_usd: float | None = None
     max_tokens: int | None = None
+    max_calls: int | None = None
+    """Model calls."""
     max_seconds: float | None = None
     max_trials: int | None = None
     usd_per_token: float | None = None

@@ -20,6 +20,7 @@ def test_the_public_names() -> None:
         "RuleCritic",
         "ScriptedBackend",
         "SearchActor",
+        "ask_for",
     ]
     assert dir(groundwire.agents) == groundwire.agents.__all__
 

@@ -108,3 +108,24 @@ def test_no_verdict_says_why() -> None:
     none = MINT.signal(seen, episode_id="e", trial=0, issuer="baseline", candidate_digest="c")
     end = EpisodeEnd(episode_id="e", verdict=Verdict.NONE, stop_reason=StopReason.NO_VERDICT)
     assert "baseline ? none   nothing_collected: no tests in tests/" in printed(none, end)
+
+
+def test_what_a_model_writes_is_shown_as_it_is_written_inert_and_masked() -> None:
+    out = io.StringIO()
+    view = LiveView(Console(file=out, width=200, highlight=False, force_terminal=True, color_system=None))
+    view(TrialRecord(episode_id="e", trial=1))
+    view.close()  # so that the next piece is shown at once
+    view.on_text(0, "thinking\nx = '\x1b]0;own\x07' # sk-proj-abcdefghijklmnop123456\n")
+    view.on_text(1, "another sample")
+    view.close()
+    shown = out.getvalue()
+    assert "trial 1: 57 characters written" in shown
+    assert "[masked key]" in shown and "abcdefghijklmnop" not in shown
+    assert "\x1b]0;own" not in shown and "another sample" not in shown
+
+
+def test_nothing_moves_where_no_terminal_is() -> None:
+    out = io.StringIO()
+    view = LiveView(Console(file=out, width=200))
+    view.on_text(0, "text")
+    assert out.getvalue() == ""

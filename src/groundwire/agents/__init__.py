@@ -1,4 +1,4 @@
-"""Actors that propose and critics that reflect. Each is imported when it is first asked for."""
+"""Actors that propose, critics that reflect, what they ask models with; each is imported when it is first used."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from groundwire.agents.replay_actor import ReplayActor
     from groundwire.agents.rule_critic import RuleCritic
     from groundwire.agents.search import SearchActor
+    from groundwire.agents.structured import ask_for
 
 __all__ = [
     "CommandActor",
@@ -22,6 +23,7 @@ __all__ = [
     "RuleCritic",
     "ScriptedBackend",
     "SearchActor",
+    "ask_for",
 ]
 
 _HOMES = {
@@ -33,6 +35,7 @@ _HOMES = {
     "RuleCritic": "groundwire.agents.rule_critic",
     "ScriptedBackend": "groundwire.agents.backends.scripted",
     "SearchActor": "groundwire.agents.search",
+    "ask_for": "groundwire.agents.structured",
 }
 
 

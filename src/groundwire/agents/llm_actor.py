@@ -8,6 +8,7 @@ from typing import Literal
 
 from groundwire.agents.answer_forms import AnswerForm, Form, form_named
 from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.corrections import complained, replied
 from groundwire.agents.edit_apply import candidate_from
 from groundwire.agents.evidence import (
     attempt_as_data,
@@ -20,7 +21,7 @@ from groundwire.agents.evidence import (
 from groundwire.agents.project_view import ProjectView, view_project
 from groundwire.agents.relevance import relevance_of
 from groundwire.agents.templates import load_prompt
-from groundwire.agents.text import data, head_tail, inert, plain, tagged
+from groundwire.agents.text import data, plain, tagged
 from groundwire.completions import Backend, Message, Request
 from groundwire.contexts import ActorContext, Needs
 from groundwire.errors import CandidateError, ConfigError, ModelReplyInvalid
@@ -36,7 +37,6 @@ TEMPERATURE_CAP = 1.5
 WHOLE_FILE_LINES = 60
 SEEDS_PER_CALL = 64
 SEEDS_PER_TRIAL = 4096
-ANSWER_CHARS_SHOWN = 8000
 MAX_EDITABLE_NAMES = 100
 
 
@@ -243,22 +243,14 @@ class _Answers:
 
 
 def _sent_back(opening: _Question, answer: str, error: CandidateError) -> _Question:
-    complaint = data("tool_error", str(error))
-    return replace(_reply(opening, answer, "correct_answer_v1", tool_error=complaint), samples=1, purpose="correct")
+    messages, digest = complained(opening.messages, answer, str(error))
+    return replace(opening, messages=messages, prompt_digest=digest, samples=1, purpose="correct")
 
 
 def _asked_again(opening: _Question, answer: str, candidate: Candidate) -> _Question:
     what = data("attempt", candidate.note or "no change", changes=len(candidate.changes))
-    return _reply(opening, answer, "already_tried_v1", attempt=what)
-
-
-def _reply(opening: _Question, answer: str, name: str, **values: str) -> _Question:
-    prompt = load_prompt(name)
-    # some providers refuse a message without text
-    said = Message(
-        role="assistant", content=head_tail(inert(answer), ANSWER_CHARS_SHOWN) if answer.strip() else "(nothing)"
-    )
-    return replace(opening, messages=(*opening.messages, said, *prompt.messages(**values)), prompt_digest=prompt.digest)
+    messages, digest = replied(opening.messages, answer, "already_tried_v1", attempt=what)
+    return replace(opening, messages=messages, prompt_digest=digest)
 
 
 def _editable(view: ProjectView) -> str:

@@ -78,7 +78,8 @@ def repair(
     model: Annotated[
         str | None,
         typer.Option(
-            help="Model id (LiteLLM), local, or local:PATH.gguf.  [default: the search actor, which needs no model]"
+            help="Model id (LiteLLM; further ones after commas are fallbacks), openai-compatible:URL#MODEL, local, or"
+            " local:PATH.gguf.  [default: the search actor, which needs no model]"
         ),
     ] = None,
     actor_command: Annotated[
@@ -122,6 +123,7 @@ def repair(
     max_trials: Annotated[int | None, typer.Option(min=1, help="Trials after the baseline.")] = None,
     max_seconds: Annotated[float | None, typer.Option(min=0, help="Wall seconds.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=0, help="Prompt and completion tokens.")] = None,
+    max_calls: Annotated[int | None, typer.Option(min=0, help="Model calls.")] = None,
     max_usd: Annotated[float | None, typer.Option(min=0, help="US dollars; an unknown price is refused.")] = None,
     usd_per_token: Annotated[
         float | None, typer.Option(min=0, help="Price of a model whose price is not known.")

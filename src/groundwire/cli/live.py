@@ -10,6 +10,7 @@ from rich.status import Status
 from rich.text import Text
 
 from groundwire.cli.text import plain, tokens
+from groundwire.masking import mask
 from groundwire.records import (
     CandidateRecord,
     EpisodeEnd,
@@ -24,6 +25,8 @@ __all__ = ["LiveView", "counts", "headline"]
 
 MARKS = {Verdict.PASS: ("✓", "green"), Verdict.FAIL: ("✗", "red"), Verdict.NONE: ("?", "yellow")}
 REFRESH_S = 0.2
+LINE_KEPT = 2000
+"""Characters of what a model writes that are at hand, to show the end of them."""
 FRAME = re.compile(r"^\S+:\d+ in \S+: ")
 """The place that our runners put before an assertion; the case's name stands there already."""
 SAYS_NOTHING = ("AssertionError", "assert False", "assert not True", "assert None")
@@ -73,6 +76,7 @@ class LiveView:
         """By candidate; of several looks at one the last counts."""
         self._hidden: Signal | None = None
         self._calls: list[ModelCall] = []
+        self._written, self._line = 0, ""
 
     def __call__(self, record: Record) -> None:
         """See `groundwire.graphs.episode.Observer`."""
@@ -99,6 +103,7 @@ class LiveView:
                 self._print(line)
             case ModelCall():
                 self._calls.append(record)
+                self._written, self._line = 0, ""
             case EpisodeEnd():
                 self._close_trial()
                 self.close()
@@ -108,6 +113,18 @@ class LiveView:
     def report(self, line: str) -> None:
         """One line of a tool at work."""
         self._move(f"trial {self._trial}: {plain(line, limit=80)}")
+
+    def on_text(self, sample: int, text: str) -> None:
+        """What a model writes, while it does: how much, and its last line; of several samples the first."""
+        if sample:
+            return
+        self._written = self._written + len(text) if text else 0
+        self._line = (self._line + text)[-LINE_KEPT:] if text else ""
+        if self._is_due():
+            shown = plain(
+                mask(next((line for line in reversed(self._line.splitlines()) if line.strip()), "")), limit=60
+            )
+            self._move(f"trial {self._trial}: {self._written} characters written   {shown}")
 
     def close(self) -> None:
         """Ends the moving line."""
@@ -121,9 +138,12 @@ class LiveView:
         if self._status is None:
             self._status = self._console.status(Text(text), spinner="dots")
             self._status.start()
-        elif time.monotonic() - self._shown_at > REFRESH_S:
+        elif self._is_due():
             self._status.update(Text(text))
             self._shown_at = time.monotonic()
+
+    def _is_due(self) -> bool:
+        return self._console.is_terminal and (self._status is None or time.monotonic() - self._shown_at > REFRESH_S)
 
     def _print(self, line: Text) -> None:
         """One line: cut at the terminal's edge, whole where it is read by a program."""

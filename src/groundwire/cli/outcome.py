@@ -33,6 +33,8 @@ SAID = {
     StopReason.BUDGET_STEPS: "unsolved: the steps are used up",
     StopReason.BUDGET_USD: "stopped: the money is used up",
     StopReason.BUDGET_TOKENS: "stopped: the tokens are used up",
+    StopReason.BUDGET_CALLS: "stopped: the model calls are used up",
+    StopReason.BUDGET_RUN: "stopped: the run has used up what its episodes may use together",
     StopReason.BUDGET_SECONDS: "stopped: the time is used up",
     StopReason.BUDGET_REFINEMENTS: "unsolved: signals of this kind have opened as many refinements as they may",
     StopReason.MODEL_ERROR: "stopped: the model can't be used",

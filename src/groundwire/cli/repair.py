@@ -120,6 +120,7 @@ def build(settings: Settings, task: Task, store: Store) -> FeedbackApp:
         trials=settings.max_trials or trials,
         usd=settings.max_usd,
         tokens=settings.max_tokens,
+        calls=settings.max_calls,
         seconds=settings.max_seconds,
     )
     graph = code_repair(actor, critic, _judge(settings, task, backend), HiddenTests(), width=width)
@@ -213,6 +214,7 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
             reuse=settings.reuse,
             observers=() if quiet else (view,),
             report=None if quiet else view.report,
+            on_text=view.on_text if console.is_terminal and not quiet else None,
         )
         view.close()
         patch_file = _write_patch(job, result)

@@ -1,7 +1,7 @@
 """The feedback graph, its proof, its gate, and ready-made graphs."""
 
 from groundwire.graphs.app import FeedbackApp
-from groundwire.graphs.budget import Budget
+from groundwire.graphs.budget import Budget, RunBudget
 from groundwire.graphs.episode import Episode
 from groundwire.graphs.feedback_graph import FeedbackGraph
 from groundwire.graphs.gate import Refusal
@@ -19,5 +19,6 @@ __all__ = [
     "FeedbackGraph",
     "Refusal",
     "Rules",
+    "RunBudget",
     "SandboxOptions",
 ]

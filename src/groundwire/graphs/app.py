@@ -12,19 +12,23 @@ from weakref import WeakKeyDictionary
 from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownVariableType]  it has no annotations
 
 from groundwire import __version__
+from groundwire.completions import OnText
 from groundwire.errors import ConfigError
 from groundwire.graphs.base_trees import BaseTrees
 from groundwire.graphs.blocking import iterate, wait_for
-from groundwire.graphs.budget import Budget, Meter
+from groundwire.graphs.budget import Budget, RunBudget
 from groundwire.graphs.driving import Driven, Durability, drive
 from groundwire.graphs.ending import result_of
 from groundwire.graphs.episode import Episode, Observer
+from groundwire.graphs.in_flight import InFlight
+from groundwire.graphs.metering import Meter
 from groundwire.graphs.opening import find_episode
 from groundwire.graphs.replay import Replay, Replayed, check_same, without_traces
 from groundwire.graphs.result import EpisodeResult
 from groundwire.graphs.reuse import Cache, Reuse
 from groundwire.graphs.rules import Rules
 from groundwire.graphs.sandboxes import SandboxChoice, Sandboxes, SandboxOptions
+from groundwire.graphs.spending import RunMeters
 from groundwire.graphs.state import EpisodeState, as_kept
 from groundwire.graphs.wiring import Wiring
 from groundwire.ids import new_id
@@ -33,6 +37,7 @@ from groundwire.mint import FileKeys, Keys, MemoryKeys, Mint
 from groundwire.records import EpisodeRecord, Record, RunEnd, RunRecord, Store
 from groundwire.signals import Origin, canonical
 from groundwire.tasks import Task
+from groundwire.telemetry import episode_span
 
 __all__ = ["Durability", "FeedbackApp", "SandboxChoice"]
 
@@ -62,6 +67,7 @@ class FeedbackApp:
         wiring: Wiring,
         store: Store | None,
         budget: Budget,
+        run_budget: RunBudget | None = None,
         sandbox: SandboxChoice | None,
         durability: Durability = "exit",
         rules: Rules | None = None,
@@ -74,11 +80,13 @@ class FeedbackApp:
         self.name = name
         self.wiring = wiring
         self.budget = budget
+        self.run_budget = run_budget
         self.store: Store = store if store is not None else InMemoryStore()
         self.rules = rules or Rules()
         self.trust = frozenset(trust)
         self._tools = dict(tools or {})
         self._base_trees = BaseTrees(self.store)
+        self._run_meters = RunMeters(self.store, run_budget)
         self._state = state
         self._sandbox = sandbox
         self._durability: Durability = durability
@@ -100,6 +108,7 @@ class FeedbackApp:
         seed: int = 0,
         observers: Sequence[Observer] = (),
         report: Callable[[str], None] | None = None,
+        on_text: OnText | None = None,
         sandboxes: Sandboxes | None = None,
         reuse: Reuse = "never",
     ) -> AsyncGenerator[Episode]:
@@ -112,6 +121,7 @@ class FeedbackApp:
             seed: for reproducible choices.
             observers: told of each record after the ledger has it.
             report: told one line for people while a tool works.
+            on_text: told of a model's text while it is written, by backends that can (`completions.Streaming`).
             sandboxes: shared with other episodes; default: its own, closed at the end.
             reuse: what of the ledger may stand for asking a model or judging once more (`graphs.reuse`).
 
@@ -128,12 +138,13 @@ class FeedbackApp:
             task=task,
             store=self.store,
             mint=Mint(run, self._keys.load(run)),
-            meter=Meter(self.budget),
+            meter=Meter(self.budget, await self._run_meters.of(run)),
             sandbox=partial(own.open, task.python),
             program_sandbox=partial(own.for_programs, task.python),
             seed=known.seed if known else seed,
             observers=observers,
             report=report or (lambda _line: None),
+            on_text=on_text,
             rules=self.rules,
             cache=None if reuse == "never" else Cache(self.store, reuse, self._keys, own_id),
         )
@@ -171,7 +182,13 @@ class FeedbackApp:
         run = RunRecord(graph=self.name, config=canonical(self._describe() | dict(config or {})), version=__version__)
         self._keys.create(run.id)
         await self.store.append(run)
+        self._run_meters.begin(run.id)
         return run.id
+
+    async def end_run(self, run_id: str) -> None:
+        """Writes that a run is over."""
+        await self.store.append(RunEnd(run_id=run_id))
+        self._run_meters.end(run_id)
 
     async def arun(
         self,
@@ -182,6 +199,7 @@ class FeedbackApp:
         seed: int = 0,
         observers: Sequence[Observer] = (),
         report: Callable[[str], None] | None = None,
+        on_text: OnText | None = None,
         sandboxes: Sandboxes | None = None,
         config: Mapping[str, Any] | None = None,
         resume: Any = None,
@@ -198,6 +216,7 @@ class FeedbackApp:
             seed: for reproducible choices.
             observers: told of each record after the ledger has it.
             report: told one line for people while a tool works.
+            on_text: told of a model's text while it is written, by backends that can (`completions.Streaming`).
             sandboxes: shared with other episodes.
             config: LangGraph's config; with a checkpointer, the thread is the episode's id unless this names one.
             resume: the answer to a LangGraph interrupt of this thread.
@@ -220,24 +239,34 @@ class FeedbackApp:
             seed=seed,
             observers=observers,
             report=report,
+            on_text=on_text,
             sandboxes=sandboxes,
             reuse=reuse,
         ) as episode:
-            driven = Driven()
-            if episode.history.end is None:
-                driven = await drive(
-                    self._graph_for(config),
-                    episode,
-                    self.input(episode, **fields),
-                    durability=self._durability,
-                    supersteps=self._supersteps,
-                    goes_on=episode_id is not None,
-                    config=config,
-                    resume=resume,
+            ids = {"run_id": episode.run_id, "episode_id": episode.id, "task_id": task.id}
+            with episode_span(self.name, **ids) as told:
+                driven = Driven()
+                if episode.history.end is None:
+                    driven = await drive(
+                        self._graph_for(config),
+                        episode,
+                        self.input(episode, **fields),
+                        durability=self._durability,
+                        supersteps=self._supersteps,
+                        goes_on=episode_id is not None,
+                        config=config,
+                        resume=resume,
+                    )
+                result = result_of(episode, driven.error, driven.interrupts)
+                told.ended(
+                    verdict=str(result.verdict),
+                    stop_reason=str(result.stop_reason),
+                    trials=result.trials,
+                    usd=result.usd,
+                    tokens=result.tokens,
                 )
-            result = result_of(episode, driven.error, driven.interrupts)
         if own_run and not driven.interrupts:
-            await self.store.append(RunEnd(run_id=episode.run_id))
+            await self.end_run(episode.run_id)
         return result
 
     async def areplay(self, task: Task, *, run_id: str, episode_id: str) -> Replayed:
@@ -268,20 +297,32 @@ class FeedbackApp:
         self,
         tasks: Sequence[Task],
         *,
-        at_once: int = 4,
+        at_once: int | None = None,
         seed: int = 0,
         observers: Sequence[Observer] = (),
         reuse: Reuse = "never",
     ) -> list[EpisodeResult]:
-        """Runs many tasks in one run, `at_once` at a time; results in the tasks' order. `reuse` as for `arun`."""
-        if at_once < 1:
+        """Runs many tasks in one run; results in the tasks' order.
+
+        Args:
+            tasks: what is to be solved.
+            at_once: episodes at a time; None: four, or, where the model's engine says how busy it is, as many as keep
+                it so (`graphs.in_flight`).
+            seed: for reproducible choices.
+            observers: told of each record after the ledger has it.
+            reuse: as for `arun`.
+
+        Raises:
+            ConfigError: `at_once` is less than 1.
+        """
+        if at_once is not None and at_once < 1:
             raise ConfigError(f"at_once is {at_once}.", do="Run at least one at a time.")
         run_id = await self.start_run()
         sandboxes = Sandboxes(self._sandbox)
-        gate = asyncio.Semaphore(at_once)
+        in_flight = InFlight(at_once)
 
         async def one(task: Task) -> EpisodeResult:
-            async with gate:
+            async with in_flight.slot():
                 return await self.arun(
                     task, run_id=run_id, seed=seed, observers=observers, sandboxes=sandboxes, reuse=reuse
                 )
@@ -291,7 +332,7 @@ class FeedbackApp:
                 running = [group.create_task(one(task)) for task in tasks]
         finally:
             await sandboxes.aclose()
-        await self.store.append(RunEnd(run_id=run_id))
+        await self.end_run(run_id)
         return [r.result() for r in running]
 
     async def astream(self, task: Task, **options: Any) -> AsyncGenerator[Record | EpisodeResult]:
@@ -342,4 +383,5 @@ class FeedbackApp:
             "trust": sorted(str(origin) for origin in self.trust),
             "sandbox": options.kind or "default" if isinstance(options, SandboxOptions) else options.info.kind,
             "grounded": True,
+            **({"run_budget": self.run_budget.model_dump()} if self.run_budget else {}),
         }

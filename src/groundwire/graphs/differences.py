@@ -14,7 +14,17 @@ from dataclasses import asdict, dataclass
 from itertools import groupby, zip_longest
 from typing import Any, cast
 
-from groundwire.records import Artifact, EpisodeEnd, EpisodeRecord, Intent, ModelCall, ProgramRun, Record, TrialEnd
+from groundwire.records import (
+    Admission,
+    Artifact,
+    EpisodeEnd,
+    EpisodeRecord,
+    Intent,
+    ModelCall,
+    ProgramRun,
+    Record,
+    TrialEnd,
+)
 from groundwire.signals import Signal
 
 __all__ = ["Difference", "first_difference"]
@@ -206,6 +216,11 @@ def _without_repeats(records: Sequence[Record]) -> Iterator[Record]:
 def _without_the_end(records: list[Record]) -> list[Record]:
     """Without what was written because it ended, and calls of which others may have been under way."""
     kept = list(records)
-    while kept and (isinstance(kept[-1], EpisodeEnd | TrialEnd) or _is_effect(kept[-1])):
+    while kept and (isinstance(kept[-1], EpisodeEnd | TrialEnd) or _is_effect(kept[-1]) or _is_refused(kept[-1])):
         kept.pop()
     return kept
+
+
+def _is_refused(record: Record) -> bool:
+    """True for a refusal: the last one of an episode is what the clock or the run's budget came to."""
+    return isinstance(record, Admission) and not record.admitted

@@ -75,8 +75,7 @@ async def drive(
             async with asyncio.timeout(episode.meter.seconds_left()):
                 state = await _run(langgraph, episode, start, settings, options)
     except TimeoutError:
-        seconds = episode.meter.budget.seconds
-        error = BudgetExceeded("seconds", f"The {seconds:g} s are used up.", do="Raise --max-seconds.")
+        error = episode.meter.out_of_time()
     except GraphRecursionError:
         error = BudgetExceeded(
             "steps",

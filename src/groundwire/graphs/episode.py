@@ -6,23 +6,23 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from groundwire.completions import Completion
+from groundwire.completions import Completion, OnText
 from groundwire.contexts import Coverage, Judged, SandboxOpener
 from groundwire.errors import RecordNotFound
 from groundwire.graphs.acceptance import Change, Ladder, change_size
-from groundwire.graphs.budget import Meter
 from groundwire.graphs.firewall import Firewall
 from groundwire.graphs.history import History
+from groundwire.graphs.metering import Meter
 from groundwire.graphs.outcomes import trial_end
 from groundwire.graphs.recorded import COVERAGE, Recordings
 from groundwire.graphs.reuse import Cache
 from groundwire.graphs.rules import Rules
+from groundwire.graphs.spending import spent_on
 from groundwire.mint import Mint
 from groundwire.records import (
     Artifact,
     CandidateRecord,
     EpisodeEnd,
-    Intent,
     ModelCall,
     ProgramRun,
     Record,
@@ -56,6 +56,7 @@ class Episode:
         seed: for reproducible choices.
         observers: told of each record after the ledger has it.
         report: told one line for people while a tool works.
+        on_text: told of a model's text while it is written, where the backend can; None: nobody watches.
         rules: what is judged again, and when the loop has gone on long enough.
         recordings: what is played in the place of models, programs, tools and memory, in a replay.
         cache: what may be taken from the ledger instead of being paid for again.
@@ -72,6 +73,7 @@ class Episode:
     seed: int = 0
     observers: Sequence[Observer] = ()
     report: Callable[[str], None] = lambda _line: None
+    on_text: OnText | None = None
     rules: Rules = field(default_factory=Rules)
     recordings: Recordings | None = None
     cache: Cache | None = None
@@ -154,8 +156,7 @@ class Episode:
         """
         records = await self.store.records(self.id)
         self.history.begun_before = {r.trial for r in records if isinstance(r, TrialRecord)}
-        for intent in _cut_off_calls(records):
-            self.meter.book(usd=intent.usd or 0.0, tokens=intent.tokens)
+        self.meter.book_earlier(spent_on(records))
         for record in records:
             if isinstance(record, CandidateRecord):
                 self.history.keep([await self._candidate(record)])
@@ -165,11 +166,9 @@ class Episode:
             if isinstance(record, Signal):
                 self.mint.verify(record)
                 self.accept(self.history.judged(record))
-            if isinstance(record, ModelCall):
-                self.meter.book(usd=record.usd or 0.0, tokens=record.prompt_tokens + record.completion_tokens)
-                if record.completion:
-                    self.firewall.take_answer(Completion.model_validate_json(record.completion))
-                    self.history.answers.setdefault((record.trial, record.request_digest), []).append(record)
+            if isinstance(record, ModelCall) and record.completion:
+                self.firewall.take_answer(Completion.model_validate_json(record.completion))
+                self.history.answers.setdefault((record.trial, record.request_digest), []).append(record)
             if isinstance(record, ProgramRun) and not record.cut_off:
                 self.history.ran.setdefault((record.trial, record.request_digest), []).append(record)
         if self.history.end is not None and self.history.end.best_candidate:
@@ -244,13 +243,3 @@ class Episode:
         """Writes the episode's end, once, and what its last trial came to."""
         if self.history.end is None:
             await self.record(*trial_end(self.id, self.history, max(self.history.lessons, default=0)), end)
-
-
-def _cut_off_calls(records: Sequence[Record]) -> list[Intent]:
-    """Model calls that were under way when an earlier process ended.
-
-    Each may have been paid for, and is made again where its answer is still needed; so it counts against the budget
-    with the most that it can have cost.
-    """
-    ended = {r.intent_id for r in records if isinstance(r, ModelCall)}
-    return [r for r in records if isinstance(r, Intent) and r.kind == "model_call" and r.id not in ended]

@@ -10,7 +10,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from groundwire.contexts import Actor, Critic, Tool
 from groundwire.errors import GraphError
 from groundwire.graphs.app import Durability, FeedbackApp, SandboxChoice
-from groundwire.graphs.budget import Budget
+from groundwire.graphs.budget import Budget, RunBudget
 from groundwire.graphs.expansion import wiring_of
 from groundwire.graphs.foreign import builder_of
 from groundwire.graphs.gate import GateKind
@@ -249,6 +249,7 @@ class FeedbackGraph:
         *,
         store: Store | None = None,
         budget: Budget | None = None,
+        run_budget: RunBudget | None = None,
         sandbox: SandboxChoice | None = None,
         checkpointer: BaseCheckpointSaver[Any] | None = None,
         durability: Durability | None = None,
@@ -261,6 +262,7 @@ class FeedbackGraph:
         Args:
             store: ledger and memory; default: in memory, gone with the process.
             budget: ceilings of each episode; default: the graph's own.
+            run_budget: ceilings of all episodes of a run together; default: none.
             sandbox: where tools run code; default: bubblewrap.
             checkpointer: any LangGraph checkpointer.
             durability: when checkpoints are written. `exit`: when a run ends or pauses, the default where all nodes are
@@ -296,6 +298,7 @@ class FeedbackGraph:
             wiring=wiring,
             store=store,
             budget=budget or self.budget,
+            run_budget=run_budget,
             sandbox=sandbox,
             durability=durability or ("exit" if self.parts.is_all_in_the_ledger() else "async"),
             rules=rules or self.rules,

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import time
+from contextlib import ExitStack
 
-from groundwire.completions import Backend, Completion, Request
+from groundwire.completions import Backend, Completion, Request, Streaming
 from groundwire.errors import GroundwireError, HiddenLeak, ModelError, ModelReplyInvalid
+from groundwire.graphs.accounts import Cost
 from groundwire.graphs.episode import Episode
+from groundwire.graphs.in_flight import current_slot
+from groundwire.graphs.metering import Reservation
 from groundwire.masking import Masker
 from groundwire.records import Intent, ModelCall
+from groundwire.telemetry import model_call_span
 
 __all__ = ["EpisodeCaller"]
+
+LEAST_URGENT = 100
 
 
 class EpisodeCaller:
@@ -34,52 +41,65 @@ class EpisodeCaller:
             return Completion.model_validate_json(answered.pop(0).completion)
         if (taken := await self._from_the_ledger(backend, digest)) is not None:
             return await self._take(taken, request, digest)
-        prompt_tokens = sum(len(m.content) for m in request.messages) // 3 + 16
-        most = request.n * request.max_tokens + prompt_tokens
+        most = request.n * request.max_tokens + _prompt_tokens(request)
         price = self._price(backend, request, digest)
-        with episode.meter.reserve(price, most) as held:
-            intent = Intent(
-                episode_id=episode.id,
-                trial=self._trial,
-                kind="model_call",
-                digest=digest,
-                body=body,
-                usd=price,
-                tokens=most,
-            )
-            await episode.record(intent)
-            started = time.monotonic()
-            try:
-                completion = await self._complete(backend, request, digest)
-            except ModelError as error:
-                if isinstance(error, ModelReplyInvalid):
-                    # it answered, so it was paid for; what it cost is not known, so all that was held is booked
-                    episode.meter.book(usd=held.usd, tokens=held.tokens)
-                await episode.record(self._failed(intent, backend, request, error, time.monotonic() - started))
-                raise
-            episode.meter.settle(completion)
+        intent = Intent(
+            episode_id=episode.id,
+            trial=self._trial,
+            kind="model_call",
+            digest=digest,
+            body=body,
+            usd=price,
+            tokens=most,
+        )
+        with ExitStack() as telling:
+            with episode.meter.reserve(price, most) as held:
+                await episode.record(intent)
+                told = telling.enter_context(model_call_span(backend.model, request, self._trial))
+                started = time.monotonic()
+                completion = await self._settled(intent, backend, request, held)
+            await self._written_down(intent, backend, request, completion, time.monotonic() - started)
+            told.answered(completion)
+        return completion
+
+    async def _settled(self, intent: Intent, backend: Backend, request: Request, held: Reservation) -> Completion:
+        """Makes the call, and books what it cost in place of what is held for it."""
+        started = time.monotonic()
         try:
-            episode.firewall.take_answer(completion)
+            completion = await self._complete(backend, request, intent.digest)
+        except ModelError as error:
+            if isinstance(error, ModelReplyInvalid):
+                held.spend_all()  # it answered, so it was paid for
+            await self._episode.record(self._failed(intent, backend, request, error, time.monotonic() - started))
+            raise
+        held.settle(completion)
+        return completion
+
+    async def _written_down(
+        self, intent: Intent, backend: Backend, request: Request, completion: Completion, duration_s: float
+    ) -> None:
+        """Into the ledger with the answer, if it may be taken at all."""
+        try:
+            self._episode.firewall.take_answer(completion)
         except HiddenLeak as leak:
             # it was paid for, so the ledger has it; what it says is held back
-            await episode.record(self._failed(intent, backend, request, leak, time.monotonic() - started, completion))
+            await self._episode.record(self._failed(intent, backend, request, leak, duration_s, completion))
             raise
-        await episode.record(
+        await self._episode.record(
             ModelCall(
                 intent_id=intent.id,
-                episode_id=episode.id,
+                episode_id=self._episode.id,
                 trial=self._trial,
                 model=completion.model or backend.model,
                 purpose=request.purpose,
-                request_digest=digest,
+                request_digest=intent.digest,
                 completion=completion.model_dump_json(),
                 prompt_tokens=completion.prompt_tokens,
                 completion_tokens=completion.completion_tokens,
                 usd=completion.usd,
-                duration_s=time.monotonic() - started,
+                duration_s=duration_s,
             )
         )
-        return completion
 
     async def _from_the_ledger(self, backend: Backend, digest: str) -> ModelCall | None:
         """The recorded call whose answer stands for a new one, where that is allowed; in a replay, where it was so."""
@@ -91,7 +111,8 @@ class EpisodeCaller:
     async def _take(self, call: ModelCall, request: Request, digest: str) -> Completion:
         """Takes a recorded answer: nothing is sent, nothing is paid, and the ledger says from where it is."""
         completion = Completion.model_validate_json(call.completion)
-        completion = completion.model_copy(update={"usd": 0.0, "prompt_tokens": 0, "completion_tokens": 0})
+        nothing: dict[str, object] = {"usd": 0.0, "prompt_tokens": 0, "completion_tokens": 0, "cached_prompt_tokens": 0}
+        completion = completion.model_copy(update={**nothing, "first_token_s": None})
         self._episode.firewall.take_answer(completion)
         await self._episode.record(
             ModelCall(
@@ -114,7 +135,7 @@ class EpisodeCaller:
             return backend.price(request)
         for lost in recordings.lost(self._trial, digest):
             # a process that had gone on counted it so
-            self._episode.meter.book(usd=lost.usd or 0.0, tokens=lost.tokens)
+            self._episode.meter.book(Cost(lost.usd or 0.0, lost.tokens, calls=1))
         intent = recordings.intent(self._trial, digest)
         return intent.usd if intent else backend.price(request)
 
@@ -122,8 +143,28 @@ class EpisodeCaller:
         """What the ledger may hold of an answer, which is what the actor gets: a resumed run must see no other one."""
         if self._episode.recordings is not None:
             return await self._episode.recordings.answer(self._trial, digest)
-        completion = _without_secrets(await backend.complete(request))
+        completion = _without_secrets(await self._ask(backend, request))
         return completion if completion.asked else completion.model_copy(update={"asked": backend.model})
+
+    async def _ask(self, backend: Backend, request: Request) -> Completion:
+        if not request.priority and getattr(backend, "prioritises", False):
+            # not in the ledger's request: what was asked does not depend on when it was served
+            request = request.model_copy(update={"priority": _nearness(self._episode)})
+        slot = current_slot.get()
+        if slot is None:
+            return await self._watched(backend, request)
+        slot.calling(backend, request.n)
+        try:
+            return await self._watched(backend, request)
+        finally:
+            slot.called()
+
+    async def _watched(self, backend: Backend, request: Request) -> Completion:
+        """The answer; shown while it is written, where somebody watches and the backend can."""
+        watch = self._episode.on_text
+        if watch is not None and isinstance(backend, Streaming):
+            return await backend.stream(request, watch)
+        return await backend.complete(request)
 
     def _failed(
         self,
@@ -147,6 +188,25 @@ class EpisodeCaller:
             usd=used.usd if used else None,
             duration_s=duration_s,
         )
+
+
+def _prompt_tokens(request: Request) -> int:
+    """Tokens that a prompt has at most, but for text that is denser than any prose or code; then it is settled."""
+    texts = [message.content for message in request.messages]
+    ascii_only = sum(len(text.encode("ascii", "ignore")) for text in texts)
+    others = sum(len(text.encode("utf-8", "replace")) for text in texts) - ascii_only
+    return ascii_only // 3 + others + 16 * len(texts)
+
+
+def _nearness(episode: Episode) -> int:
+    """How far an episode is from its end: the cases that its best candidate fails; one of which nothing is known waits.
+
+    What is nearly done first: it gives its memory free soonest.
+    """
+    best = episode.history.best
+    if best is None or not best.signal.evidence.cases:
+        return LEAST_URGENT
+    return min(len(best.signal.evidence.failed()), LEAST_URGENT)
 
 
 def _without_secrets(completion: Completion) -> Completion:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import fields
 
-from groundwire.errors import BudgetExceeded, GroundwireError
+from groundwire.errors import GroundwireError
 from groundwire.graphs.episode import Episode
 from groundwire.programs import ProgramRequest, ProgramResult
 from groundwire.records import Artifact, Intent, ProgramRun
@@ -37,8 +37,8 @@ class EpisodeRunner:
         if finished:
             return await self._read_back(finished.pop(0))
         left = episode.meter.seconds_left()
-        if left is not None and left <= 0:
-            raise BudgetExceeded("seconds", "No time is left to run the program.", do="Raise --max-seconds.")
+        if left == 0:
+            raise episode.meter.out_of_time()
         intent = Intent(episode_id=episode.id, trial=self._trial, kind="program", digest=digest, body=body)
         await episode.record(intent)
         started = time.monotonic()

@@ -29,6 +29,7 @@ async def begin_trial(
     known = episode.history.lessons.get(trial)
     if known is not None:
         return await _again(episode, known)
+    episode.meter.begin_trial()
     lessons = await _recall(episode, trial, needs, failing)
     begun = TrialRecord(episode_id=episode.id, trial=trial, lessons=tuple(x.id for x in lessons), escalation=escalation)
     ended = trial_end(episode.id, episode.history, trial - 1)

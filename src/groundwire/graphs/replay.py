@@ -10,9 +10,10 @@ from typing import Any, NoReturn
 
 from groundwire.contexts import Lesson
 from groundwire.errors import ConfigError, RecordNotFound, SandboxUnavailable, SealError
-from groundwire.graphs.budget import Budget, Meter
+from groundwire.graphs.budget import Budget
 from groundwire.graphs.differences import Difference, first_difference
 from groundwire.graphs.episode import Episode
+from groundwire.graphs.metering import Meter
 from groundwire.graphs.recorded import Recordings
 from groundwire.graphs.rules import Rules
 from groundwire.limits import Limits, SandboxInfo
@@ -26,8 +27,11 @@ from groundwire.trees import Tree
 
 __all__ = ["Replay", "Replayed", "check_same", "without_traces"]
 
-FROM_OUTSIDE = frozenset({StopReason.BUDGET_SECONDS, StopReason.HIDDEN_LEAK, StopReason.STORAGE_ERROR})
-"""Ends for reasons that no record holds: the clock, a hidden text, the disk. A replay may go on behind them."""
+FROM_OUTSIDE = frozenset(
+    {StopReason.BUDGET_SECONDS, StopReason.BUDGET_RUN, StopReason.HIDDEN_LEAK, StopReason.STORAGE_ERROR}
+)
+"""Ends for reasons that no record of the episode holds: the clock, other episodes' spending, a hidden text, the disk. A
+replay may go on behind them."""
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ ENDS_OF_THE_LOOP = frozenset(
         StopReason.BUDGET_STEPS,
         StopReason.BUDGET_USD,
         StopReason.BUDGET_TOKENS,
+        StopReason.BUDGET_CALLS,
         StopReason.BUDGET_REFINEMENTS,
     }
 )

@@ -16,6 +16,7 @@ from real_model import SMALL, install_link, local_backend, real_model
 from groundwire.agents.backends import allow_model_calls, backend_for, local
 from groundwire.agents.backends.local import LocalBackend
 from groundwire.agents.backends.local_model import SMOLLM2, ServerOptions, close_servers, server_for
+from groundwire.agents.backends.openai_compatible import OpenAICompatibleBackend
 from groundwire.completions import Message, Request
 from groundwire.errors import ConfigError, ModelRejected, ModelRetryable
 
@@ -57,6 +58,42 @@ class TestARealModel:
         async with local_backend() as backend:
             answer = await backend.complete(sampled(1, json_schema=schema, max_tokens=60))
         assert isinstance(json.loads(answer.texts[0])["n"], int)
+
+    # LiteLLM reads its stream in a way that pydantic warns of
+    @pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")
+    @pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning")
+    async def test_streamed_directly_or_at_once_it_says_the_same(self) -> None:
+        """llama.cpp's server, through LiteLLM and by the direct path: text, probabilities, n, schema, errors."""
+        request = sampled(3, logprobs=True, top_logprobs=2)
+        said: list[str] = []
+        async with local_backend() as backend:
+            whole = await backend.complete(request)
+            streamed = await backend.stream(request, lambda _index, text: said.append(text))
+            server = backend.server
+            assert server is not None
+            direct = OpenAICompatibleBackend(f"{server.url}/v1", api_key=server.key, usd_per_token=(0.0, 0.0))
+            at_once, pieces = await direct.complete(request), list[str]()
+            in_pieces = await direct.stream(request, lambda _index, text: pieces.append(text))
+            schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+            formed = await direct.complete(sampled(1, n=2, json_schema=schema, max_tokens=60))
+            with pytest.raises(ModelRejected, match="context is too long"):
+                await direct.complete(sampled(1, messages=(Message(role="user", content="word " * 600),)))
+            wrong_key = OpenAICompatibleBackend(f"{server.url}/v1", "m", api_key="guessed-key")
+            with pytest.raises(ModelRejected, match=r"refused the key \(401\)"):
+                await wrong_key.complete(request)
+            await wrong_key.aclose()
+            await direct.aclose()
+        assert whole.texts == streamed.texts == at_once.texts == in_pieces.texts == ("".join(said),)
+        assert "".join(pieces) == whole.texts[0] and len(pieces) > 3
+        assert whole.model == streamed.model == at_once.model == in_pieces.model
+        counts = {(a.prompt_tokens, a.completion_tokens) for a in (whole, streamed, at_once, in_pieces)}
+        assert counts == {(whole.prompt_tokens, 12)}
+        for answer in (whole, streamed, at_once, in_pieces):
+            assert answer.logprobs is not None and answer.top_logprobs is not None
+            assert len(answer.logprobs[0]) == len(answer.top_logprobs[0]) == 12
+            assert all(len(tops) == 2 for tops in answer.top_logprobs[0])
+        assert streamed.first_token_s is not None and in_pieces.first_token_s is not None
+        assert all(isinstance(json.loads(text)["n"], int) for text in formed.texts)
 
     async def test_a_prompt_that_is_too_long_is_never_tried_again(self) -> None:
         too_long = (Message(role="user", content="word " * 600),)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 
 from groundwire.agents.backends.scripted import ScriptedBackend
 from groundwire.agents.backends.watched import CUT, WatchedBackend
-from groundwire.completions import Completion, Message, Request
+from groundwire.completions import Completion, Message, OnText, Request
 
 ASKED = Request(messages=(Message(role="user", content="Count."),), max_tokens=1000)
 
@@ -24,7 +24,7 @@ class Pieces(ScriptedBackend):
     def price(self, request: Request) -> float | None:
         return request.max_tokens / 10
 
-    async def stream(self, request: Request, on_text: Callable[[int, str], None]) -> Completion:
+    async def stream(self, request: Request, on_text: OnText) -> Completion:
         try:
             for piece in self.pieces:
                 on_text(0, piece)

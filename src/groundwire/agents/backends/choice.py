@@ -6,16 +6,21 @@ import re
 
 from groundwire.agents.backends.litellm import LiteLLMBackend
 from groundwire.agents.backends.local import LocalBackend
+from groundwire.agents.backends.openai_compatible import SCHEME, OpenAICompatibleBackend
 from groundwire.agents.backends.replay import ReplayBackend
 from groundwire.agents.backends.scripted import ScriptedBackend
+from groundwire.agents.backends.vllm import VllmBackend
+from groundwire.agents.backends.vllm_server import VllmServerBackend
 from groundwire.completions import Backend
 from groundwire.errors import ConfigError
 
 __all__ = ["FORMS", "backend_for"]
 
 FORMS = (
-    "provider/model (any LiteLLM id, for example openai/gpt-5-mini), local (a small model on this CPU), "
-    "local:PATH.gguf, replay:FILE (recorded calls) or scripted:FILE (JSON lines of replies)"
+    "provider/model (any LiteLLM id, for example openai/gpt-5-mini; further ones after commas are fallbacks), "
+    "openai-compatible:URL#MODEL (a server of your own), local (a small model on this CPU), local:PATH.gguf, "
+    "vllm:MODEL_OR_PATH (an engine in this process), vllm-server:MODEL_OR_PATH (a server of ours), "
+    "replay:FILE (recorded calls) or scripted:FILE (JSON lines of replies)"
 )
 
 # LiteLLM ids that hold a colon: a tag after the provider's slash (ollama/llama3:8b), or OpenAI's fine-tuned ft:…
@@ -26,8 +31,9 @@ def backend_for(spec: str | Backend, *, usd_per_token: tuple[float, float] | Non
     """The backend that `spec` names. Nothing is imported, opened or called for it, but for a file of replies.
 
     Args:
-        spec: `provider/model`, `local`, `local:PATH.gguf`, `replay:FILE`, `replay:FILE#TASK`, `scripted:FILE`, or a
-            backend, which is returned as it is.
+        spec: `provider/model`, `provider/model,provider/fallback`, `openai-compatible:URL#MODEL`, `local`,
+            `local:PATH.gguf`, `vllm:MODEL_OR_PATH`, `vllm-server:MODEL_OR_PATH`, `replay:FILE`, `replay:FILE#TASK`,
+            `scripted:FILE`, or a backend, which is returned as it is.
         usd_per_token: (prompt, completion) price in US dollars a token, for a model without a known price.
 
     Raises:
@@ -40,13 +46,22 @@ def backend_for(spec: str | Backend, *, usd_per_token: tuple[float, float] | Non
         return ScriptedBackend.from_file(spec.removeprefix("scripted:"))
     if spec.startswith("replay:"):
         return ReplayBackend.from_file(spec.removeprefix("replay:"))
+    if spec.startswith(SCHEME):
+        return OpenAICompatibleBackend.from_spec(spec.removeprefix(SCHEME), usd_per_token=usd_per_token)
     if spec == "local":
         return LocalBackend()
     if spec.startswith("local:"):
         return LocalBackend(spec.removeprefix("local:"))
+    if spec.startswith("vllm:"):
+        return VllmBackend(spec.removeprefix("vllm:"))
+    if spec.startswith("vllm-server:"):
+        return VllmServerBackend(spec.removeprefix("vllm-server:"))
     if not spec or spec != "".join(spec.split()) or not spec.isprintable():
         raise ConfigError(f"{spec!r} is no model id.", do=f"Give {FORMS}.")
     scheme = _SCHEME.match(spec)
     if scheme and scheme[1] != "ft":
         raise ConfigError(f"The model form {scheme[0]!r} is not known to this version.", do=f"Give {FORMS}.")
-    return LiteLLMBackend(spec, usd_per_token=usd_per_token)
+    model, *fallbacks = spec.split(",")
+    if not all((model, *fallbacks)):
+        raise ConfigError(f"{spec!r} holds an empty model id.", do=f"Give {FORMS}.")
+    return LiteLLMBackend(model, fallbacks=fallbacks, usd_per_token=usd_per_token)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from groundwire.agents.backends.replies import all_of, cut_at_stop, valid_samples
-from groundwire.completions import Completion, Request
+from groundwire.completions import Completion, OnText, Request
 from groundwire.errors import ConfigError, ModelRejected
 
 __all__ = ["Reply", "ScriptedBackend", "count_tokens"]
@@ -95,7 +95,7 @@ class ScriptedBackend:
             finish_reasons=("stop",) * len(kept),
         )
 
-    async def stream(self, request: Request, on_text: Callable[[int, str], None]) -> Completion:
+    async def stream(self, request: Request, on_text: OnText) -> Completion:
         """As `complete`, and tells `on_text` of each few characters, as a model does that writes."""
         completion = await self.complete(request)
         for sample, text in enumerate(completion.texts):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from groundwire.agents.backends.replies import all_of
 from groundwire.agents.text import estimate_tokens
-from groundwire.completions import Backend, Completion, Request
+from groundwire.completions import Backend, Completion, Request, Streaming
 
 __all__ = ["CUT", "Watch", "WatchedBackend"]
 
@@ -17,13 +17,6 @@ CUT = "cut"
 
 Watch = Callable[[str], bool]
 """Given all that was written so far, True where that is enough."""
-
-
-@runtime_checkable
-class _Streams(Protocol):
-    async def stream(self, request: Request, on_text: Callable[[int, str], None]) -> Completion:
-        """As `complete`, and tells of each piece of a sample's text; an empty one means that it begins anew."""
-        ...
 
 
 class WatchedBackend:
@@ -57,7 +50,7 @@ class WatchedBackend:
     async def complete(self, request: Request) -> Completion:
         """See `Backend`. The finish reason of what was interrupted is `cut`."""
         backend: Any = self._backend
-        if not isinstance(backend, _Streams):
+        if not isinstance(backend, Streaming):
             return await self._backend.complete(request)
         heard = _Heard(self._watch)
         heard.writing = asyncio.ensure_future(backend.stream(request, heard.take))

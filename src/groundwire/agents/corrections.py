@@ -1,0 +1,36 @@
+"""Sends an answer back: the conversation so far, the answer as data, and what is wrong with it.
+
+It is the form of an answer that is corrected so, before it is a candidate; what was judged is never rewritten here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from groundwire.agents.templates import load_prompt
+from groundwire.agents.text import data, head_tail, inert
+from groundwire.completions import Message
+
+__all__ = ["complained", "replied"]
+
+ANSWER_CHARS_SHOWN = 8000
+
+
+def complained(opening: Sequence[Message], answer: str, problem: str) -> tuple[tuple[Message, ...], str]:
+    """The messages that ask for `answer` again, in a form that can be used, and the digest of their prompt.
+
+    Args:
+        opening: what was asked.
+        answer: what came; empty where it is not known.
+        problem: why it can't be used, in words for the model.
+    """
+    return replied(opening, answer, "correct_answer_v1", tool_error=data("tool_error", problem))
+
+
+def replied(opening: Sequence[Message], answer: str, prompt: str, **values: str) -> tuple[tuple[Message, ...], str]:
+    """The messages that answer `answer` with a prompt file, and the digest of that file."""
+    template = load_prompt(prompt)
+    # some providers refuse a message without text
+    shown = head_tail(inert(answer), ANSWER_CHARS_SHOWN) if answer.strip() else "(nothing)"
+    said = Message(role="assistant", content=shown)
+    return (*opening, said, *template.messages(**values)), template.digest

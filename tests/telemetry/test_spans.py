@@ -1,0 +1,317 @@
+"""What OpenTelemetry is told, read from its own in-memory exporter and from a real OTLP receiver on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import subprocess
+import sys
+import threading
+from collections.abc import Generator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from guessing import ANSWER, Check, answer
+
+from groundwire import FeedbackApp, FeedbackGraph, Task
+from groundwire.completions import Completion, Message, OnText, Request
+from groundwire.contexts import ActorContext
+from groundwire.errors import ModelRetryable
+from groundwire.telemetry import episode_span, is_wanted, model_call_span, spans
+from groundwire.trees import Candidate, Tree
+
+pytest.importorskip("opentelemetry.sdk", reason='no telemetry: pip install "groundwire[otel]"')
+
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from groundwire.telemetry import export, sdk
+
+TASK = Task(id="guess", family="words", tree=Tree({ANSWER: b"nothing"}))
+SECRET = "sk-proj-abcdefghijklmnop123456"
+ASK = Request(
+    messages=(Message(role="system", content="be brief"), Message(role="user", content=f"my key is {SECRET}")),
+    n=2, max_tokens=50, seed=3, stop=("END",), purpose="propose",
+)  # fmt: skip
+
+
+class Paid:
+    """A model of two words, the second right, that can stream and costs money."""
+
+    model = "openai/gpt-9"
+
+    def __init__(self) -> None:
+        self.words = iter(["wrong", "right"])
+        self.streamed = 0
+
+    async def complete(self, request: Request) -> Completion:
+        return Completion(
+            texts=(next(self.words),) * request.n, model="gpt-9-2026", prompt_tokens=100, completion_tokens=7, usd=0.25,
+            finish_reasons=("stop", "length"), attempts=2, cached_prompt_tokens=40, first_token_s=0.5,
+        )  # fmt: skip
+
+    async def stream(self, request: Request, on_text: OnText) -> Completion:
+        self.streamed += 1
+        on_text(0, "wri")
+        on_text(0, "ting")
+        return await self.complete(request)
+
+    async def complete_many(self, requests: Sequence[Request]) -> Sequence[Completion]:
+        return [await self.complete(request) for request in requests]
+
+    def price(self, request: Request) -> float | None:
+        return 1.0
+
+
+class Asker:
+    def __init__(self, backend: Any) -> None:
+        self.backend = backend
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        completion = await context.call(self.backend, ASK)
+        return [answer(context.task, completion.texts[0])]
+
+
+def app(backend: Any) -> FeedbackApp:
+    graph = FeedbackGraph(name="words").add_actor("write", Asker(backend)).add_tool("test", Check())
+    return graph.add_edge("write", "test").refine("test", to="write").compile()
+
+
+class Told:
+    """What was told."""
+
+    def __init__(self) -> None:
+        self.spans = InMemorySpanExporter()
+        self.metrics = InMemoryMetricReader()
+        self.tracers = TracerProvider()
+        self.tracers.add_span_processor(SimpleSpanProcessor(self.spans))
+        self.meters = MeterProvider(metric_readers=[self.metrics])
+
+    def named(self, name: str) -> list[ReadableSpan]:
+        return [span for span in self.spans.get_finished_spans() if span.name == name]
+
+    def points(self) -> dict[tuple[str, Any], Any]:
+        found: dict[tuple[str, Any], Any] = {}
+        data: Any = json.loads(self.metrics.get_metrics_data().to_json())  # pyright: ignore[reportOptionalMemberAccess]
+        for metric in data["resource_metrics"][0]["scope_metrics"][0]["metrics"]:
+            for point in metric["data"]["data_points"]:
+                kind = point["attributes"].get("gen_ai.token.type") or point["attributes"].get("error.type")
+                found[metric["name"], kind] = point
+        return found
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Generator[Told]:
+    kept = Told()
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "otlp")
+    monkeypatch.setattr(export, "from_environment", lambda: (kept.tracers.get_tracer("t"), kept.meters.get_meter("t")))
+    sdk._of_the_environment.cache_clear()  # pyright: ignore[reportPrivateUsage]  it is made once a process
+    yield kept
+    sdk._of_the_environment.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    kept.tracers.shutdown()
+    kept.meters.shutdown()
+
+
+def test_an_episode_its_trials_and_their_calls(told: Told) -> None:
+    result = app(Paid()).run(TASK)
+    (episode,) = told.named("invoke_agent words")
+    trials = [*told.named("trial 1"), *told.named("trial 2")]
+    calls = told.named("chat openai/gpt-9")
+    assert len(trials) == len(calls) == 2
+    for trial, call in zip(trials, calls, strict=True):
+        assert trial.parent == episode.context
+        assert call.parent == trial.context
+    said = dict(episode.attributes or {})
+    assert said["gen_ai.operation.name"] == "invoke_agent"
+    assert said["gen_ai.conversation.id"] == said["groundwire.episode_id"] == result.episode_id
+    assert (said["groundwire.stop_reason"], said["groundwire.verdict"]) == ("verified", "pass")
+    assert (said["groundwire.usd"], said["groundwire.task_id"]) == (0.5, "guess")
+    assert dict(calls[1].attributes or {}) == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.conversation.id": result.episode_id,
+        "gen_ai.request.model": "openai/gpt-9",
+        "gen_ai.request.temperature": 0.0,
+        "gen_ai.request.max_tokens": 50,
+        "gen_ai.request.choice.count": 2,
+        "gen_ai.request.seed": 3,
+        "gen_ai.request.stop_sequences": ("END",),
+        "gen_ai.output.type": "text",
+        "gen_ai.response.model": "gpt-9-2026",
+        "gen_ai.response.finish_reasons": ("stop", "length"),
+        "gen_ai.response.time_to_first_chunk": 0.5,
+        "gen_ai.usage.input_tokens": 100,
+        "gen_ai.usage.output_tokens": 7,
+        "gen_ai.usage.cache_read.input_tokens": 40,
+        "groundwire.attempts": 2,
+        "groundwire.purpose": "propose",
+        "groundwire.trial": 2,
+        "groundwire.usd": 0.25,
+    }, "no prompt and no answer unless asked for"
+    points = told.points()
+    assert (points["gen_ai.client.token.usage", "input"]["sum"], points["groundwire.client.cost", None]["value"]) == (
+        200,
+        0.5,
+    )
+    assert points["gen_ai.client.token.usage", "output"]["sum"] == 14
+    assert points["groundwire.client.cached_tokens", None]["value"] == 80
+    assert points["gen_ai.client.operation.time_to_first_chunk", None]["sum"] == 1.0
+    assert points["gen_ai.client.operation.duration", None]["count"] == 2
+
+
+def test_what_is_said_is_told_where_it_is_asked_for_with_secrets_masked(
+    told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(sdk.CAPTURE, "SPAN_ONLY")
+    app(Paid()).run(TASK)
+    said = dict(told.named("chat openai/gpt-9")[0].attributes or {})
+    assert json.loads(str(said["gen_ai.system_instructions"]))[0]["parts"][0]["content"] == "be brief"
+    assert json.loads(str(said["gen_ai.input.messages"])) == [
+        {"role": "user", "parts": [{"type": "text", "content": "my key is [masked key]"}]}
+    ]
+    assert json.loads(str(said["gen_ai.output.messages"]))[1]["parts"][0]["content"] == "wrong"
+    assert SECRET not in "".join(span.to_json() for span in told.spans.get_finished_spans())
+
+
+def test_a_failed_call_says_so_without_its_secrets(told: Told) -> None:
+    class Broken(Paid):
+        async def complete(self, request: Request) -> Completion:
+            raise ModelRetryable(f"busy, and your key {SECRET} is fine")
+
+    app(Broken()).run(TASK)
+    (call,) = told.named("chat openai/gpt-9")
+    assert dict(call.attributes or {})["error.type"] == "ModelRetryable"
+    assert call.status.description == "busy, and your key [masked key] is fine"
+    assert not call.events
+    assert told.points()["gen_ai.client.operation.duration", "ModelRetryable"]["count"] == 1
+
+
+def test_a_replay_tells_of_no_calls(told: Told) -> None:
+    graph = app(Paid())
+    result = graph.run(TASK)
+    told.spans.clear()
+    asyncio.run(graph.areplay(TASK, run_id=result.run_id, episode_id=result.episode_id))
+    assert not told.spans.get_finished_spans()
+
+
+def test_streamed_text_is_seen_by_who_watches_and_by_nobody_else() -> None:
+    backend, said = Paid(), list[str]()
+
+    def on_text(_sample: int, text: str) -> None:
+        said.append(text)
+
+    app(backend).run(TASK, on_text=on_text)
+    assert said == ["wri", "ting"] * 2
+    backend = Paid()
+    app(backend).run(TASK)
+    assert backend.streamed == 0
+
+
+@pytest.mark.parametrize(
+    ("variables", "wanted"),
+    [
+        ({}, False),
+        ({"OTEL_TRACES_EXPORTER": "none"}, False),
+        ({"OTEL_METRICS_EXPORTER": "console"}, True),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318"}, True),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318", "OTEL_SDK_DISABLED": "true"}, False),
+    ],
+)
+def test_when_it_is_on(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], wanted: bool) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert is_wanted() is wanted
+
+
+def test_a_missing_package_is_said_once_and_stops_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "otlp")
+    monkeypatch.setitem(sys.modules, "groundwire.telemetry.sdk", None)
+    monkeypatch.delattr("groundwire.telemetry.sdk")
+    monkeypatch.setattr(spans, "_warned", set[str]())
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            with episode_span("words") as episode, model_call_span("m", ASK, 1) as call:
+                call.answered(Completion(texts=("x",)))
+                episode.ended(usd=1.0)
+    (record,) = caplog.records
+    assert "groundwire[otel]" in record.getMessage()
+
+
+class Receiver:
+    """Takes OTLP over HTTP, as a collector does."""
+
+    def __init__(self) -> None:
+        self.bodies: list[tuple[str, bytes]] = []
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                receiver.bodies.append((self.path, body))
+                self.send_response(200)
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+
+PROGRAM = """
+import sys
+from groundwire import Task
+from groundwire.telemetry import episode_span, model_call_span
+from groundwire.completions import Completion, Message, Request
+
+ask = Request(messages=(Message(role="user", content="what is asked"),))
+def run():
+    with episode_span("words", episode_id="e1") as episode, model_call_span("openai/gpt-9", ask, 1) as call:
+        call.answered(Completion(texts=("what came",), usd=0.5))
+assert not any(name.startswith("opentelemetry") for name in sys.modules)
+run()
+from opentelemetry import trace
+assert isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider), "ours is ours alone"
+
+# a program with providers of its own
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+kept = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(kept))
+trace.set_tracer_provider(provider)
+with trace.get_tracer("mine").start_as_current_span("mine"):
+    run()
+print([span.name for span in kept.get_finished_spans()])
+"""
+
+
+def test_the_standard_variables_are_all_it_takes() -> None:
+    """A real export in a real process, flushed at its end; and a program that has set up its own is used instead."""
+    receiver = Receiver()
+    environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url, "OTEL_SERVICE_NAME": "my-service"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip() == "['chat openai/gpt-9', 'trial 1', 'invoke_agent words', 'mine']"
+    receiver.server.shutdown()
+    receiver.server.server_close()
+    sent = dict(receiver.bodies)
+    assert sent.keys() == {"/v1/traces", "/v1/metrics"}
+    assert b"my-service" in sent["/v1/traces"] and b"chat openai/gpt-9" in sent["/v1/traces"]
+    assert b"gen_ai.client.token.usage" in sent["/v1/metrics"]
+    assert not any(b"what " in body for body in sent.values())
