@@ -45,13 +45,14 @@ def run_report(
     arms, control_id = asyncio.run(_read(prefixes, flags, control))
     report = report_on(arms, control=control_id)
     console = Console(stderr=as_json, highlight=False)
+    if html is not None:
+        _write(html, report)
     if as_json:
         json.dump(_data(report), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
         _print(console, report)
     if html is not None:
-        _write(html, report)
         console.print(Text(f"page: {html}", style="dim"), soft_wrap=True)
     return 0
 
