@@ -84,7 +84,8 @@ def test_remarks_say_what_the_numbers_have_to_be_read_with() -> None:
     (told,) = report_on([Arm(name="r", trials=rows, facts=facts)]).arms
     said = "\n".join(remark.text for remark in told.remarks)
     for part in (
-        "1 of 1 answers that passed are wrong by the hidden tests",
+        "1 of 1 answers that passed are wrong by hidden tests (100.0 %)",
+        "1 first tries were judged by a model's tests or opinions only",
         "1 answers passed only tests that a model wrote",
         "1 episodes ended without a verdict",
         "1 tasks passed before anything was tried",
@@ -112,7 +113,7 @@ def test_model_written_tests_that_pass_wrong_code_hurt_and_it_is_said_plainly() 
         [Arm(name="with", trials=reflecting), Arm(name="without", trials=simple)], control="without"
     ).arms
     assert told.verdict.answer is Answer.HURT
-    assert told.verdict.text.startswith("reflection hurt: -10.0 points")
+    assert told.verdict.text.startswith("reflection hurt (n = 400): -10.0 points")
     assert told.measured.correction.breaks == 40
     assert told.measured.correction.false_passes == 120
 
