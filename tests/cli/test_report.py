@@ -110,9 +110,10 @@ def test_the_same_as_data(runs: Runs, capsys: pytest.CaptureFixture[str]) -> Non
     run_report([runs.main, runs.plain], {"db": runs.url}, control=None, html=None, as_json=True)
     main, alone, control = json.loads(capsys.readouterr().out)["runs"]
     assert (main["run"], alone["run"], control["run"]) == (runs.main, runs.plain, runs.control)
-    assert (main["answer"], main["control_label"]) == ("helped", "C")
-    assert main["comparison"]["tasks"] == 11
-    assert main["comparison"]["better"] == 8
+    assert main["answer"] == "helped"
+    (compared,) = main["controls"]
+    assert (compared["control"], compared["what"]) == ("C", "reflection")
+    assert (compared["comparison"]["tasks"], compared["comparison"]["better"]) == (11, 8)
     measured = main["measured"]
     assert (measured["correction"]["fixes"], measured["correction"]["false_passes"]) == (8, 1)
     assert measured["signal"] == {
@@ -125,7 +126,7 @@ def test_the_same_as_data(runs: Runs, capsys: pytest.CaptureFixture[str]) -> Non
     assert (ids[false]["task"], ids[false]["right"], ids[false]["stop"]) == (HOSTILE, False, "hidden_failed")
     assert len(main["sets"]["fixes"]) == 8
     assert alone["answer"] == "can't tell"
-    assert alone["comparison"] is None
+    assert alone["controls"] == []
     assert any("no hidden tests judged an answer" in remark for remark in alone["remarks"])
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from groundwire.evaluation.columns import Ints, mean_of
 from groundwire.evaluation.rates import Rate
-from groundwire.evaluation.trials import PASS, Trials
+from groundwire.evaluation.rows import PASS
+from groundwire.evaluation.trials import Trials
 
 __all__ = ["Process", "Wandering", "first_errors", "kept_prefixes", "process", "wandering"]
 
