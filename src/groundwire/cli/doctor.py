@@ -138,6 +138,7 @@ def _extras() -> list[Finding]:
         ("otel", "opentelemetry.sdk", "spans and metrics for OpenTelemetry"),
         ("docker", "docker", "the Docker sandbox"),
         ("postgres", "psycopg", "PostgreSQL as ledger and memory"),
+        ("eval", "scipy", "metrics and reports"),
     ]:
         there = _is_installed(module)
         cure = f'pip install "groundwire[{extra}]"'
