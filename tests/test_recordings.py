@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire import recordings
-from groundwire.completions import Completion
+from groundwire.completions import Completion, ToolCall
 from groundwire.errors import ConfigError, ModelRejected, ModelReplyInvalid, ModelRetryable, RecordingError
 from groundwire.recordings import Failure, Recorded, Recording, read_recording, recorded_calls
 from groundwire.records import ModelCall
@@ -28,6 +28,10 @@ FULL = Completion(
     finish_reasons=("stop", "length"),
     logprobs=((-0.5,), (-1.0, -2.0)),
     attempts=2,
+    top_logprobs=(((-0.5, -1.0),), ((-0.25,),)),
+    tool_calls=((ToolCall(id="c1", name="look", arguments='{"at": "x"}'),), ()),
+    cached_prompt_tokens=2,
+    first_token_s=0.25,
 )
 
 
@@ -168,6 +172,10 @@ def test_every_field_of_a_line(tmp_path: Path) -> None:
         "finish_reasons": ["stop", "length"],
         "logprobs": [[-0.5], [-1, -2.0]],
         "attempts": 2,
+        "top_logprobs": [[[-0.5, -1.0]], [[-0.25]]],
+        "tool_calls": [[{"id": "c1", "name": "look", "arguments": '{"at": "x"}'}], []],
+        "cached_prompt_tokens": 2,
+        "first_token_s": 0.25,
     }
     (sample, _) = read_recording(write(tmp_path / "r", line)).of_request(A)
     assert sample.recorded.completion == FULL

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from groundwire.completions import Completion
+from groundwire.completions import Completion, ToolCall
 from groundwire.errors import (
     ConfigError,
     ModelError,
@@ -268,6 +268,10 @@ class _Line(_Strict):
     finish_reasons: list[str] = []
     logprobs: list[list[float]] | None = None
     attempts: Count = 1
+    top_logprobs: list[list[list[float]]] | None = None
+    tool_calls: list[list[ToolCall]] = []
+    cached_prompt_tokens: Count = 0
+    first_token_s: Annotated[float, Field(ge=0)] | None = None
     error: _Error | None = None
 
     def recorded(self) -> Recorded:
@@ -280,17 +284,8 @@ class _Line(_Strict):
         )
 
     def _completion(self) -> Completion:
-        return Completion(
-            texts=tuple(self.texts),
-            model=self.model,
-            asked=self.asked,
-            prompt_tokens=self.prompt_tokens,
-            completion_tokens=self.completion_tokens,
-            usd=self.usd,
-            finish_reasons=tuple(self.finish_reasons),
-            logprobs=None if self.logprobs is None else tuple(map(tuple, self.logprobs)),
-            attempts=self.attempts,
-        )
+        about = {"request", "task", "sample", "error"}
+        return Completion.model_validate(self.model_dump(exclude=about, exclude_unset=True))
 
 
 def _head(fields: dict[str, object], where: str) -> _Head:

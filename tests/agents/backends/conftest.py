@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import socket
 import threading
+import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -72,9 +74,8 @@ def completion(
         ]
     body: dict[str, Any] = {"id": "c1", "object": "chat.completion", "created": 1, "model": model, "choices": choices}
     if usage:
-        body["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
-        if cached:
-            body["usage"]["prompt_tokens_details"] = {"cached_tokens": cached}
+        counts: dict[str, Any] = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
+        body["usage"] = counts | ({"prompt_tokens_details": {"cached_tokens": cached}} if cached else {})
     return Reply(body=json.dumps(body).encode(), headers={"content-type": "application/json"})
 
 
@@ -273,6 +274,15 @@ async def connect(stub: OpenAIStub) -> AsyncGenerator[Callable[..., LiteLLMBacke
         yield make
     for backend in made[:1]:
         await backend.aclose()
+
+
+@pytest.fixture
+def forgets_what_was_cut_off() -> Generator[None]:
+    """LiteLLM makes coroutines in a thread; one that is cancelled meanwhile is never awaited, as Python says later."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()
 
 
 @pytest.fixture(params=KINDS)

@@ -173,6 +173,7 @@ async def test_a_closed_backend_opens_again(stub: OpenAIStub, connect: Connect) 
     assert (await backend.complete(ask())).texts == ("x",)
 
 
+@pytest.mark.usefixtures("forgets_what_was_cut_off")
 async def test_cancelling_frees_the_slot(stub: OpenAIStub, connect: Connect) -> None:
     stub.play(stub.Reply(hang=True), stub.completion("x"))
     backend = connect(max_in_flight=1)

@@ -155,6 +155,7 @@ async def test_text_that_no_file_can_hold_is_made_whole(stub: OpenAIStub, reach:
     assert json.loads(answer.model_dump_json())
 
 
+@pytest.mark.usefixtures("forgets_what_was_cut_off")
 async def test_cancelling_closes_the_connection_at_once(stub: OpenAIStub, reach: Reach) -> None:
     """So that a server can free what the answer took; streamed or not."""
     backend = reach(max_in_flight=1, timeout_s=60.0)

@@ -103,6 +103,7 @@ async def test_nothing_listens(reach: Reach) -> None:
 
 
 @pytest.mark.parametrize("how", ["hang", "dribble"])
+@pytest.mark.usefixtures("forgets_what_was_cut_off")
 async def test_hung_server(stub: OpenAIStub, reach: Reach, how: str) -> None:
     stub.play(stub.Reply(hang=how == "hang", dribble=how == "dribble"))
     began = time.monotonic()
@@ -200,6 +201,7 @@ async def test_the_key_stays_out_of_logs_and_tracebacks(
     assert not [record for record in caplog.records if stub.key in record.getMessage()]
 
 
+@pytest.mark.usefixtures("forgets_what_was_cut_off")
 async def test_a_failure_among_many_cancels_the_rest(stub: OpenAIStub, reach: Reach) -> None:
     stub.play(stub.failure(401, "no"), stub.Reply(hang=True))
     backend = reach()
@@ -241,6 +243,7 @@ async def test_streams_are_refused_and_tried_again_like_answers(stub: OpenAIStub
     assert (answer.texts, answer.attempts) == (("x",), 2)
 
 
+@pytest.mark.usefixtures("forgets_what_was_cut_off")
 async def test_a_stream_that_hangs_ends_at_its_deadline(stub: OpenAIStub, reach: Reach) -> None:
     reply = stub.streamed(stub.completion("hello"))
     stub.play(stub.Reply(body=reply.body, headers=reply.headers, hold_after=400))
@@ -254,6 +257,7 @@ async def test_a_stream_of_megabytes_is_read(stub: OpenAIStub, reach: Reach) -> 
     assert len(answer.texts[0]) == 2_000_000
 
 
+@pytest.mark.usefixtures("forgets_what_was_cut_off")
 async def test_jumps_of_the_clock_do_not_matter(
     stub: OpenAIStub, reach: Reach, monkeypatch: pytest.MonkeyPatch
 ) -> None:

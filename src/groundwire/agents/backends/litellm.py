@@ -263,5 +263,5 @@ class LiteLLMBackend:
 
 def _served(chunk: Any) -> str:
     """The model that a chunk is from; the chunk itself names the one that was asked."""
-    hidden: Any = getattr(chunk, "_hidden_params", None)
-    return str(hidden.get("provider_response_model") or "") if isinstance(hidden, dict) else ""
+    hidden: Any = getattr(chunk, "_hidden_params", None) or {}
+    return str(hidden.get("provider_response_model") or "") if hasattr(hidden, "get") else ""

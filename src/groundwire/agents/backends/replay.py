@@ -75,7 +75,10 @@ class ReplayBackend:
         taken = self._take(key, samples, request)
         completion = _joined(taken)
         texts = [cut_at_stop(text, request.stop) for text in completion.texts]
-        kept = valid_samples(texts, request.json_schema, model=self.model)
+        calls = completion.tool_calls
+        kept = valid_samples(
+            texts, request.json_schema, model=self.model, calls=calls, tools=request if calls else None
+        )
         update = {"texts": tuple(texts[i] for i in kept)}
         if self._as_recorded:
             return completion.model_copy(update=update)
@@ -159,6 +162,8 @@ def _joined(samples: Sequence[Sample]) -> Completion:
     prices = [call.usd for call in counted]
     reasons = [c.finish_reasons[i : i + 1] for c, taken in calls for i in taken]
     logprobs = [c.logprobs[i] for c, taken in calls for i in taken if c.logprobs is not None]
+    tops = [c.top_logprobs[i] for c, taken in calls for i in taken if c.top_logprobs is not None]
+    tools = tuple(c.tool_calls[i] if c.tool_calls else () for c, taken in calls for i in taken)
     return Completion(
         texts=tuple(call.texts[i] for call, taken in calls for i in taken),
         model=first.model,
@@ -168,4 +173,7 @@ def _joined(samples: Sequence[Sample]) -> Completion:
         finish_reasons=tuple(reason for one in reasons for reason in one),
         logprobs=tuple(logprobs) if len(logprobs) == len(samples) else None,
         attempts=first.attempts,
+        top_logprobs=tuple(tops) if len(tops) == len(samples) else None,
+        tool_calls=tools if any(tools) else (),
+        cached_prompt_tokens=sum(call.cached_prompt_tokens for call in counted),
     )
