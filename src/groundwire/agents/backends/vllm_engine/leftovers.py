@@ -19,6 +19,9 @@ NAME = "EngineCore"
 """In the name that vLLM gives to an engine's process."""
 END_TIMEOUT_S = 10.0
 
+_one_at_a_time = threading.Lock()
+"""Held while an engine starts: what appears then is its own."""
+
 
 class Leftovers:
     """The watching process of one engine; it is started with the engine."""
@@ -26,11 +29,15 @@ class Leftovers:
     def __init__(self) -> None:
         self._watch: subprocess.Popen[str] | None = None
         self._before: set[int | None] = set()
-        self._told: set[int] = set()
+        self._processes: dict[int, BaseProcess] = {}
 
     @contextmanager
     def noticing(self) -> Generator[None]:
-        """Processes of an engine that are started in here are watched from then on."""
+        """Processes of an engine that are started in here are watched from then on. One engine starts at a time."""
+        with _one_at_a_time:
+            yield from self._noticing()
+
+    def _noticing(self) -> Generator[None]:
         self._before = {process.pid for process in multiprocessing.active_children()}
         self._watch = subprocess.Popen(
             [sys.executable, "-I", str(WATCH)], stdin=subprocess.PIPE, text=True, start_new_session=True
@@ -52,7 +59,7 @@ class Leftovers:
 
     def kill(self) -> None:
         """Kills the engine's processes; for one that is still being started."""
-        for process in self._processes():
+        for process in list(self._processes.values()):
             process.kill()
 
     def end(self) -> None:
@@ -64,19 +71,17 @@ class Leftovers:
             watch.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             watch.wait(END_TIMEOUT_S)
-        multiprocessing.active_children()  # reaps what has ended
+        for process in self._processes.values():
+            process.join(END_TIMEOUT_S)  # nobody else waits for what was killed
 
     def _tell(self) -> None:
         watch = self._watch
         if watch is None or watch.stdin is None:
             return
-        for process in self._processes():
-            if process.pid is not None and process.pid not in self._told:
-                self._told.add(process.pid)
+        for process in multiprocessing.active_children():
+            new = process.pid is not None and process.pid not in self._before | self._processes.keys()
+            if new and process.pid is not None and NAME in process.name:
+                self._processes[process.pid] = process
                 with suppress(OSError):
                     watch.stdin.write(f"{process.pid}\n")
                     watch.stdin.flush()
-
-    def _processes(self) -> list[BaseProcess]:
-        started = [process for process in multiprocessing.active_children() if process.pid not in self._before]
-        return [process for process in started if NAME in process.name]
