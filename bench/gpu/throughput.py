@@ -1,6 +1,7 @@
 """(b) Episodes that share one engine, against raw vLLM given the same requests, and against one episode at a time.
 
     python bench/gpu/throughput.py MODEL [--episodes 512] [--tokens 256] [--slots 256] [--rounds 2] [--alone 3]
+        [--ledger file]
 
 `ours`   all episodes through `abatch`, with the ledger in an SQLite file; the batch decides how many run at once.
 `raw`    the very requests that ours made, in the order in which it made them, as token ids, all given to the same
@@ -29,7 +30,7 @@ from groundwire import Budget
 from groundwire.agents.backends import VllmBackend
 from groundwire.agents.backends.vllm_engine.talk import prompt_text
 from groundwire.completions import Completion, Message, Request
-from groundwire.memory import SqlStore
+from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.records import StopReason
 from groundwire.tasks import Task
 
@@ -40,6 +41,8 @@ class Recording(VllmBackend):
     """Keeps what it was asked."""
 
     asked: list[Request]
+    in_memory: bool
+    """Where the ledger of its episodes is."""
 
     async def complete(self, request: Request) -> Completion:
         """See `VllmBackend`."""
@@ -52,12 +55,14 @@ async def ours(backend: Recording, work: list[Task], tokens: int, at_once: int |
     await fresh(backend)
     backend.asked = []
     with tempfile.TemporaryDirectory() as folder:
-        store = SqlStore(f"sqlite:///{folder}/ledger.db")
+        file = None if backend.in_memory else SqlStore(f"sqlite:///{folder}/ledger.db")
+        store = file or InMemoryStore()
         app = graph(backend, tokens).compile(store=store, budget=Budget(trials=TRIALS))
         started, cpu = time.perf_counter(), time.process_time()
         results = await app.abatch(work, at_once=at_once)
         wall, cpu = time.perf_counter() - started, time.process_time() - cpu
-        await store.aclose()
+        if file is not None:
+            await file.aclose()
     assert all(result.stop_reason is StopReason.VERIFIED for result in results), results[0]
     assert len(backend.asked) == TRIALS * len(work)
     return figures(backend, len(backend.asked), tokens, wall, cpu)
@@ -128,7 +133,7 @@ async def run(asked: argparse.Namespace) -> None:
     options: dict[str, Any] = {"load_format": "dummy", "max_model_len": asked.context, "max_num_seqs": asked.slots}
     options |= {"enforce_eager": True} if asked.eager else {}
     backend = Recording(asked.model, sampling=sampling(asked.tokens), **options)
-    backend.asked = []
+    backend.asked, backend.in_memory = [], asked.ledger == "memory"
     started = time.perf_counter()
     hello = Request(messages=(Message(role="user", content="hello"),), max_tokens=asked.tokens)
     await backend.complete_many([hello] * 8)
@@ -159,6 +164,7 @@ def summary(
         "trials": TRIALS,
         "output_tokens_each": asked.tokens,
         "slots": asked.slots,
+        "ledger": asked.ledger,
         "engine_start_s": round(start_s, 1),
         "ours": [mine for mine, _ in rounds],
         "raw": [bare for _, bare in rounds],
@@ -177,6 +183,7 @@ def main() -> None:
         ("episodes", 512), ("tokens", 256), ("slots", 256), ("rounds", 2), ("alone", 3), ("context", 4096),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--ledger", choices=("file", "memory"), default="file", help="an SQLite file, or this process")
     parser.add_argument("--eager", action="store_true", help="no compilation: for machines without a GPU")
     asyncio.run(run(parser.parse_args()))
 

