@@ -232,12 +232,18 @@ class SharedEngine:
             task.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
         if self._llm is not None:
-            self._llm.shutdown()
-            self._llm = None  # at the interpreter's end its own clean-up would fail
+            llm, self._llm = self._llm, None
+            llm.shutdown()
+            # whoever still holds it would shut it down once more at the interpreter's end, with a traceback
+            llm.shutdown = _nothing
         others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+
+
+def _nothing(*_arguments: object) -> None:
+    """Takes the place of what is done."""
 
 
 @contextmanager
