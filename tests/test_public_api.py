@@ -18,7 +18,7 @@ PUBLIC = {
     },
     "groundwire.agents": {
         "CommandActor", "LLMActor", "LLMCaseWriter", "LLMCritic", "ReplayActor", "RuleCritic",
-        "ScriptedBackend", "SearchActor",
+        "ScriptedBackend", "SearchActor", "ask_for",
     },
     "groundwire.auditing": {"GraphReport", "Loop", "Mode", "Report", "Verdict", "assert_grounded", "audit"},
     "groundwire.graphs": {
