@@ -18,7 +18,8 @@ from guessing import ANSWER, Check, answer
 from groundwire import FeedbackApp, FeedbackGraph, Task
 from groundwire.completions import Completion, Message, OnText, Request
 from groundwire.contexts import ActorContext
-from groundwire.errors import ModelRetryable
+from groundwire.errors import HiddenLeak, ModelRetryable
+from groundwire.graphs.firewall import Firewall
 from groundwire.telemetry import episode_span, is_wanted, model_call_span, spans
 from groundwire.trees import Candidate, Tree
 
@@ -315,3 +316,18 @@ def test_the_standard_variables_are_all_it_takes() -> None:
     assert b"my-service" in sent["/v1/traces"] and b"chat openai/gpt-9" in sent["/v1/traces"]
     assert b"gen_ai.client.token.usage" in sent["/v1/metrics"]
     assert not any(b"what " in body for body in sent.values())
+
+
+def test_an_answer_that_holds_hidden_tests_is_not_told(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even where answers are asked for."""
+
+    def leaks(_self: Firewall, completion: Completion) -> None:
+        raise HiddenLeak("a line of the hidden tests")
+
+    monkeypatch.setenv(sdk.CAPTURE, "SPAN_ONLY")
+    monkeypatch.setattr(Firewall, "take_answer", leaks)
+    app(Paid()).run(TASK)
+    (call,) = told.named("chat openai/gpt-9")
+    said = dict(call.attributes or {})
+    assert said["error.type"] == "HiddenLeak"
+    assert "gen_ai.output.messages" not in said
