@@ -10,6 +10,7 @@ import typer
 
 from groundwire.cli.memory import memory
 from groundwire.cli.models import models
+from groundwire.cli.run_commands import CODES, bench, run
 from groundwire.errors import GroundwireError
 
 __all__ = ["app", "main"]
@@ -26,6 +27,8 @@ app = typer.Typer(
 
 app.add_typer(memory)
 app.add_typer(models)
+app.command(epilog=CODES)(run)
+app.command(epilog=CODES)(bench)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Db = Annotated[
@@ -230,10 +233,10 @@ def resume(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Go on with a repair that was interrupted; an answer that was had is not paid for again."""
-    from groundwire.cli.repair import resume_repair
+    """Go on with a run that was interrupted; an answer that was had is not paid for again."""
+    from groundwire.cli.resuming import resume_run
 
-    raise typer.Exit(resume_repair(run, {"db": db}, as_json=json))
+    raise typer.Exit(resume_run(run, {"db": db}, as_json=json))
 
 
 @app.command()

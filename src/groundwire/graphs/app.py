@@ -14,6 +14,7 @@ from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownV
 from groundwire import __version__
 from groundwire.errors import ConfigError
 from groundwire.graphs.base_trees import BaseTrees
+from groundwire.graphs.batch import Work, run_batch
 from groundwire.graphs.blocking import iterate, wait_for
 from groundwire.graphs.budget import Budget, Meter
 from groundwire.graphs.driving import Driven, Durability, drive
@@ -274,25 +275,24 @@ class FeedbackApp:
         reuse: Reuse = "never",
     ) -> list[EpisodeResult]:
         """Runs many tasks in one run, `at_once` at a time; results in the tasks' order. `reuse` as for `arun`."""
-        if at_once < 1:
-            raise ConfigError(f"at_once is {at_once}.", do="Run at least one at a time.")
         run_id = await self.start_run()
         sandboxes = Sandboxes(self._sandbox)
-        gate = asyncio.Semaphore(at_once)
-
-        async def one(task: Task) -> EpisodeResult:
-            async with gate:
-                return await self.arun(
-                    task, run_id=run_id, seed=seed, observers=observers, sandboxes=sandboxes, reuse=reuse
-                )
-
+        places = {id(work): at for at, work in enumerate(works := [Work(self, task, seed) for task in tasks])}
+        results: dict[int, EpisodeResult] = {}
         try:
-            async with asyncio.TaskGroup() as group:
-                running = [group.create_task(one(task)) for task in tasks]
+            await run_batch(
+                works,
+                lambda work, result: results.update({places[id(work)]: result}),
+                run_id=run_id,
+                sandboxes=sandboxes,
+                at_once=at_once,
+                observers=observers,
+                reuse=reuse,
+            )
         finally:
             await sandboxes.aclose()
         await self.store.append(RunEnd(run_id=run_id))
-        return [r.result() for r in running]
+        return [results[at] for at in range(len(works))]
 
     async def astream(self, task: Task, **options: Any) -> AsyncGenerator[Record | EpisodeResult]:
         """Yields each ledger record as it is written, then the result; `options` as for `arun`."""

@@ -12,7 +12,7 @@ from groundwire.limits import Limits
 from groundwire.tasks import Hidden, Task
 from groundwire.trees import Tree
 
-__all__ = ["SOLUTION", "function_task"]
+__all__ = ["SOLUTION", "function_task", "statement"]
 
 SOLUTION = "solution.py"
 BARE_PYTHON = ("python", "-S", "-m", "unittest")
@@ -64,13 +64,13 @@ def function_task(
 
 def _visible(asserts: Sequence[str]) -> str:
     cases = "".join(
-        f"\n    def test_{number}(self):\n{textwrap.indent(_statement(text), ' ' * 8)}\n"
+        f"\n    def test_{number}(self):\n{textwrap.indent(statement(text), ' ' * 8)}\n"
         for number, text in enumerate(asserts, start=1)
     )
     return f"from solution import *\n\nimport unittest\n\n\nclass Visible(unittest.TestCase):\n{cases or '    pass'}\n"
 
 
-def _statement(text: str) -> str:
+def statement(text: str) -> str:
     """The assert as it stands, where it is one line; else written anew, since indenting would change its strings."""
     if "\n" not in text.strip():
         return text.strip()
