@@ -1,0 +1,323 @@
+"""Trials as columns: what every metric reads, whether they come from our ledger or from somebody's published log."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from groundwire.evaluation.columns import Bools, Floats, Ints, Labels, Ragged
+from groundwire.signals import Origin, Verdict
+
+__all__ = ["FAIL", "NONE", "ORIGINS", "PASS", "Sample", "Step", "TrialRow", "Trials", "code_of"]
+
+PASS, FAIL, NONE = 1, 0, -1
+"""Verdicts as numbers."""
+ORIGINS: tuple[Origin, ...] = tuple(Origin)
+"""An origin's code is its place here; −1: there was none."""
+
+_CODES = {Verdict.PASS: PASS, Verdict.FAIL: FAIL, Verdict.NONE: NONE}
+_VERDICTS = {code: verdict for verdict, code in _CODES.items()}
+
+
+def code_of(verdict: Verdict) -> int:
+    """The verdict as a number."""
+    return _CODES[verdict]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One of the candidates that a trial judged.
+
+    Args:
+        answer: what makes two of them the same: a digest, or a normalised answer.
+        verdict: whether it is right.
+        weight: its weight in a weighted vote.
+    """
+
+    answer: str
+    verdict: Verdict
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a trial that something outside the model answered: a tool call, an action in an environment.
+
+    Args:
+        action: what makes two of them the same.
+        ok: False if it failed.
+    """
+
+    action: str
+    ok: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialRow:
+    """One trial: an attempt and its judging.
+
+    Args:
+        run: the run's id.
+        episode: the episode's id; unique over all runs.
+        task: the task's id.
+        family: the task's family.
+        seed: the episode's seed; arms are paired on task and seed.
+        trial: counted from 1; 0 is the judging of what was there before.
+        candidate: digest of the candidate that stands for the trial: one that passed, else the last one judged.
+        visible: what steers said: the visible tests, the environment, tests that a model wrote.
+        hidden: what the hidden tests said, or the answer key of a benchmark; NONE where nobody asked.
+        origin: of the visible verdict.
+        trigger: of the signal that opened the gate to this trial; None for a first draft.
+        signature: how it failed (`groundwire.signatures`); empty where it did not.
+        model: who proposed; empty where no model did.
+        tokens: prompt and completion tokens of its model calls.
+        critical_tokens: of these, those that were waited for: calls made at the same time count once, by the longest.
+        usd: US dollars; None where a price is not known.
+        seconds: wall seconds.
+        calls: model calls.
+        judgings: times a candidate was judged by something outside the model.
+        lessons: lessons that memory gave it.
+        reflections: reflections written after it.
+        escalation: 0, or how often the loop had been found stuck.
+        oracle: True if a signal used the answer key.
+        stop: the episode's stop reason; empty where it has not ended.
+        samples: all candidates that it judged, in order; empty: only the one.
+        steps: its steps, in order.
+    """
+
+    run: str = ""
+    episode: str
+    task: str
+    family: str = ""
+    seed: int = 0
+    trial: int = 1
+    candidate: str = ""
+    visible: Verdict = Verdict.NONE
+    hidden: Verdict = Verdict.NONE
+    origin: Origin | None = None
+    trigger: Origin | None = None
+    signature: str = ""
+    model: str = ""
+    tokens: int = 0
+    critical_tokens: int = 0
+    usd: float | None = 0.0
+    seconds: float = 0.0
+    calls: int = 0
+    judgings: int = 0
+    lessons: int = 0
+    reflections: int = 0
+    escalation: int = 0
+    oracle: bool = False
+    stop: str = ""
+    samples: tuple[Sample, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+
+_TEXTS = ("run", "episode", "task", "family", "candidate", "signature", "model", "stop")
+_COUNTS = (
+    "seed", "trial", "tokens", "critical_tokens", "calls", "judgings", "lessons", "reflections", "escalation"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trials:
+    """Many trials, a column a field of `TrialRow`, in the order of episode and trial.
+
+    Verdicts are numbers (`PASS`, `FAIL`, `NONE`), origins their places in `ORIGINS`, an unknown price is NaN. Episodes
+    are numbered from 0 in the order of their rows. Build it with `of` or `from_columns`, which put the rows in order.
+    """
+
+    run: Labels
+    episode: Labels
+    task: Labels
+    family: Labels
+    seed: Ints
+    trial: Ints
+    candidate: Labels
+    visible: Ints
+    hidden: Ints
+    origin: Ints
+    trigger: Ints
+    signature: Labels
+    model: Labels
+    tokens: Ints
+    critical_tokens: Ints
+    usd: Floats
+    seconds: Floats
+    calls: Ints
+    judgings: Ints
+    lessons: Ints
+    reflections: Ints
+    escalation: Ints
+    oracle: Bools
+    stop: Labels
+    sampled: Ragged
+    sample_answer: Labels
+    sample_verdict: Ints
+    sample_weight: Floats
+    stepped: Ragged
+    step_action: Labels
+    step_ok: Bools
+
+    @classmethod
+    def of(cls, rows: Iterable[TrialRow]) -> Self:
+        """From rows, in any order."""
+        told = list(rows)
+        samples = [sample for row in told for sample in row.samples]
+        steps = [step for row in told for step in row.steps]
+        columns: dict[str, Any] = {name: Labels.of(getattr(row, name) for row in told) for name in _TEXTS}
+        columns |= {name: np.array([getattr(row, name) for row in told], dtype=np.int64) for name in _COUNTS}
+        return cls(
+            **columns,
+            visible=np.array([_CODES[row.visible] for row in told], dtype=np.int8),
+            hidden=np.array([_CODES[row.hidden] for row in told], dtype=np.int8),
+            origin=np.array([_origin(row.origin) for row in told], dtype=np.int8),
+            trigger=np.array([_origin(row.trigger) for row in told], dtype=np.int8),
+            usd=np.array([math.nan if row.usd is None else row.usd for row in told], dtype=np.float64),
+            seconds=np.array([row.seconds for row in told], dtype=np.float64),
+            oracle=np.array([row.oracle for row in told], dtype=np.bool_),
+            sampled=Ragged.of(len(row.samples) for row in told),
+            sample_answer=Labels.of(sample.answer for sample in samples),
+            sample_verdict=np.array([_CODES[sample.verdict] for sample in samples], dtype=np.int8),
+            sample_weight=np.array([sample.weight for sample in samples], dtype=np.float64),
+            stepped=Ragged.of(len(row.steps) for row in told),
+            step_action=Labels.of(step.action for step in steps),
+            step_ok=np.array([step.ok for step in steps], dtype=np.bool_),
+        )._in_order()
+
+    @classmethod
+    def from_columns(cls, **columns: Labels | Ints | Floats | Bools | Ragged) -> Self:
+        """From columns, in any order of rows; those that are left out hold a row's default.
+
+        Raises:
+            ValueError: `episode` or `task` is missing, or a column is of another length.
+        """
+        if not {"episode", "task"} <= columns.keys():
+            raise ValueError("the columns episode and task are needed")
+        count = len(columns["episode"])  # pyright: ignore[reportArgumentType]  always Labels
+        full: dict[str, Any] = {**_defaults(count), **columns}
+        for name, column in full.items():
+            length = len(column.starts) - 1 if isinstance(column, Ragged) else len(column)
+            if length != count and not name.startswith(("sample_", "step_")):
+                raise ValueError(f"the column {name} has {length} rows, not {count}")
+        return cls(**full)._in_order()
+
+    def __len__(self) -> int:
+        return len(self.trial)
+
+    def rows(self) -> Iterator[TrialRow]:
+        """The same as rows."""
+        for at in range(len(self)):
+            yield self.row(at)
+
+    def row(self, at: int) -> TrialRow:
+        """One row."""
+        values: dict[str, Any] = {name: getattr(self, name)[at] for name in _TEXTS}
+        values |= {name: int(getattr(self, name)[at]) for name in _COUNTS}
+        usd = float(self.usd[at])
+        samples = range(self.sampled.starts[at], self.sampled.starts[at + 1])
+        steps = range(self.stepped.starts[at], self.stepped.starts[at + 1])
+        return TrialRow(
+            **values,
+            visible=_VERDICTS[int(self.visible[at])],
+            hidden=_VERDICTS[int(self.hidden[at])],
+            origin=_named(self.origin[at]),
+            trigger=_named(self.trigger[at]),
+            usd=None if math.isnan(usd) else usd,
+            seconds=float(self.seconds[at]),
+            oracle=bool(self.oracle[at]),
+            samples=tuple(
+                Sample(self.sample_answer[i], _VERDICTS[int(self.sample_verdict[i])], float(self.sample_weight[i]))
+                for i in samples
+            ),
+            steps=tuple(Step(self.step_action[i], bool(self.step_ok[i])) for i in steps),
+        )
+
+    def take(self, rows: Ints | Bools) -> Self:
+        """These rows only."""
+        at: Ints = np.arange(len(self))[rows]
+        sampled, samples = self.sampled.take(at)
+        stepped, steps = self.stepped.take(at)
+        chosen: dict[str, Any] = {"sampled": sampled, "stepped": stepped}
+        for field in fields(self):
+            column = getattr(self, field.name)
+            if field.name in chosen:
+                continue
+            which = samples if field.name.startswith("sample_") else steps if field.name.startswith("step_") else at
+            chosen[field.name] = column.take(which) if isinstance(column, Labels) else column[which]
+        return type(self)(**chosen)
+
+    def _in_order(self) -> Self:
+        order = np.lexsort((self.trial, self.episode.codes))
+        return self if np.array_equal(order, np.arange(len(order))) else self.take(order)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """By episode, its first row."""
+        codes = self.episode.codes
+        return np.flatnonzero(np.concatenate([np.ones(min(len(codes), 1), dtype=np.bool_), codes[1:] != codes[:-1]]))
+
+    @cached_property
+    def ends(self) -> Ints:
+        """By episode, its last row."""
+        return np.concatenate([self.starts[1:], [len(self)]])[: len(self.starts)].astype(np.int64) - 1
+
+    @cached_property
+    def number(self) -> Ints:
+        """By row, its episode's number."""
+        return np.repeat(np.arange(len(self.starts)), self.ends - self.starts + 1)
+
+    @cached_property
+    def truth(self) -> Ints:
+        """By row, whether the candidate is right, as far as is known.
+
+        What the hidden tests said; where they were not asked, the visible verdict. Tests that a model wrote, other
+        models and people know no truth: without hidden tests it is NONE.
+        """
+        believed = np.where(np.isin(self.origin, _NO_TRUTH), NONE, self.visible)
+        return np.where(self.hidden != NONE, self.hidden, believed).astype(np.int8)
+
+    @cached_property
+    def is_given(self) -> Bools:
+        """By row, True for the judging of what was there before (trial 0)."""
+        return self.trial <= 0
+
+
+_NO_TRUTH = [ORIGINS.index(origin) for origin in (Origin.MODEL_TESTS, Origin.OTHER_MODEL, Origin.HUMAN, Origin.RULE)]
+
+
+def _origin(origin: Origin | None) -> int:
+    return -1 if origin is None else ORIGINS.index(origin)
+
+
+def _named(code: Any) -> Origin | None:
+    return None if code < 0 else ORIGINS[int(code)]
+
+
+def _defaults(count: int) -> dict[str, Any]:
+    nothing: Sequence[int] = ()
+    empty = Labels(np.zeros(count, dtype=np.int32), ("",))
+    none = np.full(count, NONE, dtype=np.int8)
+    zeros = np.zeros(count, dtype=np.int64)
+    no_lists = Ragged(np.zeros(count + 1, dtype=np.int64))
+    return {
+        **dict.fromkeys(_TEXTS, empty),
+        **dict.fromkeys(_COUNTS, zeros),
+        **dict.fromkeys(("visible", "hidden", "origin", "trigger"), none),
+        "trial": np.ones(count, dtype=np.int64),
+        "usd": np.zeros(count),
+        "seconds": np.zeros(count),
+        "oracle": np.zeros(count, dtype=np.bool_),
+        "sampled": no_lists,
+        "sample_answer": Labels(np.array(nothing, dtype=np.int32), ()),
+        "sample_verdict": np.array(nothing, dtype=np.int8),
+        "sample_weight": np.array(nothing, dtype=np.float64),
+        "stepped": no_lists,
+        "step_action": Labels(np.array(nothing, dtype=np.int32), ()),
+        "step_ok": np.array(nothing, dtype=np.bool_),
+    }

@@ -1,0 +1,126 @@
+"""Trials as they are read from real ledgers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from guessing import Check, Guesser, Noter, answer, loop
+
+from groundwire import Task
+from groundwire.agents import ScriptedBackend
+from groundwire.completions import Message, Request
+from groundwire.contexts import ActorContext
+from groundwire.evaluation import Sample, Step, TrialRow, Trials, read_run, trial_rows
+from groundwire.graphs import FeedbackGraph
+from groundwire.memory import InMemoryStore
+from groundwire.records import EpisodeRecord, Store
+from groundwire.signals import Origin, Verdict
+from groundwire.trees import Candidate
+
+
+async def run_of(store: Store, graph: FeedbackGraph, task: Task, **config: object) -> str:
+    app = graph.compile(store=store)
+    run_id = await app.start_run(config)
+    await app.arun(task, run_id=run_id, seed=7)
+    return run_id
+
+
+async def test_a_loop_that_fails_twice_and_passes(task: Task) -> None:
+    store = InMemoryStore()
+    actor = Guesser([["wrong"], ["worse", "wrong"], ["right"]])
+    run_id = await run_of(store, loop(actor, Check(), Noter(), width=2), task, control_of="earlier", control="blind")
+    (run,) = await store.runs(prefix=run_id)
+    arm = await read_run(store, run)
+    first, second, third = arm.trials.rows()
+    assert (arm.name, arm.facts.grounded, arm.facts.control_of, arm.facts.control) == (run_id, True, "earlier", "blind")
+    assert [(r.trial, r.visible, r.hidden, r.trigger) for r in (first, second, third)] == [
+        (1, Verdict.FAIL, Verdict.NONE, None),
+        (2, Verdict.FAIL, Verdict.NONE, Origin.VERIFIER),
+        (3, Verdict.PASS, Verdict.NONE, Origin.VERIFIER),
+    ]
+    assert {(r.run, r.task, r.family, r.seed, r.stop) for r in (first, second, third)} == {
+        (run_id, "guess", "words", 7, "verified")
+    }
+    assert (first.reflections, second.lessons, third.lessons, third.reflections) == (1, 1, 1, 0)
+    assert [s.verdict for s in second.samples] == [Verdict.FAIL], "what was tried is not judged again"
+    assert third.candidate == third.samples[0].answer != first.candidate
+    assert arm.trials.truth.tolist() == [0, 0, 1]
+    assert all(row.seconds > 0 for row in (first, second, third))
+
+
+class Asking:
+    """An actor that answers with what the model says."""
+
+    def __init__(self, backend: ScriptedBackend) -> None:
+        self.backend = backend
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        request = Request(messages=(Message(role="user", content=context.task.prompt),), purpose="propose")
+        completion = await context.call(self.backend, request)
+        return [answer(context.task, text) for text in completion.texts]
+
+
+async def test_what_models_cost_is_told_by_trial(task: Task) -> None:
+    store = InMemoryStore()
+    backend = ScriptedBackend(["wrong", "right"])
+    graph = FeedbackGraph()
+    graph.add_actor("write", Asking(backend))
+    graph.add_tool("test", Check(origin=Origin.MODEL_TESTS))
+    graph.add_edge("write", "test").refine("test", to="write")
+    run_id = await run_of(store, graph, task)
+    (run,) = await store.runs(prefix=run_id)
+    trials = (await read_run(store, run)).trials
+    assert trials.trial.tolist() == [1, 2]
+    assert trials.calls.tolist() == [1, 1]
+    assert (trials.tokens > 0).all()
+    assert np.array_equal(trials.tokens, trials.critical_tokens)
+    assert trials.usd.tolist() == [0.0, 0.0]
+    assert [row.origin for row in trials.rows()] == [Origin.MODEL_TESTS] * 2
+    assert trials.visible.tolist() == [0, 1]
+    assert trials.truth.tolist() == [-1, -1], "tests that a model wrote know no truth"
+    assert trials.model.names == (backend.model,)
+
+
+def test_an_episode_that_never_began_is_one_row_without_a_verdict() -> None:
+    (row,) = trial_rows(EpisodeRecord(run_id="r", task_id="t"), [])
+    assert (row.trial, row.visible, row.candidate, row.tokens) == (0, Verdict.NONE, "", 0)
+
+
+ROWS = [
+    TrialRow(episode="b", task="t2", trial=1, visible=Verdict.PASS, hidden=Verdict.FAIL, origin=Origin.TESTS),
+    TrialRow(
+        episode="a",
+        task="t1",
+        trial=2,
+        usd=None,
+        seconds=1.5,
+        trigger=Origin.TESTS,
+        samples=(Sample("x", Verdict.FAIL), Sample("y", Verdict.PASS, 0.5)),
+        steps=(Step("go", ok=True), Step("stop", ok=False)),
+    ),
+    TrialRow(episode="a", task="t1", trial=1, visible=Verdict.FAIL, samples=(Sample("x", Verdict.FAIL),), oracle=True),
+]
+
+
+def test_rows_become_columns_and_come_back_in_order() -> None:
+    trials = Trials.of(ROWS)
+    assert list(trials.rows()) == [ROWS[0], ROWS[2], ROWS[1]]
+    assert (trials.starts.tolist(), trials.ends.tolist(), trials.number.tolist()) == ([0, 1], [0, 2], [0, 1, 1])
+    assert list(trials.take(np.array([False, False, True])).rows()) == [ROWS[1]]
+    again = Trials.from_columns(**{f.name: getattr(trials, f.name) for f in dataclasses.fields(trials)})
+    assert list(again.rows()) == list(trials.rows())
+    empty = Trials.of([])
+    assert (len(empty), empty.starts.tolist(), empty.ends.tolist()) == (0, [], [])
+
+
+def test_columns_that_do_not_fit_are_refused() -> None:
+    trials = Trials.of(ROWS)
+    with pytest.raises(ValueError, match="episode and task"):
+        Trials.from_columns(task=trials.task)
+    with pytest.raises(ValueError, match="trial has 1 rows, not 3"):
+        Trials.from_columns(episode=trials.episode, task=trials.task, trial=np.array([1]))
+    defaulted = Trials.from_columns(episode=trials.episode, task=trials.task)
+    assert [(r.trial, r.visible, r.usd, r.samples) for r in defaulted.rows()] == [(1, Verdict.NONE, 0.0, ())] * 3
