@@ -41,6 +41,11 @@ class Labels:
     def __getitem__(self, row: int) -> str:
         return self.names[int(self.codes[row])]
 
+    @property
+    def is_named(self) -> Bools:
+        """By row, True where its text is not empty."""
+        return self.codes != (self.names.index("") if "" in self.names else -1)
+
     def take(self, rows: Ints | Bools) -> Self:
         """These rows, with the same names."""
         return type(self)(self.codes[rows], self.names)

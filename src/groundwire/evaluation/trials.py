@@ -13,7 +13,7 @@ import numpy as np
 from groundwire.evaluation.columns import Bools, Floats, Ints, Labels, Ragged
 from groundwire.signals import Origin, Verdict
 
-__all__ = ["FAIL", "NONE", "ORIGINS", "PASS", "Sample", "Step", "TrialRow", "Trials", "code_of"]
+__all__ = ["FAIL", "NONE", "ORIGINS", "PASS", "Sample", "Step", "TrialRow", "Trials", "code_of", "origin_name"]
 
 PASS, FAIL, NONE = 1, 0, -1
 """Verdicts as numbers."""
@@ -289,6 +289,11 @@ class Trials:
 
 
 _NO_TRUTH = [ORIGINS.index(origin) for origin in (Origin.MODEL_TESTS, Origin.OTHER_MODEL, Origin.HUMAN, Origin.RULE)]
+
+
+def origin_name(code: Any) -> str:
+    """The name of the origin with this code."""
+    return str(ORIGINS[int(code)])
 
 
 def _origin(origin: Origin | None) -> int:

@@ -1,0 +1,106 @@
+"""How a trajectory went: where it first erred, whether it recovered, how much it kept, and how much it wandered."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from groundwire.evaluation.columns import Ints, mean_of
+from groundwire.evaluation.rates import Rate
+from groundwire.evaluation.trials import PASS, Trials
+
+__all__ = ["Process", "Wandering", "first_errors", "kept_prefixes", "process", "wandering"]
+
+
+@dataclass(frozen=True)
+class Process:
+    """Of the trials that took steps which something outside the model answered.
+
+    Args:
+        trials: how many such trials there are.
+        steps: their steps.
+        errors: steps that failed.
+        first_error: mean number of the first step that failed, counted from 1; None where none did.
+        trapped: trials whose very first step failed (Trap@1, after arXiv 2601.22311).
+        recovered: trials with a failed step that passed all the same.
+        kept_prefix: mean share of a trial's steps that the next trial takes again, from the first one on.
+    """
+
+    trials: int
+    steps: int
+    errors: Rate
+    first_error: float | None
+    trapped: Rate
+    recovered: Rate
+    kept_prefix: float | None
+
+
+def process(trials: Trials) -> Process:
+    """First error and recovery (arXiv 2404.03683, 2601.14209), and the prefix that is kept (arXiv 2602.03647)."""
+    stepped = trials.stepped.lengths > 0
+    first = first_errors(trials)
+    failed = first >= 0
+    return Process(
+        trials=int(stepped.sum()),
+        steps=len(trials.step_ok),
+        errors=Rate(int((~trials.step_ok).sum()), len(trials.step_ok)),
+        first_error=mean_of(first[failed] + 1),
+        trapped=Rate(int((first == 0).sum()), int(stepped.sum())),
+        recovered=Rate(int((failed & (trials.visible == PASS)).sum()), int(failed.sum())),
+        kept_prefix=mean_of(kept_prefixes(trials)),
+    )
+
+
+def first_errors(trials: Trials) -> Ints:
+    """By trial, the index of its first failed step; −1 where none failed."""
+    first = np.full(len(trials), -1, dtype=np.int64)
+    at = np.flatnonzero(~trials.step_ok)[::-1]
+    row = trials.stepped.rows[at]
+    # the last assignment to a row holds: the earliest step, since they come backwards
+    first[row] = at - trials.stepped.starts[row]
+    return first
+
+
+def kept_prefixes(trials: Trials) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """For each trial that follows a stepped one in its episode: the share of that one's steps that it begins with."""
+    lengths = trials.stepped.lengths
+    later = np.flatnonzero((trials.number[1:] == trials.number[:-1]) & (lengths[:-1] > 0) & (lengths[1:] > 0)) + 1
+    starts, actions = trials.stepped.starts, trials.step_action.codes
+    kept = np.zeros(len(later))
+    for at, row in enumerate(later):
+        common = int(min(lengths[row - 1], lengths[row]))
+        same = actions[starts[row - 1] :][:common] == actions[starts[row] :][:common]
+        kept[at] = (common if same.all() else int(same.argmin())) / lengths[row - 1]
+    return kept
+
+
+@dataclass(frozen=True)
+class Wandering:
+    """How a search went (arXiv 2505.20296).
+
+    Args:
+        steps: transitions taken.
+        revisits: arrivals at a state that had been visited before.
+        invalid: transitions that the rules do not allow.
+    """
+
+    steps: int
+    revisits: int
+    invalid: int
+
+
+def wandering(states: Sequence[Hashable], valid: Sequence[bool]) -> Wandering:
+    """Counts revisited states and invalid transitions.
+
+    Args:
+        states: in the order visited, the start first.
+        valid: by transition, whether the rules allow it; one less than states.
+
+    Raises:
+        ValueError: not one transition between each two states.
+    """
+    if len(valid) != max(len(states) - 1, 0):
+        raise ValueError(f"{len(states)} states need {max(len(states) - 1, 0)} transitions, not {len(valid)}")
+    return Wandering(len(valid), len(states) - len(set(states)), sum(not ok for ok in valid))
