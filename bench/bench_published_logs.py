@@ -159,7 +159,7 @@ async def main() -> int:
         print(log.name, len(rows), sum(r.logged for r in rows), here, log.source)
         if log.shared:
             v = await judge_together([(r.final.text, r.test) for r in rows])
-            print("   shared", sum(v), log.shared, [r.task_id for r,x in zip(rows, v) if x != r.logged])
+            print("   shared", sum(v), log.shared, [r.task_id for r, x in zip(rows, v) if x != r.logged])
     return 0
 
 

@@ -1,5 +1,4 @@
-"""Published programs judged by us: each in a fresh process, and all of a file in one `globals()`, as Reflexion's executor
-did it."""
+"""Published programs judged by us: each in a fresh process; and all in one `globals()`, as Reflexion's code did it."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def find_file(data: Path, names: tuple[str, ...], benchmark: Benchmark) -> Path:
         return data  # renamed; its rows say if it is the right one
     raise TaskError(
         f"{' or '.join(names)}, which {benchmark.name} reads, is not in {data}.",
-        do=f"Fetch it from {benchmark.download}, then name its folder:  groundwire bench {benchmark.name} --data FOLDER",
+        do=f"Fetch it from {benchmark.download}, and name its folder:  groundwire bench {benchmark.name} --data …",
     )
 
 

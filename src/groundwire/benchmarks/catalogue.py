@@ -47,7 +47,5 @@ def benchmark(name: str, *, repos: Path | None = None) -> Benchmark:
     if repos is not None:
         raise ConfigError(f"The benchmark {name} has no use for --repos.", do="Leave it out.")
     if name not in BENCHMARKS:
-        raise ConfigError(
-            f"There is no benchmark {name!r}.", do=f"Choose one of {', '.join((*BENCHMARKS, SWEBENCH))}."
-        )
+        raise ConfigError(f"There is no benchmark {name!r}.", do=f"Choose one of {', '.join((*BENCHMARKS, SWEBENCH))}.")
     return BENCHMARKS[name]()

@@ -28,7 +28,7 @@ __all__ = ["HumanEvalPlus", "MbppPlus"]
 
 Inputs = Sequence[Sequence[object]]
 
-COMPARING = '''
+COMPARING = """
 import copy as _copy
 import json as _json
 import signal as _signal
@@ -67,7 +67,7 @@ def _check_plus(candidate):
             continue
         got = candidate(*_copy.deepcopy(inputs))
         assert _same(got, wanted), f"another answer than the reference for input {str(inputs)[:200]}"
-'''
+"""
 
 
 class _EarlyRow(Row):

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 
 __all__ = ["called_name", "examples_of"]
 
-BETWEEN = re.compile(r"\s*(?:#\s*)?(?:={0,2}=>|==|->|➞|→|=|\breturns?\b|\bshould (?:return|be)\b|\bis equal to\b)\s*:?\s*")
+BETWEEN = re.compile(
+    r"\s*(?:#\s*)?(?:={0,2}=>|==|->|➞|→|=|\breturns?\b|\bshould (?:return|be)\b|\bis equal to\b)\s*:?\s*"
+)
 MAX_EXAMPLES = 20
 
 
@@ -111,7 +113,7 @@ def _literal(text: str) -> str:
     text = text.strip()
     first, _, rest = text.partition(" ")
     word = first.rstrip(".,;:") if rest.lstrip()[:1].isalpha() or rest.lstrip()[:1] == "(" else ""
-    for cut in (text, text.split("#")[0].strip(), text.rstrip(".,;:"), word):
+    for cut in (text.rstrip(".,;:"), text.split("#")[0].strip(), word):
         cut = {"true": "True", "false": "False"}.get(cut, cut)
         try:
             ast.literal_eval(cut)

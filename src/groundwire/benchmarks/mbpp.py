@@ -70,7 +70,8 @@ class Mbpp:
     def items(self, data: Path) -> Iterator[Item]:
         """See `Benchmark`."""
         for row, where in read_rows(MbppRow, find_file(data, self.files, self), self.name):
-            visible, hidden = row.test_list[:1], [*row.test_list[1:], *row.challenge_test_list]
+            visible = row.test_list[:1]
+            hidden = [one for one in (*row.test_list[1:], *row.challenge_test_list) if one not in visible]
             entry_point = called_name(row.test_list)
             if not entry_point:
                 raise TaskError(f"{where}: which function the asserts of task {row.task_id} call can't be told.")

@@ -14,13 +14,15 @@ from groundwire.cli.tally import Tally
 from groundwire.graphs import FeedbackApp, FeedbackGraph, Rules
 from groundwire.graphs.budget import Budget
 from groundwire.graphs.control import CONTROL_RULES, Spent, control_budget, resampling_of, spent_by
+from groundwire.graphs.result import EXIT_CODES
 from groundwire.memory import SqlStore
 from groundwire.records import EpisodeEnd
-from groundwire.signals import Verdict
 
 __all__ = ["Arm", "Main", "Resampling", "Ungrounded", "control_run_of"]
 
 RUNS_LOOKED_AT = 1000
+BROKEN = frozenset({3, 5, 6, 130})
+"""Exit codes of episodes that say nothing of an arm: no verdict, a model's or the ledger's trouble, interrupted."""
 
 
 class Arm(Protocol):
@@ -87,16 +89,16 @@ class Control:
         self._spent: dict[str, Spent] = {}
 
     async def read(self, items: Sequence[Item]) -> None:
-        """Reads what the other arm's episodes used; those without a verdict are left out."""
+        """Reads what the other arm's episodes used; those that broke are left out."""
         wanted = {item.task.id for item in items}
         for episode in await self.store.episodes(self.main.run_id):
             records = await self.store.records(episode.id)
-            ended = any(isinstance(r, EpisodeEnd) and r.verdict is not Verdict.NONE for r in records)
-            if ended and episode.task_id in wanted:
+            end = next((r for r in records if isinstance(r, EpisodeEnd)), None)
+            if end and EXIT_CODES[end.stop_reason] not in BROKEN and episode.task_id in wanted:
                 self._spent[episode.task_id] = spent_by(records)
 
     def is_paired(self, item: Item) -> bool:
-        """True if the other arm came to a verdict there."""
+        """True if the other arm came to an end there that can be compared with."""
         return item.task.id in self._spent
 
     @property

@@ -88,7 +88,8 @@ def built(builder: Builder, kit: Kit, task: Task, options: Mapping[str, Any]) ->
         raise ConfigError(f"{name} failed: {type(error).__name__}: {error}.") from error
     if not isinstance(graph, FeedbackGraph):
         raise ConfigError(
-            f"{name} returned {type(graph).__name__}.", do="Return the FeedbackGraph; it is compiled here, with a ledger."
+            f"{name} returned {type(graph).__name__}.",
+            do="Return the FeedbackGraph; it is compiled here, with a ledger.",
         )
     return graph
 

@@ -32,6 +32,7 @@ from groundwire.worktree import apply_changes
 
 __all__ = ["build", "open_store", "resume_repair", "run_repair", "unique_run"]
 
+
 @dataclass(frozen=True)
 class Job:
     """One repair: what was asked for, and where its result goes."""

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from groundwire.benchmarks import Item
 from groundwire.cli.arms import Arm, Main, Resampling, Ungrounded, control_run_of
-from groundwire.cli.kit import Kit
 from groundwire.cli.graph_choice import builder_of, full_name
+from groundwire.cli.kit import Kit
 from groundwire.cli.repair import open_store
 from groundwire.cli.suite import Suite
 from groundwire.cli.tally import Tally
@@ -27,7 +27,6 @@ from groundwire.graphs.result import EpisodeResult
 from groundwire.graphs.sandboxes import Sandboxes
 from groundwire.memory import SqlStore
 from groundwire.records import EpisodeEnd, EpisodeRecord, RunEnd, RunRecord
-from groundwire.settings import Settings
 
 __all__ = ["resume_suite", "run_suite"]
 
@@ -112,8 +111,9 @@ class _Run:
         if self._as_json:
             _print({"type": "run", "arm": arm.name, "run_id": arm.run_id, "tasks": len(items)})
         else:
-            said = f"run {arm.run_id}   {suite.graph}   {len(items)} tasks   shard {suite.shard}   seed {suite.settings.seed}"
-            self._console.print(Text(plain(said), style="dim"), soft_wrap=True)
+            what = f"{len(items)} tasks   shard {suite.shard}   seed {suite.settings.seed}"
+            said = f"run {arm.run_id}   {plain(suite.graph)}   {what}"
+            self._console.print(Text(said, style="dim"), soft_wrap=True)
         await self._episodes(arm, items, sandboxes)
         return arm
 
@@ -170,7 +170,7 @@ class _Run:
     async def _last_lines(self, store: SqlStore, main: Main, controls: Sequence[Arm]) -> None:
         ran = [arm for arm in controls if arm.run_id]
         bought = await say_what_correction_bought(store, main.run_id, [arm.run_id for arm in ran])
-        ids = " ".join(arm.run_id[:13] if False else arm.run_id for arm in (main, *ran))
+        ids = " ".join(arm.run_id for arm in (main, *ran))
         if self._as_json:
             arms = [{"run_id": arm.run_id, **arm.tally.as_data()} for arm in (main, *ran)]
             _print({"type": "summary", "exit_code": main.tally.exit_code, "arms": arms, "correction": bought})

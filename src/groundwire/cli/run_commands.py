@@ -39,7 +39,9 @@ UngroundedToo = Annotated[
 Python = Annotated[Path | None, typer.Option(help="Interpreter that runs the tasks.  [default: the task's own]")]
 SandboxKind = Annotated[str | None, typer.Option(help="bubblewrap, landlock, docker or subprocess (no isolation).")]
 Image = Annotated[str | None, typer.Option(help="Docker image.  [default: python:3.12-slim]")]
-Db = Annotated[str | None, typer.Option(help="Database URL of ledger and memory.  [default: in the user's data folder]")]
+Db = Annotated[
+    str | None, typer.Option(help="Database URL of ledger and memory.  [default: in the user's data folder]")
+]
 Reuse = Annotated[str | None, typer.Option(help="What of the ledger may stand for new work: never, calls or all.")]
 Select = Annotated[
     str | None,
@@ -49,7 +51,9 @@ Select = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print a JSON object a line instead of text.")]
-CODES = "Exit codes: 0 all verified, 1 some unsolved, 2 usage, 3 some without a verdict, 4 budget, 5 model, 6 storage, 130."
+CODES = (
+    "Exit codes: 0 all verified, 1 some unsolved, 2 usage, 3 some without a verdict, 4 budget, 5 model, 6 storage, 130."
+)
 
 
 def run(

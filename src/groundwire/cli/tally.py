@@ -57,7 +57,8 @@ class Tally:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._bar.stop()
+        if self._task is not None:
+            self._bar.stop()
 
     def known(self, reason: StopReason) -> None:
         """An episode that an earlier process had ended."""
@@ -86,7 +87,8 @@ class Tally:
 
     def counts(self) -> str:
         """`12 verified · 3 unsolved · 1 no verdict`."""
-        return f"{self.verdicts['verified']} verified · {self.verdicts['unsolved']} unsolved · {self.verdicts['none']} no verdict"
+        count = self.verdicts
+        return f"{count['verified']} verified · {count['unsolved']} unsolved · {count['none']} no verdict"
 
     def as_data(self) -> Mapping[str, Any]:
         """For scripts."""
@@ -115,6 +117,8 @@ class Tally:
         line.append(f" trial {result.trials:<3}{result.candidates:>5} candidates  {result.seconds:6.1f} s", style="dim")
         if result.tokens:
             line.append(f"  {tokens(result.tokens)}  ${result.usd:.4f}", style="dim")
+        if result.error is not None or not solved:
+            line.append(f"  {plain(result.error.what if result.error else result.detail, limit=90)}", style="dim")
         self._bar.console.print(line, soft_wrap=True)
 
 

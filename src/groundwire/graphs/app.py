@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownVariableType]  it has no annotations
 
 from groundwire import __version__
-from groundwire.errors import ConfigError
 from groundwire.graphs.base_trees import BaseTrees
 from groundwire.graphs.batch import Work, run_batch
 from groundwire.graphs.blocking import iterate, wait_for
@@ -277,12 +276,13 @@ class FeedbackApp:
         """Runs many tasks in one run, `at_once` at a time; results in the tasks' order. `reuse` as for `arun`."""
         run_id = await self.start_run()
         sandboxes = Sandboxes(self._sandbox)
-        places = {id(work): at for at, work in enumerate(works := [Work(self, task, seed) for task in tasks])}
+        works = [Work(self, task, seed) for task in tasks]
+        # by identity: the same task may be there twice
         results: dict[int, EpisodeResult] = {}
         try:
             await run_batch(
                 works,
-                lambda work, result: results.update({places[id(work)]: result}),
+                lambda work, result: results.update({id(work): result}),
                 run_id=run_id,
                 sandboxes=sandboxes,
                 at_once=at_once,
@@ -292,7 +292,7 @@ class FeedbackApp:
         finally:
             await sandboxes.aclose()
         await self.store.append(RunEnd(run_id=run_id))
-        return [results[at] for at in range(len(works))]
+        return [results[id(work)] for work in works]
 
     async def astream(self, task: Task, **options: Any) -> AsyncGenerator[Record | EpisodeResult]:
         """Yields each ledger record as it is written, then the result; `options` as for `arun`."""
