@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def test_a_file_is_found_by_name_in_its_folder_one_below_zipped_or_renamed(tmp_p
         assert item.task.id == "HumanEval/7" and "the answer key" not in repr(item)
 
 
-WRONG = {
+WRONG: dict[str, tuple[Callable[[Path], Path], type[GroundwireError], str]] = {
     "no such file": (lambda folder: folder, TaskError, "HumanEval.jsonl, which humaneval reads, is not in"),
     "cut short": (
         lambda folder: written(folder, ROW, json.dumps(ROW)[:60]),
@@ -92,7 +93,7 @@ def test_an_unknown_benchmark_is_an_error_that_lists_the_known_ones() -> None:
         benchmark("mbpp", repos=Path())
 
 
-SHOWN = {
+SHOWN: dict[str, tuple[str, list[str]]] = {
     "doctest": ('    >>> f([1, 2])\n    [2]\n    >>> f([])\n    []', ["assert f([1, 2]) == [2]", "assert f([]) == []"]),
     "arrows": ("    f(1) ➞ 2\n    f(2) ==> true", ["assert f(1) == 2", "assert f(2) == True"]),
     "words": ("    f(1, 2) should return 3.", ["assert f(1, 2) == 3"]),

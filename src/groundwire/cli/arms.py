@@ -88,6 +88,10 @@ class Control:
         self.run_id = ""
         self._spent: dict[str, Spent] = {}
 
+    def check(self, item: Item) -> None:
+        """Raises: ConfigError, GraphError where this control can't be made, before anything was paid for."""
+        raise NotImplementedError
+
     async def read(self, items: Sequence[Item]) -> None:
         """Reads what the other arm's episodes used; those that broke are left out."""
         wanted = {item.task.id for item in items}
@@ -112,6 +116,10 @@ class Resampling(Control):
 
     name = "resampling"
 
+    def check(self, item: Item) -> None:
+        """See `Control`."""
+        resampling_of(self.main.graph(item), Spent())
+
     def app(self, item: Item) -> FeedbackApp:
         """See `Arm`."""
         spent = self._spent[item.task.id]
@@ -126,6 +134,10 @@ class Ungrounded(Control):
     """A loop of the library that nothing outside the model steers."""
 
     name = "ungrounded"
+
+    def check(self, item: Item) -> None:
+        """See `Control`."""
+        ungrounded_builder(self.main.kit, item.task)
 
     def app(self, item: Item) -> FeedbackApp:
         """See `Arm`."""

@@ -92,7 +92,10 @@ class _Run:
         sandboxes = Sandboxes(kit.sandbox)
         async with aclosing(open_store(settings)) as store:
             try:
-                main = await self._arm(Main(suite, kit, store, builder), items, sandboxes)
+                main = Main(suite, kit, store, builder)
+                for kind in self._controls():
+                    kind(main).check(items[0])
+                await self._arm(main, items, sandboxes)
                 controls = [await self._control(kind, main, items, sandboxes) for kind in self._controls()]
             finally:
                 await sandboxes.aclose()
@@ -103,7 +106,7 @@ class _Run:
         wanted = self._suite
         return [*([Resampling] if wanted.control else []), *([Ungrounded] if wanted.ungrounded else [])]
 
-    async def _arm(self, arm: Main, items: Sequence[Item], sandboxes: Sandboxes) -> Main:
+    async def _arm(self, arm: Main, items: Sequence[Item], sandboxes: Sandboxes) -> None:
         suite = self._suite
         config = {"suite": {**suite.as_data(items), "graph": full_name(suite.graph)}, "model": suite.settings.model}
         arm.run_id = self._run_id or await arm.app(items[0]).start_run(config)
@@ -115,7 +118,6 @@ class _Run:
             said = f"run {arm.run_id}   {plain(suite.graph)}   {what}"
             self._console.print(Text(said, style="dim"), soft_wrap=True)
         await self._episodes(arm, items, sandboxes)
-        return arm
 
     async def _control(
         self, kind: type[Resampling | Ungrounded], main: Main, items: Sequence[Item], sandboxes: Sandboxes

@@ -19,7 +19,7 @@ __all__ = ["Shard", "Source", "Suite", "chosen"]
 
 SPLITS = frozenset({"train", "dev", "valid", "validation", "test"})
 """Names of a folder of tasks that say which split they are."""
-MARKS = ("task.toml", "pyproject.toml", "setup.py", "tests", "test")
+MARKS = ("task.toml", "pyproject.toml", "setup.py", "*.py", "tests/test_*.py", "test/test_*.py")
 """What a folder holds that is a task, and not a folder of tasks."""
 
 
@@ -115,7 +115,7 @@ def _in_folder(path: Path) -> Iterator[Item]:
     root = path.expanduser()
     if not root.is_dir():
         raise TaskError(f"{path} is not a folder.", do="Name task folders, or a folder of them.")
-    if any((root / mark).exists() for mark in MARKS) or any(root.glob("*.py")):
+    if any(next(root.glob(mark), None) for mark in MARKS):
         yield Item(Task.from_folder(root), root.parent.name if root.parent.name in SPLITS else "")
         return
     below = sorted(p for p in root.iterdir() if p.is_dir() and p.name not in IGNORED_FOLDERS and p.name[0] != ".")

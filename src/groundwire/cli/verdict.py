@@ -30,9 +30,10 @@ async def say_what_correction_bought(
     if not controls:
         return []
     try:
-        from groundwire.evaluation import compare, read_run
+        from groundwire.evaluation.comparing import compare
+        from groundwire.evaluation.reading import read_run
     except ConfigError as error:
-        return [{"control": run_id, "said": str(error)} for run_id in controls]
+        return [{"control_run": run_id, "said": str(error)} for run_id in controls]
     arm = await read_run(store, await unique_run(store, main))
     bought: list[Mapping[str, Any]] = []
     for run_id in controls:
@@ -40,6 +41,6 @@ async def say_what_correction_bought(
         compared = compare(arm.trials, control.trials)
         what = "reflection" if control.facts.control == "resampling" else "the outside signal"
         bought.append(
-            {"control": run_id, "answer": compared.answer, "said": compared.sentence(what), **asdict(compared)}
+            {"control_run": run_id, "answer": compared.answer, "said": compared.sentence(what), **asdict(compared)}
         )
     return bought
