@@ -1,28 +1,10 @@
-"""Text from outside, made fit for a terminal: no control characters, no markup, no flood."""
+"""Text for a terminal; what comes from outside goes through `plain` or `visible` first."""
 
 from __future__ import annotations
 
-import unicodedata
+from groundwire.printable import plain, visible
 
 __all__ = ["plain", "plural", "tokens", "visible"]
-
-HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-
-
-def plain(text: str, *, limit: int = 200) -> str:
-    """One line that can't move the cursor, recolour or reorder the terminal.
-
-    Args:
-        text: anything, also model or test output.
-        limit: characters kept.
-    """
-    line = " ".join(visible(text[: limit * 4]).split())
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
-
-
-def visible(text: str) -> str:
-    """`text` with its spacing kept, line ends and tabs as spaces, and everything that can't be seen as a mark."""
-    return "".join(" " if c in "\n\r\t" else "�" if unicodedata.category(c) in HIDDEN else c for c in text)
 
 
 def plural(count: int, noun: str) -> str:

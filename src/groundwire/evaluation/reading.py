@@ -23,10 +23,13 @@ from groundwire.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.signals import NoVerdict, Origin, Signal, Verdict
+from groundwire.signals import Evidence, NoVerdict, Origin, Signal, Verdict
 from groundwire.signatures import failure_signature
 
 __all__ = ["Arm", "RunFacts", "read_run", "trial_rows"]
+
+DETAIL_CHARS = 300
+"""Of what failed, kept for the reader."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,6 +197,7 @@ class _Episode:
             origin=judged.origin,
             trigger=trial.trigger,
             signature=judged.signature,
+            detail=judged.detail,
             model=proposed[-1] if proposed else "",
             tokens=sum(map(_tokens, paid)) + sum(intent.tokens for intent in lost),
             critical_tokens=_critical_tokens(paid, self._intents) + sum(intent.tokens for intent in lost),
@@ -233,11 +237,17 @@ class _Judged:
         decided = [s for s in self._by_candidate.get(self.candidate, ()) if s.verdict is self.visible]
         self.origin = decided[0].origin if decided else None
         self.signature = failure_signature(decided[0].evidence) if self.visible is Verdict.FAIL and decided else ""
+        self.detail = _headline(decided[0].evidence) if decided and self.visible is not Verdict.PASS else ""
         self.samples = tuple(Sample(digest, self._truth(digest, verdict)) for digest, verdict in verdicts.items())
         self.steps = tuple(_steps(steering))
 
     def _truth(self, digest: str, verdict: Verdict) -> Verdict:
         return self._hidden.get(digest, verdict)
+
+
+def _headline(evidence: Evidence) -> str:
+    failed = evidence.failed()
+    return (f"{failed[0].id}: {failed[0].message}" if failed else evidence.detail)[:DETAIL_CHARS]
 
 
 def _together(signals: Sequence[Signal]) -> Verdict:

@@ -36,8 +36,9 @@ class Confusion:
 
     @property
     def recall(self) -> float | None:
-        """Of what is right, the share that passed inside."""
-        return share(self.tp, self.tp + self.fn)
+        """Of what is right, the share that passed inside; None where hidden tests judged nothing that failed inside, as
+        in our own runs, since it would be 1 whatever the signal is worth."""
+        return share(self.tp, self.tp + self.fn) if self.fn + self.tn else None
 
     @property
     def false_pass_share(self) -> float | None:
@@ -48,8 +49,7 @@ class Confusion:
 def confusion(trials: Trials, rows: Bools | None = None) -> Confusion:
     """Counts the trials that both sides judged.
 
-    Where hidden tests judge only what passed inside, as in our own runs, there can be no FN and no TN: recall then
-    says nothing.
+    Where hidden tests judge only what passed inside, as in our own runs, there can be no FN and no TN.
     """
     both = (trials.visible != NONE) & (trials.hidden != NONE) & ~trials.is_given
     if rows is not None:

@@ -74,6 +74,7 @@ class TrialRow:
         origin: of the visible verdict.
         trigger: of the signal that opened the gate to this trial; None for a first draft.
         signature: how it failed (`groundwire.signatures`); empty where it did not.
+        detail: what failed or why there is no verdict, in one line; hostile text.
         model: who proposed; empty where no model did.
         tokens: prompt and completion tokens of its model calls.
         critical_tokens: of these, those that were waited for: calls made at the same time count once, by the longest.
@@ -102,6 +103,7 @@ class TrialRow:
     origin: Origin | None = None
     trigger: Origin | None = None
     signature: str = ""
+    detail: str = ""
     model: str = ""
     tokens: int = 0
     critical_tokens: int = 0
@@ -118,7 +120,7 @@ class TrialRow:
     steps: tuple[Step, ...] = ()
 
 
-_TEXTS = ("run", "episode", "task", "family", "candidate", "signature", "model", "stop")
+_TEXTS = ("run", "episode", "task", "family", "candidate", "signature", "detail", "model", "stop")
 _COUNTS = (
     "seed", "trial", "tokens", "critical_tokens", "calls", "judgings", "lessons", "reflections", "escalation"
 )  # fmt: skip
@@ -144,6 +146,7 @@ class Trials:
     origin: Ints
     trigger: Ints
     signature: Labels
+    detail: Labels
     model: Labels
     tokens: Ints
     critical_tokens: Ints

@@ -1,0 +1,206 @@
+"""Plots as SVG to be set into a page: no script, no link, no font or id of their own."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from groundwire.evaluation.rates import Rate
+from groundwire.evaluation.verdicts import ArmReport, Report
+
+__all__ = ["Plot", "plots_of"]
+
+# colours that people who see few colours can tell apart (Okabe and Ito)
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+GOOD, BAD, DOUBT = "#009e73", "#d55e00", "#9a9a9a"
+STYLE = {
+    "svg.fonttype": "none",
+    # a name is a name, also one with dollar signs in it
+    "text.parse_math": False,
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+}
+_GROUP_ID = re.compile(r'<g id="[^"]*"')
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One picture.
+
+    Args:
+        title: what it shows.
+        svg: the drawing.
+        note: how to read it.
+    """
+
+    title: str
+    svg: str
+    note: str
+
+
+def plots_of(report: Report) -> Sequence[Plot]:
+    """The page's plots; those with nothing to show are left out."""
+    arms = report.arms
+    found = [
+        _plot(
+            "Success by round",
+            "Share of tasks whose answer after each round is right, with its 95 % interval (Wilson). Round 0: what was"
+            " given.",
+            lambda axes: _rounds(axes, arms),
+        ),
+        _plot("Fixes against breaks", "Episodes whose answer differs from their first try.", lambda a: _flips(a, arms)),
+        _plot(
+            "What a pass is worth",
+            "Answers that passed what steers, by what the hidden tests say of them.",
+            lambda axes: _passes(axes, arms),
+        ),
+    ]
+    unit, costs = _costs(arms)
+    if any(costs):
+        found.append(
+            _plot(f"{unit} per success", "Failed tries are paid for too.", lambda axes: _bars(axes, arms, costs, unit))
+        )
+    if any(arm.measured.memory.hits.part for arm in arms):
+        found.append(
+            _plot(
+                "First tries with and without lessons",
+                "Not drawn by lot: a task that comes back has lessons, and is known to be hard.",
+                lambda axes: _memory(axes, arms),
+            )
+        )
+    return found
+
+
+def _plot(title: str, note: str, draw: Callable[[Axes], None]) -> Plot:
+    with mpl.rc_context({**STYLE, "svg.hashsalt": title}):
+        figure = Figure(figsize=(5.2, 3.0), layout="constrained")
+        FigureCanvasSVG(figure)
+        axes = figure.add_subplot()
+        draw(axes)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return Plot(title, _bare(out.getvalue(), title), note)
+
+
+def _bare(document: str, title: str) -> str:
+    """The drawing without what belongs to a file of its own, and without ids that two drawings would share."""
+    drawing = document[document.index("<svg") :]
+    drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
+    drawing = _GROUP_ID.sub("<g", drawing)
+    return drawing.replace("<svg", f'<svg role="img" aria-label="{title}"', 1)
+
+
+def _rounds(axes: Axes, arms: Sequence[ArmReport]) -> None:
+    for arm, colour in zip(arms, _colours(arms), strict=True):
+        rates = arm.measured.outcome.by_round
+        rounds = list(range(len(rates)))
+        axes.plot(rounds, [r.value or 0.0 for r in rates], marker="o", markersize=4, color=colour, label=arm.label)
+        lows, highs = [r.interval[0] for r in rates], [r.interval[1] for r in rates]
+        axes.fill_between(rounds, lows, highs, color=colour, alpha=0.15, linewidth=0)
+    axes.set_xlabel("round")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _as_share(axes)
+    _legend(axes, arms)
+
+
+def _flips(axes: Axes, arms: Sequence[ArmReport]) -> None:
+    names = [arm.label for arm in arms]
+    fixes = [arm.measured.correction.fixes for arm in arms]
+    breaks = [arm.measured.correction.breaks for arm in arms]
+    axes.barh(names, fixes, color=GOOD, label="fixed")
+    axes.barh(names, [-n for n in breaks], color=BAD, label="broken")
+    axes.axvline(0, color="#333333", linewidth=0.8)
+    for at, (fixed, broken) in enumerate(zip(fixes, breaks, strict=True)):
+        axes.annotate(f" {fixed}", (fixed, at), va="center")
+        axes.annotate(f"{broken} ", (-broken, at), va="center", ha="right")
+    axes.margins(x=0.15)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_formatter(lambda value, _at: f"{abs(value):.0f}")
+    axes.invert_yaxis()
+    axes.set_xlabel("episodes")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.15), ncols=2)
+
+
+def _passes(axes: Axes, arms: Sequence[ArmReport]) -> None:
+    names = [arm.label for arm in arms]
+    wrong = [arm.measured.correction.false_passes for arm in arms]
+    right = [arm.measured.correction.claimed - n for arm, n in zip(arms, wrong, strict=True)]
+    unjudged = [_unjudged(arm) for arm in arms]
+    left = [0] * len(arms)
+    for label, values, colour in (("right", right, GOOD), ("wrong", wrong, BAD), ("not judged", unjudged, DOUBT)):
+        axes.barh(names, values, left=left, color=colour, label=label)
+        left = [a + b for a, b in zip(left, values, strict=True)]
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.invert_yaxis()
+    axes.set_xlabel("answers that passed")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.15), ncols=3)
+
+
+def _unjudged(arm: ArmReport) -> int:
+    """Answers that passed what steers, and that no hidden test judged."""
+    measured = arm.measured
+    right_by_hidden = measured.correction.claimed - measured.correction.false_passes
+    return max(0, measured.outcome.final.part - right_by_hidden) + measured.outcome.unverified.part
+
+
+def _costs(arms: Sequence[ArmReport]) -> tuple[str, Sequence[float]]:
+    if any(arm.measured.cost.tokens for arm in arms):
+        return "Tokens", [arm.measured.cost.tokens_per_success or 0.0 for arm in arms]
+    return "Judgings", [arm.measured.cost.judgings_per_success or 0.0 for arm in arms]
+
+
+def _bars(axes: Axes, arms: Sequence[ArmReport], values: Sequence[float], unit: str) -> None:
+    bars = axes.barh([arm.label for arm in arms], values, color=list(_colours(arms)))
+    axes.bar_label(bars, [f"{value:,.0f}" if value else "no success" for value in values], padding=3)
+    axes.margins(x=0.2)
+    axes.invert_yaxis()
+    axes.set_xlabel(f"{unit.lower()} per success")
+
+
+def _memory(axes: Axes, arms: Sequence[ArmReport]) -> None:
+    for at, (arm, colour) in enumerate(zip(arms, _colours(arms), strict=True)):
+        told = arm.measured.memory
+        for x, one in ((0, told.without_lessons), (1, told.with_lessons)):
+            if one.value is not None:
+                place = x + (at - (len(arms) - 1) / 2) * 0.12
+                axes.errorbar([place], [one.value], yerr=_reach(one), fmt="o", color=colour, capsize=3, markersize=5)
+        axes.plot([], [], color=colour, marker="o", label=arm.label)
+    axes.set_xticks([0, 1], ["without", "with lessons"])
+    axes.set_xlim(-0.5, 1.5)
+    _as_share(axes)
+    _legend(axes, arms)
+
+
+def _reach(one: Rate) -> list[list[float]]:
+    low, high = one.interval
+    value = one.value or 0.0
+    return [[max(0.0, value - low)], [max(0.0, high - value)]]
+
+
+def _as_share(axes: Axes) -> None:
+    axes.set_ylim(0, 1.02)
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+
+
+def _legend(axes: Axes, arms: Sequence[ArmReport]) -> None:
+    if len(arms) > 1:
+        axes.legend(loc="lower right")
+
+
+def _colours(arms: Sequence[ArmReport]) -> Sequence[str]:
+    return [COLOURS[at % len(COLOURS)] for at in range(len(arms))]

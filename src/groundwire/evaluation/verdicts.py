@@ -1,0 +1,137 @@
+"""What a reader is told first, in one sentence an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from groundwire.evaluation.comparing import Answer, Comparison, compare, sign_test
+from groundwire.evaluation.measuring import Measured, measure
+from groundwire.evaluation.reading import Arm
+
+__all__ = ["ArmReport", "Report", "Said", "report_on"]
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence for people.
+
+    Args:
+        text: the sentence; it may hold hostile text.
+        answer: what it says; None where it is a remark.
+    """
+
+    text: str
+    answer: Answer | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmReport:
+    """An arm, what was measured of it, and how it compares with its control.
+
+    Args:
+        arm: the arm.
+        label: `A`, `B` …
+        measured: all metrics.
+        control: the control's label; empty where there is none.
+        comparison: with the control; None where there is none.
+        verdict: what is told first.
+        remarks: what the numbers have to be read with.
+    """
+
+    arm: Arm
+    label: str
+    measured: Measured
+    control: str
+    comparison: Comparison | None
+    verdict: Said
+    remarks: Sequence[Said]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Several arms side by side."""
+
+    arms: Sequence[ArmReport]
+
+
+def report_on(arms: Sequence[Arm], *, control: str = "") -> Report:
+    """Measures arms and compares each with its control.
+
+    Args:
+        arms: in the order in which they are shown.
+        control: name of the arm that all others are compared with; default: each with the one that says, in its run's
+            config, that it is its control (`control_of`).
+    """
+    labels = [_label(at) for at in range(len(arms))]
+    reports: list[ArmReport] = []
+    for arm, label in zip(arms, labels, strict=True):
+        at = _control_of(arm, arms, control)
+        comparison = None if at is None else compare(arm.trials, arms[at].trials)
+        measured = measure(arm.trials)
+        is_control = bool(arm.facts.control_of) or (bool(control) and arm.name == control)
+        reports.append(
+            ArmReport(
+                arm=arm,
+                label=label,
+                measured=measured,
+                control="" if at is None else labels[at],
+                comparison=comparison,
+                verdict=_verdict(measured, comparison, is_control=is_control),
+                remarks=list(_remarks(arm, measured)),
+            )
+        )
+    return Report(reports)
+
+
+def _label(at: int) -> str:
+    return chr(ord("A") + at) if at < 26 else f"{chr(ord('A') + at // 26 - 1)}{chr(ord('A') + at % 26)}"
+
+
+def _control_of(arm: Arm, arms: Sequence[Arm], control: str) -> int | None:
+    for at, other in enumerate(arms):
+        if other is not arm and (other.name == control if control else other.facts.control_of == arm.name):
+            return at
+    return None
+
+
+def _verdict(measured: Measured, comparison: Comparison | None, *, is_control: bool) -> Said:
+    if comparison is not None:
+        return Said(comparison.sentence(), comparison.answer)
+    if is_control:
+        return Said("this is a control arm: what it says is in the comparison with it")
+    n = measured.outcome.final.whole
+    return Said(f"can't tell if reflection helped (n = {n}): there is no control arm to compare with", Answer.CANT_TELL)
+
+
+def _remarks(arm: Arm, measured: Measured) -> Sequence[Said]:
+    outcome, changed = measured.outcome, measured.correction
+    said: list[str] = []
+    first, final = outcome.first_try.value, outcome.final.value
+    if first is not None and final is not None:
+        p = sign_test(changed.fixes, changed.breaks)
+        said.append(
+            f"from first try to answer: {100 * first:.1f} % → {100 * final:.1f} % of {outcome.final.whole}:"
+            f" {changed.fixes} fixed, {changed.breaks} broken (exact p = {p:.2g}); more tries alone may do that too"
+        )
+    else:
+        said.append("nothing was tried: there is no rate of success")
+    if changed.false_passes:
+        said.append(f"{changed.false_passes} of {changed.claimed} answers that passed are wrong by the hidden tests")
+    elif not changed.claimed:
+        said.append("no hidden tests judged an answer: right means that what steers says so")
+    if outcome.unverified.part:
+        said.append(f"{outcome.unverified.part} answers passed only tests that a model wrote: they count as unsolved")
+    if outcome.no_verdict.part:
+        said.append(f"{outcome.no_verdict.part} episodes ended without a verdict: they count as unsolved")
+    if outcome.already_passing:
+        said.append(f"{outcome.already_passing} tasks passed before anything was tried: no rate counts them")
+    if measured.drift.alarm is not None:
+        said.append(f"alarm: from round {measured.drift.alarm} on more is accepted and less of it is right")
+    if not arm.facts.grounded:
+        said.append("NOT grounded: a loop of this graph needed no signal from outside the model")
+    if measured.provenance.oracle.part:
+        said.append("oracle: the answer key was used; not to be compared with a run that had none")
+    if arm.facts.trust:
+        said.append(f"opinions count here: {', '.join(arm.facts.trust)}")
+    return [Said(text) for text in said]
