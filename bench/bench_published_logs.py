@@ -1,6 +1,6 @@
 """What reflection bought in published logs: logged verdicts beside ours, fixed, broken, net, and false passes.
 
-    nice .venv/bin/python bench/bench_published_logs.py [--journal FILE] [--limit N] [--workers 2] [--json FILE]
+    nice .venv/bin/python bench/bench_published_logs.py [--journal FILE] [--limit N] [--workers 2]
 
 Reflexion's GPT-4 logs against its simple runs (HumanEval, MBPP), LDB from its first program to its final one, and
 Reflexion's executor, which ran all programs in one `globals()`, beside a fresh process for each. Each table names file,
@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from published_figures import Log, Logs, Pair, Row, executors, internal, ldb, pairs, said, solved
 from published_judging import LIMITS, Journal, Program, judge_all, judge_together
 
 from groundwire.logs import read_ldb, read_reflexion
@@ -27,40 +28,17 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
 @dataclass(frozen=True)
-class Row:
-    """One task of one log.
-
-    Args:
-        task_id: the task.
-        logged: the log's verdict on the final program.
-        first: the first program; None where the log does not hold it.
-        final: the final program.
-        internal: True if the final program passed what steered it, by the log; None: nothing steered.
-        test: source that judges, for the shared executor.
-    """
-
-    task_id: str
-    logged: bool
-    final: Program
-    first: Program | None = None
-    internal: bool | None = None
-    test: str = ""
-
-
-@dataclass(frozen=True)
-class Log:
+class File:
     """One file of a log.
 
     Args:
         name: `humaneval/simple_gpt4`.
         source: what SOURCE.md of the data says of it: solved, judged in a fresh process.
-        shared: the same in one `globals()`; None: not measured there.
         tries: reflections at which the log gave up; None: no reflections.
     """
 
     name: str
     source: int
-    shared: int | None = None
     tries: int | None = None
 
     @property
@@ -90,19 +68,19 @@ def _ldb_rows(path: Path) -> Iterator[Row]:
         yield Row(row.task_id, row.logged_solved, final, first, row.logged_passing)
 
 
-LOGS = (
-    Log("humaneval/simple_gpt4", 91),
-    Log("humaneval/simple_gpt4_logging", 92),
-    Log("humaneval/reflexion_gpt4", 101, tries=9),
-    Log("mbpp/simple_gpt4_a", 324, 318),
-    Log("mbpp/simple_gpt4_b", 325, 320),
-    Log("mbpp/reflexion_gpt4_a", 311, 306, tries=4),
-    Log("mbpp/reflexion_gpt4_b_257", 206, 204, tries=4),
-    Log("ldb/humaneval_gpt35", 136),
-    Log("ldb/humaneval_codellama", 91),
-    Log("ldb/humaneval_starcoder", 65),
-    Log("ldb/humaneval_gpt4seed", 146),
-    Log("ldb/mbpp_gpt35", 379),
+FILES = (
+    File("humaneval/simple_gpt4", 91),
+    File("humaneval/simple_gpt4_logging", 92),
+    File("humaneval/reflexion_gpt4", 101, tries=9),
+    File("mbpp/simple_gpt4_a", 324),
+    File("mbpp/simple_gpt4_b", 325),
+    File("mbpp/reflexion_gpt4_a", 311, tries=4),
+    File("mbpp/reflexion_gpt4_b_257", 206, tries=4),
+    File("ldb/humaneval_gpt35", 136),
+    File("ldb/humaneval_codellama", 91),
+    File("ldb/humaneval_starcoder", 65),
+    File("ldb/humaneval_gpt4seed", 146),
+    File("ldb/mbpp_gpt35", 379),
 )
 """With the counts of their SOURCE.md, which were measured without groundwire."""
 
@@ -133,6 +111,46 @@ async def judged(logs: Mapping[str, Sequence[Row]], journal: Journal, workers: i
             print(f"{number}/{todo} judged, {left:.0f} s left", file=sys.stderr, flush=True)
 
 
+PAIRS: tuple[Pair, ...] = (
+    (("humaneval/simple_gpt4",), "humaneval/reflexion_gpt4"),
+    (("humaneval/simple_gpt4_logging",), "humaneval/reflexion_gpt4"),
+    (("mbpp/simple_gpt4_a",), "mbpp/reflexion_gpt4_a"),
+    (("mbpp/simple_gpt4_b",), "mbpp/reflexion_gpt4_a"),
+    (("mbpp/simple_gpt4_a", "mbpp/simple_gpt4_b"), "mbpp/reflexion_gpt4_a"),
+    (("mbpp/simple_gpt4_a", "mbpp/simple_gpt4_b"), "mbpp/reflexion_gpt4_b_257"),
+)
+SAID_FIRST = PAIRS[:4]
+REFLECTED = tuple(file.name for file in FILES if file.tries is not None)
+
+
+async def logs_of(options: argparse.Namespace) -> Logs:
+    """All logs, judged."""
+    rows = {file.name: spread(file.rows(options.data), options.limit) for file in FILES}
+    journal = Journal(options.journal)
+    await judged(rows, journal, options.workers)
+    logs: dict[str, Log] = {}
+    for file in FILES:
+        mine = rows[file.name]
+        together = await judge_together([(r.final.text, r.test) for r in mine]) if not file.is_ldb else None
+        logs[file.name] = Log(file.name, mine, journal, file.source if options.limit is None else None, together)
+    return logs
+
+
+def report(logs: Logs) -> str:
+    """All tables, with what is in them said first."""
+    parts = (
+        ("Solved: the log's verdict, and ours (hidden tests, a fresh process each)", solved(logs)),
+        ("Reflexion, GPT-4, beside simple runs of GPT-4; tasks that both files hold", pairs(logs, PAIRS)),
+        ("Tests that the model wrote for itself, against hidden tests (passed: it stopped reflecting)",
+         internal(logs, REFLECTED)),
+        ("LDB: first program → final one, hidden tests run here; false passes: visible tests pass, hidden ones do not",
+         ldb(logs)),
+        ("Reflexion's executor: all programs of a file in one globals(), beside a fresh process each", executors(logs)),
+    )  # fmt: skip
+    tables = ["\n".join((f"**{title}**", "", *table)) for title, table in parts]
+    return "\n\n".join(("\n".join(said(logs, SAID_FIRST)), *tables))
+
+
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -140,7 +158,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, default=None, help="only N rows of each log, spread over it")
     parser.add_argument("--workers", type=int, default=2, help="judgings at a time")
     parser.add_argument("--journal", type=Path, default=None, help="keeps a judging a line there, and goes on from it")
-    parser.add_argument("--json", type=Path, default=None, help="writes all figures there")
     return parser.parse_args()
 
 
@@ -150,16 +167,7 @@ async def main() -> int:
     if not options.data.is_dir():
         print(f"{options.data} is not there: the published logs are needed.", file=sys.stderr)
         return 2
-    logs = {log.name: spread(log.rows(options.data), options.limit) for log in LOGS}
-    journal = Journal(options.journal)
-    await judged(logs, journal, options.workers)
-    for log in LOGS:
-        rows = logs[log.name]
-        here = sum(journal.known[r.final.key].hidden == "pass" for r in rows)
-        print(log.name, len(rows), sum(r.logged for r in rows), here, log.source)
-        if log.shared:
-            v = await judge_together([(r.final.text, r.test) for r in rows])
-            print("   shared", sum(v), log.shared, [r.task_id for r, x in zip(rows, v) if x != r.logged])
+    print(report(await logs_of(options)))
     return 0
 
 

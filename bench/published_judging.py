@@ -74,7 +74,8 @@ class Journal:
             for line in path.read_text(encoding="utf-8").splitlines():
                 if line.endswith("}"):
                     fields = json.loads(line)
-                    self.known[fields.pop("key")] = Judged(**fields)
+                    key = fields.pop("key")
+                    self.known[key] = Judged(**fields)
 
     def add(self, key: str, judged: Judged) -> None:
         """One more."""

@@ -27,12 +27,20 @@ def _passes(code: str) -> bool:
     return True
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """One digit a line for each program, as soon as it is known."""
     signal.signal(signal.SIGPROF, _too_long)
-    verdicts = (Path(os.environ["GROUNDWIRE_OUT"]) / "verdicts").open("w", encoding="utf-8")
-    sys.stdout = sys.stderr = Path(os.devnull).open("w", encoding="utf-8")
-    for line in Path("programs.jsonl").read_text(encoding="utf-8").splitlines():
-        program, test = json.loads(line)
-        passed = _passes(f"{program}\n{test}\n")
-        verdicts.write(f"{int(passed)}\n")
-        verdicts.flush()
+    programs = Path("programs.jsonl").read_text(encoding="utf-8").splitlines()
+    out = Path(os.environ["GROUNDWIRE_OUT"]) / "verdicts"
+    with out.open("w", encoding="utf-8") as verdicts, Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        sys.stdout = sys.stderr = nowhere
+        for line in programs:
+            program, test = json.loads(line)
+            passed = _passes(f"{program}\n{test}\n")
+            verdicts.write(f"{int(passed)}\n")
+            verdicts.flush()
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+
+
+if __name__ == "__main__":
+    main()
