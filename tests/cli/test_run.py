@@ -30,7 +30,7 @@ from groundwire.tasks import Task
 GRAPHS = Path(__file__).parents[1] / "support" / "word_graph.py"
 
 
-def task_folder(root: Path, name: str, value: int = 1, **files: str) -> Path:
+def task_folder(root: Path, name: str, value: int = 1, solution: str = "def up(x):\n    return x\n") -> Path:
     test = (
         "from solution import up\nimport unittest\n\n\nclass Up(unittest.TestCase):\n    def test_up(self):\n"
         f"        self.assertEqual(up({value}), {value + 1})\n"
@@ -38,7 +38,7 @@ def task_folder(root: Path, name: str, value: int = 1, **files: str) -> Path:
     toml = f'id = "{name}"\nfamily = "{name}"\n\n[tests]\ncommand = "python -S -m unittest tests.test_up"\n'
     return lay_out(
         root / name,
-        {"solution.py": "def up(x):\n    return x\n", "tests/test_up.py": test, "task.toml": toml, **files},
+        {"solution.py": solution, "tests/test_up.py": test, "task.toml": toml},
     )
 
 
@@ -62,7 +62,7 @@ async def ledger(file: Path, run_id: str) -> dict[str, list[Any]]:
 def test_tasks_are_run_and_blind_resampling_at_equal_tokens_follows(tmp_path: Path) -> None:
     for number in range(3):
         task_folder(tmp_path / "tasks" / "train", f"up{number}", number)
-    task_folder(tmp_path / "tasks" / "test", "right", **{"solution.py": "def up(x):\n    return x + 1\n"})
+    task_folder(tmp_path / "tasks" / "test", "right", solution="def up(x):\n    return x + 1\n")
     db = tmp_path / "ledger.db"
     asked = ("--control", "--seed", 7, "--trials", 3, "--workers", 2, "--db", f"sqlite:///{db}", "--json")
     ran = groundwire("run", f"{GRAPHS}:make", tmp_path / "tasks", *map(str, asked))
@@ -147,7 +147,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_without_repeating_anything(tmp_path: P
     assert {name: len(episodes) for name, episodes in kept.items()} == {"a": 1, "b": 1, "z": 1}
     assert all(sum(isinstance(r, EpisodeEnd) for r in episodes[0][1]) == 1 for episodes in kept.values())
 
-    task_folder(tmp_path / "tasks", "a", **{"solution.py": "def up(x):\n    return None\n"})
+    task_folder(tmp_path / "tasks", "a", solution="def up(x):\n    return None\n")
     changed = groundwire("resume", run_id, "--db", f"sqlite:///{db}")
     assert (changed.code, "are not what they were" in changed.err) == (2, True), changed.err
 

@@ -25,7 +25,7 @@ def _answer(request: Request) -> str:
     if request.purpose == "reflect":
         return NEEDED
     said = "\n".join(message.content for message in request.messages)
-    body = "x + 1" if NEEDED in said else f"x - {request.seed + 2}"
+    body = "x + 1" if NEEDED in said else f"x - {(request.seed or 0) + 2}"
     return f"FILE: solution.py\n```python\ndef up(x):\n    return {body}\n```\n"
 
 
