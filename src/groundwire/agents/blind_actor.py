@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.contexts import Actor, ActorContext, EditStatistics, Needs
+from groundwire.signals import NoVerdict
 from groundwire.trees import Candidate
 
 __all__ = ["BlindActor"]
@@ -51,12 +52,19 @@ class BlindActor:
             wanted = min(wanted, self.candidates - proposed)
         if wanted < 1:
             return ()
-        first = replace(
+        return await self.actor.propose(self._first(context), wanted)
+
+    def _first(self, context: ActorContext) -> ActorContext:
+        failing, judged = context.baseline, (context.baseline,) if context.baseline else ()
+        if context.failing and context.failing.signal.reason is NoVerdict.GO_ON:
+            # a step within a trial: what the environment has answered in it is no word on an earlier try
+            failing, judged = context.failing, tuple(context.judged)
+        return replace(
             context,
             tree=context.task.tree,
             best=context.baseline,
-            failing=context.baseline,
-            judged=(context.baseline,) if context.baseline else (),
+            failing=failing,
+            judged=judged,
             lessons=(),
             reflection=None,
             tried=frozenset() if self.samples else context.tried,
@@ -64,4 +72,3 @@ class BlindActor:
             escalation=0,
             seed=context.seed + SEEDS_PER_ROUND * context.escalation,
         )
-        return await self.actor.propose(first, wanted)

@@ -10,8 +10,6 @@ from groundwire.contexts import Actor
 from groundwire.errors import GraphError
 from groundwire.graphs.budget import Budget
 from groundwire.graphs.feedback_graph import FeedbackGraph
-from groundwire.graphs.gate import GateKind
-from groundwire.graphs.parts import Parts
 from groundwire.graphs.rules import Rules
 from groundwire.records import Intent, ModelCall, Record
 from groundwire.signals import Origin, Signal
@@ -98,19 +96,10 @@ def resampling_of(graph: FeedbackGraph, spent: Spent) -> FeedbackGraph:
         )
     control = FeedbackGraph(graph.state, name=f"{graph.name}_resampling", trust=graph.trust)
     limit = None if spent.by_model else spent.candidates
-    control.parts = Parts(
-        actors={
-            name: replace(part, actor=_blind(part.actor, spent, part.width, limit))
-            for name, part in parts.actors.items()
-        },
-        tools=dict(parts.tools),
-        edges=list(parts.edges),
-        # what an environment answers is what the actor acts on, and stays; what a critic says of it does not
-        gates={(tool, kind): (None, to) for (tool, kind), (_, to) in parts.gates.items() if kind in GateKind},
-        confirms=dict(parts.confirms),
-        lasts=set(parts.lasts),
-        entry=parts.entry,
-    )
+    actors = {n: replace(p, actor=_blind(p.actor, spent, p.width, limit)) for n, p in parts.actors.items()}
+    # what an environment answers is what its actor acts on, and stays; what a critic says of it does not
+    gates = {gate: (None, to) for gate, (_, to) in parts.gates.items()}
+    control.parts = replace(parts, actors=actors, critics={}, gates=gates)
     return control
 
 
