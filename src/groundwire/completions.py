@@ -38,6 +38,8 @@ class Request(_Frozen):
     json_schema: Mapping[str, Any] | None = None
     """JSON schema the reply must have; validated on our side too."""
     logprobs: bool = False
+    priority: int = 0
+    """Smaller is served first, by an engine that can; left out of what the ledger keeps where it is 0."""
     purpose: str = ""
     """`propose`, `correct` (the form of an answer) or `reflect`; not sent, kept in the ledger."""
     prompt_digest: str = ""
@@ -45,7 +47,7 @@ class Request(_Frozen):
 
     def canonical(self) -> str:
         """The canonical JSON; its sha256 is the request's digest."""
-        return canonical(self.model_dump(mode="json"))
+        return canonical(self.model_dump(mode="json", exclude=None if self.priority else {"priority"}))
 
 
 class Completion(_Frozen):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,19 @@ def test_the_doctor_tries_each_part_and_names_the_cure(tmp_path: Path) -> None:
     assert sick.code == 3
     assert "✗ ledger" in sick.out
     assert "→" in sick.out
+
+
+def test_the_doctor_looks_for_an_engine_and_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text("#!/bin/sh\necho 'NVIDIA H200, 1000, 143771, 580.1'\necho 'NVIDIA H200, [Unknown Error], 1, 1'\n")
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    findings = {f["name"]: f for f in groundwire("doctor", "--json").data["findings"]}
+    assert "vllm" in findings
+    gpu = findings["gpu"]
+    assert (gpu["ok"], gpu["needed"]) == (False, False)
+    assert gpu["detail"] == "NVIDIA H200: 1000 of 143771 MiB free, driver 580.1"
+    assert "gpu_memory_utilization" in gpu["cure"]
 
 
 @pytest.mark.slow

@@ -124,3 +124,27 @@ def test_a_call_paid_for_before_a_crash_is_not_paid_again(task: Task) -> None:
     assert result.stop_reason is StopReason.VERIFIED
     assert len(backend.requests) == 1
     assert len(calls(store, result.episode_id)) == 2
+
+
+class Urgent(ScriptedBackend):
+    """A script that serves by priority, and keeps what it was asked."""
+
+    prioritises = True
+
+    def __init__(self, replies: Sequence[str]) -> None:
+        super().__init__(list(replies))
+        self.priorities: list[int] = []
+
+    async def complete(self, request: Request) -> Completion:
+        self.priorities.append(request.priority)
+        return await super().complete(request)
+
+
+def test_episodes_near_success_are_served_first_and_the_ledger_does_not_depend_on_it(task: Task) -> None:
+    store, backend = InMemoryStore(), Urgent(["a", "a b", "a b c"])
+    result = asking(backend, Check(wanted=("a", "b", "c"))).compile(store=store).run(task)
+    assert result.stop_reason is StopReason.VERIFIED
+    assert backend.priorities == [100, 2, 1], "nothing known, then the cases that the best candidate fails"
+    bodies = [r.body for r in calls(store, result.episode_id) if isinstance(r, Intent)]
+    assert set(bodies) == {ASK.canonical()} and "priority" not in bodies[0]
+    assert '"priority":3' in ASK.model_copy(update={"priority": 3}).canonical()

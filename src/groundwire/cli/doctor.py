@@ -28,6 +28,9 @@ from groundwire.settings import Settings
 
 __all__ = ["Finding", "run_doctor"]
 
+GPU_SHARE = 0.9
+"""Of a GPU's memory: what an engine takes unless it is told otherwise."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -56,7 +59,7 @@ def run_doctor(flags: Mapping[str, Any], *, as_json: bool) -> int:
     """
     settings = Settings.resolve(flags)
     findings = [_interpreter(), *asyncio.run(_sandboxes()), asyncio.run(_ledger(settings)), _keys()]
-    findings += [*_extras(), _local_model(), _embeddings()]
+    findings += [*_extras(), _local_model(), _embeddings(), *_engine()]
     healthy = all(f.ok for f in findings if f.needed)
     if as_json:
         json.dump({"healthy": healthy, "findings": [asdict(f) for f in findings]}, sys.stdout, indent=2)
@@ -171,3 +174,22 @@ def _model(name: str, which: str, missing: str) -> Finding:
         cure = f'pip install "groundwire[{which}]"'
         return Finding(name, False, False, f"{models[0].name} is here, {missing} to run it is not", cure)
     return Finding(name, True, False, f"{models[0].name}, as it was pinned: {find_model(models[0])}")
+
+
+def _engine() -> list[Finding]:
+    """What `vllm:` and `vllm-server:` need; neither is imported for it."""
+    from groundwire.agents.backends.vllm_engine.loading import INSTALL, installed_version
+    from groundwire.agents.backends.vllm_engine.probing import CardsUnknown, cards
+
+    version = installed_version()
+    package = Finding(
+        "vllm", version is not None, False, version or "not installed: a local engine, vllm:PATH", INSTALL
+    )
+    try:
+        found = cards()
+    except CardsUnknown as why:
+        return [package, Finding("gpu", False, False, str(why), "A GPU makes vllm: fast; local needs none.")]
+    free = [f"{card.name}: {card.free_mib} of {card.total_mib} MiB free, driver {card.driver}" for card in found]
+    enough = any(card.free_mib > card.total_mib * GPU_SHARE for card in found)
+    cure = "Free memory on the GPU, or give vllm: a lower gpu_memory_utilization." if found else "No card is listed."
+    return [package, Finding("gpu", enough, False, "; ".join(free) or "nvidia-smi lists none", cure)]

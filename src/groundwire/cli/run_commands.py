@@ -20,7 +20,9 @@ Model = Annotated[
 ]
 ActorCommand = Annotated[str | None, typer.Option(help="Program that edits the files; see  groundwire repair --help.")]
 Width = Annotated[int | None, typer.Option("--width", "--n", "-n", min=1, help="Candidates of one trial.")]
-Workers = Annotated[int, typer.Option(min=1, help="Episodes at a time.")]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Episodes at a time.  [default: 4; of a local engine: what keeps it full]")
+]
 Seconds = Annotated[float | None, typer.Option(min=0, help="Wall seconds of each episode.")]
 Tokens = Annotated[int | None, typer.Option(min=0, help="Prompt and completion tokens of each episode.")]
 Usd = Annotated[float | None, typer.Option(min=0, help="US dollars of each episode; an unknown price is refused.")]
@@ -67,7 +69,7 @@ def run(
     model: Model = None,
     actor_command: ActorCommand = None,
     width: Width = None,
-    workers: Workers = 4,
+    workers: Workers = None,
     max_seconds: Seconds = None,
     max_tokens: Tokens = None,
     max_usd: Usd = None,
@@ -107,7 +109,7 @@ def bench(
     model: Model = None,
     actor_command: ActorCommand = None,
     width: Width = None,
-    workers: Workers = 4,
+    workers: Workers = None,
     max_seconds: Seconds = None,
     max_tokens: Tokens = None,
     max_usd: Usd = None,

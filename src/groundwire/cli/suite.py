@@ -139,7 +139,7 @@ class Suite:
         limit: only the first so many tasks.
         shard: only this part of them.
         select: how an answer is chosen, where the graph can be told (`code_repair`).
-        workers: episodes at a time.
+        workers: episodes at a time; None: four, or as many as keep a local engine full.
         control: True: blind resampling on the same tasks and seeds follows.
         ungrounded: True: the ungrounded control follows too.
     """
@@ -150,7 +150,7 @@ class Suite:
     limit: int | None = None
     shard: Shard = Shard()
     select: Select = "best"
-    workers: int = 4
+    workers: int | None = None
     control: bool = False
     ungrounded: bool = False
 

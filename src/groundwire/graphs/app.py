@@ -268,12 +268,24 @@ class FeedbackApp:
         self,
         tasks: Sequence[Task],
         *,
-        at_once: int = 4,
+        at_once: int | None = None,
         seed: int = 0,
         observers: Sequence[Observer] = (),
         reuse: Reuse = "never",
     ) -> list[EpisodeResult]:
-        """Runs many tasks in one run, `at_once` at a time; results in the tasks' order. `reuse` as for `arun`."""
+        """Runs many tasks in one run; results in the tasks' order.
+
+        Args:
+            tasks: what is to be solved.
+            at_once: episodes at a time; None: four, or, where the model's engine says how busy it is, as many as keep
+                it so (`graphs.in_flight`).
+            seed: for reproducible choices.
+            observers: told of each record after the ledger has it.
+            reuse: as for `arun`.
+
+        Raises:
+            ConfigError: `at_once` is less than 1.
+        """
         run_id = await self.start_run()
         sandboxes = Sandboxes(self._sandbox)
         works = [Work(self, task, seed) for task in tasks]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from groundwire.errors import ConfigError
 from groundwire.graphs.episode import Observer
+from groundwire.graphs.in_flight import InFlight
 from groundwire.graphs.result import EpisodeResult
 from groundwire.graphs.reuse import Reuse
 from groundwire.graphs.sandboxes import Sandboxes
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from groundwire.graphs.app import FeedbackApp
 
 __all__ = ["Work", "run_batch"]
+
+QUEUE = 512
+"""Episodes that may be in flight where an engine's load decides: more than any engine of today keeps busy."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +47,18 @@ async def run_batch(
     *,
     run_id: str,
     sandboxes: Sandboxes,
-    at_once: int = 4,
+    at_once: int | None = None,
     observers: Sequence[Observer] = (),
     reuse: Reuse = "never",
 ) -> None:
-    """Runs episodes, `at_once` at a time; the next one is asked for when there is room, so `works` may be endless.
+    """Runs episodes; the next one is asked for when there is room, so `works` may be endless.
 
     Args:
         works: what is to be run.
         ended: told of each result as it comes, and awaited where it returns something to await.
         run_id: the run that all belong to.
         sandboxes: shared by all; its owner closes it.
-        at_once: episodes at a time.
+        at_once: episodes at a time; None: as many as keep the model's engine full (`graphs.in_flight`).
         observers: told of each record after the ledger has it.
         reuse: as for `FeedbackApp.arun`.
 
@@ -62,28 +66,34 @@ async def run_batch(
         ConfigError: `at_once` is under 1.
         GroundwireError: the first that an episode raised; the others were cancelled, and can be gone on with.
     """
-    if at_once < 1:
+    if at_once is not None and at_once < 1:
         raise ConfigError(f"at_once is {at_once}.", do="Run at least one at a time.")
     waiting = iter(works)
+    in_flight = InFlight(at_once)
 
     async def worker() -> None:
-        for work in waiting:
-            result = await work.app.arun(
-                work.task,
-                run_id=run_id,
-                episode_id=work.episode_id,
-                seed=work.seed,
-                observers=observers,
-                sandboxes=sandboxes,
-                reuse=reuse,
-            )
-            told = ended(work, result)
-            if told is not None:
-                await told
+        while True:
+            async with in_flight.slot():
+                # taken only now, so that `works` is never ahead of the room there is
+                work = next(waiting, None)
+                if work is None:
+                    return
+                result = await work.app.arun(
+                    work.task,
+                    run_id=run_id,
+                    episode_id=work.episode_id,
+                    seed=work.seed,
+                    observers=observers,
+                    sandboxes=sandboxes,
+                    reuse=reuse,
+                )
+                told = ended(work, result)
+                if told is not None:
+                    await told
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(at_once):
+            for _ in range(at_once or QUEUE):
                 group.create_task(worker())
     except BaseExceptionGroup as several:
         raise several.exceptions[0] from None

@@ -8,10 +8,13 @@ import time
 from groundwire.completions import Backend, Completion, Request
 from groundwire.errors import GroundwireError, HiddenLeak, ModelError, ModelReplyInvalid
 from groundwire.graphs.episode import Episode
+from groundwire.graphs.in_flight import current_slot
 from groundwire.masking import Masker
 from groundwire.records import Intent, ModelCall
 
 __all__ = ["EpisodeCaller"]
+
+LEAST_URGENT = 100
 
 
 class EpisodeCaller:
@@ -122,8 +125,21 @@ class EpisodeCaller:
         """What the ledger may hold of an answer, which is what the actor gets: a resumed run must see no other one."""
         if self._episode.recordings is not None:
             return await self._episode.recordings.answer(self._trial, digest)
-        completion = _without_secrets(await backend.complete(request))
+        completion = _without_secrets(await self._ask(backend, request))
         return completion if completion.asked else completion.model_copy(update={"asked": backend.model})
+
+    async def _ask(self, backend: Backend, request: Request) -> Completion:
+        if not request.priority and getattr(backend, "prioritises", False):
+            # not in the ledger's request: what was asked does not depend on when it was served
+            request = request.model_copy(update={"priority": _nearness(self._episode)})
+        slot = current_slot.get()
+        if slot is None:
+            return await backend.complete(request)
+        slot.calling(backend, request.n)
+        try:
+            return await backend.complete(request)
+        finally:
+            slot.called()
 
     def _failed(
         self,
@@ -147,6 +163,17 @@ class EpisodeCaller:
             usd=used.usd if used else None,
             duration_s=duration_s,
         )
+
+
+def _nearness(episode: Episode) -> int:
+    """How far an episode is from its end: the cases that its best candidate fails; one of which nothing is known waits.
+
+    What is nearly done first: it gives its memory free soonest.
+    """
+    best = episode.history.best
+    if best is None or not best.signal.evidence.cases:
+        return LEAST_URGENT
+    return min(len(best.signal.evidence.failed()), LEAST_URGENT)
 
 
 def _without_secrets(completion: Completion) -> Completion:

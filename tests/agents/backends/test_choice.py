@@ -17,6 +17,8 @@ def test_the_public_names() -> None:
         "LiteLLMBackend",
         "ReplayBackend",
         "ScriptedBackend",
+        "VllmBackend",
+        "VllmServerBackend",
         "allow_model_calls",
         "backend_for",
     ]
@@ -48,7 +50,7 @@ def test_a_backend_is_returned_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     "spec",
-    ["", " ", "openai/gpt 5", "openai/x\n", "\x1b[31m", "vllm:/models/x", "vllm-server:x",
+    ["", " ", "openai/gpt 5", "openai/x\n", "\x1b[31m",
      "openai-compatible:http://localhost:1", "script:x", "foo:bar"],
 )  # fmt: skip
 def test_unknown_forms_say_which_there_are(spec: str) -> None:

@@ -5,5 +5,15 @@ from groundwire.agents.backends.guard import allow_model_calls
 from groundwire.agents.backends.litellm import LiteLLMBackend
 from groundwire.agents.backends.replay import ReplayBackend
 from groundwire.agents.backends.scripted import ScriptedBackend
+from groundwire.agents.backends.vllm import VllmBackend
+from groundwire.agents.backends.vllm_server import VllmServerBackend
 
-__all__ = ["LiteLLMBackend", "ReplayBackend", "ScriptedBackend", "allow_model_calls", "backend_for"]
+__all__ = [
+    "LiteLLMBackend",
+    "ReplayBackend",
+    "ScriptedBackend",
+    "VllmBackend",
+    "VllmServerBackend",
+    "allow_model_calls",
+    "backend_for",
+]

@@ -8,6 +8,8 @@ from groundwire.agents.backends.litellm import LiteLLMBackend
 from groundwire.agents.backends.local import LocalBackend
 from groundwire.agents.backends.replay import ReplayBackend
 from groundwire.agents.backends.scripted import ScriptedBackend
+from groundwire.agents.backends.vllm import VllmBackend
+from groundwire.agents.backends.vllm_server import VllmServerBackend
 from groundwire.completions import Backend
 from groundwire.errors import ConfigError
 
@@ -15,7 +17,8 @@ __all__ = ["FORMS", "backend_for"]
 
 FORMS = (
     "provider/model (any LiteLLM id, for example openai/gpt-5-mini), local (a small model on this CPU), "
-    "local:PATH.gguf, replay:FILE (recorded calls) or scripted:FILE (JSON lines of replies)"
+    "local:PATH.gguf, vllm:MODEL_OR_PATH (an engine in this process), vllm-server:MODEL_OR_PATH (a server of ours), "
+    "replay:FILE (recorded calls) or scripted:FILE (JSON lines of replies)"
 )
 
 # LiteLLM ids that hold a colon: a tag after the provider's slash (ollama/llama3:8b), or OpenAI's fine-tuned ft:…
@@ -26,7 +29,8 @@ def backend_for(spec: str | Backend, *, usd_per_token: tuple[float, float] | Non
     """The backend that `spec` names. Nothing is imported, opened or called for it, but for a file of replies.
 
     Args:
-        spec: `provider/model`, `local`, `local:PATH.gguf`, `replay:FILE`, `replay:FILE#TASK`, `scripted:FILE`, or a
+        spec: `provider/model`, `local`, `local:PATH.gguf`, `vllm:MODEL_OR_PATH`, `vllm-server:MODEL_OR_PATH`,
+            `replay:FILE`, `replay:FILE#TASK`, `scripted:FILE`, or a
             backend, which is returned as it is.
         usd_per_token: (prompt, completion) price in US dollars a token, for a model without a known price.
 
@@ -44,6 +48,10 @@ def backend_for(spec: str | Backend, *, usd_per_token: tuple[float, float] | Non
         return LocalBackend()
     if spec.startswith("local:"):
         return LocalBackend(spec.removeprefix("local:"))
+    if spec.startswith("vllm:"):
+        return VllmBackend(spec.removeprefix("vllm:"))
+    if spec.startswith("vllm-server:"):
+        return VllmServerBackend(spec.removeprefix("vllm-server:"))
     if not spec or spec != "".join(spec.split()) or not spec.isprintable():
         raise ConfigError(f"{spec!r} is no model id.", do=f"Give {FORMS}.")
     scheme = _SCHEME.match(spec)

@@ -1,0 +1,54 @@
+#!/bin/bash
+# The GPU benches on a machine that reaches no package registry, from a folder of parts.
+#
+#   burst.sh PARTS STEP…     run from the repository's root; results go to $OUT (default: ./out)
+#
+# PARTS holds the files of the vLLM bundle and groundwire.tar.xz (bench/gpu/bundle.sh), all in one folder.
+# Steps: unpack, models, a (real weights, in process), s (real weights, server), b (throughput), c (client at a server).
+# Each has a time limit of its own, and one that fails does not keep the next from running. SMALL=1: a dry run on a CPU.
+set -uo pipefail
+parts=$(cd "$1" && pwd); shift
+export OUT=${OUT:-$PWD/out}; mkdir -p "$OUT"
+python=${PYTHON:-python3}
+small=${SMALL:-}
+began=$SECONDS
+
+say() { printf '%4d s  %s\n' $((SECONDS - began)) "$*"; }
+# $1 limit in seconds, $2 name of the log, the rest: the command
+step() {
+  local limit=$1 name=$2; shift 2
+  say "$name begins"
+  timeout --kill-after=20 "$limit" "$@" > "$OUT/$name.log" 2>&1
+  local status=$?
+  grep '^{"bench"' "$OUT/$name.log" | tee -a "$OUT/results.jsonl"
+  say "$name ends with status $status"
+  if [ $status != 0 ]; then
+    tail -n 25 "$OUT/$name.log"
+    # vLLM's own account of it
+    tail -n 15 "${XDG_STATE_HOME:-$HOME/.local/state}"/groundwire/logs/*.log 2>/dev/null
+  fi
+}
+environment() {
+  if [ -z "$small" ]; then
+    eval "$(bash "$parts/setup.sh" "$parts")" || exit 1
+    [ -d "$parts/gw" ] || tar -C "$parts" -xJf "$parts/groundwire.tar.xz" || exit 1
+    export PYTHONPATH="$PWD/src:$PYTHONPATH:$parts/gw"
+  fi
+  # the pinned set was tried together; a proxy's or a notebook's variables have no place here
+  export PYTHONDONTWRITEBYTECODE=1 GROUNDWIRE_MODEL_CALLS=allow
+}
+environment
+for name in "$@"; do
+  case $name in
+    unpack) say "unpacked"; "$python" -c 'import groundwire.agents.backends, groundwire.graphs, groundwire.memory; print("groundwire", groundwire.__version__)' ;;
+    models)
+      [ -f "$parts/smol/model.safetensors" ] || step 150 models "$python" bench/gpu/models.py real "$parts/smol.gguf" "$parts/smol"
+      "$python" bench/gpu/models.py dense "$parts/smol" "$parts/dense" ${small:+--tiny} ;;
+    a) step 200 a-in-process "$python" bench/gpu/real_model.py "vllm:$parts/smol" ${small:+--eager --context 512 --slots 8} ;;
+    s) step 260 a-server "$python" bench/gpu/real_model.py "vllm-server:$parts/smol" ${small:+--eager --context 512 --slots 8} ;;
+    b) step 420 b-throughput "$python" bench/gpu/throughput.py "$parts/dense" ${small:+--eager --episodes 24 --tokens 16 --slots 8 --rounds 1 --alone 2} ;;
+    c) step 300 c-server "$python" bench/gpu/server_overhead.py "$parts/smol" ${small:+--eager --in-flight 8 --requests 24 --tokens 16 --rounds 1} ;;
+    *) say "no such step: $name"; exit 2 ;;
+  esac
+done
+say "done"

@@ -1,0 +1,185 @@
+"""(b) Episodes that share one engine, against raw vLLM given the same requests, and against one episode at a time.
+
+    python bench/gpu/throughput.py MODEL [--episodes 512] [--tokens 256] [--slots 256] [--rounds 2] [--alone 3]
+
+`ours`   all episodes through `abatch`, with the ledger in an SQLite file; the batch decides how many run at once.
+`raw`    the very requests that ours made, in the order in which it made them, as token ids, all given to the same
+         engine's `generate` at once: nothing waits for a judge.
+`alone`  a few of the episodes one after the other; what all of them would take is extrapolated.
+
+The prefix cache is emptied before each. Answers have a fixed length (`ignore_eos`). Throughput is output tokens by the
+wall clock, from the first request to the last answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from episodes import TRIALS, graph, tasks
+from findings import tell
+
+from groundwire import Budget
+from groundwire.agents.backends import VllmBackend
+from groundwire.agents.backends.vllm_engine.talk import prompt_text
+from groundwire.completions import Completion, Message, Request
+from groundwire.memory import SqlStore
+from groundwire.records import StopReason
+from groundwire.tasks import Task
+
+SOURCES = Path(__file__).parents[2] / "src" / "groundwire"
+
+
+class Recording(VllmBackend):
+    """Keeps what it was asked."""
+
+    asked: list[Request]
+
+    async def complete(self, request: Request) -> Completion:
+        """See `VllmBackend`."""
+        self.asked.append(request)
+        return await super().complete(request)
+
+
+async def ours(backend: Recording, work: list[Task], tokens: int, at_once: int | None) -> dict[str, Any]:
+    """All episodes, each of three trials."""
+    await fresh(backend)
+    backend.asked = []
+    with tempfile.TemporaryDirectory() as folder:
+        store = SqlStore(f"sqlite:///{folder}/ledger.db")
+        app = graph(backend, tokens).compile(store=store, budget=Budget(trials=TRIALS))
+        started, cpu = time.perf_counter(), time.process_time()
+        results = await app.abatch(work, at_once=at_once)
+        wall, cpu = time.perf_counter() - started, time.process_time() - cpu
+        await store.aclose()
+    assert all(result.stop_reason is StopReason.VERIFIED for result in results), results[0]
+    assert len(backend.asked) == TRIALS * len(work)
+    return figures(backend, len(backend.asked), tokens, wall, cpu)
+
+
+async def raw(backend: Recording, tokens: int) -> dict[str, Any]:
+    """The same requests, without us."""
+    await fresh(backend)
+    engine: Any = backend.engine
+    llm, tokenizer = engine._llm, engine._tokenizer
+    prompts = [
+        tokenizer.encode(prompt_text(tokenizer, request.messages, model="raw"), add_special_tokens=False)
+        for request in backend.asked
+    ]
+    parameters = [engine._sampling(request, tokens, sampling(tokens)) for request in backend.asked]
+
+    async def one(number: int) -> int:
+        last: Any = None
+        async for output in llm.generate(
+            {"prompt_token_ids": prompts[number]},
+            parameters[number],
+            f"raw-{time.monotonic_ns()}-{number}",
+            priority=backend.asked[number].priority,
+        ):
+            last = output
+        return len(last.outputs[0].token_ids)
+
+    async def all_of_them() -> int:
+        return sum(await asyncio.gather(*(one(i) for i in range(len(prompts)))))
+
+    started, cpu = time.perf_counter(), time.process_time()
+    made = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(all_of_them(), engine._loop))
+    wall, cpu = time.perf_counter() - started, time.process_time() - cpu
+    assert made == len(prompts) * tokens
+    found = figures(backend, len(prompts), tokens, wall, cpu)
+    found["prompt_tokens_mean"] = round(statistics.mean(map(len, prompts)))
+    return found
+
+
+def sampling(tokens: int) -> Mapping[str, Any]:
+    """What fixes an answer's length."""
+    return {"ignore_eos": True, "max_tokens": tokens, "min_tokens": tokens}
+
+
+async def fresh(backend: Recording) -> None:
+    """An empty prefix cache and counters at nought."""
+    await backend.engine.reset_prefix_cache()
+    gauge = backend.engine.gauge
+    gauge.prompt_tokens = gauge.cached_tokens = gauge.preempted = gauge.most_running = 0
+
+
+def figures(backend: Recording, requests: int, tokens: int, wall: float, cpu: float) -> dict[str, Any]:
+    """One measurement."""
+    gauge = backend.engine.gauge
+    return {
+        "requests": requests,
+        "wall_s": round(wall, 2),
+        "output_tokens_per_s": round(requests * tokens / wall, 1),
+        "client_cpu_s": round(cpu, 2),
+        "prefix_cache_hit_rate": round(gauge.cached_tokens / max(1, gauge.prompt_tokens), 3),
+        "most_running": gauge.most_running,
+        "preempted": gauge.preempted,
+    }
+
+
+async def run(asked: argparse.Namespace) -> None:
+    """All rounds, then what they come to."""
+    options: dict[str, Any] = {"load_format": "dummy", "max_model_len": asked.context, "max_num_seqs": asked.slots}
+    options |= {"enforce_eager": True} if asked.eager else {}
+    backend = Recording(asked.model, sampling=sampling(asked.tokens), **options)
+    backend.asked = []
+    started = time.perf_counter()
+    hello = Request(messages=(Message(role="user", content="hello"),), max_tokens=asked.tokens)
+    await backend.complete_many([hello] * 8)
+    start_s = time.perf_counter() - started
+    work = tasks(asked.episodes, SOURCES)
+    await ours(backend, work[:4], asked.tokens, None)  # imports and warms what the first episode needs
+    rounds: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    for _ in range(asked.rounds):
+        mine = await ours(backend, work, asked.tokens, None)
+        rounds.append((mine, await raw(backend, asked.tokens)))
+    alone = await ours(backend, work[: asked.alone], asked.tokens, 1)
+    await backend.aclose()
+    tell("throughput", summary(asked, rounds, alone, start_s))
+
+
+def summary(
+    asked: argparse.Namespace,
+    rounds: list[tuple[dict[str, Any], dict[str, Any]]],
+    alone: dict[str, Any],
+    start_s: float,
+) -> dict[str, Any]:
+    """The ratios that were asked for, and what is behind them."""
+    per_episode_s = alone["wall_s"] / asked.alone
+    together_s = statistics.median(mine["wall_s"] for mine, _ in rounds)
+    return {
+        "model": asked.model,
+        "episodes": asked.episodes,
+        "trials": TRIALS,
+        "output_tokens_each": asked.tokens,
+        "slots": asked.slots,
+        "engine_start_s": round(start_s, 1),
+        "ours": [mine for mine, _ in rounds],
+        "raw": [bare for _, bare in rounds],
+        "ours_of_raw": [round(m["output_tokens_per_s"] / r["output_tokens_per_s"], 4) for m, r in rounds],
+        "alone": alone | {"episodes": asked.alone},
+        "alone_extrapolated_s": round(per_episode_s * asked.episodes, 1),
+        "times_one_at_a_time": round(per_episode_s * asked.episodes / together_s, 1),
+    }
+
+
+def main() -> None:
+    """As the module says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    for name, default in (
+        ("episodes", 512), ("tokens", 256), ("slots", 256), ("rounds", 2), ("alone", 3), ("context", 4096),
+    ):  # fmt: skip
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--eager", action="store_true", help="no compilation: for machines without a GPU")
+    asyncio.run(run(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Runs one program and sees to it that nothing of it stays: `python -I keeper.py GRACE_S PROGRAM ARGUMENT…`.
+
+It is a process of its own between us and a server. Its standard input is a pipe that only we hold: when that ends,
+because we closed it or died in whatever way, it ends the program's process group, and then all that the program had
+started, wherever it went: what loses its parent becomes a child of the keeper. If the keeper itself is killed, the
+kernel kills the program. Needs Linux, and nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+POLL_S = 0.05
+
+
+def main(grace_s: float, program: list[str]) -> int:
+    """Runs `program`; returns its exit status, or 128 + the signal's number."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # it ends when the pipe does
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+    def before() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+    # the keeper has one thread, so preexec_fn is safe, and the signal of its death is that of the process
+    try:
+        child = subprocess.Popen(program, stdin=subprocess.DEVNULL, process_group=0, preexec_fn=before)
+    except OSError as error:
+        print(f"{program[0]} can't be started: {error}", file=sys.stderr, flush=True)
+        return 127
+    while child.poll() is None:
+        ready, _, _ = select.select([0], [], [], POLL_S)
+        if ready and not os.read(0, 1):
+            _end(child, grace_s)
+            break
+    status = child.wait()
+    _end_all_that_is_left(child.pid)
+    return status if status >= 0 else 128 - status
+
+
+def _end(child: subprocess.Popen[bytes], grace_s: float) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(grace_s)
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+
+
+def _end_all_that_is_left(group: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+    while left := _children():
+        for process in left:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        time.sleep(0.01)
+
+
+def _children() -> list[int]:
+    """Of this process, zombies included; those of the killed come here next."""
+    return [int(pid) for pid in Path("/proc/self/task", str(os.getpid()), "children").read_text().split()]
+
+
+if __name__ == "__main__":
+    sys.exit(main(float(sys.argv[1]), sys.argv[2:]))

@@ -1,0 +1,321 @@
+"""One vLLM engine for all episodes of this process: started at first use, on a thread of its own, closed at exit.
+
+vLLM's `AsyncLLM` belongs to the event loop that it was made in, and callers come from many: each synchronous call has a
+loop of its own. So an engine has a thread with a loop, and calls are sent there; a cancelled call is aborted there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import importlib
+import itertools
+import multiprocessing
+import os
+import sys
+import threading
+import time
+from collections.abc import Coroutine, Generator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from groundwire.agents.backends.vllm_engine.faults import EngineGone, context_too_long, to_call_error, to_start_error
+from groundwire.agents.backends.vllm_engine.gauge import Gauge
+from groundwire.agents.backends.vllm_engine.loading import load_vllm, log_folder, platform_arguments
+from groundwire.agents.backends.vllm_engine.options import EngineOptions
+from groundwire.agents.backends.vllm_engine.talk import prompt_text, sampling_arguments
+from groundwire.agents.text import plain
+from groundwire.completions import Request
+from groundwire.errors import GroundwireError, ModelRejected, ModelRetryable
+
+__all__ = ["SharedEngine", "close_engines", "engine_for"]
+
+TELL_EVERY_S = 20.0
+CLOSE_TIMEOUT_S = 30.0
+
+T = TypeVar("T")
+
+
+class SharedEngine:
+    """One engine. Use `engine_for`; the engine itself is started by the first `ready`.
+
+    Args:
+        options: which model, and how.
+    """
+
+    def __init__(self, options: EngineOptions) -> None:
+        self.options = options
+        self.gauge = Gauge(options.capacity)
+        self.users: set[int] = set()
+        """Backends that have not closed it."""
+        self.log = log_folder() / f"vllm-{os.getpid()}.log"
+        self._llm: Any = None
+        self._tokenizer: Any = None
+        self._room = 0
+        self._names = itertools.count(1)
+        self._adapters: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._starting: asyncio.Task[None] | None = None
+        self._closed = False
+        self._calls: set[asyncio.Task[Any]] = set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="groundwire-vllm", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        """False once it has died or was closed."""
+        return not self._closed and (self._llm is None or not self._llm.errored)
+
+    async def answer(self, request: Request, *, model: str, lora: str | None, fixed: Mapping[str, Any]) -> Any:
+        """vLLM's output for a request. The engine is started if it was not; cancelling it frees its place at once.
+
+        Args:
+            request: what is asked.
+            model: the id as the user named it.
+            lora: folder of the adapter to answer through.
+            fixed: sampling arguments that win over the request's.
+
+        Raises:
+            EngineGone: the engine has died.
+            ModelRejected: it could not be started, or the request can't be answered.
+            ModelRetryable: it failed with this request.
+            ConfigError: vLLM is not installed.
+        """
+        return await self._send(self._counted(request, model=model, lora=lora, fixed=fixed))
+
+    async def start(self, model: str) -> None:
+        """Starts it, where it was not.
+
+        Raises:
+            ModelRejected, ConfigError: see `answer`.
+        """
+        await self._send(self._started(model))
+
+    async def reset_prefix_cache(self) -> None:
+        """Forgets all cached prefixes, for measurements."""
+        await self._send(self._llm.reset_prefix_cache())
+
+    async def _send(self, work: Coroutine[Any, Any, T]) -> T:
+        """Awaits `work` on the engine's loop."""
+        if self._closed:
+            work.close()
+            raise EngineGone(self.log)
+        future = asyncio.run_coroutine_threadsafe(self._followed(work), self._loop)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._closed and not (task and task.cancelling()):
+                raise EngineGone(self.log) from None
+            raise
+
+    async def _followed(self, work: Coroutine[Any, Any, T]) -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        self._calls.add(task)
+        try:
+            return await work
+        finally:
+            self._calls.discard(task)
+
+    async def _started(self, model: str) -> None:
+        if self._llm is None:
+            if self._starting is None:
+                self._starting = asyncio.create_task(self._start(model))
+            # who asked first may be cancelled; the engine is for all
+            await asyncio.shield(self._starting)
+
+    async def _start(self, model: str) -> None:
+        with _telling(model, self.log):
+            vllm = load_vllm(self.log)
+            try:
+                self._llm = self._make(vllm)
+                found: Any = self._llm.get_tokenizer()
+                self._tokenizer = await found if asyncio.iscoroutine(found) else found
+                self._room = int(self._llm.model_config.max_model_len)
+            except GroundwireError:
+                raise
+            except Exception as error:  # whatever the engine, torch or a driver raised: it did not start
+                raise to_start_error(error, self.log, model=model) from error
+
+    def _make(self, vllm: Any) -> Any:
+        engine: Any = importlib.import_module("vllm.v1.engine.async_llm")
+        arguments = platform_arguments() | self.options.engine_arguments()
+        try:
+            asked = vllm.AsyncEngineArgs(**arguments, disable_log_stats=True)
+        except TypeError as error:
+            raise ModelRejected(
+                f"vLLM {vllm.__version__} knows not all of its arguments: {plain(str(error), 300)}",
+                do="Use the names of AsyncEngineArgs of the installed version.",
+            ) from error
+        with _without_the_program():
+            return engine.AsyncLLM.from_engine_args(asked, stat_loggers=[self.gauge])
+
+    async def _counted(self, request: Request, *, model: str, lora: str | None, fixed: Mapping[str, Any]) -> Any:
+        self.gauge.in_flight += request.n
+        try:
+            return await self._answer(request, model=model, lora=lora, fixed=fixed)
+        finally:
+            self.gauge.in_flight -= request.n
+
+    async def _answer(self, request: Request, *, model: str, lora: str | None, fixed: Mapping[str, Any]) -> Any:
+        await self._started(model)
+        text = prompt_text(self._tokenizer, request.messages, model=model)
+        # the template has written the special tokens already
+        tokens: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
+        room = self._room - len(tokens)
+        if room < 1:
+            raise context_too_long(model, f"It has {len(tokens)} tokens; the engine's context is {self._room}.")
+        last: Any = None
+        try:
+            async for output in self._llm.generate(
+                {"prompt_token_ids": tokens},
+                self._sampling(request, room, fixed),
+                f"groundwire-{next(self._names)}",
+                lora_request=self._adapter(lora) if lora else None,
+                priority=request.priority,
+            ):
+                last = output
+        except Exception as error:
+            raise to_call_error(error, self.log, model=model) from error
+        if last is None or not last.finished:
+            raise ModelRetryable(f"The engine of {model} gave no whole answer.", do=f"See its log: {self.log}")
+        return last
+
+    def _sampling(self, request: Request, room: int, fixed: Mapping[str, Any]) -> Any:
+        module: Any = importlib.import_module("vllm.sampling_params")
+        arguments = sampling_arguments(request, room=room, fixed=fixed)
+        if request.json_schema is not None:
+            arguments["structured_outputs"] = module.StructuredOutputsParams(json=dict(request.json_schema))
+        # one output when all is there: a token's worth of work a token, on this side, otherwise
+        return module.SamplingParams(**arguments, output_kind=module.RequestOutputKind.FINAL_ONLY)
+
+    def _adapter(self, folder: str) -> Any:
+        if folder not in self._adapters:
+            module: Any = importlib.import_module("vllm.lora.request")
+            self._adapters[folder] = module.LoRARequest(Path(folder).name, len(self._adapters) + 1, folder)
+        return self._adapters[folder]
+
+    def close(self) -> None:
+        """Cancels the calls in flight, ends the engine's processes and frees its memory. Waits for it."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        if threading.current_thread() is self._thread:
+            raise RuntimeError("an engine can't be closed from its own thread")
+        if self._llm is None and self._starting is not None and not self._starting.done():
+            # its thread is inside the start, which ends when the processes that it waits for do
+            for child in multiprocessing.active_children():
+                if "EngineCore" in child.name:
+                    child.kill()
+        ended = asyncio.run_coroutine_threadsafe(self._end(), self._loop)
+        with suppress(TimeoutError):
+            ended.result(CLOSE_TIMEOUT_S)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(CLOSE_TIMEOUT_S)
+        if not self._thread.is_alive():
+            self._loop.close()
+        multiprocessing.active_children()  # reaps what has ended
+
+    async def _end(self) -> None:
+        calls = [task for task in self._calls if task is not asyncio.current_task()]
+        for task in calls:
+            task.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        if self._llm is not None:
+            self._llm.shutdown()
+            self._llm = None  # at the interpreter's end its own clean-up would fail
+        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+
+_engines: dict[EngineOptions, SharedEngine] = {}
+_lock = threading.Lock()
+
+
+def engine_for(options: EngineOptions, user: object) -> SharedEngine:
+    """The engine of this process for these options; one that has died is replaced.
+
+    Args:
+        options: which model, and how.
+        user: who uses it until `leave_engine`.
+    """
+    with _lock:
+        _close_in_the_end()
+        engine = _engines.get(options)
+        if engine is not None and not engine.is_alive:
+            _engines.pop(options).close()
+            engine = None
+        if engine is None:
+            engine = _engines[options] = SharedEngine(options)
+        engine.users.add(id(user))
+        return engine
+
+
+def leave_engine(engine: SharedEngine, user: object) -> None:
+    """Says that `user` is done with it; the last one's word closes it."""
+    with _lock:
+        engine.users.discard(id(user))
+        if engine.users:
+            return
+        if _engines.get(engine.options) is engine:
+            del _engines[engine.options]
+    engine.close()
+
+
+def close_engines() -> None:
+    """Closes every engine of this process; the next call starts a new one."""
+    with _lock:
+        engines = list(_engines.values())
+        _engines.clear()
+    for engine in engines:
+        engine.close()
+
+
+@cache
+def _close_in_the_end() -> None:
+    atexit.register(close_engines)
+
+
+@contextmanager
+def _without_the_program() -> Generator[None]:
+    """A process that is spawned here does not run the user's program again: vLLM's needs nothing of it.
+
+    `multiprocessing` would import the main module there, and a script without a main guard would start over.
+    """
+    main = sys.modules.get("__main__")
+    kept = {name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)} if main else {}
+    try:
+        if main:
+            vars(main).pop("__file__", None)
+            vars(main)["__spec__"] = None
+        yield
+    finally:
+        if main:
+            vars(main).update(kept)
+
+
+@contextmanager
+def _telling(model: str, log: Path) -> Generator[None]:
+    """Says on standard error that an engine starts, which takes a minute, and how long it took."""
+    started, done = time.monotonic(), threading.Event()
+
+    def tell() -> None:
+        while not done.wait(TELL_EVERY_S):
+            print(f"{model}: still starting, {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+
+    print(f"{model}: starting a vLLM engine, log {log}", file=sys.stderr, flush=True)
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+        print(f"{model}: ready after {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+    finally:
+        done.set()
+        teller.join()

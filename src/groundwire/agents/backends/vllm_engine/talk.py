@@ -1,0 +1,104 @@
+"""Between our words and vLLM's: a request as prompt and sampling parameters, its output as a completion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from groundwire.agents.backends.replies import valid_samples
+from groundwire.agents.text import plain
+from groundwire.completions import Completion, Message, Request
+from groundwire.errors import ModelRejected, ModelReplyInvalid, ModelRetryable
+
+__all__ = ["completion_of", "prompt_text", "sampling_arguments"]
+
+ENDED_BY_THE_ENGINE = frozenset({"abort", "error"})
+
+
+def prompt_text(tokenizer: Any, messages: Sequence[Message], *, model: str) -> str:
+    """The chat as the model's own template writes it; a last message of the assistant is gone on with.
+
+    Raises:
+        ModelRejected: the model has no template, or its template refuses such a chat.
+    """
+    begun = bool(messages) and messages[-1].role == "assistant"
+    chat = [{"role": m.role, "content": m.content} for m in messages]
+    if not getattr(tokenizer, "chat_template", None):
+        raise ModelRejected(
+            f"{model} has no chat template, so it can't be asked by messages.",
+            do="Use a model that is tuned for instructions, or put a chat_template.jinja into its folder.",
+        )
+    try:
+        return str(
+            tokenizer.apply_chat_template(
+                chat, tokenize=False, add_generation_prompt=not begun, continue_final_message=begun
+            )
+        )
+    except Exception as error:  # a template is the model's own program, and raises what it likes
+        raise ModelRejected(
+            f"The chat template of {model} refused the messages: {plain(str(error), 300)}",
+            do="Some templates know no system message, or want user and assistant to alternate.",
+        ) from error
+
+
+def sampling_arguments(request: Request, *, room: int, fixed: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of vLLM's `SamplingParams`, its schema left out.
+
+    Args:
+        request: what is asked for.
+        room: tokens that the context has left for an answer.
+        fixed: arguments that win over the request's.
+    """
+    # vLLM refuses several greedy samples of one prompt, which would all be the same
+    arguments: dict[str, Any] = {
+        "n": 1 if request.temperature == 0 else request.n,
+        "temperature": request.temperature,
+        "max_tokens": min(request.max_tokens, room),
+    }
+    if request.stop:
+        arguments["stop"] = list(request.stop)
+    if request.seed is not None:
+        arguments["seed"] = request.seed
+    if request.logprobs:
+        arguments["logprobs"] = 0  # of the sampled token alone
+    return {**arguments, **fixed}
+
+
+def completion_of(output: Any, request: Request, *, model: str, name: str) -> Completion:
+    """The answer to `request`.
+
+    Args:
+        output: vLLM's `RequestOutput`, finished.
+        request: what was asked.
+        model: the id as the user named it.
+        name: the model's own name.
+
+    Raises:
+        ModelRetryable: the engine ended the request.
+        ModelReplyInvalid: no sample holds any text, or none holds to the schema.
+    """
+    samples: list[Any] = sorted(output.outputs, key=lambda sample: sample.index)
+    reasons = [str(sample.finish_reason or "") for sample in samples]
+    if ENDED_BY_THE_ENGINE & set(reasons):
+        raise ModelRetryable(f"The engine of {model} ended the request before its answer.", do="Try again.")
+    texts = [str(sample.text) for sample in samples]
+    if not any(text.strip() for text in texts):
+        raise ModelReplyInvalid(f"{model} gave an empty reply.", do="Try another model or temperature.")
+    kept = valid_samples(texts, request.json_schema, model=model)
+    completion_tokens = sum(len(sample.token_ids) for sample in samples)
+    copies = request.n if len(samples) == 1 else 1
+    return Completion(
+        texts=tuple(texts[i] for i in kept) * copies,
+        model=name,
+        prompt_tokens=len(output.prompt_token_ids or ()),
+        completion_tokens=completion_tokens,
+        usd=0.0,
+        finish_reasons=tuple(reasons[i] for i in kept) * copies,
+        logprobs=tuple(_logprobs(samples[i]) for i in kept) * copies if request.logprobs else None,
+    )
+
+
+def _logprobs(sample: Any) -> tuple[float, ...]:
+    """Of each token that was sampled: vLLM gives a mapping from token to log probability at each position."""
+    found: list[Any] = list(sample.logprobs or ())
+    return tuple(float(at[token].logprob) for at, token in zip(found, sample.token_ids, strict=False))
