@@ -39,17 +39,18 @@ def test_a_run_is_told_by_round_and_may_fall() -> None:
             episode("b", "+", stop="verified"),
             episode("c", "---", hidden="+--", stop="budget_trials"),
             episode("d", "+", trial=0, stop="already_passing"),
-            episode("e", "-?", stop="no_verdict"),
+            episode("e", "-?", judgings=1, stop="no_verdict"),
             episode("f", "+", origin=Origin.MODEL_TESTS, stop="internal_pass"),
             episode("g", "?", trial=0, stop="model_error"),
+            episode("h", "-?", judgings=[1, 0], stop="exhausted"),
         )
     )
-    assert (told.tasks, told.episodes, told.already_passing) == (7, 7, 1)
-    assert (told.first_try, told.final) == (Rate(2, 6), Rate(2, 6))
+    assert (told.tasks, told.episodes, told.already_passing) == (8, 8, 1)
+    assert (told.first_try, told.final) == (Rate(2, 7), Rate(2, 7))
     assert [r.part for r in told.by_round] == [0, 2, 2, 2], "c was right after round 1, and is no longer"
-    assert (told.unverified, told.no_verdict) == (Rate(1, 6), Rate(2, 6))
+    assert (told.unverified, told.no_verdict) == (Rate(1, 7), Rate(2, 7)), "h's answer failed, and nothing came after"
     assert told.stops["verified"] == 2
-    assert told.final.interval == pytest.approx((0.0968, 0.7000), abs=1e-4)
+    assert told.final.interval == pytest.approx((0.0822, 0.6411), abs=1e-4)
     nothing = outcome(trials())
     assert (nothing.episodes, nothing.final.value, nothing.by_round) == (0, None, ())
 

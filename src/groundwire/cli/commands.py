@@ -253,6 +253,23 @@ def show(
     raise typer.Exit(show_run(run, {"db": db}, as_json=json) if run else list_runs({"db": db}, as_json=json))
 
 
+@app.command(epilog="What each number means: docs/evaluation.md.")
+def report(
+    runs: Annotated[list[str], typer.Argument(help="The runs' ids, or any unique beginnings.", metavar="RUN...")],
+    control: Annotated[
+        str | None,
+        typer.Option(help="Run that all others are compared with.  [default: the one made as a run's control]"),
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write one self-contained HTML page to this file.")] = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Say whether reflection helped, what it cost, and how sure that is; several runs side by side."""
+    from groundwire.cli.report import run_report
+
+    raise typer.Exit(run_report(runs, {"db": db}, control=control, html=html, as_json=json))
+
+
 @app.command()
 def replay(
     run: Annotated[str, typer.Argument(help="The run's id, or any unique beginning of it.")],

@@ -8,7 +8,7 @@ from enum import StrEnum
 import numpy as np
 from scipy import stats
 
-from groundwire.evaluation.columns import Floats, Ints
+from groundwire.evaluation.columns import Bools, Floats, Ints
 from groundwire.evaluation.episodes import Episodes
 from groundwire.evaluation.trials import Trials
 
@@ -115,32 +115,27 @@ def compare(arm: Trials, control: Trials, *, seed: int = 0) -> Comparison:
         control: for example blind resampling, at equal tokens.
         seed: of the bootstrap.
     """
-    mine, theirs = _by_key(arm), _by_key(control)
-    both = sorted(mine.keys() & theirs.keys())
-    tried = [key for key in both if not (mine[key].given or theirs[key].given)]
-    left_out = sum(p.episodes for p in mine.values()) + sum(p.episodes for p in theirs.values())
-    left_out -= sum(mine[key].episodes + theirs[key].episodes for key in tried)
-    names = sorted({task for task, _ in tried})
-    number = {name: at for at, name in enumerate(names)}
-    task = np.array([number[name] for name, _ in tried], dtype=np.int64)
-    ours = _by_task(task, np.array([mine[key].right for key in tried]), len(names))
-    others = _by_task(task, np.array([theirs[key].right for key in tried]), len(names))
+    mine, theirs, task = _keyed(arm, control)
+    tried = (mine.episodes > 0) & (theirs.episodes > 0) & ~mine.given & ~theirs.given
+    left_out = int((mine.episodes + theirs.episodes)[~tried].sum())
+    _, of = np.unique(task[tried], return_inverse=True)
+    ours, others = _mean_by(of, mine.right[tried]), _mean_by(of, theirs.right[tried])
     difference = ours - others
     better, worse = int((difference > 0).sum()), int((difference < 0).sum())
     low, high = paired_interval(difference, seed=seed)
     return Comparison(
-        tasks=len(names),
-        pairs=len(tried),
+        tasks=len(ours),
+        pairs=int(tried.sum()),
         left_out=left_out,
-        arm=float(ours.mean()) if len(names) else None,
-        control=float(others.mean()) if len(names) else None,
-        difference=float(difference.mean()) if len(names) else None,
+        arm=float(ours.mean()) if len(ours) else None,
+        control=float(others.mean()) if len(ours) else None,
+        difference=float(difference.mean()) if len(ours) else None,
         low=low,
         high=high,
         better=better,
         worse=worse,
         p=sign_test(better, worse),
-        spent=_spent([mine[key] for key in tried], [theirs[key] for key in tried]),
+        spent=_spent(mine, theirs, tried),
     )
 
 
@@ -175,41 +170,61 @@ def sign_test(better: int, worse: int) -> float:
 
 
 @dataclass(frozen=True)
-class _Pair:
-    """An arm's episodes of one task and seed."""
+class _Side:
+    """One arm by task and seed, in the order that both arms share.
 
-    episodes: int
-    right: float
-    given: bool
-    tokens: int
-    judgings: int
+    Args:
+        episodes: how many it has.
+        right: share of them whose answer is right.
+        given: True where all of them passed before anything was tried.
+        tokens: of all of them.
+        judgings: of all of them.
+    """
+
+    episodes: Ints
+    right: Floats
+    given: Bools
+    tokens: Ints
+    judgings: Ints
 
 
-def _by_key(trials: Trials) -> dict[tuple[str, int], _Pair]:
+def _keyed(arm: Trials, control: Trials) -> tuple[_Side, _Side, Ints]:
+    """Both arms by task and seed, and the task of each such pair."""
+    number = {name: at for at, name in enumerate(dict.fromkeys([*arm.task.names, *control.task.names]))}
+    keys = [
+        np.stack([np.array([number[name] for name in t.task.names], dtype=np.int64)[t.task.codes], t.seed])[:, t.starts]
+        for t in (arm, control)
+    ]
+    pairs, key = np.unique(np.concatenate(keys, axis=1), axis=1, return_inverse=True)
+    key = key.reshape(-1)
+    middle = len(arm.starts)
+    size = pairs.shape[1]
+    return _side(arm, key[:middle], size), _side(control, key[middle:], size), pairs[0]
+
+
+def _side(trials: Trials, key: Ints, size: int) -> _Side:
     episodes = Episodes.of(trials)
-    right, given = episodes.final_right, episodes.given
-    tokens, judgings = episodes.total(trials.tokens), episodes.total(trials.judgings)
-    found: dict[tuple[str, int], list[int]] = {}
-    for at, row in enumerate(trials.starts.tolist()):
-        found.setdefault((trials.task[row], int(trials.seed[row])), []).append(at)
-    return {
-        key: _Pair(
-            episodes=len(rows),
-            right=float(right[rows].mean()),
-            given=bool(given[rows].all()),
-            tokens=int(tokens[rows].sum()),
-            judgings=int(judgings[rows].sum()),
-        )
-        for key, rows in found.items()
-    }
+    count = np.bincount(key, minlength=size)
+
+    def total(values: Floats | Ints | Bools) -> Floats:
+        return np.bincount(key, weights=values, minlength=size).astype(np.float64)
+
+    return _Side(
+        episodes=count,
+        right=total(episodes.final_right) / np.maximum(count, 1),
+        given=total(episodes.given) == count,
+        tokens=total(episodes.total(trials.tokens)).astype(np.int64),
+        judgings=total(episodes.total(trials.judgings)).astype(np.int64),
+    )
 
 
-def _by_task(task: Ints, values: Floats, tasks: int) -> Floats:
-    return np.bincount(task, weights=values, minlength=tasks) / np.maximum(np.bincount(task, minlength=tasks), 1)
+def _mean_by(group: Ints, values: Floats) -> Floats:
+    count = np.bincount(group)
+    return np.bincount(group, weights=values) / count if len(count) else values[:0]
 
 
-def _spent(arm: list[_Pair], control: list[_Pair]) -> Spent:
-    tokens = sum(p.tokens for p in arm), sum(p.tokens for p in control)
+def _spent(arm: _Side, control: _Side, tried: Bools) -> Spent:
+    tokens = int(arm.tokens[tried].sum()), int(control.tokens[tried].sum())
     if any(tokens):
         return Spent("tokens", *tokens)
-    return Spent("judgings", sum(p.judgings for p in arm), sum(p.judgings for p in control))
+    return Spent("judgings", int(arm.judgings[tried].sum()), int(control.judgings[tried].sum()))

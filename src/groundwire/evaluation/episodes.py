@@ -19,7 +19,8 @@ class Episodes:
     Args:
         trials: their trials.
         first: row of the first try: the first trial after what was given (trial 0).
-        last: row of the last try, whose candidate is the episode's answer.
+        last: row of the last try that brought something to judge: its candidate is the episode's answer. Where none
+            did, the last try.
         given: True where what was given passed already, so that nothing was tried.
     """
 
@@ -33,7 +34,9 @@ class Episodes:
         """From trials."""
         tries = ~trials.is_given
         count = np.add.reduceat(tries, trials.starts, dtype=np.int64) if len(trials) else np.zeros(0, dtype=np.int64)
-        last = np.where(count > 0, trials.ends, -1)
+        held = trials.answer[trials.ends] if len(trials) else count
+        held = np.where(trials.is_given[held], trials.ends, held) if len(trials) else held
+        last = np.where(count > 0, held, -1)
         first = np.where(count > 0, trials.ends - count + 1, -1)
         given = (count == 0) & (trials.truth[trials.starts] == PASS)
         return cls(trials, first, last, given)

@@ -88,7 +88,7 @@ def success_by_round(trials: Trials) -> Sequence[Rate]:
         until = width if number == MAX_ROUNDS else number + 2
         rows = np.searchsorted(key, counted * width + until) - 1
         known = rows >= trials.starts[counted]
-        right = (trials.truth[np.maximum(rows, 0)] == PASS) & known
+        right = (trials.truth[trials.answer[np.maximum(rows, 0)]] == PASS) & known
         found.append(Rate(int(right.sum()), len(counted)))
     return found
 

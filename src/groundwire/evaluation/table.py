@@ -146,7 +146,7 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, Read]]]] = (
             ("time, summed over tries", "", lambda m: seconds(m.cost.seconds)),
             ("tokens per success", "solved", lambda m: count(m.cost.tokens_per_success)),
             ("judgings per success", "solved", lambda m: count(m.cost.judgings_per_success)),
-            ("money per success", "solved", lambda m: dollars(m.cost.usd_per_success)),
+            ("money per success", "solved", lambda m: dollars(m.cost.usd_per_success) if m.cost.calls else DASH),
             ("time per success", "solved", lambda m: seconds(m.cost.seconds_per_success)),
         ),
     ),

@@ -286,6 +286,15 @@ class Trials:
         return np.where(self.hidden != NONE, self.hidden, believed).astype(np.int8)
 
     @cached_property
+    def answer(self) -> Ints:
+        """By row, the row whose candidate was the episode's answer then: a trial that brought nothing to judge (the
+        actor had nothing new, the model broke) leaves the answer as it was."""
+        at = np.arange(len(self))
+        nothing = (self.visible == NONE) & (self.hidden == NONE) & (self.judgings == 0)
+        held = np.maximum.accumulate(np.where(nothing, -1, at)) if len(self) else at
+        return np.where(held >= self.starts[self.number], held, at)
+
+    @cached_property
     def is_given(self) -> Bools:
         """By row, True for the judging of what was there before (trial 0)."""
         return self.trial <= 0

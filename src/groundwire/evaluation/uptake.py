@@ -104,7 +104,8 @@ def friction(trials: Trials) -> Mapping[Friction, int]:
     before = np.maximum(last - 1, 0)
     same = two & signed[last] & (trials.signature.codes[last] == trials.signature.codes[before])
     came_again = np.add.reduceat(repeated(trials), trials.starts, dtype=np.int64)[unsolved] > 0
-    nothing = (trials.visible[last] == NONE) & (trials.calls[last] > 0) & (trials.judgings[last] == 0)
+    end = trials.ends[unsolved]
+    nothing = (trials.visible[end] == NONE) & (trials.calls[end] > 0) & (trials.judgings[end] == 0)
     changed = two & signed[last] & signed[before]
     kinds = np.select([wrong, same | came_again, nothing, changed], [0, 1, 2, 3], default=4)
     return {kind: int(n) for kind, n in zip(Friction, np.bincount(kinds, minlength=5), strict=True) if n}

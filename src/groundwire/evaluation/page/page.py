@@ -58,7 +58,7 @@ def render_page(report: Report, *, title: str = "groundwire report") -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["plain"] = lambda text, limit=TEXT_SHOWN: plain(text, limit=limit)
+    environment.filters["plain"] = _plain
     sets = {arm.label: list(_sets(arm)) for arm in report.arms}
     return environment.get_template("report.html").render(
         title=title,
@@ -72,6 +72,10 @@ def render_page(report: Report, *, title: str = "groundwire report") -> str:
         shown=EPISODES_SHOWN,
         links_shown=LINKS_SHOWN,
     )
+
+
+def _plain(text: str, limit: int = TEXT_SHOWN) -> str:
+    return plain(text, limit=limit)
 
 
 def _sets(arm: ArmReport) -> Iterator[Listed]:

@@ -1,3 +1,5 @@
+# pyright: reportUnknownMemberType=false
+# matplotlib types its arguments, but not the **kwargs beside them
 """Plots as SVG to be set into a page: no script, no link, no font or id of their own."""
 
 from __future__ import annotations
@@ -6,6 +8,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -21,7 +24,9 @@ __all__ = ["Plot", "plots_of"]
 # colours that people who see few colours can tell apart (Okabe and Ito)
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 GOOD, BAD, DOUBT = "#009e73", "#d55e00", "#9a9a9a"
-STYLE = {
+THICK = 0.5
+"""Of bars, as a share of their room."""
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     # a name is a name, also one with dollar signs in it
     "text.parse_math": False,
@@ -105,8 +110,11 @@ def _bare(document: str, title: str) -> str:
 
 
 def _rounds(axes: Axes, arms: Sequence[ArmReport]) -> None:
+    longest = max((len(arm.measured.outcome.by_round) for arm in arms), default=0)
     for arm, colour in zip(arms, _colours(arms), strict=True):
-        rates = arm.measured.outcome.by_round
+        rates = list(arm.measured.outcome.by_round)
+        # an episode that has ended keeps its answer
+        rates += rates[-1:] * (longest - len(rates))
         rounds = list(range(len(rates)))
         axes.plot(rounds, [r.value or 0.0 for r in rates], marker="o", markersize=4, color=colour, label=arm.label)
         lows, highs = [r.interval[0] for r in rates], [r.interval[1] for r in rates]
@@ -121,13 +129,14 @@ def _flips(axes: Axes, arms: Sequence[ArmReport]) -> None:
     names = [arm.label for arm in arms]
     fixes = [arm.measured.correction.fixes for arm in arms]
     breaks = [arm.measured.correction.breaks for arm in arms]
-    axes.barh(names, fixes, color=GOOD, label="fixed")
-    axes.barh(names, [-n for n in breaks], color=BAD, label="broken")
+    axes.barh(names, fixes, THICK, color=GOOD, label="fixed")
+    axes.barh(names, [-n for n in breaks], THICK, color=BAD, label="broken")
     axes.axvline(0, color="#333333", linewidth=0.8)
     for at, (fixed, broken) in enumerate(zip(fixes, breaks, strict=True)):
         axes.annotate(f" {fixed}", (fixed, at), va="center")
         axes.annotate(f"{broken} ", (-broken, at), va="center", ha="right")
-    axes.margins(x=0.15)
+    room = 0.12 * max(max(fixes) + max(breaks), 1)
+    axes.set_xlim(-max(breaks) - room, max(fixes) + room)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.xaxis.set_major_formatter(lambda value, _at: f"{abs(value):.0f}")
     axes.invert_yaxis()
@@ -142,7 +151,7 @@ def _passes(axes: Axes, arms: Sequence[ArmReport]) -> None:
     unjudged = [_unjudged(arm) for arm in arms]
     left = [0] * len(arms)
     for label, values, colour in (("right", right, GOOD), ("wrong", wrong, BAD), ("not judged", unjudged, DOUBT)):
-        axes.barh(names, values, left=left, color=colour, label=label)
+        axes.barh(names, values, THICK, left=left, color=colour, label=label)
         left = [a + b for a, b in zip(left, values, strict=True)]
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.invert_yaxis()
@@ -157,15 +166,16 @@ def _unjudged(arm: ArmReport) -> int:
     return max(0, measured.outcome.final.part - right_by_hidden) + measured.outcome.unverified.part
 
 
-def _costs(arms: Sequence[ArmReport]) -> tuple[str, Sequence[float]]:
+def _costs(arms: Sequence[ArmReport]) -> tuple[str, Sequence[float | None]]:
     if any(arm.measured.cost.tokens for arm in arms):
-        return "Tokens", [arm.measured.cost.tokens_per_success or 0.0 for arm in arms]
-    return "Judgings", [arm.measured.cost.judgings_per_success or 0.0 for arm in arms]
+        return "Tokens", [arm.measured.cost.tokens_per_success for arm in arms]
+    return "Judgings", [arm.measured.cost.judgings_per_success for arm in arms]
 
 
-def _bars(axes: Axes, arms: Sequence[ArmReport], values: Sequence[float], unit: str) -> None:
-    bars = axes.barh([arm.label for arm in arms], values, color=list(_colours(arms)))
-    axes.bar_label(bars, [f"{value:,.0f}" if value else "no success" for value in values], padding=3)
+def _bars(axes: Axes, arms: Sequence[ArmReport], values: Sequence[float | None], unit: str) -> None:
+    known = [value or 0.0 for value in values]
+    bars = axes.barh([arm.label for arm in arms], known, THICK, color=list(_colours(arms)))
+    axes.bar_label(bars, ["no success" if value is None else f"{value:,.0f}" for value in values], padding=3)
     axes.margins(x=0.2)
     axes.invert_yaxis()
     axes.set_xlabel(f"{unit.lower()} per success")

@@ -1,0 +1,146 @@
+"""`groundwire report`: what runs came to, in the terminal, as one HTML page, or as data."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from groundwire.cli.repair import open_store, unique_run
+from groundwire.cli.text import plain
+from groundwire.errors import ConfigError
+from groundwire.evaluation import Arm, read_run
+from groundwire.evaluation.comparing import Answer
+from groundwire.evaluation.episodes import Episodes
+from groundwire.evaluation.measuring import as_data
+from groundwire.evaluation.sets import episode_sets
+from groundwire.evaluation.table import groups_of
+from groundwire.evaluation.verdicts import ArmReport, Report, report_on
+from groundwire.records import RunRecord, Store
+from groundwire.settings import Settings
+
+__all__ = ["run_report"]
+
+RUNS_SEARCHED = 500
+"""Latest runs among which a run's control arm is looked for."""
+STYLES = {Answer.HELPED: "bold green", Answer.HURT: "bold red", Answer.CANT_TELL: "bold yellow", None: "bold"}
+
+
+def run_report(
+    prefixes: Sequence[str], flags: Mapping[str, Any], *, control: str | None, html: Path | None, as_json: bool
+) -> int:
+    """Reports on runs, side by side.
+
+    Returns:
+        0.
+    """
+    arms, control_id = asyncio.run(_read(prefixes, flags, control))
+    report = report_on(arms, control=control_id)
+    console = Console(stderr=as_json, highlight=False)
+    if html is not None:
+        _write(html, report)
+    if as_json:
+        json.dump(_data(report), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        _print(console, report)
+    if html is not None:
+        console.print(Text(f"page: {html}", style="dim"), soft_wrap=True)
+    return 0
+
+
+async def _read(prefixes: Sequence[str], flags: Mapping[str, Any], control: str | None) -> tuple[Sequence[Arm], str]:
+    async with aclosing(open_store(Settings.resolve(flags))) as store:
+        runs = {run.id: run for run in [await unique_run(store, prefix) for prefix in prefixes]}
+        control_id = ""
+        if control is not None:
+            named = await unique_run(store, control)
+            runs[named.id], control_id = named, named.id
+        else:
+            runs |= await _controls(store, runs)
+        return [await read_run(store, run) for run in runs.values()], control_id
+
+
+async def _controls(store: Store, runs: Mapping[str, RunRecord]) -> dict[str, RunRecord]:
+    """Control arms of these runs that nobody named: what a number is compared with belongs beside it."""
+    latest = await store.runs(limit=RUNS_SEARCHED)
+    return {run.id: run for run in latest if run.id not in runs and json.loads(run.config).get("control_of") in runs}
+
+
+def _write(path: Path, report: Report) -> None:
+    try:
+        from groundwire.evaluation.page import render_page
+    except ImportError as error:
+        raise ConfigError(f"A page needs {error.name}.", do='pip install "groundwire[eval]"') from error
+    try:
+        path.write_text(render_page(report), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"The page can't be written to {path}: {error.strerror}.", do="Name another file.") from error
+
+
+def _print(console: Console, report: Report) -> None:
+    for arm in report.arms:
+        _print_head(console, arm)
+    for group in groups_of(report):
+        table = Table(group.title, *(arm.label for arm in report.arms), box=None, header_style="bold", pad_edge=False)
+        for line in group.lines:
+            table.add_row(Text(line.name, style="dim"), *(Text(plain(cell.text)) for cell in line.cells))
+        console.print()
+        console.print(table)
+
+
+def _print_head(console: Console, arm: ArmReport) -> None:
+    facts = arm.arm.facts
+    head = Text(f"{arm.label}  ", style="bold")
+    head.append(f"{plain(facts.graph)}  run {plain(arm.arm.name)}  {plain(facts.created_at[:19])}", style="dim")
+    if arm.control:
+        head.append(f"  control: {arm.control}", style="dim")
+    if facts.control:
+        head.append(f"  a control: {plain(facts.control)}", style="dim")
+    console.print(head, soft_wrap=True)
+    console.print(Text(f"   {plain(arm.verdict.text, limit=600)}", style=STYLES[arm.verdict.answer]), soft_wrap=True)
+    for remark in arm.remarks:
+        console.print(Text(f"   {plain(remark.text, limit=400)}"), soft_wrap=True)
+
+
+def _data(report: Report) -> dict[str, Any]:
+    return {"runs": [_arm_data(arm) for arm in report.arms]}
+
+
+def _arm_data(arm: ArmReport) -> dict[str, Any]:
+    trials = arm.arm.trials
+    episodes = Episodes.of(trials)
+    named = [trials.episode[int(row)] for row in trials.starts]
+    return {
+        "label": arm.label,
+        "run": arm.arm.name,
+        **as_data(arm.arm.facts),
+        "verdict": arm.verdict.text,
+        "answer": as_data(arm.verdict.answer),
+        "remarks": [remark.text for remark in arm.remarks],
+        "control_label": arm.control,
+        "comparison": as_data(arm.comparison),
+        "measured": as_data(arm.measured),
+        "sets": {name: [named[at] for at in numbers] for name, numbers in episode_sets(trials).items()},
+        "episodes": [
+            {
+                "episode": named[at],
+                "task": trials.task[int(first)],
+                "seed": int(trials.seed[first]),
+                "stop": trials.stop[int(first)],
+                "first_right": bool(episodes.first_right[at]),
+                "right": bool(episodes.final_right[at]),
+                "trials": int(trials.ends[at] - first + 1),
+                "tokens": int(trials.tokens[first : trials.ends[at] + 1].sum()),
+            }
+            for at, first in enumerate(trials.starts)
+        ],
+    }
