@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 from word_graph import NEEDED
 
 from groundwire.benchmarks import Item
+from groundwire.cli.resuming import resume_run
 from groundwire.cli.run import run_suite
 from groundwire.cli.suite import Shard, Source, Suite, chosen
 from groundwire.errors import ConfigError, GroundwireError, TaskError
@@ -59,7 +61,9 @@ async def ledger(file: Path, run_id: str) -> dict[str, list[Any]]:
         return found
 
 
-def test_tasks_are_run_and_blind_resampling_at_equal_tokens_follows(tmp_path: Path) -> None:
+def test_tasks_are_run_and_blind_resampling_at_equal_tokens_follows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for number in range(3):
         task_folder(tmp_path / "tasks" / "train", f"up{number}", number)
     task_folder(tmp_path / "tasks" / "test", "right", solution="def up(x):\n    return x + 1\n")
@@ -107,6 +111,16 @@ def test_tasks_are_run_and_blind_resampling_at_equal_tokens_follows(tmp_path: Pa
         assert tokens <= spent[1][name] < tokens + max(one_try, 1), (
             "equal to within one try, which the control may have"
         )
+
+    # gone on with when all has ended: nothing is run again, and the control arm is found
+    flags = {"db": f"sqlite:///{db}"}
+    assert resume_run(main[:20], flags, as_json=True) == 0
+    again = lines(capsys.readouterr().out)
+    assert [run["run_id"] for run in of("run", again)] == [main, control] and not of("episode", again)
+    assert of("summary", again) == [summary]
+    with pytest.raises(ConfigError, match="is a control arm") as caught:
+        resume_run(control, flags, as_json=True)
+    assert main in caught.value.do
 
 
 def requests(records: Sequence[Any]) -> list[dict[str, Any]]:
@@ -156,6 +170,7 @@ def wait_until_begun(file: Path, run_id: str, task: str) -> None:
     for _ in range(600):
         if task in asyncio.run(ledger(file, run_id)):
             return
+        time.sleep(0.05)
     raise AssertionError(f"{task} was never begun")
 
 
