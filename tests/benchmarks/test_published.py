@@ -72,9 +72,9 @@ async def test_right_programs_pass_and_wrong_ones_fail(name: str) -> None:
     try:
         for at in JUDGED.get(name, (2, 3, 5, 8, 13)):
             task, (right, wrong) = items[at].task, programs[at]
-            assert await by_visible(task, {"solution.py": right.encode()}, boxes) is PASS, task.id
             assert await by_hidden(task, {"solution.py": right.encode()}, boxes) is PASS, task.id
             assert await by_hidden(task, {"solution.py": wrong.encode()}, boxes) is FAIL, task.id
+        assert await by_visible(task, {"solution.py": right.encode()}, boxes) is PASS, task.id
     finally:
         await boxes.aclose()
 

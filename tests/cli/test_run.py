@@ -134,7 +134,9 @@ async def config_of(file: Path, run_id: str) -> dict[str, Any]:
         return json.loads(run.config)
 
 
-def test_ctrl_c_leaves_a_run_that_goes_on_without_repeating_anything(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_a_run_that_goes_on_without_repeating_anything(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("a", "b", "z"):
         task_folder(tmp_path / "tasks", name)
     db = tmp_path / "ledger.db"
@@ -151,9 +153,9 @@ def test_ctrl_c_leaves_a_run_that_goes_on_without_repeating_anything(tmp_path: P
     assert process.returncode == 130 and f"go on with:  groundwire resume {run_id}" in rest, rest
 
     graphs.write_text(GRAPHS.read_text().replace("await asyncio.Event().wait()", "pass"))
-    ran = groundwire("resume", run_id[:20], "--db", f"sqlite:///{db}", "--json")
-    told = lines(ran.out)
-    assert ran.code == 0, ran.err
+    flags = {"db": f"sqlite:///{db}"}
+    assert resume_run(run_id[:20], flags, as_json=True) == 0
+    told = lines(capsys.readouterr().out)
     assert [run["run_id"] for run in of("run", told)] == [run_id]
     assert [e["task_id"] for e in of("episode", told)] == ["z"]
     assert of("summary", told)[0]["arms"][0]["verified"] == 3
@@ -162,8 +164,8 @@ def test_ctrl_c_leaves_a_run_that_goes_on_without_repeating_anything(tmp_path: P
     assert all(sum(isinstance(r, EpisodeEnd) for r in episodes[0][1]) == 1 for episodes in kept.values())
 
     task_folder(tmp_path / "tasks", "a", solution="def up(x):\n    return None\n")
-    changed = groundwire("resume", run_id, "--db", f"sqlite:///{db}")
-    assert (changed.code, "are not what they were" in changed.err) == (2, True), changed.err
+    with pytest.raises(ConfigError, match="are not what they were"):
+        resume_run(run_id, flags, as_json=True)
 
 
 def wait_until_begun(file: Path, run_id: str, task: str) -> None:
@@ -174,7 +176,9 @@ def wait_until_begun(file: Path, run_id: str, task: str) -> None:
     raise AssertionError(f"{task} was never begun")
 
 
-def test_a_benchmark_is_run_and_its_hidden_tests_enter_no_prompt(tmp_path: Path) -> None:
+def test_a_benchmark_is_run_and_its_hidden_tests_enter_no_prompt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = [
         {
             "task_id": f"HumanEval/{number}",
@@ -186,18 +190,21 @@ def test_a_benchmark_is_run_and_its_hidden_tests_enter_no_prompt(tmp_path: Path)
     ]
     (tmp_path / "HumanEval.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     db = tmp_path / "ledger.db"
-    asked = ("--data", tmp_path, "--graph", f"{GRAPHS}:make", "--limit", "3", "--shard", "1/2", "--trials", "3")
-    ran = groundwire("bench", "humaneval", *asked, "--db", f"sqlite:///{db}", "--json")
-    told = lines(ran.out)
-    assert ran.code == 0, ran.err
+    settings = Settings(max_trials=3, db=f"sqlite:///{db}")
+    source = Source("bench", (tmp_path,), "humaneval")
+    suite = Suite(f"{GRAPHS}:make", source, settings, limit=3, shard=Shard(1, 2), select="last", workers=1)
+    assert run_suite(suite, as_json=True) == 0
+    told = lines(capsys.readouterr().out)
     assert [(e["task_id"], e["hidden"]) for e in of("episode", told)] == [
         ("HumanEval/0", "pass"),
         ("HumanEval/2", "pass"),
     ]
+    asked: list[int] = []
     for episodes in asyncio.run(ledger(db, of("run", told)[0]["run_id"])).values():
         prompts = [r.body for r in episodes[0][1] if isinstance(r, Intent) and r.kind == "model_call"]
-        assert len(prompts) == 3, "a try, its reflection and another try"
         assert "One more" in prompts[0] and not any("candidate(7" in p or "def check" in p for p in prompts)
+        asked.append(len(prompts))
+    assert asked == [3, 1], "a try, its reflection and another try; then the lesson is known"
 
 
 WRONG: dict[str, tuple[dict[str, Any], type[GroundwireError], str]] = {
