@@ -83,10 +83,10 @@ def test_a_run_is_reported_beside_its_control(runs: Runs, tmp_path: Path, capsys
     assert run_report([runs.main[:20]], {"db": runs.url}, control=None, html=page, as_json=False) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "can't tell if reflection helped" not in out
-    assert "reflection helped: +63.6 points (95 % interval" in out
-    assert "n = 11 tasks, 8 better, 1 worse; exact p = 0.039); judgings" in out
-    assert "from first try to answer: 9.1 % → 81.8 % of 11: 8 fixed, 0 broken" in out
-    assert "1 of 10 answers that passed are wrong by the hidden tests" in out
+    assert "reflection helped (n = 11): +63.6 points (95 % interval" in out
+    assert "8 tasks better, 1 worse, exact p = 0.039); judgings" in out
+    assert "from first try to answer, all 11: 9.1 % → 81.8 %, 8 fixed, 0 broken" in out
+    assert "1 of 10 answers that passed are wrong by hidden tests (10.0 %)" in out
     assert "a control: resampling" in out
     assert "this is a control arm" in out
     assert "\x1b[8m" not in out
@@ -152,7 +152,8 @@ def test_what_can_not_be_done_is_said(runs: Runs, tmp_path: Path) -> None:
         run_report([runs.plain], {"db": runs.url}, control=None, html=tmp_path / "no" / "x.html", as_json=False)
     code = "import sys; sys.modules['scipy'] = None; import groundwire.evaluation"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ran.stderr.endswith('ConfigError: Metrics need scipy. pip install "groundwire[eval]"\n')
+    assert "ConfigError: Metrics need scipy." in ran.stderr
+    assert 'pip install "groundwire[eval]"' in ran.stderr
 
 
 @pytest.mark.browser
@@ -177,7 +178,7 @@ def test_the_page_in_a_real_browser(runs: Runs, tmp_path: Path) -> None:
         box = verdict.bounding_box()
         assert box is not None
         assert box["y"] + box["height"] < 800, "the verdict is in the first screen"
-        assert verdict.inner_text().startswith("reflection helped: +63.6 points")
+        assert verdict.inner_text().startswith("reflection helped (n = 11): +63.6 points")
         drawings = page.locator("figure svg")
         assert drawings.count() == 5
         for at in range(5):

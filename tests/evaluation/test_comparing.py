@@ -30,7 +30,7 @@ def test_twenty_tasks_mended_and_none_broken_is_help() -> None:
     assert told.p == pytest.approx(2 / 2**20)
     said = told.sentence()
     assert said.startswith(
-        "reflection helped: +50.0 points (95 % interval +35.0 to +65.0; n = 40 tasks, 20 better, 0 worse"
+        "reflection helped (n = 40): +50.0 points (95 % interval +35.0 to +65.0; 20 tasks better, 0 worse"
     )
     assert said.endswith("tokens 4,000 against 4,000 (×1.00): equal")
 
@@ -38,7 +38,7 @@ def test_twenty_tasks_mended_and_none_broken_is_help() -> None:
 def test_what_hurts_is_said_so() -> None:
     told = compare(arm("-" * 20 + "+" * 5), arm("+" * 25, tokens=50))
     assert told.answer is Answer.HURT
-    assert told.sentence().startswith("reflection hurt: -80.0 points")
+    assert told.sentence().startswith("reflection hurt (n = 25): -80.0 points")
     assert "NOT equal, so more than reflection differs" in told.sentence()
 
 
@@ -55,14 +55,14 @@ def test_what_chance_could_do_is_not_called_help(right: str, control: str) -> No
     """Five mended of five would leave out 0 by bootstrap, and are p = .06."""
     told = compare(arm(right), arm(control))
     assert told.answer is Answer.CANT_TELL
-    assert told.sentence().startswith("can't tell if reflection helped: ")
-    assert f"n = {len(right)} task" in told.sentence()
+    assert told.sentence().startswith(f"can't tell if reflection helped (n = {len(right)}): ")
+    assert ("no difference" if told.difference == 0 else "points better, which may be chance") in told.sentence()
 
 
 def test_arms_without_a_common_task() -> None:
     told = compare(arm("++"), trials(episode("x", "+", task="other")))
     assert (told.tasks, told.left_out, told.difference, told.p) == (0, 3, None, 1.0)
-    assert told.sentence() == "reflection: can't tell (n = 0): no task was tried by both arms"
+    assert told.sentence() == "can't tell if reflection helped (n = 0): no task was tried by both arms"
     assert compare(arm(""), arm("")).answer is Answer.CANT_TELL
 
 

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labels:
     """A column of texts, most of them repeated.
 
@@ -51,7 +51,7 @@ class Labels:
         return type(self)(self.codes[rows], self.names)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ragged:
     """A list a row, laid end to end.
 

@@ -49,7 +49,11 @@ class Spent:
 
     def __str__(self) -> str:
         if not self.control:
-            return f"{self.what} {self.arm:,} against none: NOT equal" if self.arm else f"no {self.what} on either side"
+            return (
+                f"{self.what} {self.arm:,} against none: NOT equal"
+                if self.arm
+                else "what either side spent is not known"
+            )
         said = "equal" if self.is_equal else "NOT equal, so more than reflection differs"
         return f"{self.what} {self.arm:,} against {self.control:,} (×{self.arm / self.control:.2f}): {said}"
 
@@ -97,14 +101,22 @@ class Comparison:
         return Answer.HURT if self.high < 0 else Answer.CANT_TELL
 
     def sentence(self, what: str = "reflection") -> str:
-        """What a reader is told first: `reflection helped: +8.3 points (…)`."""
+        """What a reader is told first: `reflection helped (n = 164): +8.3 points …`."""
         if self.difference is None or self.low is None or self.high is None:
-            return f"{what}: can't tell (n = 0): no task was tried by both arms"
-        points = f"{100 * self.difference:+.1f} points"
-        interval = f"95 % interval {100 * self.low:+.1f} to {100 * self.high:+.1f}"
-        n = f"n = {self.tasks} task{'' if self.tasks == 1 else 's'}, {self.better} better, {self.worse} worse"
-        said = f"{what} {self.answer}" if self.answer is not Answer.CANT_TELL else f"can't tell if {what} helped"
-        return f"{said}: {points} ({interval}; {n}; exact p = {self.p:.2g}); {self.spent}"
+            return f"can't tell if {what} helped (n = 0): no task was tried by both arms"
+        points = 100 * self.difference
+        counted = f"{self.better} tasks better, {self.worse} worse, exact p = {self.p:.2g}"
+        interval = f"95 % interval {100 * self.low:+.1f} to {100 * self.high:+.1f}; {counted}"
+        if self.answer is not Answer.CANT_TELL:
+            said = f"{what} {self.answer} (n = {self.tasks}): {points:+.1f} points"
+        elif points:
+            way = "better" if points > 0 else "worse"
+            said = (
+                f"can't tell if {what} helped (n = {self.tasks}): {abs(points):.1f} points {way}, which may be chance"
+            )
+        else:
+            said = f"can't tell if {what} helped (n = {self.tasks}): no difference"
+        return f"{said} ({interval}); {self.spent}"
 
 
 def compare(arm: Trials, control: Trials, *, seed: int = 0) -> Comparison:

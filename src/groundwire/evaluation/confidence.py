@@ -157,6 +157,7 @@ class Calibration:
         ece: expected calibration error over ten bins of equal width: Σ n_b/n·|right_b − predicted_b|.
         rmsce: root mean square of the same: √(Σ n_b/n·(right_b − predicted_b)²).
         auroc: see `auroc`.
+        coverage: accuracy on the surest quarter, half, three quarters and all of them (`accuracy_coverage`).
     """
 
     n: int
@@ -164,6 +165,7 @@ class Calibration:
     ece: float
     rmsce: float
     auroc: float | None
+    coverage: Sequence[float]
 
 
 def calibration(predicted: Floats, right: Bools) -> Calibration | None:
@@ -187,6 +189,7 @@ def calibration(predicted: Floats, right: Bools) -> Calibration | None:
         ece=float((weight * np.abs(held - said)).sum()),
         rmsce=float(np.sqrt((weight * (held - said) ** 2).sum())),
         auroc=auroc(predicted, right),
+        coverage=accuracy_coverage(predicted, right),
     )
 
 

@@ -81,6 +81,7 @@ class Correction:
         breaks: right at first, wrong at the end.
         false_passes: answers that passed what steers and failed the hidden tests.
         claimed: answers that passed what steers and that hidden tests judged.
+        judged: answers that hidden tests judged.
         scores: see `Decomposition`; an item is a task, and its episodes are the samples.
         by_round: flips into round 2, 3, …
         by_origin: flips by the origin of the signal that opened the gate; `self` where none did.
@@ -91,6 +92,7 @@ class Correction:
     breaks: int
     false_passes: int
     claimed: int
+    judged: int
     scores: Decomposition
     by_round: Mapping[int, Flips]
     by_origin: Mapping[str, Flips]
@@ -110,6 +112,7 @@ def correction(trials: Trials) -> Correction:
         breaks=int((known & (first == PASS) & (final == FAIL)).sum()),
         false_passes=int((claimed & (trials.hidden[last] == FAIL)).sum()),
         claimed=int(claimed.sum()),
+        judged=int((trials.hidden[last] != NONE).sum()),
         scores=_by_task(episodes.task[known], first[known] == PASS, final[known] == PASS),
         by_round=by_round,
         by_origin=by_origin,

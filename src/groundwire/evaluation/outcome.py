@@ -30,6 +30,8 @@ class Outcome:
         first_try: the first try is right.
         final: the answer is right.
         by_round: the answer after round 0 (what was given), 1, 2 … is right; an episode that has ended keeps its last.
+        first_unknown: the first try was judged, but only by tests that a model wrote, or by an opinion: `first_try` and
+            `by_round` count it as wrong, so they are lower bounds.
         unverified: the answer passed only tests that a model wrote, so nobody knows.
         no_verdict: nothing outside the model could judge the answer, or there is none.
         stops: episodes by stop reason.
@@ -41,6 +43,7 @@ class Outcome:
     first_try: Rate
     final: Rate
     by_round: Sequence[Rate]
+    first_unknown: Rate
     unverified: Rate
     no_verdict: Rate
     stops: Mapping[str, int]
@@ -57,6 +60,9 @@ def outcome(trials: Trials) -> Outcome:
     last = np.maximum(episodes.last, 0)
     visible = np.where(episodes.tried, trials.visible[last], NONE) if len(trials) else np.zeros(0)
     unknown = episodes.truth(episodes.last) == NONE
+    first = np.maximum(episodes.first, 0)
+    unseen = episodes.tried & (episodes.truth(episodes.first) == NONE)
+    unseen &= (trials.visible[first] != NONE) if len(trials) else unseen
     codes, counts = np.unique(trials.stop.codes[trials.starts], return_counts=True)
     return Outcome(
         tasks=len(np.unique(trials.task.codes)),
@@ -65,6 +71,7 @@ def outcome(trials: Trials) -> Outcome:
         first_try=Rate(int((episodes.first_right & counted).sum()), n),
         final=Rate(int((episodes.final_right & counted).sum()), n),
         by_round=success_by_round(trials),
+        first_unknown=Rate(int((counted & unseen).sum()), n),
         unverified=Rate(int((counted & unknown & (visible == PASS)).sum()), n),
         no_verdict=Rate(int((counted & unknown & (visible == NONE)).sum()), n),
         stops={trials.stop.names[int(code)] or "unfinished": int(c) for code, c in zip(codes, counts, strict=True)},

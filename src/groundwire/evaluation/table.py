@@ -9,7 +9,7 @@ from groundwire.evaluation.measuring import Measured
 from groundwire.evaluation.numbers import DASH, count, decimal, dollars, percent, points, rate, seconds
 from groundwire.evaluation.verdicts import Report
 
-__all__ = ["Cell", "Group", "Line", "groups_of"]
+__all__ = ["LINES", "Cell", "Group", "Line", "groups_of"]
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,7 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, Read]]]] = (
             ("a person's interventions by visit", "", lambda m: _interventions(m)),
             ("predictor from history: AUROC", "", lambda m: decimal(m.history.auroc if m.history else None)),
             ("predictor from history: ECE", "", lambda m: decimal(m.history.ece if m.history else None)),
+            ("right among its surest 25/50/75/100 %", "", lambda m: _coverage(m)),
         ),
     ),
     (
@@ -151,6 +152,9 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, Read]]]] = (
         ),
     ),
 )
+
+LINES = tuple(name for _, told in _GROUPS for name, _, _ in told)
+"""The names of all numbers of a report."""
 
 
 def groups_of(report: Report) -> Sequence[Group]:
@@ -221,6 +225,10 @@ def _entropy(m: Measured) -> str:
 def _interventions(m: Measured) -> str:
     told = m.memory.interventions
     return ", ".join(f"{n:.2f}" for n in told) if any(told) else DASH
+
+
+def _coverage(m: Measured) -> str:
+    return " / ".join(percent(share) for share in m.history.coverage) if m.history else DASH
 
 
 def _money(m: Measured) -> str:

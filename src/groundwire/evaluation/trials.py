@@ -126,7 +126,7 @@ _COUNTS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Trials:
     """Many trials, a column a field of `TrialRow`, in the order of episode and trial.
 

@@ -106,19 +106,20 @@ def _verdict(measured: Measured, comparison: Comparison | None, *, is_control: b
 
 def _remarks(arm: Arm, measured: Measured) -> Sequence[Said]:
     outcome, changed = measured.outcome, measured.correction
-    said: list[str] = []
-    first, final = outcome.first_try.value, outcome.final.value
-    if first is not None and final is not None:
-        p = sign_test(changed.fixes, changed.breaks)
+    said = [_change(measured)]
+    if outcome.first_unknown.part:
         said.append(
-            f"from first try to answer: {100 * first:.1f} % → {100 * final:.1f} % of {outcome.final.whole}:"
-            f" {changed.fixes} fixed, {changed.breaks} broken (exact p = {p:.2g}); more tries alone may do that too"
+            f"{outcome.first_unknown.part} first tries were judged by a model's tests or opinions only: they count as"
+            " wrong, so rates of first tries and rounds are lower bounds"
         )
-    else:
-        said.append("nothing was tried: there is no rate of success")
     if changed.false_passes:
-        said.append(f"{changed.false_passes} of {changed.claimed} answers that passed are wrong by the hidden tests")
-    elif not changed.claimed:
+        share = f"{100 * changed.false_passes / changed.claimed:.1f} %"
+        said.append(
+            f"{changed.false_passes} of {changed.claimed} answers that passed are wrong by hidden tests ({share})"
+        )
+    if measured.signal.fn:
+        said.append(f"{measured.signal.fn} candidates that the hidden tests pass were failed by what steers")
+    if not changed.judged:
         said.append("no hidden tests judged an answer: right means that what steers says so")
     if outcome.unverified.part:
         said.append(f"{outcome.unverified.part} answers passed only tests that a model wrote: they count as unsolved")
@@ -135,3 +136,21 @@ def _remarks(arm: Arm, measured: Measured) -> Sequence[Said]:
     if arm.facts.trust:
         said.append(f"opinions count here: {', '.join(arm.facts.trust)}")
     return [Said(text) for text in said]
+
+
+def _change(measured: Measured) -> str:
+    changed, final = measured.correction, measured.outcome.final
+    if final.value is None:
+        return "nothing was tried: there is no rate of success"
+    right = f"{100 * final.value:.1f} % of {final.whole} answers are right"
+    if not measured.provenance.ungrounded.whole:
+        return f"{right}; nothing was tried twice"
+    before, after, flips = changed.scores.acc1, changed.scores.acc2, changed.fixes + changed.breaks
+    if before is None or after is None or (not flips and changed.episodes < final.whole):
+        return f"{right}; how many first tries were is not known"
+    which = "all" if changed.episodes == final.whole else f"where both are known, {changed.episodes} of"
+    p = sign_test(changed.fixes, changed.breaks)
+    return (
+        f"from first try to answer, {which} {final.whole}: {100 * before:.1f} % → {100 * after:.1f} %,"
+        f" {changed.fixes} fixed, {changed.breaks} broken (exact p = {p:.2g}); more tries alone may do it"
+    )
