@@ -48,11 +48,13 @@ async def in_flight(count: int, work: list[Request], one: Callable[[Request], Aw
     async def worker() -> None:
         nonlocal made
         for request in left:
-            made += await one(request)
+            tokens = await one(request)
+            made += tokens
 
     started, cpu = time.perf_counter(), time.process_time()
     await asyncio.gather(*(worker() for _ in range(count)))
     wall, cpu = time.perf_counter() - started, time.process_time() - cpu
+    assert made >= len(work)
     return {
         "wall_s": round(wall, 2),
         "output_tokens": made,

@@ -28,7 +28,7 @@ class Harsh:
     """Fails every trial, each with another number of cases, so that none is like the one before."""
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
-        done = len(candidate.changes.get(FIRST, b"# 0").partition(b"# ")[2].splitlines()[0])
+        done = len((candidate.changes.get(FIRST) or b"# 0").partition(b"# ")[2].splitlines()[0])
         cases = tuple(
             CaseOutcome(id=f"tests/test_app.py::test_{i}", result=result, message=f"got {i} after {done}")
             for i, result in enumerate([CaseResult.PASSED] * min(done, 6) + [CaseResult.FAILED] * max(1, 8 - done))

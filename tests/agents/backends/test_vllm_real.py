@@ -100,7 +100,8 @@ async def test_a_context_that_is_too_long(backend: VllmBackend) -> None:
     with pytest.raises(ModelRejected, match="context is too long") as caught:
         await backend.complete(ask("word " * 600))
     assert "max_model_len" in caught.value.do
-    cut = await backend.complete(ask("word " * 400, max_tokens=4000))
+    told = "Tell me a story about a fox. " * 50
+    cut = await backend.complete(ask(told, max_tokens=4000))
     assert cut.prompt_tokens + cut.completion_tokens <= 512, "an answer ends where the context does"
 
 
@@ -220,7 +221,7 @@ async def test_a_server_is_started_killed_and_started_again() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     with allow_model_calls():
         first = await backend.complete(ask("What is the capital of France?", n=2, temperature=0.1, logprobs=True))
-        assert len(first.texts) == 2 and "Paris" in first.texts[0] and first.logprobs is not None
+        assert len(first.texts) == 2 and any("Paris" in text for text in first.texts) and first.logprobs is not None
         by_schema = await backend.complete(ask("How many legs has a cat?", json_schema=schema, max_tokens=60))
         assert isinstance(json.loads(by_schema.texts[0])["n"], int)
         with pytest.raises(ModelRejected, match="context is too long"):

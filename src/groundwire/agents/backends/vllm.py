@@ -8,9 +8,10 @@ from typing import Any
 
 from groundwire.agents.backends.guard import check_model_calls
 from groundwire.agents.backends.replies import all_of
-from groundwire.agents.backends.vllm_engine.engine import SharedEngine, engine_for, leave_engine
+from groundwire.agents.backends.vllm_engine.engine import SharedEngine
 from groundwire.agents.backends.vllm_engine.faults import EngineGone
 from groundwire.agents.backends.vllm_engine.options import EngineOptions, parse_spec
+from groundwire.agents.backends.vllm_engine.registry import engine_for, leave_engine
 from groundwire.agents.backends.vllm_engine.talk import completion_of
 from groundwire.completions import Completion, Request
 from groundwire.errors import ConfigError, ModelRetryable
@@ -97,9 +98,11 @@ class VllmBackend:
         """
         check_model_calls(self._model)
         for _ in range(STARTS):
-            engine = await asyncio.to_thread(lambda: self.engine)
+            engine = self._engine
             try:
-                await engine.start(self._model)
+                if engine is None or not engine.is_ready:
+                    engine = await asyncio.to_thread(lambda: self.engine)
+                    await engine.start(self._model)
                 async with asyncio.timeout(self._timeout_s):
                     output = await engine.answer(request, model=self._model, lora=self._spec.lora, fixed=self._sampling)
             except EngineGone:

@@ -1,4 +1,4 @@
-"""One vLLM engine for all episodes of this process: started at first use, on a thread of its own, closed at exit.
+"""One vLLM engine: started at first use, on a thread with an event loop of its own.
 
 vLLM's `AsyncLLM` belongs to the event loop that it was made in, and callers come from many: each synchronous call has a
 loop of its own. So an engine has a thread with a loop, and calls are sent there; a cancelled call is aborted there.
@@ -7,22 +7,20 @@ loop of its own. So an engine has a thread with a loop, and calls are sent there
 from __future__ import annotations
 
 import asyncio
-import atexit
 import importlib
 import itertools
-import multiprocessing
 import os
 import sys
 import threading
 import time
 from collections.abc import Coroutine, Generator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from groundwire.agents.backends.vllm_engine.faults import EngineGone, context_too_long, to_call_error, to_start_error
 from groundwire.agents.backends.vllm_engine.gauge import Gauge
+from groundwire.agents.backends.vllm_engine.leftovers import Leftovers
 from groundwire.agents.backends.vllm_engine.loading import load_vllm, log_folder, platform_arguments
 from groundwire.agents.backends.vllm_engine.options import EngineOptions
 from groundwire.agents.backends.vllm_engine.talk import prompt_text, sampling_arguments
@@ -30,7 +28,7 @@ from groundwire.agents.text import plain
 from groundwire.completions import Request
 from groundwire.errors import GroundwireError, ModelRejected, ModelRetryable
 
-__all__ = ["SharedEngine", "close_engines", "engine_for"]
+__all__ = ["SharedEngine"]
 
 TELL_EVERY_S = 20.0
 CLOSE_TIMEOUT_S = 30.0
@@ -39,7 +37,7 @@ T = TypeVar("T")
 
 
 class SharedEngine:
-    """One engine. Use `engine_for`; the engine itself is started by the first `ready`.
+    """One engine. Use `registry.engine_for`; it is started by the first request.
 
     Args:
         options: which model, and how.
@@ -56,6 +54,7 @@ class SharedEngine:
         self._room = 0
         self._names = itertools.count(1)
         self._adapters: dict[str, Any] = {}
+        self._leftovers = Leftovers()
         self._lock = threading.Lock()
         self._starting: asyncio.Task[None] | None = None
         self._closed = False
@@ -67,7 +66,14 @@ class SharedEngine:
     @property
     def is_alive(self) -> bool:
         """False once it has died or was closed."""
-        return not self._closed and (self._llm is None or not self._llm.errored)
+        llm = self._llm
+        return not self._closed and (llm is None or not llm.errored)
+
+    @property
+    def is_ready(self) -> bool:
+        """True if it has been started and is alive."""
+        llm = self._llm
+        return llm is not None and not self._closed and not llm.errored
 
     async def answer(self, request: Request, *, model: str, lora: str | None, fixed: Mapping[str, Any]) -> Any:
         """vLLM's output for a request. The engine is started if it was not; cancelling it frees its place at once.
@@ -132,10 +138,11 @@ class SharedEngine:
         with _telling(model, self.log):
             vllm = load_vllm(self.log)
             try:
-                self._llm = self._make(vllm)
-                found: Any = self._llm.get_tokenizer()
+                llm = self._make(vllm)
+                found: Any = llm.get_tokenizer()
                 self._tokenizer = await found if asyncio.iscoroutine(found) else found
-                self._room = int(self._llm.model_config.max_model_len)
+                self._room = int(llm.model_config.max_model_len)
+                self._llm = llm
             except GroundwireError:
                 raise
             except Exception as error:  # whatever the engine, torch or a driver raised: it did not start
@@ -151,7 +158,7 @@ class SharedEngine:
                 f"vLLM {vllm.__version__} knows not all of its arguments: {plain(str(error), 300)}",
                 do="Use the names of AsyncEngineArgs of the installed version.",
             ) from error
-        with _without_the_program():
+        with _without_the_program(), self._leftovers.noticing():
             return engine.AsyncLLM.from_engine_args(asked, stat_loggers=[self.gauge])
 
     async def _counted(self, request: Request, *, model: str, lora: str | None, fixed: Mapping[str, Any]) -> Any:
@@ -209,9 +216,7 @@ class SharedEngine:
             raise RuntimeError("an engine can't be closed from its own thread")
         if self._llm is None and self._starting is not None and not self._starting.done():
             # its thread is inside the start, which ends when the processes that it waits for do
-            for child in multiprocessing.active_children():
-                if "EngineCore" in child.name:
-                    child.kill()
+            self._leftovers.kill()
         ended = asyncio.run_coroutine_threadsafe(self._end(), self._loop)
         with suppress(TimeoutError):
             ended.result(CLOSE_TIMEOUT_S)
@@ -219,7 +224,7 @@ class SharedEngine:
         self._thread.join(CLOSE_TIMEOUT_S)
         if not self._thread.is_alive():
             self._loop.close()
-        multiprocessing.active_children()  # reaps what has ended
+        self._leftovers.end()
 
     async def _end(self) -> None:
         calls = [task for task in self._calls if task is not asyncio.current_task()]
@@ -233,54 +238,6 @@ class SharedEngine:
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
-
-
-_engines: dict[EngineOptions, SharedEngine] = {}
-_lock = threading.Lock()
-
-
-def engine_for(options: EngineOptions, user: object) -> SharedEngine:
-    """The engine of this process for these options; one that has died is replaced.
-
-    Args:
-        options: which model, and how.
-        user: who uses it until `leave_engine`.
-    """
-    with _lock:
-        _close_in_the_end()
-        engine = _engines.get(options)
-        if engine is not None and not engine.is_alive:
-            _engines.pop(options).close()
-            engine = None
-        if engine is None:
-            engine = _engines[options] = SharedEngine(options)
-        engine.users.add(id(user))
-        return engine
-
-
-def leave_engine(engine: SharedEngine, user: object) -> None:
-    """Says that `user` is done with it; the last one's word closes it."""
-    with _lock:
-        engine.users.discard(id(user))
-        if engine.users:
-            return
-        if _engines.get(engine.options) is engine:
-            del _engines[engine.options]
-    engine.close()
-
-
-def close_engines() -> None:
-    """Closes every engine of this process; the next call starts a new one."""
-    with _lock:
-        engines = list(_engines.values())
-        _engines.clear()
-    for engine in engines:
-        engine.close()
-
-
-@cache
-def _close_in_the_end() -> None:
-    atexit.register(close_engines)
 
 
 @contextmanager
