@@ -37,6 +37,7 @@ NO_EXAMPLE = {"humaneval": 25, "humaneval-plus": 25, "humanevalfix": 6}
 """Tasks whose docstring shows no call with its value, so that nothing is visible."""
 JUDGED = {"humaneval": (0, 1, 4, 53, 161), "humanevalfix": (0, 1, 2, 5, 9), "humaneval-plus": (0, 1, 4, 53, 161)}
 SENTINEL_CHARS = 12
+FIRST_JUDGED = 1
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -70,11 +71,12 @@ async def test_right_programs_pass_and_wrong_ones_fail(name: str) -> None:
     assert len(items) == len(programs) == COUNTS[name]
     boxes = Sandboxes(None)
     try:
-        for at in JUDGED.get(name, (2, 3, 5, 8, 13)):
+        for at in JUDGED.get(name, (1, 3, 5, 8, 13)):
             task, (right, wrong) = items[at].task, programs[at]
             assert await by_hidden(task, {"solution.py": right.encode()}, boxes) is PASS, task.id
             assert await by_hidden(task, {"solution.py": wrong.encode()}, boxes) is FAIL, task.id
-        assert await by_visible(task, {"solution.py": right.encode()}, boxes) is PASS, task.id
+            if at == FIRST_JUDGED:
+                assert await by_visible(task, {"solution.py": right.encode()}, boxes) is PASS, task.id
     finally:
         await boxes.aclose()
 

@@ -210,7 +210,7 @@ def test_a_benchmark_is_run_and_its_hidden_tests_enter_no_prompt(
 WRONG: dict[str, tuple[dict[str, Any], type[GroundwireError], str]] = {
     "no such graph": ({"graph": "code_repiar"}, ConfigError, "no graph 'code_repiar'"),
     "no such file": ({"graph": "nowhere.py:make"}, ConfigError, "no file nowhere.py"),
-    "no such function": ({"graph": f"{GRAPHS}:mkae"}, ConfigError, "no function 'mkae'"),
+    "no such function": ({"graph": f"{GRAPHS}:makes"}, ConfigError, "no function 'makes'"),
     "a file that can't be imported": ({"graph": "broken.py:make"}, ConfigError, "can't be imported: SyntaxError"),
     "a part that can't be given": ({"graph": f"{GRAPHS}:needs_a_world"}, ConfigError, "needs world, which no command"),
     "a mistake in the function": ({"graph": f"{GRAPHS}:crashes"}, ConfigError, "crashes failed: KeyError: 'left'"),
