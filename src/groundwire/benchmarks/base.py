@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,8 +128,3 @@ def _is_list(path: Path) -> bool:
             return file.read(64).lstrip().startswith(b"[")
     except (OSError, EOFError):
         return False  # reading it says what is wrong
-
-
-def text_of(value: object) -> str:
-    """A value as the source text of a Python string that `json.loads` reads back."""
-    return repr(json.dumps(value))

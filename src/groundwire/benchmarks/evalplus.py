@@ -85,7 +85,7 @@ class _InputsRow(Row):
 
 
 class _PlusRow(Row):
-    """A row of the released form, and of MbppPlus.jsonl."""
+    """A row of MbppPlus.jsonl."""
 
     task_id: str = Field(min_length=1)
     prompt: str
@@ -114,7 +114,7 @@ class HumanEvalPlus:
     limits: Limits = Limits(cpu_s=30)
     name: str = "humaneval-plus"
     files: tuple[str, ...] = ("HumanEval.jsonl", "HumanEvalPlus.jsonl", "HumanEvalPlusInputs.jsonl")
-    download: str = "https://github.com/evalplus/evalplus, and https://github.com/openai/human-eval for HumanEval.jsonl"
+    download: str = "https://github.com/evalplus/evalplus at commit 8939a53, and HumanEval.jsonl of openai/human-eval"
     repairs: bool = False
 
     def items(self, data: Path) -> Iterator[Item]:
@@ -156,7 +156,7 @@ class MbppPlus:
     limits: Limits = Limits(cpu_s=30)
     name: str = "mbpp-plus"
     files: tuple[str, ...] = ("MbppPlus.jsonl",)
-    download: str = "https://github.com/evalplus/evalplus"
+    download: str = "https://github.com/evalplus/evalplus at commit 767efcc"
     repairs: bool = False
 
     def items(self, data: Path) -> Iterator[Item]:

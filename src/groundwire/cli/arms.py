@@ -89,7 +89,11 @@ class Control:
         self._spent: dict[str, Spent] = {}
 
     def check(self, item: Item) -> None:
-        """Raises: ConfigError, GraphError where this control can't be made, before anything was paid for."""
+        """Says so before anything is paid for if this control can't be made.
+
+        Raises:
+            ConfigError, GraphError: it can't, and why.
+        """
         raise NotImplementedError
 
     async def read(self, items: Sequence[Item]) -> None:

@@ -56,7 +56,11 @@ class Kit:
 
     @classmethod
     def of(cls, settings: Settings) -> Kit:
-        """Raises: ConfigError, ModelError where the model can't be had."""
+        """The parts that `settings` name.
+
+        Raises:
+            ConfigError, ModelError: the model or the program can't be had.
+        """
         backend: Backend | None = None
         if settings.model:
             price = settings.usd_per_token

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from groundwire.agents.blind_actor import BlindActor
 from groundwire.contexts import Actor
@@ -13,9 +13,6 @@ from groundwire.graphs.feedback_graph import FeedbackGraph
 from groundwire.graphs.rules import Rules
 from groundwire.records import Intent, ModelCall, Record
 from groundwire.signals import Origin, Signal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["CONTROL_RULES", "Spent", "control_budget", "resampling_of", "spent_by"]
 
