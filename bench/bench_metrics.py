@@ -22,7 +22,7 @@ from groundwire.evaluation import Trials
 from groundwire.evaluation import measuring as all_metrics
 from groundwire.evaluation.columns import Labels, Ragged
 from groundwire.evaluation.comparing import compare
-from groundwire.evaluation.trials import FAIL, NONE, ORIGINS, PASS
+from groundwire.evaluation.rows import FAIL, NONE, ORIGINS, PASS
 from groundwire.signals import Origin
 
 ROUNDS = 4

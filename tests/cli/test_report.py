@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from cli import BUGGY, groundwire, lay_out
 from reported import HOSTILE, TURNED, guessed
 
 from groundwire.cli.report import run_report
@@ -110,9 +111,10 @@ def test_the_same_as_data(runs: Runs, capsys: pytest.CaptureFixture[str]) -> Non
     run_report([runs.main, runs.plain], {"db": runs.url}, control=None, html=None, as_json=True)
     main, alone, control = json.loads(capsys.readouterr().out)["runs"]
     assert (main["run"], alone["run"], control["run"]) == (runs.main, runs.plain, runs.control)
-    assert (main["answer"], main["control_label"]) == ("helped", "C")
-    assert main["comparison"]["tasks"] == 11
-    assert main["comparison"]["better"] == 8
+    assert main["answer"] == "helped"
+    (compared,) = main["controls"]
+    assert (compared["control"], compared["what"]) == ("C", "reflection")
+    assert (compared["comparison"]["tasks"], compared["comparison"]["better"]) == (11, 8)
     measured = main["measured"]
     assert (measured["correction"]["fixes"], measured["correction"]["false_passes"]) == (8, 1)
     assert measured["signal"] == {
@@ -125,7 +127,7 @@ def test_the_same_as_data(runs: Runs, capsys: pytest.CaptureFixture[str]) -> Non
     assert (ids[false]["task"], ids[false]["right"], ids[false]["stop"]) == (HOSTILE, False, "hidden_failed")
     assert len(main["sets"]["fixes"]) == 8
     assert alone["answer"] == "can't tell"
-    assert alone["comparison"] is None
+    assert alone["controls"] == []
     assert any("no hidden tests judged an answer" in remark for remark in alone["remarks"])
 
 
@@ -154,6 +156,26 @@ def test_what_can_not_be_done_is_said(runs: Runs, tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "ConfigError: Metrics need scipy." in ran.stderr
     assert 'pip install "groundwire[eval]"' in ran.stderr
+
+
+def test_a_repair_of_a_real_project_is_reported_by_the_program(tmp_path: Path) -> None:
+    """The search actor in the sandbox, and the command as a person types it."""
+    project = lay_out(tmp_path / "project", BUGGY)
+    database = f"sqlite:///{tmp_path}/ledger.db"
+    repaired = groundwire("repair", project, "--test", "python -m pytest -q", "--db", database, "--json")
+    assert repaired.code == 0, repaired.err
+    page = tmp_path / "report.html"
+    ran = groundwire("report", repaired.data["run_id"][:18], "--db", database, "--html", page, "--json")
+    assert ran.code == 0, ran.err
+    (told,) = ran.data["runs"]
+    assert told["measured"]["outcome"]["by_round"][0]["part"] == 0, "what was given failed"
+    assert told["measured"]["outcome"]["final"]["part"] == 1
+    assert told["measured"]["cost"]["judgings"] == repaired.data["signals"]
+    assert told["measured"]["provenance"]["triggers"] == {
+        "tests": {"part": 1, "whole": 1, "value": 1.0, "interval": pytest.approx([0.2065, 1.0], abs=1e-4)}
+    }
+    assert told["episodes"][0]["episode"] == repaired.data["episode_id"]
+    assert repaired.data["episode_id"] in page.read_text()
 
 
 @pytest.mark.browser

@@ -118,6 +118,19 @@ def test_model_written_tests_that_pass_wrong_code_hurt_and_it_is_said_plainly() 
     assert told.measured.correction.false_passes == 120
 
 
+def test_each_control_is_beside_its_run_and_blind_resampling_comes_first() -> None:
+    def arm(name: str, right: str, control: str = "") -> Arm:
+        rows = trials(*(episode(f"t{at}", said) for at, said in enumerate(right)))
+        return Arm(name=name, trials=rows, facts=RunFacts(control=control, control_of="main" if control else ""))
+
+    arms = [arm("u", "-" * 20, "ungrounded"), arm("main", "+" * 20), arm("r", "+" * 20, "resampling")]
+    ungrounded, main, _ = report_on(arms).arms
+    assert [(a.control, a.what) for a in main.against] == [("C", "reflection"), ("A", "the outside signal")]
+    assert main.verdict.text.startswith("can't tell if reflection helped (n = 20): no difference")
+    assert main.remarks[0].text.startswith("beside A: the outside signal helped (n = 20): +100.0 points")
+    assert ungrounded.verdict.text.startswith("this is a control arm")
+
+
 def test_history_foretells_what_comes_later() -> None:
     random = np.random.default_rng(1)
     rows = [

@@ -136,6 +136,7 @@ def _extras() -> list[Finding]:
         ("llm", "litellm", "language models through LiteLLM"),
         ("docker", "docker", "the Docker sandbox"),
         ("postgres", "psycopg", "PostgreSQL as ledger and memory"),
+        ("eval", "scipy", "metrics and reports"),
     ]:
         there = importlib.util.find_spec(module) is not None
         cure = f'pip install "groundwire[{extra}]"'

@@ -101,8 +101,8 @@ def _print_head(console: Console, arm: ArmReport) -> None:
     facts = arm.arm.facts
     head = Text(f"{arm.label}  ", style="bold")
     head.append(f"{plain(facts.graph)}  run {plain(arm.arm.name)}  {plain(facts.created_at[:19])}", style="dim")
-    if arm.control:
-        head.append(f"  control: {arm.control}", style="dim")
+    if arm.against:
+        head.append(f"  control: {', '.join(one.control for one in arm.against)}", style="dim")
     if facts.control:
         head.append(f"  a control: {plain(facts.control)}", style="dim")
     console.print(head, soft_wrap=True)
@@ -126,8 +126,7 @@ def _arm_data(arm: ArmReport) -> dict[str, Any]:
         "verdict": arm.verdict.text,
         "answer": as_data(arm.verdict.answer),
         "remarks": [remark.text for remark in arm.remarks],
-        "control_label": arm.control,
-        "comparison": as_data(arm.comparison),
+        "controls": [as_data(one) for one in arm.against],
         "measured": as_data(arm.measured),
         "sets": {name: [named[at] for at in numbers] for name, numbers in episode_sets(trials).items()},
         "episodes": [

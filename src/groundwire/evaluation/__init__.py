@@ -9,11 +9,12 @@ from importlib.util import find_spec
 
 from groundwire.errors import ConfigError
 
-MISSING = [name for name in ("numpy", "scipy") if find_spec(name) is None]
-if MISSING:
-    raise ConfigError(f"Metrics need {' and '.join(MISSING)}.", do='pip install "groundwire[eval]"')
+_missing = [name for name in ("numpy", "scipy") if find_spec(name) is None]
+if _missing:
+    raise ConfigError(f"Metrics need {' and '.join(_missing)}.", do='pip install "groundwire[eval]"')
 
 from groundwire.evaluation.reading import Arm, RunFacts, read_run, trial_rows  # noqa: E402  what it needs is there
-from groundwire.evaluation.trials import Sample, Step, TrialRow, Trials  # noqa: E402
+from groundwire.evaluation.rows import Sample, Step, TrialRow  # noqa: E402
+from groundwire.evaluation.trials import Trials  # noqa: E402
 
 __all__ = ["Arm", "RunFacts", "Sample", "Step", "TrialRow", "Trials", "read_run", "trial_rows"]

@@ -9,7 +9,8 @@ import numpy as np
 
 from groundwire.evaluation.columns import Floats, Ints, share
 from groundwire.evaluation.episodes import Episodes
-from groundwire.evaluation.trials import FAIL, NONE, PASS, Trials, origin_name
+from groundwire.evaluation.rows import FAIL, NONE, PASS, origin_name
+from groundwire.evaluation.trials import Trials
 
 __all__ = ["SELF", "Correction", "Decomposition", "Flips", "correction", "decompose", "flips", "rss"]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from groundwire.evaluation.trials import NONE, PASS, Trials
+from groundwire.evaluation.rows import NONE, PASS
+from groundwire.evaluation.trials import Trials
 
 __all__ = ["Drift", "avalanche", "drift"]
 

@@ -20,8 +20,9 @@ from groundwire.evaluation.outcome import Attempts, Outcome, attempts, outcome
 from groundwire.evaluation.predictor import FOLDS, LEAST, Attempt, HistoryPredictor
 from groundwire.evaluation.process import Process, process
 from groundwire.evaluation.provenance import Provenance, provenance
+from groundwire.evaluation.rows import NONE, PASS
 from groundwire.evaluation.signal_quality import Confusion, confusion, confusion_by_origin
-from groundwire.evaluation.trials import NONE, PASS, Trials
+from groundwire.evaluation.trials import Trials
 from groundwire.evaluation.uptake import Uptake, uptake
 from groundwire.evaluation.width import Diversity, Width, diversity, width
 

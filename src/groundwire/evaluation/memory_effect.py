@@ -10,7 +10,8 @@ import numpy as np
 from groundwire.evaluation.columns import Ints
 from groundwire.evaluation.episodes import Episodes
 from groundwire.evaluation.rates import Rate
-from groundwire.evaluation.trials import NONE, ORIGINS, PASS, Trials
+from groundwire.evaluation.rows import NONE, ORIGINS, PASS
+from groundwire.evaluation.trials import Trials
 from groundwire.signals import Origin
 
 __all__ = ["MemoryEffect", "memory_effect"]

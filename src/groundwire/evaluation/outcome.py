@@ -11,7 +11,8 @@ from scipy import stats
 from groundwire.evaluation.columns import Ints, mean_of
 from groundwire.evaluation.episodes import Episodes
 from groundwire.evaluation.rates import Rate
-from groundwire.evaluation.trials import NONE, PASS, Trials
+from groundwire.evaluation.rows import NONE, PASS
+from groundwire.evaluation.trials import Trials
 
 __all__ = ["Attempts", "Outcome", "attempts", "outcome", "pass_at_k", "pass_hat_k", "success_by_round"]
 

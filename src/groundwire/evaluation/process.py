@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from groundwire.evaluation.columns import Ints, mean_of
+from groundwire.evaluation.columns import Floats, Ints, mean_of
 from groundwire.evaluation.rates import Rate
-from groundwire.evaluation.trials import PASS, Trials
+from groundwire.evaluation.rows import PASS
+from groundwire.evaluation.trials import Trials
 
 __all__ = ["Process", "Wandering", "first_errors", "kept_prefixes", "process", "wandering"]
 
@@ -63,7 +64,7 @@ def first_errors(trials: Trials) -> Ints:
     return first
 
 
-def kept_prefixes(trials: Trials) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def kept_prefixes(trials: Trials) -> Floats:
     """For each trial that follows a stepped one in its episode: the share of that one's steps that it begins with."""
     lengths = trials.stepped.lengths
     later = np.flatnonzero((trials.number[1:] == trials.number[:-1]) & (lengths[:-1] > 0) & (lengths[1:] > 0)) + 1

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from groundwire.evaluation.rates import Rate
-from groundwire.evaluation.trials import Trials, origin_name
+from groundwire.evaluation.rows import origin_name
+from groundwire.evaluation.trials import Trials
 
 __all__ = ["Provenance", "provenance"]
 

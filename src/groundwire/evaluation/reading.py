@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from groundwire.evaluation.trials import Sample, Step, TrialRow, Trials
+from groundwire.evaluation.rows import Sample, Step, TrialRow
+from groundwire.evaluation.trials import Trials
 from groundwire.records import (
     Admission,
     EpisodeEnd,

@@ -8,7 +8,8 @@ import numpy as np
 
 from groundwire.evaluation.columns import Bools, Ints
 from groundwire.evaluation.episodes import Episodes
-from groundwire.evaluation.trials import FAIL, NONE, PASS, Trials
+from groundwire.evaluation.rows import FAIL, NONE, PASS
+from groundwire.evaluation.trials import Trials
 from groundwire.evaluation.uptake import repeated
 
 __all__ = ["SETS", "episode_sets"]

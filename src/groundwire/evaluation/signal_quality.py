@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from groundwire.evaluation.columns import Bools, share
-from groundwire.evaluation.trials import FAIL, NONE, PASS, Trials, origin_name
+from groundwire.evaluation.rows import FAIL, NONE, PASS, origin_name
+from groundwire.evaluation.trials import Trials
 
 __all__ = ["Confusion", "Localised", "confusion", "confusion_by_origin", "localised", "localiser_f1"]
 

@@ -11,114 +11,10 @@ from typing import Any, Self
 import numpy as np
 
 from groundwire.evaluation.columns import Bools, Floats, Ints, Labels, Ragged
-from groundwire.signals import Origin, Verdict
+from groundwire.evaluation.rows import CODES, NONE, ORIGINS, VERDICTS, Sample, Step, TrialRow
+from groundwire.signals import Origin
 
-__all__ = ["FAIL", "NONE", "ORIGINS", "PASS", "Sample", "Step", "TrialRow", "Trials", "code_of", "origin_name"]
-
-PASS, FAIL, NONE = 1, 0, -1
-"""Verdicts as numbers."""
-ORIGINS: tuple[Origin, ...] = tuple(Origin)
-"""An origin's code is its place here; −1: there was none."""
-
-_CODES = {Verdict.PASS: PASS, Verdict.FAIL: FAIL, Verdict.NONE: NONE}
-_VERDICTS = {code: verdict for verdict, code in _CODES.items()}
-
-
-def code_of(verdict: Verdict) -> int:
-    """The verdict as a number."""
-    return _CODES[verdict]
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One of the candidates that a trial judged.
-
-    Args:
-        answer: what makes two of them the same: a digest, or a normalised answer.
-        verdict: whether it is right.
-        weight: its weight in a weighted vote.
-    """
-
-    answer: str
-    verdict: Verdict
-    weight: float = 1.0
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step of a trial that something outside the model answered: a tool call, an action in an environment.
-
-    Args:
-        action: what makes two of them the same.
-        ok: False if it failed.
-    """
-
-    action: str
-    ok: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrialRow:
-    """One trial: an attempt and its judging.
-
-    Args:
-        run: the run's id.
-        episode: the episode's id; unique over all runs.
-        task: the task's id.
-        family: the task's family.
-        seed: the episode's seed; arms are paired on task and seed.
-        trial: counted from 1; 0 is the judging of what was there before.
-        candidate: digest of the candidate that stands for the trial: one that passed, else the last one judged.
-        visible: what steers said: the visible tests, the environment, tests that a model wrote.
-        hidden: what the hidden tests said, or the answer key of a benchmark; NONE where nobody asked.
-        origin: of the visible verdict.
-        trigger: of the signal that opened the gate to this trial; None for a first draft.
-        signature: how it failed (`groundwire.signatures`); empty where it did not.
-        detail: what failed or why there is no verdict, in one line; hostile text.
-        model: who proposed; empty where no model did.
-        tokens: prompt and completion tokens of its model calls.
-        critical_tokens: of these, those that were waited for: calls made at the same time count once, by the longest.
-        usd: US dollars; None where a price is not known.
-        seconds: wall seconds.
-        calls: model calls.
-        judgings: times a candidate was judged by something outside the model.
-        lessons: lessons that memory gave it.
-        reflections: reflections written after it.
-        escalation: 0, or how often the loop had been found stuck.
-        oracle: True if a signal used the answer key.
-        stop: the episode's stop reason; empty where it has not ended.
-        samples: all candidates that it judged, in order; empty: only the one.
-        steps: its steps, in order.
-    """
-
-    run: str = ""
-    episode: str
-    task: str
-    family: str = ""
-    seed: int = 0
-    trial: int = 1
-    candidate: str = ""
-    visible: Verdict = Verdict.NONE
-    hidden: Verdict = Verdict.NONE
-    origin: Origin | None = None
-    trigger: Origin | None = None
-    signature: str = ""
-    detail: str = ""
-    model: str = ""
-    tokens: int = 0
-    critical_tokens: int = 0
-    usd: float | None = 0.0
-    seconds: float = 0.0
-    calls: int = 0
-    judgings: int = 0
-    lessons: int = 0
-    reflections: int = 0
-    escalation: int = 0
-    oracle: bool = False
-    stop: str = ""
-    samples: tuple[Sample, ...] = ()
-    steps: tuple[Step, ...] = ()
-
+__all__ = ["Trials"]
 
 _TEXTS = ("run", "episode", "task", "family", "candidate", "signature", "detail", "model", "stop")
 _COUNTS = (
@@ -177,8 +73,8 @@ class Trials:
         columns |= {name: np.array([getattr(row, name) for row in told], dtype=np.int64) for name in _COUNTS}
         return cls(
             **columns,
-            visible=np.array([_CODES[row.visible] for row in told], dtype=np.int8),
-            hidden=np.array([_CODES[row.hidden] for row in told], dtype=np.int8),
+            visible=np.array([CODES[row.visible] for row in told], dtype=np.int8),
+            hidden=np.array([CODES[row.hidden] for row in told], dtype=np.int8),
             origin=np.array([_origin(row.origin) for row in told], dtype=np.int8),
             trigger=np.array([_origin(row.trigger) for row in told], dtype=np.int8),
             usd=np.array([math.nan if row.usd is None else row.usd for row in told], dtype=np.float64),
@@ -186,7 +82,7 @@ class Trials:
             oracle=np.array([row.oracle for row in told], dtype=np.bool_),
             sampled=Ragged.of(len(row.samples) for row in told),
             sample_answer=Labels.of(sample.answer for sample in samples),
-            sample_verdict=np.array([_CODES[sample.verdict] for sample in samples], dtype=np.int8),
+            sample_verdict=np.array([CODES[sample.verdict] for sample in samples], dtype=np.int8),
             sample_weight=np.array([sample.weight for sample in samples], dtype=np.float64),
             stepped=Ragged.of(len(row.steps) for row in told),
             step_action=Labels.of(step.action for step in steps),
@@ -227,15 +123,15 @@ class Trials:
         steps = range(self.stepped.starts[at], self.stepped.starts[at + 1])
         return TrialRow(
             **values,
-            visible=_VERDICTS[int(self.visible[at])],
-            hidden=_VERDICTS[int(self.hidden[at])],
+            visible=VERDICTS[int(self.visible[at])],
+            hidden=VERDICTS[int(self.hidden[at])],
             origin=_named(self.origin[at]),
             trigger=_named(self.trigger[at]),
             usd=None if math.isnan(usd) else usd,
             seconds=float(self.seconds[at]),
             oracle=bool(self.oracle[at]),
             samples=tuple(
-                Sample(self.sample_answer[i], _VERDICTS[int(self.sample_verdict[i])], float(self.sample_weight[i]))
+                Sample(self.sample_answer[i], VERDICTS[int(self.sample_verdict[i])], float(self.sample_weight[i]))
                 for i in samples
             ),
             steps=tuple(Step(self.step_action[i], bool(self.step_ok[i])) for i in steps),
@@ -301,11 +197,6 @@ class Trials:
 
 
 _NO_TRUTH = [ORIGINS.index(origin) for origin in (Origin.MODEL_TESTS, Origin.OTHER_MODEL, Origin.HUMAN, Origin.RULE)]
-
-
-def origin_name(code: Any) -> str:
-    """The name of the origin with this code."""
-    return str(ORIGINS[int(code)])
 
 
 def _origin(origin: Origin | None) -> int:

@@ -11,7 +11,8 @@ import numpy as np
 from groundwire.evaluation.columns import Bools
 from groundwire.evaluation.episodes import Episodes
 from groundwire.evaluation.rates import Rate
-from groundwire.evaluation.trials import FAIL, NONE, PASS, Trials
+from groundwire.evaluation.rows import FAIL, NONE, PASS
+from groundwire.evaluation.trials import Trials
 
 __all__ = ["Friction", "Uptake", "friction", "repeated", "uptake"]
 

@@ -9,7 +9,10 @@ from groundwire.evaluation.comparing import Answer, Comparison, compare, sign_te
 from groundwire.evaluation.measuring import Measured, measure
 from groundwire.evaluation.reading import Arm
 
-__all__ = ["ArmReport", "Report", "Said", "report_on"]
+__all__ = ["Against", "ArmReport", "Report", "Said", "report_on"]
+
+RESAMPLING = "resampling"
+"""The control that tries again blindly, at equal tokens."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +29,34 @@ class Said:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Against:
+    """An arm beside one of its controls.
+
+    Args:
+        control: the control's label.
+        what: what the arm has and the control has not.
+        comparison: how they compare.
+    """
+
+    control: str
+    what: str
+    comparison: Comparison
+
+    @property
+    def said(self) -> Said:
+        """Whether it helped."""
+        return Said(self.comparison.sentence(self.what), self.comparison.answer)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ArmReport:
-    """An arm, what was measured of it, and how it compares with its control.
+    """An arm, what was measured of it, and how it compares with its controls.
 
     Args:
         arm: the arm.
         label: `A`, `B` …
         measured: all metrics.
-        control: the control's label; empty where there is none.
-        comparison: with the control; None where there is none.
+        against: its controls, blind resampling first.
         verdict: what is told first.
         remarks: what the numbers have to be read with.
     """
@@ -42,8 +64,7 @@ class ArmReport:
     arm: Arm
     label: str
     measured: Measured
-    control: str
-    comparison: Comparison | None
+    against: Sequence[Against]
     verdict: Said
     remarks: Sequence[Said]
 
@@ -60,14 +81,13 @@ def report_on(arms: Sequence[Arm], *, control: str = "") -> Report:
 
     Args:
         arms: in the order in which they are shown.
-        control: name of the arm that all others are compared with; default: each with the one that says, in its run's
-            config, that it is its control (`control_of`).
+        control: name of the arm that all others are compared with; default: each with those that say, in their runs'
+            configs, that they are its control (`control_of`).
     """
     labels = [_label(at) for at in range(len(arms))]
     reports: list[ArmReport] = []
     for arm, label in zip(arms, labels, strict=True):
-        at = _control_of(arm, arms, control)
-        comparison = None if at is None else compare(arm.trials, arms[at].trials)
+        against = [_against(arm, arms[at], labels[at]) for at in _controls_of(arm, arms, control)]
         measured = measure(arm.trials)
         is_control = bool(arm.facts.control_of) or (bool(control) and arm.name == control)
         reports.append(
@@ -75,10 +95,9 @@ def report_on(arms: Sequence[Arm], *, control: str = "") -> Report:
                 arm=arm,
                 label=label,
                 measured=measured,
-                control="" if at is None else labels[at],
-                comparison=comparison,
-                verdict=_verdict(measured, comparison, is_control=is_control),
-                remarks=list(_remarks(arm, measured)),
+                against=against,
+                verdict=_verdict(measured, against, is_control=is_control),
+                remarks=[*(Said(f"beside {a.control}: {a.said.text}") for a in against[1:]), *_remarks(arm, measured)],
             )
         )
     return Report(reports)
@@ -88,16 +107,24 @@ def _label(at: int) -> str:
     return chr(ord("A") + at) if at < 26 else f"{chr(ord('A') + at // 26 - 1)}{chr(ord('A') + at % 26)}"
 
 
-def _control_of(arm: Arm, arms: Sequence[Arm], control: str) -> int | None:
-    for at, other in enumerate(arms):
-        if other is not arm and (other.name == control if control else other.facts.control_of == arm.name):
-            return at
-    return None
+def _controls_of(arm: Arm, arms: Sequence[Arm], control: str) -> Sequence[int]:
+    """Places of an arm's controls, blind resampling first."""
+    found = [
+        at
+        for at, other in enumerate(arms)
+        if other is not arm and (other.name == control if control else other.facts.control_of == arm.name)
+    ]
+    return sorted(found, key=lambda at: arms[at].facts.control != RESAMPLING)
 
 
-def _verdict(measured: Measured, comparison: Comparison | None, *, is_control: bool) -> Said:
-    if comparison is not None:
-        return Said(comparison.sentence(), comparison.answer)
+def _against(arm: Arm, control: Arm, label: str) -> Against:
+    what = "reflection" if control.facts.control in ("", RESAMPLING) else "the outside signal"
+    return Against(control=label, what=what, comparison=compare(arm.trials, control.trials))
+
+
+def _verdict(measured: Measured, against: Sequence[Against], *, is_control: bool) -> Said:
+    if against:
+        return against[0].said
     if is_control:
         return Said("this is a control arm: what it says is in the comparison with it")
     n = measured.outcome.final.whole

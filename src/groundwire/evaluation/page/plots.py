@@ -153,6 +153,7 @@ def _passes(axes: Axes, arms: Sequence[ArmReport]) -> None:
     for label, values, colour in (("right", right, GOOD), ("wrong", wrong, BAD), ("not judged", unjudged, DOUBT)):
         axes.barh(names, values, THICK, left=left, color=colour, label=label)
         left = [a + b for a, b in zip(left, values, strict=True)]
+    axes.margins(x=0.08)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.invert_yaxis()
     axes.set_xlabel("answers that passed")
@@ -209,7 +210,7 @@ def _as_share(axes: Axes) -> None:
 
 def _legend(axes: Axes, arms: Sequence[ArmReport]) -> None:
     if len(arms) > 1:
-        axes.legend(loc="lower right")
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.15), ncols=min(len(arms), 6))
 
 
 def _colours(arms: Sequence[ArmReport]) -> Sequence[str]:
