@@ -18,16 +18,17 @@ import argparse
 import asyncio
 import json
 import multiprocessing
+import random
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from humanevalfix import DATA, Row, halves, load, project, visible_tests
 from humanevalfix_report import Outcome, effect, report
 
 from groundwire.agents import RuleCritic, SearchActor
+from groundwire.benchmarks.humanevalfix import HumanEvalFix, HumanEvalFixRow
 from groundwire.contexts import EditStatistics
 from groundwire.graphs import Budget, EpisodeResult
 from groundwire.graphs.library.code_repair import code_repair
@@ -37,7 +38,15 @@ from groundwire.records import Intent, Record, StopReason, Store
 from groundwire.signals import Origin, Signal, Verdict
 from groundwire.tools import HiddenTests, Pytest
 
+DATA = Path(__file__).parents[2] / "shared" / "data" / "humanevalpack" / "humanevalpack_python.jsonl"
 MAX_CANDIDATES = 2000
+
+
+def halves(rows: Sequence[HumanEvalFixRow], seed: int) -> Mapping[str, int]:
+    """Task id → the half it is in, 0 or 1: a random half of all tasks, the same for the same seed."""
+    ids = [row.task_id for row in rows]
+    random.Random(seed).shuffle(ids)
+    return {name: int(place >= len(ids) // 2) for place, name in enumerate(ids)}
 
 
 class Forgetful(SqlStore):
@@ -78,7 +87,7 @@ class Job:
         half: the half that it is in.
     """
 
-    row: Row
+    row: HumanEvalFixRow
     half: int
 
 
@@ -93,7 +102,7 @@ def store_for(job: Job, options: argparse.Namespace) -> Store:
 
 async def repair(job: Job, options: argparse.Namespace) -> Outcome:
     """One episode."""
-    task = project(job.row, Limits(wall_s=options.run_seconds))
+    task = job.row.task(Limits(wall_s=options.run_seconds))
     store = store_for(job, options)
     graph = code_repair(SearchActor(seed=options.seed), RuleCritic(), Pytest(), HiddenTests(), width=options.width)
     budget = Budget(trials=-(-MAX_CANDIDATES // options.width), seconds=options.seconds)
@@ -104,11 +113,11 @@ async def repair(job: Job, options: argparse.Namespace) -> Outcome:
     finally:
         await store.aclose()
     best = result.best.candidate if result.best else None
-    tests = len(visible_tests(job.row))
+    tests = len(job.row.visible_tests())
     judged, failing = _judged(records)
     return Outcome(
         task=task.id,
-        bug_type=job.row["bug_type"],
+        bug_type=job.row.bug_type,
         kind=_kind(result, tests),
         reason=result.stop_reason.value,
         visible=tests,
@@ -219,13 +228,13 @@ def main() -> int:
         if needed is not None and not needed.is_file():
             print(f"{needed} is not there.", file=sys.stderr)
             return 2
-    rows = load(options.data)
+    rows = list(HumanEvalFix().rows(options.data))
     half = halves(rows, options.halves)
     part, parts = (int(text) for text in options.shard.split("/"))
     wanted = rows[: options.limit][options.skip :][part - 1 :: parts]
     journal = Journal(options.json, settings_of(options))
     done = {outcome.task for outcome in journal.known}
-    jobs = [Job(row, half[row["task_id"]]) for row in wanted if row["task_id"] not in done]
+    jobs = [Job(row, half[row.task_id]) for row in wanted if row.task_id not in done]
     start = time.monotonic()
     for number, outcome in enumerate(run(jobs, options), 1):
         journal.add(outcome)

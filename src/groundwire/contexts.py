@@ -167,6 +167,7 @@ class ActorContext:
         task: the task, without anything hidden.
         tree: the tree to edit next: the base with the best verified candidate applied.
         best: the best verified candidate so far, with its signal; None before anything was judged.
+        baseline: what the first tool said of the task's own tree, before any proposal; None where nobody asked it.
         failing: what the gate admitted: the current candidate and its sealed FAIL; None on a first try.
         judged: everything the last trial judged, in order; or all trials, where the actor needs that.
         trial: the trial this proposal is for, counted from 1 (0 is the baseline).
@@ -186,6 +187,7 @@ class ActorContext:
     tree: Tree
     call: ModelCaller
     best: Judged | None = None
+    baseline: Judged | None = None
     failing: Judged | None = None
     judged: Sequence[Judged] = ()
     trial: int = 1

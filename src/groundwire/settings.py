@@ -66,6 +66,11 @@ class Settings(BaseModel):
     """Model calls."""
     max_seconds: float | None = None
     max_trials: int | None = None
+    total_usd: float | None = None
+    """Of all episodes of a run together, as the other totals."""
+    total_tokens: int | None = None
+    total_calls: int | None = None
+    total_seconds: float | None = None
     usd_per_token: float | None = None
     """Price of a model whose price is not known, in US dollars a token."""
     db: str | None = None

@@ -82,3 +82,14 @@ async def test_a_function_with_the_name_of_the_check_is_judged_as_in_one_file() 
     made = function_task("t", "def check(n):\n    pass\n", "check", visible=["assert check(73)"], hidden=CHECK)
     (said,) = await judge_all(made, ["def check(n):\n    return n == 73\n"])
     assert (said.visible.verdict, said.hidden.verdict) == (Verdict.PASS, Verdict.FAIL)
+
+
+async def test_a_function_with_a_leading_underscore_is_found() -> None:
+    """MBPP's task 798 asks for `_sum`: a star imports no such name."""
+    made = function_task(
+        "t", 'def _sum(xs):\n    """Sum."""\n', "_sum", visible=["assert _sum([1, 2]) == 3"],
+        hidden="def check(candidate):\n    assert candidate([4]) == 4\n",
+    )  # fmt: skip
+    said = await judge_all(made, ["def _sum(xs):\n    return sum(xs)\n", "def sum(xs):\n    return 3\n"])
+    verdicts = [(s.visible.verdict, s.hidden.verdict) for s in said]
+    assert verdicts == [(Verdict.PASS, Verdict.PASS), (Verdict.FAIL, Verdict.FAIL)]

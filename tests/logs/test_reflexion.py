@@ -100,3 +100,23 @@ def test_written_tests_that_the_reference_does_not_pass() -> None:
     rows = list(read_written_tests(published("reflexion_humaneval") / "testacc_gpt4.jsonl"))
     assert (len(rows), sum(row.logged_solved for row in rows)) == (109, 64)
     assert all(row.tests for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("simple", "reflexion", "fixed", "broken"),
+    [
+        ("reflexion_humaneval/simple_gpt4", "reflexion_humaneval/reflexion_gpt4", 12, 2),
+        ("reflexion_mbpp/simple_gpt4_a", "reflexion_mbpp/reflexion_gpt4_a", 17, 29),
+        ("reflexion_mbpp/simple_gpt4_b", "reflexion_mbpp/reflexion_gpt4_a", 14, 28),
+    ],
+)
+def test_what_reflection_fixed_and_broke_by_the_logs_own_verdicts(
+    simple: str, reflexion: str, fixed: int, broken: int
+) -> None:
+    root = published("reflexion_mbpp").parent
+    before, after = (
+        {row.task_id: row.logged_solved for row in read_reflexion(root / f"{name}.jsonl")}
+        for name in (simple, reflexion)
+    )
+    changed = Counter((before[task], after[task]) for task in before.keys() & after.keys())
+    assert (changed[False, True], changed[True, False]) == (fixed, broken)

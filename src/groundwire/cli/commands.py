@@ -10,6 +10,7 @@ import typer
 
 from groundwire.cli.memory import memory
 from groundwire.cli.models import models
+from groundwire.cli.run_commands import CODES, TotalCalls, TotalSeconds, TotalTokens, TotalUsd, bench, run
 from groundwire.errors import GroundwireError
 
 __all__ = ["app", "main"]
@@ -26,6 +27,8 @@ app = typer.Typer(
 
 app.add_typer(memory)
 app.add_typer(models)
+app.command(epilog=CODES)(run)
+app.command(epilog=CODES)(bench)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Db = Annotated[
@@ -229,13 +232,19 @@ def audit(
 @app.command()
 def resume(
     run: Annotated[str, typer.Argument(help="The run's id, or any unique beginning of it.")],
+    total_usd: TotalUsd = None,
+    total_tokens: TotalTokens = None,
+    total_calls: TotalCalls = None,
+    total_seconds: TotalSeconds = None,
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Go on with a repair that was interrupted; an answer that was had is not paid for again."""
-    from groundwire.cli.repair import resume_repair
+    """Go on with a run that was interrupted, or that had used up its totals; an answer that was had is not paid for
+    again."""
+    from groundwire.cli.resuming import resume_run
 
-    raise typer.Exit(resume_repair(run, {"db": db}, as_json=json))
+    flags = {name: value for name, value in locals().items() if name.startswith("total_") or name == "db"}
+    raise typer.Exit(resume_run(run, flags, as_json=json))
 
 
 @app.command()

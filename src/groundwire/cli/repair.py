@@ -9,46 +9,28 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from platformdirs import user_data_path
 from rich.console import Console
 from rich.text import Text
 
-from groundwire import agents
-from groundwire.agents.backends import backend_for
 from groundwire.agents.backends.minilm import MiniLM
+from groundwire.cli.kit import Kit
 from groundwire.cli.live import LiveView
 from groundwire.cli.outcome import as_data, print_outcome
-from groundwire.completions import Backend
-from groundwire.contexts import Actor, Critic, Tool
 from groundwire.embeddings import Embedder
 from groundwire.errors import ConfigError, RecordNotFound, TaskError
-from groundwire.graphs import Budget, EpisodeResult, FeedbackApp, Rules, SandboxOptions
+from groundwire.graphs import EpisodeResult, FeedbackApp
 from groundwire.graphs.library.code_repair import code_repair
 from groundwire.memory import SqlStore
 from groundwire.records import RunRecord, StopReason, Store
 from groundwire.settings import Settings
 from groundwire.tasks import Task
-from groundwire.tools import HiddenTests, ModelTests, tool_for
+from groundwire.tools import HiddenTests
 from groundwire.worktree import apply_changes
 
 __all__ = ["build", "open_store", "resume_repair", "run_repair", "unique_run"]
-
-SEARCH_WIDTH = 200
-SEARCH_TRIALS = 20
-MODEL_TRIALS = 5
-
-
-class Room(TypedDict, total=False):
-    """Tokens that a prompt may show of a project, and those of an answer; what is missing is the agent's own."""
-
-    context_tokens: int
-    max_tokens: int
-
-
-LOCAL_ROOM = Room(context_tokens=900, max_tokens=512)
-"""Where 2,048 tokens hold both, as with the model that is installed."""
 
 
 @dataclass(frozen=True)
@@ -101,60 +83,9 @@ def resume_repair(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> in
 
 def build(settings: Settings, task: Task, store: Store) -> FeedbackApp:
     """The `code_repair` graph that `settings` describe."""
-    backend: Backend | None = None
-    if settings.model:
-        price = settings.usd_per_token
-        backend = backend_for(settings.model, usd_per_token=None if price is None else (price, price))
-    room = _room(settings)
-    critic: Critic = agents.LLMCritic(backend, **room) if backend else agents.RuleCritic()
-    actor: Actor
-    width, trials = settings.width or 1, MODEL_TRIALS
-    if settings.actor_command is not None:
-        actor = _program(settings, width)
-    elif backend:
-        actor = agents.LLMActor(backend, samples=width, **room)
-    else:
-        actor = agents.SearchActor(seed=settings.seed)
-        width, trials = settings.width or SEARCH_WIDTH, SEARCH_TRIALS
-    budget = Budget(
-        trials=settings.max_trials or trials,
-        usd=settings.max_usd,
-        tokens=settings.max_tokens,
-        calls=settings.max_calls,
-        seconds=settings.max_seconds,
-    )
-    graph = code_repair(actor, critic, _judge(settings, task, backend), HiddenTests(), width=width)
-    sandbox = SandboxOptions(kind=settings.sandbox, image=settings.image, python=settings.python)
-    rules = Rules() if settings.rejudge is None else _looking_again(settings.rejudge)
-    return graph.compile(store=store, budget=budget, sandbox=sandbox, rules=rules)
-
-
-def _room(settings: Settings) -> Room:
-    return LOCAL_ROOM if (settings.model or "").partition(":")[0] == "local" else Room()
-
-
-def _looking_again(times: int) -> Rules:
-    return Rules(rejudge_fails=times, rejudge_passes=times)
-
-
-def _judge(settings: Settings, task: Task, backend: Backend | None) -> Tool:
-    if not settings.model_tests:
-        return tool_for(task.command, report=settings.report)
-    if backend is None:
-        raise ConfigError("Tests can't be written without a model.", do="Name one with --model.")
-    return ModelTests(agents.LLMCaseWriter(backend, **_room(settings)))
-
-
-def _program(settings: Settings, runs: int) -> Actor:
-    return agents.CommandActor(
-        settings.actor_command or "",
-        samples=runs,
-        timeout_s=settings.actor_seconds,
-        env=settings.actor_env,
-        isolated=settings.actor_sandbox,
-        network=settings.actor_host or settings.actor_network,
-        git=settings.actor_git,
-    )
+    kit = Kit.of(settings)
+    graph = code_repair(kit.actor, kit.critic, kit.judge(task), HiddenTests(), width=kit.width)
+    return graph.compile(store=store, budget=kit.budget, sandbox=kit.sandbox, rules=kit.rules)
 
 
 def open_store(settings: Settings, *, embedder: Embedder | None = None) -> SqlStore:

@@ -13,14 +13,13 @@ from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownV
 
 from groundwire import __version__
 from groundwire.completions import OnText
-from groundwire.errors import ConfigError
 from groundwire.graphs.base_trees import BaseTrees
+from groundwire.graphs.batch import Work, run_batch
 from groundwire.graphs.blocking import iterate, wait_for
 from groundwire.graphs.budget import Budget, RunBudget
 from groundwire.graphs.driving import Driven, Durability, drive
 from groundwire.graphs.ending import result_of
 from groundwire.graphs.episode import Episode, Observer
-from groundwire.graphs.in_flight import InFlight
 from groundwire.graphs.metering import Meter
 from groundwire.graphs.opening import find_episode
 from groundwire.graphs.replay import Replay, Replayed, check_same, without_traces
@@ -28,7 +27,7 @@ from groundwire.graphs.result import EpisodeResult
 from groundwire.graphs.reuse import Cache, Reuse
 from groundwire.graphs.rules import Rules
 from groundwire.graphs.sandboxes import SandboxChoice, Sandboxes, SandboxOptions
-from groundwire.graphs.spending import RunMeters
+from groundwire.graphs.spending import run_meters
 from groundwire.graphs.state import EpisodeState, as_kept
 from groundwire.graphs.wiring import Wiring
 from groundwire.ids import new_id
@@ -86,7 +85,7 @@ class FeedbackApp:
         self.trust = frozenset(trust)
         self._tools = dict(tools or {})
         self._base_trees = BaseTrees(self.store)
-        self._run_meters = RunMeters(self.store, run_budget)
+        self._run_meters = run_meters(self.store)
         self._state = state
         self._sandbox = sandbox
         self._durability: Durability = durability
@@ -138,7 +137,7 @@ class FeedbackApp:
             task=task,
             store=self.store,
             mint=Mint(run, self._keys.load(run)),
-            meter=Meter(self.budget, await self._run_meters.of(run)),
+            meter=Meter(self.budget, await self._run_meters.of(run, self.run_budget, self.store)),
             sandbox=partial(own.open, task.python),
             program_sandbox=partial(own.for_programs, task.python),
             seed=known.seed if known else seed,
@@ -182,7 +181,7 @@ class FeedbackApp:
         run = RunRecord(graph=self.name, config=canonical(self._describe() | dict(config or {})), version=__version__)
         self._keys.create(run.id)
         await self.store.append(run)
-        self._run_meters.begin(run.id)
+        self._run_meters.begin(run.id, self.run_budget)
         return run.id
 
     async def end_run(self, run_id: str) -> None:
@@ -315,25 +314,25 @@ class FeedbackApp:
         Raises:
             ConfigError: `at_once` is less than 1.
         """
-        if at_once is not None and at_once < 1:
-            raise ConfigError(f"at_once is {at_once}.", do="Run at least one at a time.")
         run_id = await self.start_run()
         sandboxes = Sandboxes(self._sandbox)
-        in_flight = InFlight(at_once)
-
-        async def one(task: Task) -> EpisodeResult:
-            async with in_flight.slot():
-                return await self.arun(
-                    task, run_id=run_id, seed=seed, observers=observers, sandboxes=sandboxes, reuse=reuse
-                )
-
+        works = [Work(self, task, seed) for task in tasks]
+        # by identity: the same task may be there twice
+        results: dict[int, EpisodeResult] = {}
         try:
-            async with asyncio.TaskGroup() as group:
-                running = [group.create_task(one(task)) for task in tasks]
+            await run_batch(
+                works,
+                lambda work, result: results.update({id(work): result}),
+                run_id=run_id,
+                sandboxes=sandboxes,
+                at_once=at_once,
+                observers=observers,
+                reuse=reuse,
+            )
         finally:
             await sandboxes.aclose()
         await self.end_run(run_id)
-        return [r.result() for r in running]
+        return [results[id(work)] for work in works]
 
     async def astream(self, task: Task, **options: Any) -> AsyncGenerator[Record | EpisodeResult]:
         """Yields each ledger record as it is written, then the result; `options` as for `arun`."""

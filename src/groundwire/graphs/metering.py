@@ -56,6 +56,17 @@ class RunMeter:
         self._clock = clock
         self._start = clock()
 
+    def used_up(self, *, trials: bool = True) -> str:
+        """The kind of which nothing is left for another try, or "".
+
+        Args:
+            trials: False where the try begins no trial.
+        """
+        if self.seconds_left() == 0:
+            return "seconds"
+        counted: list[Kind] = [kind for kind in KINDS if trials or kind != "trials"]
+        return next((kind for kind in counted if self.account.used_up(kind)), "")
+
     def seconds_left(self) -> float | None:
         """Wall seconds left, or None without a ceiling."""
         ceiling = self.budget.seconds
@@ -114,9 +125,7 @@ class Meter:
         if mine is not None:
             return mine
         # a step within a trial begins none
-        counted: list[Kind] = [kind for kind in KINDS if trial >= 0 or kind != "trials"]
-        out_of_run = self._run.seconds_left() == 0 or any(self._run.account.used_up(kind) for kind in counted)
-        return "run" if out_of_run else ""
+        return "run" if self._run.used_up(trials=trial >= 0) else ""
 
     def begin_trial(self) -> None:
         """Counts a trial before it begins.

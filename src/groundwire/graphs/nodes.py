@@ -143,6 +143,7 @@ class ActorNode:
                 tree=episode.best_tree(),
                 call=EpisodeCaller(episode, trial),
                 best=history.best,
+                baseline=next(iter(history.judged_of(0)), None),
                 failing=failing,
                 judged=judged,
                 trial=trial,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 from groundwire.errors import ModelReplyInvalid
 from groundwire.graphs.accounts import Cost
@@ -10,7 +11,7 @@ from groundwire.graphs.budget import RunBudget
 from groundwire.graphs.metering import RunMeter
 from groundwire.records import Intent, ModelCall, Record, Store, TrialRecord
 
-__all__ = ["RunMeters", "spent_on"]
+__all__ = ["RunMeters", "run_meters", "spent_on"]
 
 
 def spent_on(records: Sequence[Record]) -> Cost:
@@ -40,34 +41,41 @@ def _most(intent: Intent) -> Cost:
 
 
 class RunMeters:
-    """The meters of the runs that this process works on.
+    """The meters of the runs that this process works on in one ledger, which tells what earlier processes have used."""
 
-    Args:
-        store: the ledger, which tells what earlier processes have used.
-        budget: the ceilings of each run; None: none, and nothing is read.
-    """
-
-    def __init__(self, store: Store, budget: RunBudget | None) -> None:
-        self._store = store
-        self._budget = budget
+    def __init__(self) -> None:
         self._meters: dict[str, RunMeter] = {}
 
-    def begin(self, run_id: str) -> None:
+    def begin(self, run_id: str, budget: RunBudget | None) -> None:
         """Opens a new run's meter."""
-        if self._budget is not None:
-            self._meters[run_id] = RunMeter(self._budget)
+        if budget is not None:
+            self._meters[run_id] = RunMeter(budget)
 
     def end(self, run_id: str) -> None:
         """Drops the meter of a run that is over."""
         self._meters.pop(run_id, None)
 
-    async def of(self, run_id: str) -> RunMeter | None:
-        """The meter that all episodes of a run share; None where nothing limits them together."""
-        if self._budget is None:
+    async def of(self, run_id: str, budget: RunBudget | None, store: Store) -> RunMeter | None:
+        """The meter that all episodes of a run share, whatever app runs them.
+
+        Args:
+            run_id: the run.
+            budget: its ceilings; None: nothing limits its episodes together, and nothing is read.
+            store: the ledger.
+        """
+        if budget is None:
             return None
         if run_id not in self._meters:
-            episodes = await self._store.episodes(run_id)
-            used = [spent_on(await self._store.records(episode.id)) for episode in episodes]
+            episodes = await store.episodes(run_id)
+            used = [spent_on(await store.records(episode.id)) for episode in episodes]
             # another episode of the run may have been quicker to read
-            self._meters.setdefault(run_id, RunMeter(self._budget, sum(used, Cost())))
+            self._meters.setdefault(run_id, RunMeter(budget, sum(used, Cost())))
         return self._meters[run_id]
+
+
+_METERS: WeakKeyDictionary[Store, RunMeters] = WeakKeyDictionary()
+
+
+def run_meters(store: Store) -> RunMeters:
+    """The meters of a ledger's runs, shared by all apps that write to it through this store."""
+    return _METERS.setdefault(store, RunMeters())

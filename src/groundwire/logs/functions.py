@@ -12,7 +12,7 @@ from groundwire.limits import Limits
 from groundwire.tasks import Hidden, Task
 from groundwire.trees import Tree
 
-__all__ = ["SOLUTION", "function_task"]
+__all__ = ["SOLUTION", "function_task", "statement"]
 
 SOLUTION = "solution.py"
 BARE_PYTHON = ("python", "-S", "-m", "unittest")
@@ -46,7 +46,7 @@ def function_task(
     """
     if not entry_point.isidentifier():
         raise TaskError(f"Task {task_id}: {entry_point!r} is no function's name.")
-    files = {SOLUTION: head, "tests/test_visible.py": _visible(visible)}
+    files = {SOLUTION: head, "tests/test_visible.py": _visible(visible, entry_point)}
     return Task(
         id=task_id,
         family=family,
@@ -62,15 +62,21 @@ def function_task(
     )
 
 
-def _visible(asserts: Sequence[str]) -> str:
+def _imports(entry_point: str) -> str:
+    """What a case begins with: a star brings what the head imports as well, but no name with a leading underscore."""
+    own = f"from solution import {entry_point}\n" if entry_point.startswith("_") else ""
+    return f"from solution import *\n{own}\nimport unittest\n\n"
+
+
+def _visible(asserts: Sequence[str], entry_point: str) -> str:
     cases = "".join(
-        f"\n    def test_{number}(self):\n{textwrap.indent(_statement(text), ' ' * 8)}\n"
+        f"\n    def test_{number}(self):\n{textwrap.indent(statement(text), ' ' * 8)}\n"
         for number, text in enumerate(asserts, start=1)
     )
-    return f"from solution import *\n\nimport unittest\n\n\nclass Visible(unittest.TestCase):\n{cases or '    pass'}\n"
+    return f"{_imports(entry_point)}\nclass Visible(unittest.TestCase):\n{cases or '    pass'}\n"
 
 
-def _statement(text: str) -> str:
+def statement(text: str) -> str:
     """The assert as it stands, where it is one line; else written anew, since indenting would change its strings."""
     if "\n" not in text.strip():
         return text.strip()
@@ -83,4 +89,4 @@ def _statement(text: str) -> str:
 def _hidden(source: str, entry_point: str) -> str:
     body = re.sub(rf"\n(check\({entry_point}\)|test_check\(\))\s*\Z", "\n", source)
     case = f"class Hidden(unittest.TestCase):\n    def test_hidden(self):\n        check({entry_point})\n"
-    return f"from solution import *\n\nimport unittest\n\n{body.strip()}\n\n\n{case}"
+    return f"{_imports(entry_point)}{body.strip()}\n\n\n{case}"

@@ -1,0 +1,165 @@
+"""The arms of a comparison: the graph as it is, and its controls on the same tasks and seeds at equal cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Protocol
+
+from groundwire.benchmarks import Item
+from groundwire.cli.graph_choice import Builder, built, ungrounded_builder
+from groundwire.cli.kit import Kit
+from groundwire.cli.suite import Suite
+from groundwire.cli.tally import Tally
+from groundwire.graphs import FeedbackApp, FeedbackGraph, Rules
+from groundwire.graphs.budget import Budget
+from groundwire.graphs.control import CONTROL_RULES, Spent, control_budget, resampling_of, spent_by
+from groundwire.graphs.result import EXIT_CODES
+from groundwire.memory import SqlStore
+from groundwire.records import EpisodeEnd
+
+__all__ = ["Arm", "Main", "Resampling", "Ungrounded", "control_run_of"]
+
+RUNS_LOOKED_AT = 1000
+BROKEN = frozenset({3, 5, 6, 130})
+"""Exit codes of episodes that say nothing of an arm: no verdict, a model's or the ledger's trouble, interrupted."""
+
+
+class Arm(Protocol):
+    """One side of a comparison."""
+
+    name: str
+    store: SqlStore
+    run_id: str
+    """Empty before it has begun."""
+    tally: Tally
+
+    def app(self, item: Item) -> FeedbackApp:
+        """The graph for one task."""
+        ...
+
+
+class Main:
+    """The graph as it was named.
+
+    Args:
+        suite: what is run.
+        kit: its parts.
+        store: ledger and memory.
+        builder: makes the graph.
+    """
+
+    name = "main"
+    tally: Tally
+
+    def __init__(self, suite: Suite, kit: Kit, store: SqlStore, builder: Builder) -> None:
+        self.suite = suite
+        self.kit = kit
+        self.store = store
+        self.builder = builder
+        self.run_id = ""
+
+    def graph(self, item: Item) -> FeedbackGraph:
+        """Not yet compiled."""
+        return built(self.builder, self.kit, item.task, self.suite.options)
+
+    def app(self, item: Item) -> FeedbackApp:
+        """See `Arm`."""
+        return self.compiled(self.graph(item), self.kit.budget, self.kit.rules)
+
+    def compiled(self, graph: FeedbackGraph, budget: Budget, rules: Rules) -> FeedbackApp:
+        """With the run's ledger and sandbox."""
+        return graph.compile(
+            store=self.store,
+            budget=budget,
+            run_budget=Kit.totals(self.kit.settings),
+            sandbox=self.kit.sandbox,
+            rules=rules,
+        )
+
+
+class Control:
+    """What all controls share: they are held to what each episode of the other arm used.
+
+    Args:
+        main: the other arm, which has ended.
+    """
+
+    name = ""
+    tally: Tally
+
+    def __init__(self, main: Main) -> None:
+        self.main = main
+        self.store = main.store
+        self.run_id = ""
+        self._spent: dict[str, Spent] = {}
+
+    def check(self, item: Item) -> None:
+        """Says so before anything is paid for if this control can't be made.
+
+        Raises:
+            ConfigError, GraphError: it can't, and why.
+        """
+        raise NotImplementedError
+
+    async def read(self, items: Sequence[Item]) -> None:
+        """Reads what the other arm's episodes used; those that broke are left out."""
+        wanted = {item.task.id for item in items}
+        for episode in await self.store.episodes(self.main.run_id):
+            records = await self.store.records(episode.id)
+            end = next((r for r in records if isinstance(r, EpisodeEnd)), None)
+            if end and EXIT_CODES[end.stop_reason] not in BROKEN and episode.task_id in wanted:
+                self._spent[episode.task_id] = spent_by(records)
+
+    def is_paired(self, item: Item) -> bool:
+        """True if the other arm came to an end there that can be compared with."""
+        return item.task.id in self._spent
+
+    @property
+    def held_to(self) -> str:
+        """What is equal, for people."""
+        return "equal tokens" if any(s.by_model for s in self._spent.values()) else "as many candidates"
+
+
+class Resampling(Control):
+    """First tries over and over: no feedback, no reflection, no memory."""
+
+    name = "resampling"
+
+    def check(self, item: Item) -> None:
+        """See `Control`."""
+        resampling_of(self.main.graph(item), Spent())
+
+    def app(self, item: Item) -> FeedbackApp:
+        """See `Arm`."""
+        spent = self._spent[item.task.id]
+        rules = CONTROL_RULES.model_copy(
+            update=self.main.kit.rules.model_dump(include={"rejudge_fails", "rejudge_passes"})
+        )
+        graph = resampling_of(self.main.graph(item), spent)
+        return self.main.compiled(graph, control_budget(self.main.kit.budget, spent), rules)
+
+
+class Ungrounded(Control):
+    """A loop of the library that nothing outside the model steers."""
+
+    name = "ungrounded"
+
+    def check(self, item: Item) -> None:
+        """See `Control`."""
+        ungrounded_builder(self.main.kit, item.task)
+
+    def app(self, item: Item) -> FeedbackApp:
+        """See `Arm`."""
+        kit, spent = self.main.kit, self._spent[item.task.id]
+        graph = built(ungrounded_builder(kit, item.task), kit, item.task, self.main.suite.options)
+        return self.main.compiled(graph, control_budget(kit.budget, spent), kit.rules)
+
+
+async def control_run_of(store: SqlStore, main: str, name: str) -> str:
+    """The control arm of a run, where it has begun; else empty."""
+    for run in await store.runs(limit=RUNS_LOOKED_AT):
+        config = json.loads(run.config)
+        if config.get("control_of") == main and config.get("control") == name:
+            return run.id
+    return ""

@@ -1,0 +1,40 @@
+"""Judges whole programs by a task's own tests, in the real sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from groundwire.completions import Backend, Completion, Request
+from groundwire.contexts import ToolContext
+from groundwire.errors import ConfigError
+from groundwire.graphs.sandboxes import Sandboxes
+from groundwire.sandboxes import Sandbox
+from groundwire.signals import Verdict
+from groundwire.tasks import Task
+from groundwire.tools import HiddenTests, tool_for
+from groundwire.trees import Candidate
+
+__all__ = ["by_hidden", "by_visible"]
+
+
+async def _no_model(backend: Backend, request: Request) -> Completion:
+    raise ConfigError(f"{backend.model} was asked ({request.purpose}).")
+
+
+async def by_visible(task: Task, files: Mapping[str, bytes], boxes: Sandboxes) -> Verdict:
+    """What the visible tests say of the task with these files."""
+    candidate = Candidate(task.tree.digest, files)
+    return (await tool_for(task.command).judge(candidate, task, _context(task, boxes))).verdict
+
+
+async def by_hidden(task: Task, files: Mapping[str, bytes], boxes: Sandboxes) -> Verdict:
+    """What the hidden tests say of the task with these files."""
+    candidate = Candidate(task.tree.digest, files)
+    return (await HiddenTests().judge(candidate, task, _context(task, boxes))).verdict
+
+
+def _context(task: Task, boxes: Sandboxes) -> ToolContext:
+    async def sandbox() -> Sandbox:
+        return await boxes.open(task.python)
+
+    return ToolContext(sandbox=sandbox, call=_no_model)
