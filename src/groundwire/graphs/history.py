@@ -22,7 +22,7 @@ from groundwire.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.signals import Origin, Signal, Verdict
+from groundwire.signals import NoVerdict, Origin, Signal, Verdict
 from groundwire.trees import Candidate
 
 __all__ = ["History"]
@@ -180,6 +180,17 @@ class History:
     def refined_by(self, origin: Origin) -> int:
         """How many refinements signals of that origin have opened."""
         return sum(signal.origin is origin for signals in self.refined.values() for signal in signals)
+
+    def failures_since_go_on(self, issuer: str) -> int:
+        """Candidates that a tool node failed since it last said "go on", over all trials."""
+        failed: set[tuple[int, str]] = set()
+        for signal in self.signals.values():
+            if signal.issuer == issuer and signal.origin is not Origin.RULE:
+                if signal.reason is NoVerdict.GO_ON:
+                    failed.clear()
+                elif signal.verdict is Verdict.FAIL:
+                    failed.add((signal.trial, signal.candidate_digest))
+        return len(failed)
 
     def reflection_on(self, signal_id: str) -> ReflectionRecord | None:
         """The reflection that a signal caused, if there is one."""

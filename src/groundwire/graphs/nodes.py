@@ -154,6 +154,7 @@ class ActorNode:
                 seed=episode.seed,
                 program=EpisodeRunner(episode, trial),
                 sandbox=episode.program_sandbox,
+                past=lambda: history.judged_until(state.trial),
             )
             proposed = await self.actor.propose(context, draws(self.width, escalation))
             if not proposed:

@@ -7,8 +7,9 @@ from contextlib import aclosing
 
 from langgraph.runtime import Runtime
 
-from groundwire.contexts import Judged, ModelCaller, Tool, ToolContext, WritingTool
+from groundwire.contexts import ActingTool, Judged, ModelCaller, Tool, ToolContext, WritingTool
 from groundwire.graphs.acceptance import most_promising
+from groundwire.graphs.acting import CutOff, begin_acts
 from groundwire.graphs.doubting import Patience, without_doubtful
 from groundwire.graphs.episode import Episode
 from groundwire.graphs.firewall import withheld
@@ -70,6 +71,7 @@ class ToolNode:
         self._is_repeatable = bool(getattr(tool, "repeatable", False))
         # asked once: Python looks a Protocol's members up each time
         self._writing = tool if isinstance(tool, WritingTool) else None
+        self._acting = tool if isinstance(tool, ActingTool) else None
 
     async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Update:
         """One superstep."""
@@ -147,6 +149,8 @@ class ToolNode:
             await self._note_access(candidates, state, episode)
             task = episode.firewall.planted()
         tool = stand_in(self.name, self.tool, hidden=self._is_hidden, episode=episode)
+        if self._acting is not None and not await begin_acts(self.name, self._acting, candidates, state.trial, episode):
+            tool = CutOff()
         patience = Patience(tool, task, context, episode)
         waiting: list[Signal] = []
         try:
@@ -176,6 +180,7 @@ class ToolNode:
             want_coverage=self.want_coverage and state.trial == 0 and is_first_look,
             report=episode.report,
             seed=episode.seed,
+            past=lambda: episode.history.judged_until(state.trial),
         )
         if self._writing is not None:
             return await written_cases(self._writing, self._author, context, episode)

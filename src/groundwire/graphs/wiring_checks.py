@@ -50,8 +50,11 @@ def _check_gates(parts: Parts) -> None:
     for tool, by in parts.confirms.items():
         _expect(tool, parts.tools, "tool", "confirm leaves")
         _expect(by, parts.tools, "tool", "confirm leads to")
+    for tool, by in parts.refers.items():
+        _expect(tool, parts.tools, "tool", "refer leaves")
+        _expect(by, parts.tools, "tool", "refer leads to")
     _check_hand_in(parts)
-    for tool in {*(t for t, _ in parts.gates), *parts.confirms}:
+    for tool in {*(t for t, _ in parts.gates), *parts.confirms, *parts.refers}:
         if parts.has_plain_edges(tool):
             raise GraphError(
                 f"{tool} has both gated and plain edges, and the plain ones would be taken whatever the verdict.",

@@ -9,7 +9,7 @@ from groundwire.graphs.library.card import GraphCard
 
 __all__ = ["NAMES", "card", "cards"]
 
-NAMES = ("code_repair",)
+NAMES = ("code_repair", "tool_recovery", "preflight", "search_judge")
 """The modules of this package that hold a graph."""
 
 
