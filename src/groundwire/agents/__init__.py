@@ -11,17 +11,21 @@ if TYPE_CHECKING:
     from groundwire.agents.llm_critic import LLMCritic
     from groundwire.agents.replay_actor import ReplayActor
     from groundwire.agents.rule_critic import RuleCritic
+    from groundwire.agents.model_reviewer import ModelReviewer
     from groundwire.agents.search import SearchActor
+    from groundwire.agents.tool_actor import ToolActor
 
 __all__ = [
     "CommandActor",
     "LLMActor",
     "LLMCaseWriter",
     "LLMCritic",
+    "ModelReviewer",
     "ReplayActor",
     "RuleCritic",
     "ScriptedBackend",
     "SearchActor",
+    "ToolActor",
 ]
 
 _HOMES = {
@@ -29,10 +33,12 @@ _HOMES = {
     "LLMActor": "groundwire.agents.llm_actor",
     "LLMCaseWriter": "groundwire.agents.case_writer",
     "LLMCritic": "groundwire.agents.llm_critic",
+    "ModelReviewer": "groundwire.agents.model_reviewer",
     "ReplayActor": "groundwire.agents.replay_actor",
     "RuleCritic": "groundwire.agents.rule_critic",
     "ScriptedBackend": "groundwire.agents.backends.scripted",
     "SearchActor": "groundwire.agents.search",
+    "ToolActor": "groundwire.agents.tool_actor",
 }
 
 
