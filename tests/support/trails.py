@@ -19,7 +19,7 @@ def trail(records: Iterable[Record]) -> list[str]:
             case Signal():
                 way.append(f"{record.issuer} {record.reason or record.verdict}")
             case Admission():
-                way.append(record.edge if record.admitted else f"{record.edge} refused: {record.reason}")
+                way.append(str(record.edge) if record.admitted else f"{record.edge} refused: {record.reason}")
             case _:
                 pass
     return way

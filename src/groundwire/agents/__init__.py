@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from groundwire.agents.command_actor import CommandActor
     from groundwire.agents.llm_actor import LLMActor
     from groundwire.agents.llm_critic import LLMCritic
+    from groundwire.agents.model_reviewer import ModelReviewer
     from groundwire.agents.replay_actor import ReplayActor
     from groundwire.agents.rule_critic import RuleCritic
-    from groundwire.agents.model_reviewer import ModelReviewer
     from groundwire.agents.search import SearchActor
     from groundwire.agents.tool_actor import ToolActor
 

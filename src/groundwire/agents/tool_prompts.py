@@ -12,7 +12,7 @@ from groundwire.agents.text import data, head_tail, inert, plain
 from groundwire.completions import Message, ToolCall, ToolSpec
 from groundwire.errors import CandidateError
 from groundwire.signals import Signal, canonical
-from groundwire.toolcalls import Answer, Call, Offer, SeenCall, Step
+from groundwire.toolcalls import RELEVANT, Answer, Call, Offer, SeenCall, Step
 
 __all__ = ["Talk", "described"]
 
@@ -33,7 +33,8 @@ class Talk:
 
     def call_made(self, seen: SeenCall, said: str = "") -> tuple[Message, ...]:
         """A call that went well, and what came back; `said` is what is on offer next."""
-        labels = {name: "yes" if ok else "no" for name, ok in seen.labels.items()}
+        judged = seen.labels.get(RELEVANT)
+        labels = {} if judged is None else {RELEVANT: "yes" if judged else "no"}
         output = data("output", head_tail(seen.output, SHOWN_CHARS), id=seen.id, **labels)
         return self._turn(seen.call, seen.id, _filled("tool_output_v1", output=output, offer=said))
 

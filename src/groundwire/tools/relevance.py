@@ -85,7 +85,8 @@ class ByMeaning:
 
 
 class Relevance:
-    """Labels the last search: relevant or not. Either way the actor goes on; what was rejected stays, with its label.
+    """Labels the last search, and each of its passages: relevant or not. Either way the actor goes on; what was
+    rejected stays, with its label.
 
     Args:
         scorer: says how relevant a passage is.
@@ -98,19 +99,25 @@ class Relevance:
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         """See `groundwire.contexts.Tool`."""
         *earlier, last = seen_calls(Steps.of(candidate), context.past())
-        known = "\n".join(call.output for call in earlier if call.labels.get(RELEVANT))
+        known = "\n".join(text for call in earlier for text in _accepted(call))
         query = " ".join(str(value) for value in last.call.arguments.values())
-        passages = [passage for passage in last.output.split("\n\n") if passage.strip()]
-        score = max(await self._scorer.score(task.prompt, query, known, passages), default=0.0)
-        good = score >= self._scorer.threshold
-        said = f"score {score:.2f}, wanted {self._scorer.threshold:.2f}"
-        case = CaseOutcome(id=RELEVANT, result=CaseResult.PASSED if good else CaseResult.FAILED, message=said)
+        scores = await self._scorer.score(task.prompt, query, known, _passages(last))
+        best = max(scores, default=0.0)
+        said = "relevant" if best >= self._scorer.threshold else "not relevant"
+        named = [(RELEVANT, best), *((_place(i), score) for i, score in enumerate(scores))]
         return Observation(
             verdict=Verdict.NONE,
             reason=NoVerdict.GO_ON,
             origin=self.origin,
-            evidence=Evidence(cases=(case,), detail=f"{'relevant' if good else 'not relevant'}: {said}"),
+            evidence=Evidence(
+                cases=tuple(self._case(name, score) for name, score in named),
+                detail=f"{said}: the best passage scores {best:.2f}, wanted {self._scorer.threshold:.2f}",
+            ),
         )
+
+    def _case(self, name: str, score: float) -> CaseOutcome:
+        result = CaseResult.PASSED if score >= self._scorer.threshold else CaseResult.FAILED
+        return CaseOutcome(id=name, result=result, message=f"score {score:.2f}")
 
 
 class Supported:
@@ -124,14 +131,27 @@ class Supported:
         """See `groundwire.contexts.Tool`."""
         answer = normalised(answer_of(candidate))
         seen = seen_calls(Steps.of(candidate), context.past())
-        accepted = [call for call in seen if call.labels.get(RELEVANT)]
-        if answer and any(f" {answer} " in f" {normalised(call.output)} " for call in accepted):
+        accepted = [text for call in seen for text in _accepted(call)]
+        if answer and any(f" {answer} " in f" {normalised(text)} " for text in accepted):
             verdict, said = Verdict.PASS, "the answer stands in an accepted passage"
             case = CaseOutcome(id="supported", result=CaseResult.PASSED)
         else:
             verdict, said = Verdict.FAIL, "the answer stands in no accepted passage; this search led away"
             case = CaseOutcome(id=_first_bad(seen), result=CaseResult.FAILED, message=said)
         return Observation(verdict=verdict, origin=Origin.VERIFIER, evidence=Evidence(cases=(case,), detail=said))
+
+
+def _passages(call: SeenCall) -> list[str]:
+    return [passage for passage in call.output.split("\n\n") if passage.strip()]
+
+
+def _place(index: int) -> str:
+    return f"{RELEVANT}-{index + 1}"
+
+
+def _accepted(call: SeenCall) -> list[str]:
+    """The passages of a search that were found relevant."""
+    return [text for i, text in enumerate(_passages(call)) if call.labels.get(_place(i))]
 
 
 def _first_bad(seen: Sequence[SeenCall]) -> str:

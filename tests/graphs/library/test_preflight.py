@@ -179,7 +179,7 @@ async def test_what_can_not_be_undone_is_never_begun_twice() -> None:
     with pytest.raises(Died):
         await app.arun(TASK, run_id=run_id)
     assert desk.deleted == ["draft"]
-    (known,) = [e for e in await app.store.episodes(run_id)]
+    (known,) = await app.store.episodes(run_id)
     result = await app.arun(TASK, run_id=run_id, episode_id=known.id)
     assert result.stop_reason is StopReason.NO_VERDICT and result.detail.startswith(NoVerdict.CUT_OFF)
     assert desk.deleted == ["draft"]
