@@ -14,6 +14,8 @@ from groundwire.toolcalls import Answer, Call, Offer, Step
 __all__ = ["objects_in", "read_step", "schema_of"]
 
 MAX_CHARS = 64_000
+MAX_STARTS = 64
+"""Opening braces at which an object is looked for; a flood of them is no answer."""
 FORM = 'Answer with one JSON object: {"tool": "…", "arguments": {…}} or {"answer": "…"}.'
 
 
@@ -78,7 +80,9 @@ def objects_in(text: str) -> list[Mapping[str, Any]]:
     decoder = json.JSONDecoder(parse_constant=_refused)
     found: list[Mapping[str, Any]] = []
     start = text.find("{")
-    while start >= 0:
+    for _ in range(MAX_STARTS):
+        if start < 0:
+            break
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from groundwire.tools.doctest_tool import Doctest
     from groundwire.tools.functions import FunctionTool
     from groundwire.tools.hidden_tests import HiddenTests
-    from groundwire.tools.mcp_tools import mcp_tools
+    from groundwire.tools.mcp_servers import mcp_tools
     from groundwire.tools.model_tests import ModelTests
     from groundwire.tools.preflight import RuleReviewer
     from groundwire.tools.pytest_tool import Pytest
@@ -48,7 +48,7 @@ _HOMES = {
     "RuleReviewer": "preflight",
     "Toolbox": "toolbox",
     "Unittest": "unittest_tool",
-    "mcp_tools": "mcp_tools",
+    "mcp_tools": "mcp_servers",
     "tool_for": "choose",
 }
 

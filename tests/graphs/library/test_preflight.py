@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Interrupt
 from trails import trail, turns
 
 from groundwire import FeedbackApp, Origin, StopReason, Task
@@ -136,7 +137,8 @@ async def test_a_person_settles_a_doubt() -> None:
     paused = await app.arun(TASK)
     assert paused.stop_reason is StopReason.INTERRUPTED and desk.deleted == []
     (question,) = paused.interrupts
-    assert question.value == {  # type: ignore
+    assert isinstance(question, Interrupt)
+    assert question.value == {
         "tool": "delete",
         "arguments": {"name": "letter"},
         "doubt": "who knows what this is",

@@ -35,7 +35,7 @@ class McpTool:
         self.irreversible = irreversible
         self.once = once
         self._client = client
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
 
     def problem(self, arguments: Mapping[str, Any]) -> str:
         """Why these arguments don't fit the server's schema, in one line; empty where they do. Nothing is called."""
@@ -51,12 +51,12 @@ class McpTool:
 
     async def call(self, arguments: Mapping[str, Any]) -> Outcome:
         """Calls the tool on its server. A time-out is a tool error; the server may still be at work."""
-        clock = asyncio.timeout(self._timeout_s)
+        clock = asyncio.timeout(self.timeout_s)
         try:
             async with clock:
                 result = await self._client.call_tool(self.spec.name, dict(arguments))
         except TimeoutError as error:
-            late = f"no answer within {self._timeout_s:g} s; it may still be at work"
+            late = f"no answer within {self.timeout_s:g} s; it may still be at work"
             return Outcome(late if clock.expired() else last_line(error), ok=False)
         except Exception as error:  # the SDK's and the transport's alike: to the actor it is a tool that failed
             return Outcome(last_line(error), ok=False)
