@@ -113,7 +113,10 @@ def no_json(a: asyncio.Event) -> int:
     return 1
 
 
-@pytest.mark.parametrize("function", [any_number, unnamed, unknown, no_json, functools.partial(book, 1)])
+REFUSED: list[Any] = [any_number, unnamed, unknown, no_json, functools.partial(book, 1)]
+
+
+@pytest.mark.parametrize("function", REFUSED)
 def test_a_function_that_can_not_be_offered_is_refused_when_it_is_given(function: Any) -> None:
     with pytest.raises(ConfigError, match="can't be a tool"):
         FunctionTool(function)
