@@ -19,6 +19,24 @@ EXPECTED = {
         "verified",
     ],
     "own_check.py": ["fail 4 + 7 + 8 + 8 = 27", "fail (4 * 7) - 8 + 8 = 28", "pass (7 - 8 / 8) * 4 = 24", "verified"],
+    "own_graph.py": [
+        "parses: invalid syntax",
+        "parses: fine",
+        "works: area(2) is 6.28",
+        "parses: fine",
+        "works: fine",
+        "3 drafts, verified",
+    ],
+    "own_world.py": [
+        "trial 1: red was wrong: it locks.",
+        "  remembered: lost after 1 action: red. The last thing seen: red was wrong: it locks.",
+        "trial 2: It clicks.",
+        "trial 2: red was wrong: it locks.",
+        "  remembered: lost after 2 actions: blue → red. The last thing seen: red was wrong: it locks.",
+        *["trial 3: It clicks."] * 2,
+        "trial 3: It opens.",
+        "verified",
+    ],
 }
 
 

@@ -169,7 +169,7 @@ class ActorContext:
         tree: the tree to edit next: the base with the best verified candidate applied.
         best: the best verified candidate so far, with its signal; None before anything was judged.
         failing: what the gate admitted: the current candidate and its sealed FAIL; None on a first try.
-        judged: everything the last trial judged, in order.
+        judged: everything the last trial judged, in order; or all trials, where the actor needs that.
         trial: the trial this proposal is for, counted from 1 (0 is the baseline).
         coverage: which lines of the base tree each case ran; None where no tool gave it.
         lessons: what memory recalled, newest first.
@@ -181,7 +181,6 @@ class ActorContext:
         call: calls a model through ledger and budget.
         program: runs a program through ledger and budget.
         sandbox: opens where programs run; None where the actor is used outside a graph.
-        past: everything that was judged in this episode, hidden tests left out, in order.
     """
 
     task: Task
@@ -200,7 +199,6 @@ class ActorContext:
     seed: int = 0
     program: ProgramRunner = run_unrecorded
     sandbox: SandboxOpener | None = None
-    past: Callable[[], Sequence[Judged]] = tuple
 
 
 @dataclass(frozen=True)
@@ -296,10 +294,12 @@ class Needs:
         edit_statistics: which edits paid before.
         lessons: the most that memory recalls for one trial, Ω of Reflexion (arXiv 2303.11366): 1 to 3 there.
         lesson_tokens: tokens that these may have together, at 3.5 characters a token.
+        episode: `ActorContext.judged` is to hold what all trials of the episode judged, not only the last one.
     """
 
     coverage: bool = False
     edit_statistics: bool = False
+    episode: bool = False
     lessons: int = 3
     lesson_tokens: int = 2000
 

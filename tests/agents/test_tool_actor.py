@@ -97,7 +97,7 @@ def after_a_failure(scene: Scene) -> ActorContext:
         for steps, seen in ((first, went_well), (second, failed))
     ]
     tried = frozenset(j.candidate.digest for j in judged)
-    return scene.context(task, failing=judged[1], past=lambda: judged, tried=tried, trial=2)
+    return scene.context(task, failing=judged[1], judged=judged, tried=tried, trial=2)
 
 
 class Native(ScriptedBackend):

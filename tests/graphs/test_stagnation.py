@@ -12,7 +12,7 @@ from looking import Look, Looks, looked
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, NoVerdict, Observation, Origin, Rules, StopReason, Task
 from groundwire.contexts import ActorContext
-from groundwire.graphs.stagnation import Failure, Step, draws, failure_of, standstill, standstill_of_steps
+from groundwire.graphs.stagnation import Failure, draws, failure_of, standstill
 from groundwire.memory import InMemoryStore
 from groundwire.mint import Mint
 from groundwire.records import Admission, TrialRecord
@@ -167,23 +167,6 @@ def test_a_cap_on_one_kind_is_none_on_another(task: Task) -> None:
 
 
 # --- in an environment
-
-
-def test_four_equal_steps_are_stuck_and_three_are_not() -> None:
-    look, turn = Step("look", "a wall"), Step("turn", "a wall")
-    assert not standstill_of_steps([look] * 3, 3, RULES)
-    assert standstill_of_steps([look] * 4, 4, RULES).startswith("same_step")
-    assert not standstill_of_steps([look, look, turn, look, look], 5, RULES)
-    assert not standstill_of_steps([look] * 9, 9, Rules(repeats=None))
-    assert not standstill_of_steps([Step("look", "")] * 9, 9, RULES), "a response that says nothing is none"
-
-
-def test_thirty_one_actions_are_inefficient() -> None:
-    steps = [Step(f"go {i}", f"room {i}") for i in range(31)]
-    rules = Rules(actions=30)
-    assert not standstill_of_steps(steps[:30], 30, rules)
-    assert standstill_of_steps(steps[-4:], 31, rules).startswith("inefficient: more than 30 actions")
-    assert not standstill_of_steps(steps, 31, RULES)
 
 
 class Room:

@@ -12,7 +12,7 @@ from groundwire.completions import Backend, Request
 from groundwire.contexts import CriticContext, Reflection
 from groundwire.errors import ConfigError, ModelReplyInvalid
 
-__all__ = ["LLMCritic"]
+__all__ = ["SEEDS_PER_TRIAL", "LLMCritic", "reflection_by"]
 
 REFLECTION_CHARS = 1500
 SEEDS_PER_TRIAL = 4096
@@ -64,16 +64,9 @@ class LLMCritic:
             ModelReplyInvalid: there was nothing in the answer.
             ModelError, BudgetExceeded: from `context.call`.
         """
-        prompt, request = self._request(context)
-        completion = await context.call(self._backend, request)
-        text = next((tidy for text in completion.texts if (tidy := _tidy(text))), "")
-        if not text:
-            raise ModelReplyInvalid(
-                f"{self._backend.model} wrote no reflection ({prompt}).", do="Try another model, or the rule critic."
-            )
-        return Reflection(text, by=self._backend.model)
+        return await reflection_by(self._backend, self._request(context), context)
 
-    def _request(self, context: CriticContext) -> tuple[str, Request]:
+    def _request(self, context: CriticContext) -> Request:
         task = context.task.public()
         signal, candidate = context.failing.signal, context.failing.candidate
         relevance = relevance_of(context.tree, signal, None, sorted(candidate.changes))
@@ -88,7 +81,7 @@ class LLMCritic:
             attempt=data("attempt", changes, applied="yes") if changes else "",
             evidence=failing_evidence(signal),
         )
-        return prompt.name, Request(
+        return Request(
             messages=messages,
             temperature=self._temperature,
             max_tokens=self._max_tokens,
@@ -96,6 +89,20 @@ class LLMCritic:
             purpose="reflect",
             prompt_digest=prompt.digest,
         )
+
+
+async def reflection_by(backend: Backend, request: Request, context: CriticContext) -> Reflection:
+    """A model's answer as a reflection of at most 1,500 characters.
+
+    Raises:
+        ModelReplyInvalid: there was nothing in the answer.
+        ModelError, BudgetExceeded: from `context.call`.
+    """
+    completion = await context.call(backend, request)
+    text = next((tidy for text in completion.texts if (tidy := _tidy(text))), "")
+    if not text:
+        raise ModelReplyInvalid(f"{backend.model} wrote no reflection.", do="Try another model, or the rule critic.")
+    return Reflection(text, by=backend.model)
 
 
 def _tidy(text: str) -> str:

@@ -54,7 +54,7 @@ class ToolActor:
         ConfigError: an argument is out of range, or the model's form is not known.
     """
 
-    needs = Needs()
+    needs = Needs(episode=True)
 
     def __init__(
         self,
@@ -122,8 +122,7 @@ class ToolActor:
         )
 
     def _opening(self, context: ActorContext, steps: Steps) -> _Question:
-        past = context.past()
-        seen, failed = seen_calls(steps, past), failed_here(steps, past)
+        seen, failed = seen_calls(steps, context.judged), failed_here(steps, context.judged)
         offer = self._offers(seen)
         prompt = load_prompt("use_tools_native_v1" if self._talk.native else "use_tools_v1")
         values = {} if self._talk.native else {"tools": described(self._tools)}

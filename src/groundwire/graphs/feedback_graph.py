@@ -59,14 +59,24 @@ class FeedbackGraph:
         state: the state's class; subclass `EpisodeState` to add typed fields.
         name: for reports.
         trust: opt-in origins (`other_model`, `human`) whose FAIL may open a gate; marked in every report.
+        rules: those of `compile`, where it is given none.
+        budget: likewise.
     """
 
     def __init__(
-        self, state: type[EpisodeState] = EpisodeState, *, name: str = "feedback", trust: Iterable[Origin] = ()
+        self,
+        state: type[EpisodeState] = EpisodeState,
+        *,
+        name: str = "feedback",
+        trust: Iterable[Origin] = (),
+        rules: Rules | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.name = name
         self.state = state
         self.trust = frozenset(trust)
+        self.rules = rules or Rules()
+        self.budget = budget or Budget()
         self.parts = Parts()
 
     def add_actor(
@@ -277,7 +287,7 @@ class FeedbackGraph:
 
         Args:
             store: ledger and memory; default: in memory, gone with the process.
-            budget: ceilings of each episode.
+            budget: ceilings of each episode; default: the graph's own.
             sandbox: where tools run code; default: bubblewrap.
             checkpointer: any LangGraph checkpointer.
             durability: when checkpoints are written. `exit`: when a run ends or pauses, the default where all nodes are
@@ -286,7 +296,7 @@ class FeedbackGraph:
                 `async` is the default where there are plain nodes.
             interrupt_before: nodes before which LangGraph pauses (needs a checkpointer).
             interrupt_after: nodes after which it pauses.
-            rules: what is judged again, and when a loop that does not move is ended.
+            rules: what is judged again, and when a loop that does not move is ended; default: the graph's own.
 
         Raises:
             UngroundedLoopError: a loop can repeat without any outside check.
@@ -312,10 +322,10 @@ class FeedbackGraph:
             state=self.state,
             wiring=wiring,
             store=store,
-            budget=budget or Budget(),
+            budget=budget or self.budget,
             sandbox=sandbox,
             durability=durability or ("exit" if self.parts.is_all_in_the_ledger() else "async"),
-            rules=rules or Rules(),
+            rules=rules or self.rules,
             trust=self.trust,
             tools=self.parts.identities(),
         )

@@ -135,6 +135,7 @@ class ActorNode:
         statistics = await edits_for(episode, trial, failing) if self.needs.edit_statistics else EditStatistics()
         history = episode.history
         record = history.reflections.get(state.reflection)
+        judged = history.judged_until(state.trial) if self.needs.episode else history.judged_of(state.trial)
         escalation = state.escalation
         for escalation in range(state.escalation, state.escalation + max(1, episode.rules.escalations)):
             context = ActorContext(
@@ -143,7 +144,7 @@ class ActorNode:
                 call=EpisodeCaller(episode, trial),
                 best=history.best,
                 failing=failing,
-                judged=history.judged_of(state.trial),
+                judged=judged,
                 trial=trial,
                 coverage=history.coverage,
                 lessons=lessons,
@@ -154,7 +155,6 @@ class ActorNode:
                 seed=episode.seed,
                 program=EpisodeRunner(episode, trial),
                 sandbox=episode.program_sandbox,
-                past=lambda: history.judged_until(state.trial),
             )
             proposed = await self.actor.propose(context, draws(self.width, escalation))
             if not proposed:

@@ -11,10 +11,11 @@ from groundwire.graphs.nodes import Update, stop
 from groundwire.graphs.origins import may_verify
 from groundwire.graphs.parts import Cap
 from groundwire.graphs.selection import LastAnswer
-from groundwire.graphs.stagnation import failures_until, last_steps, standstill, standstill_of_steps
+from groundwire.graphs.stagnation import failures_until, last_steps, standstill
 from groundwire.graphs.state import EpisodeState, Route
 from groundwire.records import Admission, StopReason
 from groundwire.signals import Evidence, NoVerdict, Observation, Origin, Verdict
+from groundwire.steps import standstill_of_steps
 
 __all__ = ["Exits", "Routing"]
 
@@ -134,8 +135,9 @@ class Routing:
         return {"escalation": escalation, **await self._ask(GateKind.REFINE, state, episode, current)}
 
     async def _advance(self, state: EpisodeState, episode: Episode, current: Judged) -> Update:
-        steps = last_steps(episode.history, self.name, state.trial, episode.rules)
-        why = standstill_of_steps(steps, state.step, episode.rules)
+        rules = episode.rules
+        steps = last_steps(episode.history, self.name, state.trial, rules)
+        why = standstill_of_steps(steps, state.step, repeats=rules.repeats, actions=rules.actions)
         if why:
             await self._note(why, state, episode, current)
             return stop(StopReason.STUCK, why)

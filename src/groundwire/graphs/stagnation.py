@@ -16,18 +16,17 @@ from groundwire.graphs.history import History
 from groundwire.graphs.rules import Rules
 from groundwire.signals import Signal
 from groundwire.signatures import failure_signature
+from groundwire.steps import Step
 from groundwire.trees import Candidate
 
 __all__ = [
     "DRAWS",
     "Failure",
-    "Step",
     "draws",
     "failure_of",
     "failures_until",
     "last_steps",
     "standstill",
-    "standstill_of_steps",
     "step_of",
 ]
 
@@ -77,14 +76,6 @@ def standstill(failures: Sequence[Failure], rules: Rules) -> str:
     return ""
 
 
-@dataclass(frozen=True)
-class Step:
-    """One step in an environment: what was appended, and what came back."""
-
-    action: str
-    response: str
-
-
 def step_of(before: Candidate, after: Candidate, signal: Signal) -> Step:
     """The step that made one candidate of the other."""
     grown = {
@@ -93,24 +84,6 @@ def step_of(before: Candidate, after: Candidate, signal: Signal) -> Step:
         if content != before.changes.get(path)
     }
     return Step(repr(sorted(grown.items())), f"{signal.evidence.detail}\n{signal.evidence.stdout}".strip())
-
-
-def standstill_of_steps(steps: Sequence[Step], taken: int, rules: Rules) -> str:
-    """Why an actor in an environment gets nowhere; empty where it does.
-
-    Args:
-        steps: the last ones of a trial, in order.
-        taken: how many it has taken in all.
-        rules: how often in a row the same step may get the same response, and how many steps there may be. Responses
-            that say nothing are not the same.
-    """
-    if rules.repeats is not None and len(steps) > rules.repeats:
-        last = steps[-1]
-        if last.response and set(steps[-rules.repeats - 1 :]) == {last}:
-            return f"same_step: the same action got the same response more than {rules.repeats} times in a row"
-    if rules.actions is not None and taken > rules.actions:
-        return f"inefficient: more than {rules.actions} actions in one trial"
-    return ""
 
 
 def failures_until(history: History, issuer: str, signal: Signal, rules: Rules) -> Sequence[Failure]:

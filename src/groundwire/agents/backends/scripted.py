@@ -15,6 +15,7 @@ __all__ = ["Reply", "ScriptedBackend", "count_tokens"]
 
 Reply = str | Exception
 """A text to answer with, or an error to raise."""
+STREAMED_CHARS = 4
 
 
 def count_tokens(text: str) -> int:
@@ -93,6 +94,15 @@ class ScriptedBackend:
             usd=0.0,
             finish_reasons=("stop",) * len(kept),
         )
+
+    async def stream(self, request: Request, on_text: Callable[[int, str], None]) -> Completion:
+        """As `complete`, and tells `on_text` of each few characters, as a model does that writes."""
+        completion = await self.complete(request)
+        for sample, text in enumerate(completion.texts):
+            for start in range(0, len(text), STREAMED_CHARS):
+                on_text(sample, text[start : start + STREAMED_CHARS])
+                await asyncio.sleep(0)
+        return completion
 
     async def complete_many(self, requests: Sequence[Request]) -> Sequence[Completion]:
         """See `Backend`. Replies are handed out in the order of `requests`."""

@@ -9,7 +9,17 @@ from groundwire.graphs.library.card import GraphCard
 
 __all__ = ["NAMES", "card", "cards"]
 
-NAMES = ("code_repair", "tool_recovery", "preflight", "search_judge")
+NAMES = (
+    "code_repair",
+    "episodic",
+    "tool_recovery",
+    "preflight",
+    "search_judge",
+    "plan_ahead",
+    "verified_steps",
+    "step_beam",
+    "correction_memory",
+)
 """The modules of this package that hold a graph."""
 
 

@@ -21,7 +21,7 @@ __all__ = ["CARD", "code_repair"]
 CARD = GraphCard(
     name="code_repair",
     does="a failing project goes in, a verified patch comes out",
-    sources=("Reflexion (arXiv 2303.11366)", "Feedback Friction (arXiv 2506.11930)"),
+    sources=("Reflexion (arXiv 2303.11366)", "Feedback Friction (arXiv 2506.11930)", "GLoRe (arXiv 2402.10963)"),
     origins=(Origin.TESTS, Origin.HIDDEN_TESTS),
     cost="trials × (width candidates + 1 reflection); none for a baseline that passes",
     use="there are tests, and they fail",
@@ -31,7 +31,7 @@ CARD = GraphCard(
 
 def code_repair(
     actor: Actor,
-    critic: Critic,
+    critic: Critic | None,
     judge: Tool,
     hidden: Tool,
     *,
@@ -42,8 +42,9 @@ def code_repair(
     """The graph; `compile` it with a store, a budget and a sandbox.
 
     Args:
-        actor: proposes patches.
-        critic: reflects on what failed.
+        actor: proposes patches. `LocalOrGlobal` answers each failure by a small change and by starting over; give it a
+            width of 2.
+        critic: reflects on what failed; None: the actor is told what failed, and nothing is reflected on.
         judge: runs the visible tests.
         hidden: runs the hidden tests; asked only where the task has any, once, and nothing is proposed after it.
         width: candidates judged in one trial.
@@ -58,12 +59,13 @@ def code_repair(
         graph.add_tool("baseline", judge)
     graph.add_actor("write", actor, width=width)
     graph.add_tool("test", judge)
-    graph.add_critic("reflect", critic)
+    if critic is not None:
+        graph.add_critic("reflect", critic)
     graph.add_tool("hidden", hidden)
     if baseline:
         graph.set_entry("baseline")
         graph.refine("baseline", to="write")
     graph.add_edge("write", "test")
-    graph.refine("test", via="reflect", to="write")
+    graph.refine("test", via="reflect" if critic is not None else None, to="write")
     graph.confirm("test", by="hidden", select=select)
     return graph

@@ -1,0 +1,140 @@
+"""An actor that asks a language model for one action after the other, as in ReAct (arXiv 2210.03629)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from groundwire.agents.acting.showing import hints_as_data, moves_as_data, scene_as_data
+from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.evidence import lessons_as_data, lessons_to_show, reflection_as_data
+from groundwire.agents.templates import load_prompt
+from groundwire.agents.text import data, plain, tagged
+from groundwire.completions import Backend, Request
+from groundwire.contexts import ActorContext, Needs
+from groundwire.environments import Scene, actions_in, attempt, moves_of, moves_so_far, start_of
+from groundwire.errors import ConfigError, ModelReplyInvalid
+from groundwire.signals import Verdict
+from groundwire.trees import Candidate
+
+__all__ = ["ReActActor", "Remembers", "read_action"]
+
+Remembers = Literal["nothing", "last_attempt", "reflections", "both"]
+TEMPERATURE_STEP = 0.15
+TEMPERATURE_CAP = 1.5
+EMPTY_ANSWERS = 3
+"""Calls for one action, where answers hold none; each is warmer."""
+ACTION_CHARS = 300
+SEEDS_PER_TRIAL = 4096
+SEEDS_PER_STEP = 64
+
+ACTION = re.compile(r"^[ \t]*(?:>|\W{0,3}action\W{0,3}:)[ \t]*(?P<action>\S.*)$", re.IGNORECASE | re.MULTILINE)
+
+
+class ReActActor:
+    """One thought and one action a step. It sees the goal, its lessons, the steps of this trial and the scene.
+
+    Args:
+        model: a LiteLLM id, `scripted:FILE`, or a backend.
+        remembers: what a new trial is told of earlier ones: `reflections` (what memory recalls, and the critic's text),
+            `last_attempt` (its steps), `both` or `nothing` (the baselines of Reflexion, arXiv 2303.11366).
+        lessons: the most that memory recalls for one trial, Ω; 3 there.
+        temperature: of a call, raised by 0.15 for each escalation and each empty answer, up to 1.5.
+        max_tokens: tokens of each answer.
+
+    Raises:
+        ConfigError: an argument is out of range, or the model's form is not known.
+    """
+
+    def __init__(
+        self,
+        model: str | Backend,
+        *,
+        remembers: Remembers = "reflections",
+        lessons: int = 3,
+        temperature: float = 0.0,
+        max_tokens: int = 256,
+    ) -> None:
+        if max_tokens < 1 or lessons < 0 or temperature < 0:
+            raise ConfigError(
+                "ReActActor got an argument out of range.",
+                do="max_tokens is at least 1; lessons and temperature at least 0.",
+            )
+        self._reflects = remembers in ("reflections", "both")
+        self._replays = remembers in ("last_attempt", "both")
+        self.needs = Needs(lessons=lessons if self._reflects else 0)
+        self._backend = backend_for(model)
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+
+    @property
+    def backend(self) -> Backend:
+        """The model it asks."""
+        return self._backend
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        """See `Actor`. One candidate: what was done in this trial, and one more action.
+
+        Raises:
+            ModelReplyInvalid: no answer held an action.
+            ModelError, BudgetExceeded: from `context.call`.
+        """
+        moves = moves_so_far(context.judged, context.failing)
+        scene = moves[-1].scene if moves else start_of(context.task).scene
+        done = [move.action for move in moves]
+        for call in range(EMPTY_ANSWERS):
+            completion = await context.call(self._backend, self._request(context, scene, len(done), call))
+            action = next((found for text in completion.texts if (found := read_action(text, scene))), "")
+            if action:
+                return (attempt(context.task, context.trial, [*done, action]),)
+        raise ModelReplyInvalid(
+            f"{self._backend.model} named no action in {EMPTY_ANSWERS} calls.", do="Use a stronger model."
+        )
+
+    def _request(self, context: ActorContext, scene: Scene, step: int, call: int) -> Request:
+        prompt = load_prompt("act_v1")
+        task = context.task
+        messages = prompt.messages(
+            task=data("task", task.prompt, id=task.id),
+            lessons=lessons_as_data(lessons_to_show(context)) if self._reflects else "",
+            attempt=_last_attempt(context) if self._replays else "",
+            reflection=reflection_as_data(context) if self._reflects else "",
+            steps=moves_as_data(moves_so_far(context.judged, context.failing)),
+            scene=scene_as_data(scene, is_first=step == 0),
+            can_do=hints_as_data(scene),
+            stuck=tagged("stuck", "", times=context.escalation) if context.escalation else "",
+        )
+        risen = self._temperature + TEMPERATURE_STEP * (context.escalation + call)
+        return Request(
+            messages=messages,
+            temperature=min(risen, max(TEMPERATURE_CAP, self._temperature)),
+            max_tokens=self._max_tokens,
+            seed=context.seed + SEEDS_PER_TRIAL * context.trial + SEEDS_PER_STEP * step + call,
+            purpose="propose",
+            prompt_digest=prompt.digest,
+        )
+
+
+def _last_attempt(context: ActorContext) -> str:
+    """The steps of the trial that failed; nothing while one goes on, whose own steps are shown."""
+    failing = context.failing
+    if failing is None or failing.signal.verdict is not Verdict.FAIL or not actions_in(failing.candidate):
+        return ""
+    return tagged("attempt", moves_as_data(moves_of(context.judged, failing.candidate)))
+
+
+def read_action(text: str, scene: Scene) -> str:
+    """The action that an answer names, as one printable line; empty where it names none.
+
+    It stands after the last `Action:` (or `>`). Where the world gives hints and there is no such line, it is the hint
+    that is mentioned last. A hint is returned as the world spells it.
+    """
+    named = [match["action"] for match in ACTION.finditer(text)]
+    if named or not scene.actions:
+        lines = [line for line in text.splitlines() if line.strip()]
+        action = plain((named or lines)[-1], ACTION_CHARS).strip("`*\"' ") if named or lines else ""
+        return {hint.casefold(): hint for hint in scene.actions}.get(action.casefold(), action)
+    said = text.casefold()
+    mentioned = [(said.rfind(hint.casefold()), len(hint), hint) for hint in scene.actions if hint.casefold() in said]
+    return max(mentioned)[2] if mentioned else ""

@@ -1,0 +1,290 @@
+"""Environments: worlds that an actor acts in, one action at a time, and that alone know whether it has won.
+
+    task = environment_task(Maze(), id="maze-7", seed=7)      what it shows first is part of the task
+    candidate = attempt(task, trial, ("north", "east"))       all actions of one trial; its digest binds them
+
+A candidate is the whole sequence of actions of one trial. It binds the world as well: the task's tree holds the seed
+and what the world shows first, and a candidate's digest covers the tree's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from groundwire.contexts import Judged
+from groundwire.errors import CandidateError, TaskError
+from groundwire.signals import Signal, Verdict, canonical
+from groundwire.tasks import Task
+from groundwire.trees import Candidate, Tree
+
+__all__ = [
+    "ACTIONS",
+    "START",
+    "WON",
+    "Environment",
+    "Move",
+    "Scene",
+    "Start",
+    "Status",
+    "Transition",
+    "actions_in",
+    "attempt",
+    "environment_task",
+    "moves_of",
+    "moves_so_far",
+    "scene_as_text",
+    "scene_of",
+    "start_of",
+    "tidied",
+    "transitions",
+]
+
+ACTIONS = "actions.jsonl"
+"""The file of a candidate: its trial, then one action a line, as JSON."""
+START = "environment.json"
+"""The file of a task: the seed, and the scene that the world begins with."""
+WON = "won"
+"""The case that a world passes or fails."""
+SCENE_CHARS = 6000
+ACTION_CHARS = 500
+HINTS = 200
+_HINTS = "\nactions: "
+
+
+class Status(StrEnum):
+    """How it stands."""
+
+    RUNNING = "running"
+    WON = "won"
+    """The goal is reached. `done` is not `won`."""
+    LOST = "lost"
+    ENDED = "ended"
+    """Over, and nobody says how: no verdict, and nothing is corrected."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What an environment shows after an action, or first of all.
+
+    Args:
+        text: what can be seen, in words.
+        status: how it stands.
+        actions: hints: what can be done now; empty where anything may be tried.
+    """
+
+    text: str
+    status: Status = Status.RUNNING
+    actions: tuple[str, ...] = ()
+
+
+class Environment(Protocol):
+    """A world. One instance plays one trial at a time, on one thread; the same seed gives the same world.
+
+    It may have an attribute `oracle = True` where it knows whether it is won from an answer key that an actor in the
+    field would not have; every verdict of it is then marked.
+    """
+
+    def reset(self, seed: int) -> Scene:
+        """Begins anew and returns the first scene."""
+        ...
+
+    def act(self, action: str) -> Scene:
+        """Does one thing. What can't be done is told in the scene; it is no exception.
+
+        Raises:
+            Exception: the world broke: no verdict, and nothing is learned from it.
+        """
+        ...
+
+    def close(self) -> None:
+        """Frees what it holds; called once, also after a crash."""
+        ...
+
+
+@dataclass(frozen=True)
+class Move:
+    """An action and the scene that it led to."""
+
+    action: str
+    scene: Scene
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a task begins: the world's seed and its first scene."""
+
+    seed: int
+    scene: Scene
+
+
+def environment_task(
+    environment: Environment, *, id: str, seed: int = 0, prompt: str = "Reach the goal.", family: str = ""
+) -> Task:
+    """The task of winning in one world.
+
+    Args:
+        environment: a world, which is reset once, to see what it shows first; it is not closed.
+        id: the task's name; lessons of the same id are recalled first.
+        seed: which world.
+        prompt: what is asked for.
+        family: tasks that share lessons.
+
+    Raises:
+        TaskError: the world can't be begun, or is over before it has begun.
+    """
+    try:
+        scene = tidied(environment.reset(seed))
+    except Exception as error:
+        what = f"The environment of {id} can't be begun with seed {seed}: {type(error).__name__}: {error}"
+        raise TaskError(what, do="Repair the environment, or choose another seed.") from error
+    if scene.status is not Status.RUNNING:
+        raise TaskError(f"The environment of {id} is {scene.status} before anything is done.", do="Choose another.")
+    shown = {"seed": seed, "scene": scene.text, "actions": list(scene.actions)}
+    tree = Tree({START: canonical(shown).encode(), ACTIONS: b""})
+    return Task(id=id, prompt=prompt, tree=tree, family=family, editable=(ACTIONS,))
+
+
+def start_of(task: Task) -> Start:
+    """Where a task begins.
+
+    Raises:
+        TaskError: it is no task of an environment.
+    """
+    try:
+        held = json.loads(task.tree.files[START])
+        return Start(int(held["seed"]), Scene(str(held["scene"]), actions=tuple(map(str, held["actions"]))))
+    except (KeyError, ValueError, TypeError) as error:
+        what = f"Task {task.id} is no task of an environment."
+        raise TaskError(what, do="Make it by environment_task(…).") from error
+
+
+def attempt(task: Task, trial: int, actions: Sequence[str]) -> Candidate:
+    """The candidate that does these things in that trial.
+
+    Raises:
+        CandidateError: there is no action, or one is longer than 500 characters.
+    """
+    if not actions or any(len(action) > ACTION_CHARS for action in actions):
+        raise CandidateError(f"An attempt has 1 action or more, each of at most {ACTION_CHARS} characters.")
+    lines = [canonical({"trial": trial}), *map(canonical, actions)]
+    body = "".join(f"{line}\n" for line in lines).encode()
+    return Candidate(task.tree.digest, {ACTIONS: body}, note=" ".join(_clean(actions[-1]).split()))
+
+
+def actions_in(candidate: Candidate) -> tuple[str, ...]:
+    """What a candidate does, in order; nothing for the task as it stands.
+
+    Raises:
+        CandidateError: it holds something else than actions.
+    """
+    if candidate.is_base:
+        return ()
+    try:
+        lines = (candidate.changes[ACTIONS] or b"").decode().removesuffix("\n").split("\n")
+        values: list[Any] = [json.loads(line) for line in lines[1:]]
+        if set(candidate.changes) == {ACTIONS} and values and all(isinstance(value, str) for value in values):
+            return tuple(values)
+    except (KeyError, ValueError):
+        pass
+    raise CandidateError(f"This is no sequence of actions: {candidate.digest[:12]}…", do="Make it by attempt(…).")
+
+
+def tidied(scene: Scene) -> Scene:
+    """A scene as it is compared, sealed and shown: printable, and not endless.
+
+    Raises:
+        TypeError: it is no scene.
+    """
+    parts: list[object] = [scene.text, *scene.actions]
+    if not all(isinstance(part, str) for part in parts):
+        raise TypeError(f"a scene is made of texts, and this one is not: {scene!r:.200}")
+    text = scene.text
+    if len(text) > SCENE_CHARS:
+        half = SCENE_CHARS // 2
+        text = f"{text[:half]}\n… {len(text) - 2 * half} characters cut …\n{text[-half:]}"
+    hints = tuple(_clean(hint)[:ACTION_CHARS] for hint in scene.actions[:HINTS])
+    return Scene(_clean(text), Status(scene.status), hints)
+
+
+def _clean(text: str) -> str:
+    return "".join(c if c.isprintable() or c in "\n\t" else " " if c.isspace() else "\ufffd" for c in text)
+
+
+def scene_as_text(scene: Scene) -> str:
+    """The scene as a signal's evidence holds it. Its last line, with the hints, is always ours."""
+    return f"{scene.text}{_HINTS}{json.dumps(scene.actions, ensure_ascii=False)}"
+
+
+def scene_of(signal: Signal) -> Scene:
+    """What an environment showed, read back from its signal."""
+    text, _, hints = signal.evidence.stdout.rpartition(_HINTS)
+    is_lost = any(case.id == WON for case in signal.evidence.failed())
+    status = Status.WON if signal.verdict is Verdict.PASS else Status.LOST if is_lost else Status.RUNNING
+    try:
+        return Scene(text, status, tuple(map(str, json.loads(hints))))
+    except ValueError:
+        return Scene(signal.evidence.stdout, status)
+
+
+def moves_of(judged: Sequence[Judged], candidate: Candidate) -> tuple[Move, ...]:
+    """The moves that led to a candidate, each with what was really seen.
+
+    Args:
+        judged: what a trial judged.
+        candidate: one of these.
+    """
+    way = {j.candidate.digest: j for j in judged if not j.candidate.is_base and candidate.extends(j.candidate)}
+    steps = sorted(way.values(), key=lambda j: len(actions_in(j.candidate)))
+    return tuple(Move(actions_in(j.candidate)[-1], scene_of(j.signal)) for j in steps)
+
+
+def moves_so_far(judged: Sequence[Judged], current: Judged | None) -> tuple[Move, ...]:
+    """The moves of the trial that goes on; none where a new one begins.
+
+    Args:
+        judged: `ActorContext.judged`.
+        current: `ActorContext.failing`.
+    """
+    if current is None or current.signal.verdict is not Verdict.NONE:
+        return ()
+    return moves_of(judged, current.candidate)
+
+
+@dataclass(frozen=True)
+class Transition:
+    """What an action really led to.
+
+    Args:
+        before: the scene it was done in.
+        done: the actions before it, from the trial's beginning.
+        action: the action.
+        after: the scene that followed.
+    """
+
+    before: Scene
+    done: tuple[str, ...]
+    action: str
+    after: Scene
+
+
+def transitions(judged: Sequence[Judged], start: Scene) -> list[Transition]:
+    """Every step that a world has answered, in order.
+
+    Args:
+        judged: what it judged, of one trial or several.
+        start: the scene that every trial begins with.
+    """
+    seen: dict[tuple[bytes, ...], Scene] = {}
+    found: list[Transition] = []
+    for item in judged:
+        if actions := actions_in(item.candidate):
+            lines = tuple((item.candidate.changes[ACTIONS] or b"").splitlines())
+            seen[lines] = scene_of(item.signal)
+            before = start if len(actions) == 1 else seen.get(lines[:-1])
+            if before is not None:
+                found.append(Transition(before, actions[:-1], actions[-1], seen[lines]))
+    return found

@@ -1,0 +1,63 @@
+"""episodic: a world to act in goes in, an actor that has won there comes out, or the lessons of why not.
+
+    act ──► world ──won──► end
+     ▲        │ running
+     ├─advance┘ lost, stuck
+     └─ reflect ◄─refine         each new trial begins the world anew, with what memory recalls
+
+Reflexion for environments (arXiv 2303.11366): only the environment's `won` is success, reflections go to memory word
+for word, and a trial is told of the last Ω of them. Nothing is reflected on after a win.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from groundwire.contexts import Actor, Critic
+from groundwire.environments import Environment
+from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.graphs.library.card import GraphCard
+from groundwire.signals import Origin
+from groundwire.tools.environments import EnvironmentTool
+
+__all__ = ["CARD", "episodic"]
+
+CARD = GraphCard(
+    name="episodic",
+    does="a world to act in goes in; it is won, or the lessons of why not are on file",
+    sources=("Reflexion (arXiv 2303.11366)", "ReAct (arXiv 2210.03629)"),
+    origins=(Origin.ENVIRONMENT,),
+    cost="trials × (actions + 1 reflection)",
+    use="the same kind of world comes back, and a failure shows what was wrong",
+    avoid="winning takes luck or wide exploration: on WebShop four trials brought nothing (Reflexion paper)",
+)
+
+
+def episodic(
+    actor: Actor,
+    critic: Critic,
+    make: Callable[[], Environment],
+    *,
+    repeats: int | None = 3,
+    actions: int | None = 30,
+    timeout_s: float = 60.0,
+) -> FeedbackGraph:
+    """The graph; run it on an `environment_task`.
+
+    Args:
+        actor: does one thing a step (`groundwire.agents.acting.ReActActor`).
+        critic: reflects on a trial that was lost or stuck.
+        make: makes one world; each trial has one of its own.
+        repeats: how often in a row the same action may get the same response; the next time the trial is stuck.
+        actions: actions of one trial; with the next one it is inefficient. A compiled graph's `Budget(steps=…)`, 50
+            unless told, ends the episode without a verdict on the trial, so keep this below it.
+        timeout_s: wall seconds for one action.
+    """
+    graph = FeedbackGraph(name="episodic")
+    graph.add_actor("act", actor)
+    graph.add_tool("world", EnvironmentTool(make, repeats=repeats, actions=actions, timeout_s=timeout_s))
+    graph.add_critic("reflect", critic)
+    graph.add_edge("act", "world")
+    graph.advance("world", to="act")
+    graph.refine("world", via="reflect", to="act")
+    return graph

@@ -1,0 +1,188 @@
+"""The tool that acts in an environment: only what the environment says becomes a verdict.
+
+`won` is a PASS. `lost`, and a trial that a rule finds to lead nowhere, is a FAIL. `running` is the fresh observation
+that opens `advance`. A world that breaks, hangs, contradicts itself or ends without a word gives no verdict.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from weakref import finalize
+
+from groundwire.contexts import ToolContext
+from groundwire.environments import WON, Environment, Move, Scene, Status, actions_in, scene_as_text, start_of
+from groundwire.errors import ConfigError, UserError
+from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
+from groundwire.steps import Step, standstill_of_steps
+from groundwire.tasks import Task
+from groundwire.tools.environments.session import Session
+from groundwire.tools.texts import shorten
+from groundwire.trees import Candidate
+
+__all__ = ["EnvironmentTool"]
+
+IDLE = 64
+"""Worlds kept open between two steps, of all episodes together; those that wait longest are closed first."""
+REMEMBERED = 10_000
+MESSAGE_CHARS = 600
+GETS_ON = "gets_on"
+"""The case that fails where a rule ends a trial that the world would have gone on with."""
+
+Place = tuple[str, bytes]
+"""A task's tree and the actions so far, the trial's number among them."""
+
+
+class EnvironmentTool:
+    """Takes the last action of a candidate in its world, or all of them where that world is not at hand.
+
+    A trial's world stays open between its steps. Where it is gone (another process goes on with the episode, or a
+    second candidate branches off), a new one is begun with the task's seed and the actions are taken again; if it does
+    not answer as before, the environment is not deterministic and there is no verdict.
+
+    Args:
+        make: makes one world; each trial has one of its own.
+        repeats: how often in a row the same action may get the same response; the next time the trial is stuck, which
+            is a FAIL (Reflexion, arXiv 2303.11366: more than 3). None: as often as it likes.
+        actions: actions of one trial; with the next one it is inefficient, which is a FAIL (there: more than 30).
+        timeout_s: wall seconds for one action.
+
+    Raises:
+        ConfigError: an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Environment],
+        *,
+        repeats: int | None = 3,
+        actions: int | None = 30,
+        timeout_s: float = 60.0,
+    ) -> None:
+        if min(repeats or 1, actions or 1) < 1 or repeats == 0 or actions == 0 or not timeout_s > 0:
+            raise ConfigError(
+                "EnvironmentTool got an argument out of range.", do="Use 1 or more, None for no limit, seconds above 0."
+            )
+        self._make = make
+        self._repeats = repeats
+        self._actions = actions
+        self._timeout_s = timeout_s
+        self._idle: OrderedDict[Place, Session] = OrderedDict()
+        self._seen: OrderedDict[Place, Scene] = OrderedDict()
+        finalize(self, _close_all, self._idle)
+
+    async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+        """See `groundwire.contexts.Tool`."""
+        try:
+            actions = actions_in(candidate)
+            start = start_of(task)
+        except UserError as error:
+            return _nothing(NoVerdict.USAGE, error.what)
+        if candidate.base_digest != task.tree.digest:
+            return _nothing(NoVerdict.USAGE, "The candidate was made in another world than the task's.")
+        places = _places(candidate, len(actions))
+        session, taken = self._at_hand(places)
+        try:
+            if session is None:
+                session = Session(self._make, self._timeout_s)
+                if await session.reset(start.seed) != start.scene:
+                    return self._contradicted(session, "it does not begin as the task says")
+            for place, action in zip(places[taken + 1 :], actions[taken:], strict=True):
+                scene = await session.act(action)
+                if self._remember(place, scene) != scene:
+                    return self._contradicted(session, "the same actions led somewhere else before")
+                context.report(f"step {len(session.moves)}: {' '.join(action.split())[:80]}")
+                if scene.status is not Status.RUNNING:
+                    break
+        except TimeoutError:
+            return self._broken(session, NoVerdict.LIMIT_HIT, f"it gave no answer in {self._timeout_s:g} s")
+        except Exception as error:  # a stranger's code: whatever it raises is not the actor's doing
+            said = shorten(f"{type(error).__name__}: {error}", MESSAGE_CHARS)
+            return self._broken(session, NoVerdict.RUNNER_CRASHED, f"it broke: {said}")
+        return self._seen_in(session, places[-1], start.scene)
+
+    def _at_hand(self, places: list[Place]) -> tuple[Session | None, int]:
+        """The open world that has come furthest on this very way, and how far; taken out while it is used."""
+        for taken in range(len(places) - 1, 0, -1):
+            session = self._idle.pop(places[taken], None)
+            if session is not None:
+                return session, taken
+        return None, 0
+
+    def _remember(self, place: Place, scene: Scene) -> Scene:
+        """What was seen first at a place."""
+        first = self._seen.setdefault(place, scene)
+        if len(self._seen) > REMEMBERED:
+            self._seen.popitem(last=False)
+        return first
+
+    def _seen_in(self, session: Session, place: Place, first: Scene) -> Observation:
+        moves = session.moves
+        scene = moves[-1].scene if moves else first
+        stuck = self._stuck(moves) if scene.status is Status.RUNNING else ""
+        if scene.status is Status.RUNNING and not stuck:
+            self._idle[place] = session
+            if len(self._idle) > IDLE:
+                self._idle.popitem(last=False)[1].close()
+            return _running(scene)
+        session.close()
+        if scene.status is Status.ENDED:
+            return _nothing(NoVerdict.REPORT_MISSING, "The environment ended and did not say whether it was won.")
+        return _over(scene, stuck, len(moves), oracle=session.oracle)
+
+    def _stuck(self, moves: list[Move]) -> str:
+        steps = [Step(move.action, move.scene.text) for move in moves[-(self._repeats or 0) - 1 :]]
+        return standstill_of_steps(steps, len(moves), repeats=self._repeats, actions=self._actions)
+
+    def _contradicted(self, session: Session, why: str) -> Observation:
+        return self._broken(session, NoVerdict.FLAKY, f"it is not deterministic under its seed: {why}")
+
+    def _broken(self, session: Session | None, reason: NoVerdict, why: str) -> Observation:
+        if session is not None:
+            session.close()
+        return _nothing(reason, f"The environment gives no verdict: {why}.")
+
+
+def _places(candidate: Candidate, count: int) -> list[Place]:
+    """Where a candidate has been after 0, 1, … actions."""
+    lines = b"".join(content or b"" for content in candidate.changes.values()).split(b"\n")
+    return [(candidate.base_digest, b"\n".join(lines[: n + 1])) for n in range(count + 1)]
+
+
+def _running(scene: Scene) -> Observation:
+    return Observation(
+        verdict=Verdict.NONE,
+        reason=NoVerdict.GO_ON,
+        origin=Origin.ENVIRONMENT,
+        evidence=Evidence(stdout=scene_as_text(scene)),
+    )
+
+
+def _over(scene: Scene, stuck: str, steps: int, *, oracle: bool) -> Observation:
+    won = scene.status is Status.WON
+    how = f"stuck: {stuck}" if stuck else str(scene.status)
+    case = CaseOutcome(
+        id=GETS_ON if stuck else WON,
+        result=CaseResult.PASSED if won else CaseResult.FAILED,
+        message="" if won else shorten(f"{how}\n{scene.text}".strip(), MESSAGE_CHARS),
+    )
+    return Observation(
+        verdict=Verdict.PASS if won else Verdict.FAIL,
+        origin=Origin.ENVIRONMENT,
+        evidence=Evidence(
+            cases=(case,),
+            collected=1,
+            stdout=scene_as_text(scene),
+            detail=f"{how} after {steps} action{'s' * (steps != 1)}",
+        ),
+        oracle=oracle,
+    )
+
+
+def _nothing(reason: NoVerdict, detail: str) -> Observation:
+    return Observation(verdict=Verdict.NONE, reason=reason, origin=Origin.ENVIRONMENT, evidence=Evidence(detail=detail))
+
+
+def _close_all(idle: OrderedDict[Place, Session]) -> None:
+    for session in idle.values():
+        session.close()

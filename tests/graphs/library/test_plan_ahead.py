@@ -1,0 +1,184 @@
+"""plan_ahead: one action of a way that was looked ahead for, then a new plan (methods rows 64, 66 and 75)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from pages import check_page
+from worlds import Chain, Porch, Trap
+
+from groundwire import Budget, EpisodeResult, FeedbackApp, Origin, StopReason, Verdict
+from groundwire.agents import ScriptedBackend
+from groundwire.agents.lookahead import Imagined, LLMForesight, LookaheadActor, Rollouts, Simulator, Value, WorldModel
+from groundwire.completions import Request
+from groundwire.contexts import ActorContext
+from groundwire.environments import Move, Scene, Status, actions_in, environment_task
+from groundwire.errors import ConfigError
+from groundwire.graphs.library.plan_ahead import plan_ahead
+from groundwire.records import Admission, CandidateRecord
+from groundwire.signals import Signal
+
+TRAP = environment_task(Trap(), id="trap")
+LIGHT = {"hall": 0.5, "dark": 0.1, "darker": 0.1}
+
+
+class Brightness:
+    """The local score that favours the dead end; counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def __call__(self, context: ActorContext, moves: Sequence[Move]) -> float:
+        place = moves[-1].scene.text
+        self.asked.append(place)
+        return LIGHT.get(place, 0.9)
+
+
+class Counted:
+    """A copy of the trap that counts how often it is asked."""
+
+    def __init__(self, world: WorldModel) -> None:
+        self.world, self.asked = world, 0
+
+    async def imagine(self, context: ActorContext, moves: Sequence[Move], action: str) -> Imagined:
+        self.asked += 1
+        return await self.world.imagine(context, moves, action)
+
+
+async def play(app: FeedbackApp, task: Any) -> tuple[EpisodeResult, list[list[str]], list[Any]]:
+    """The result, what was done in each trial, and the ledger."""
+    result = await app.arun(task)
+    records = list(await app.store.records(result.episode_id))
+    async with app.episode(task, run_id=result.run_id, episode_id=result.episode_id) as episode:
+        made = {r.trial: episode.history.candidates[r.digest] for r in records if isinstance(r, CandidateRecord)}
+    return result, [list(actions_in(made[trial])) for trial in sorted(made)], records
+
+
+async def test_looking_ahead_leaves_the_trap_that_a_local_score_walks_into() -> None:
+    greedy = LookaheadActor(Simulator(Trap), value=Brightness(), depth=1)
+    lost, ways, _ = await play(plan_ahead(greedy, Trap).compile(budget=Budget(trials=1)), TRAP)
+    assert (lost.verdict, ways) == (Verdict.FAIL, [["bright 1", "brightest"]])
+
+    worlds: list[Trap] = []
+
+    def make() -> Trap:
+        worlds.append(Trap())
+        return worlds[-1]
+
+    simulator, value = Counted(Simulator(Trap)), Brightness()
+    app = plan_ahead(LookaheadActor(simulator, value=value), make).compile()
+    won, ways, records = await play(app, TRAP)
+    assert (won.stop_reason, won.trials, ways) == (StopReason.VERIFIED, 1, [["dark", "darker", "out"]])
+    assert [world.acted for world in worlds] == [3], "one real action between two plans; planning acts in copies"
+    assert [r.edge for r in records if isinstance(r, Admission)] == ["advance"] * 2
+    assert {s.origin for s in records if isinstance(s, Signal)} == {Origin.ENVIRONMENT}
+    assert len(value.asked) == len(set(value.asked)), "a place that was valued once is not valued again"
+    assert simulator.asked < 3 * 16 * 3
+    replayed = await app.areplay(TRAP, run_id=won.run_id, episode_id=won.episode_id)
+    assert replayed.difference is None
+
+
+class Wishful:
+    """Thinks that the first door leads out, which is a wall; and that the second one leads nowhere."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, str]] = []
+
+    async def imagine(self, context: ActorContext, moves: Sequence[Move], action: str) -> Imagined:
+        self.asked.append((len(moves), action))
+        return Imagined(Scene("out", Status.WON) if action == "first" else Scene("a closet"), 0.6)
+
+
+class Doors:
+    """Two doors: behind the first there is a wall, the second leads out."""
+
+    def reset(self, seed: int) -> Scene:
+        return Scene("two doors", actions=("first", "second"))
+
+    def act(self, action: str) -> Scene:
+        won = Scene("out", Status.WON)
+        return won if action == "second" else Scene("two doors", actions=("first", "second"))
+
+    def close(self) -> None: ...
+
+
+async def test_one_surprise_changes_the_next_plan_and_only_what_was_seen_is_remembered() -> None:
+    wishful = Wishful()
+    result, ways, _ = await play(
+        plan_ahead(LookaheadActor(wishful, depth=1), Doors).compile(), environment_task(Doors(), id="doors")
+    )
+    assert (result.stop_reason, ways) == (StopReason.VERIFIED, [["first", "second"]])
+    assert (1, "first") not in wishful.asked, "what has really happened is not imagined again"
+    assert (1, "second") in wishful.asked, "what was only imagined is"
+
+    hopeless, ways, _ = await play(
+        plan_ahead(LookaheadActor(Wishful(), depth=1, sees_all=False), Doors).compile(budget=Budget(trials=1)),
+        environment_task(Doors(), id="doors"),
+    )
+    assert (hopeless.verdict, ways) == (Verdict.FAIL, [["first"] * 4]), (
+        "where a scene shows less, it only looks the same"
+    )
+
+
+async def test_a_loss_of_an_earlier_trial_is_known_in_the_next() -> None:
+    class Blind(Wishful):
+        async def imagine(self, context: ActorContext, moves: Sequence[Move], action: str) -> Imagined:
+            return Imagined(Scene("somewhere", actions=("on",)), 0.9 if action == "kick door" else 0.1)
+
+    app = plan_ahead(LookaheadActor(Blind(), depth=1), Porch).compile(budget=Budget(trials=2))
+    _, ways, _ = await play(app, environment_task(Porch(), id="porch"))
+    assert (ways[0], ways[1][0]) == (["kick door"], "look"), "what was lost here before is not done here again"
+
+
+async def test_a_model_proposes_foresees_and_values_and_each_call_is_on_record() -> None:
+    def answers(request: Request) -> str:
+        system, asked = (message.content for message in request.messages)
+        if "Name actions" in system:
+            return "1. lift mat\n2. unlock door\n- fly away"
+        action = asked.rpartition("<action>\n")[2].split("\n")[0]
+        has_key = 'action="lift mat"' in asked
+        if action == "unlock door" and has_key:
+            return "Scene: the door opens\nStatus: **won**\nValue: 10"
+        return f"Scene: nothing much\nStatus: running\nValue: {4 if action == 'lift mat' else 1}/10"
+
+    backend = ScriptedBackend(answers)
+    model = LLMForesight(backend)
+    actor = LookaheadActor(model, propose=model.propose, depth=2, simulations=4, sees_all=False)
+    app = plan_ahead(actor, Porch).compile()
+    result, ways, records = await play(app, environment_task(Porch(), id="porch", prompt="Get in."))
+    assert (result.stop_reason, ways) == (StopReason.VERIFIED, [["lift mat", "unlock door"]])
+    assert {request.purpose for request in backend.requests} == {"plan"}
+    assert not any("fly" in r.messages[-1].content for r in backend.requests), (
+        "what the world does not offer is dropped"
+    )
+    assert len({s.verdict for s in records if isinstance(s, Signal)}) == 2
+    replayed = await app.areplay(environment_task(Porch(), id="porch", prompt="Get in."), run_id=result.run_id,
+                                 episode_id=result.episode_id)  # fmt: skip
+    assert replayed.difference is None
+
+
+async def test_rollouts_come_near_the_exact_value_on_a_chain() -> None:
+    count = 400
+    rollouts: Value = Rollouts(Simulator(Chain), count=count, depth=5)
+    context: Any = type("Context", (), {"task": environment_task(Chain(), id="chain"), "seed": 1})
+    for place, exact in ((0, 1 / 8), (1, 1 / 4), (2, 1 / 2)):
+        moves = [Move("go", Scene(f"place {n + 1}", actions=("go", "fall"))) for n in range(place)]
+        error = abs(await rollouts(context, moves) - exact)
+        assert error <= 3 * math.sqrt(exact * (1 - exact) / count)
+    assert await rollouts(context, []) == await rollouts(context, [])
+
+
+def test_arguments_out_of_range_are_refused() -> None:
+    with pytest.raises(ConfigError):
+        LookaheadActor(Wishful(), depth=0)
+    with pytest.raises(ConfigError):
+        Rollouts(Wishful(), count=0)
+    with pytest.raises(ConfigError):
+        LLMForesight("scripted:x", max_tokens=0)
+
+
+def test_its_page_shows_this_graph() -> None:
+    check_page("plan_ahead", plan_ahead(LookaheadActor(Wishful()), Porch))
