@@ -24,6 +24,8 @@ class AskPerson:
     must be compiled with a checkpointer; without one there is nobody to ask, no verdict, and no call.
     """
 
+    never_passes = True
+
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         """See `groundwire.contexts.Tool`."""
         if get_config().get("configurable", {}).get(CONFIG_KEY_CHECKPOINTER) is None:

@@ -38,6 +38,8 @@ class Preflight:
         reviewer: a rule, or a model other than the actor's.
     """
 
+    never_passes = True
+
     def __init__(self, reviewer: Reviewer) -> None:
         self._reviewer = reviewer
 

@@ -92,6 +92,8 @@ class Relevance:
         scorer: says how relevant a passage is.
     """
 
+    never_passes = True
+
     def __init__(self, scorer: Scorer) -> None:
         self.origin = scorer.origin
         self._scorer = scorer

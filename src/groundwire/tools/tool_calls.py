@@ -32,6 +32,8 @@ class ToolCalls:
         offers: what may be done next; a step that is not on offer is refused.
     """
 
+    never_passes = True
+
     def __init__(self, toolbox: Toolbox, *, chars: int = OUTPUT_CHARS, offers: Offers = anything) -> None:
         self.toolbox = toolbox
         self._chars = chars
