@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Interrupt
+from pages import check_page
 from trails import trail, turns
 
 from groundwire import FeedbackApp, Origin, StopReason, Task
@@ -187,3 +188,9 @@ async def test_what_can_not_be_undone_is_never_begun_twice() -> None:
     assert desk.deleted == ["draft"]
     replayed = await app.areplay(TASK, run_id=run_id, episode_id=known.id)
     assert replayed.difference is None
+
+
+def test_its_page_shows_this_graph() -> None:
+    box = Desk().box()
+    actor = ToolActor(ScriptedBackend([]), box.specs)
+    check_page("preflight", preflight(actor, box, AnswerCheck(bool), RuleReviewer(policy), person=True))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 import pytest
+from pages import check_page
 from trails import trail, turns
 
 from groundwire import Origin, Rules, StopReason, Task
@@ -175,3 +176,7 @@ async def test_the_fictional_corpus_is_unanswerable_without_search_and_answered_
         without += blind.stop_reason is StopReason.VERIFIED
     assert without == 0
     assert with_search >= 8
+
+
+def test_its_page_shows_this_graph() -> None:
+    check_page("search_judge", search_judge(ScriptedBackend([]), CORPUS.tool()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pages import check_page
 from trails import trail, turns
 
 from groundwire import Budget, EpisodeResult, StopReason, Task, Verdict
@@ -178,3 +179,9 @@ async def test_an_answer_that_can_not_be_read_is_sent_back_and_is_no_trial() -> 
     assert result.stop_reason is StopReason.VERIFIED and result.trials == 1
     assert [r.purpose for r in ran.backend.requests] == ["propose", "correct"]
     assert "No step was found" in turns(ran.backend.requests[1])[-1]
+
+
+def test_its_page_shows_this_graph() -> None:
+    box = Stores().box()
+    actor = ToolActor(ScriptedBackend([]), box.specs)
+    check_page("tool_recovery", tool_recovery(actor, box, AnswerCheck(bool)))
