@@ -153,7 +153,8 @@ class ToolActor:
             max_tokens=self._max_tokens,
             seed=context.seed + place + call,
             json_schema=schema_of(self._tools, question.offer) if self._form == "schema" else None,
-            tools=self._tools if self._talk.native and question.offer.calls else (),
+            tools=self._tools if self._talk.native else (),
+            tool_choice="required" if self._talk.native and not question.offer.answer else "auto",
             purpose=question.purpose,
             prompt_digest=question.prompt_digest,
         )

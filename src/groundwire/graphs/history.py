@@ -42,6 +42,8 @@ class History:
         self.base = base
         self.candidates: dict[str, Candidate] = {base.digest: base}
         self.proposed: dict[int, list[str]] = {0: [base.digest]}
+        self.steps: dict[int, list[list[str]]] = {0: [[base.digest]]}
+        """The same, step by step: what was proposed after an admission to `advance` is the next step's."""
         self.signals: dict[str, Signal] = {}
         self.judged_in: dict[int, list[str]] = {}
         self.records: list[Record] = []
@@ -86,6 +88,7 @@ class History:
                 proposed = self.proposed.setdefault(record.trial, [])
                 if record.digest not in proposed:
                     proposed.append(record.digest)
+                    self.steps.setdefault(record.trial, [[]])[-1].append(record.digest)
             case Signal():
                 self.signals[record.id] = record
                 self.judged_in.setdefault(record.trial, []).append(record.id)
@@ -95,6 +98,8 @@ class History:
                 self.admissions[record.id] = record
                 if record.admitted:
                     self.opened.add(record.signal_id)
+                    if record.edge == GateKind.ADVANCE:
+                        self.steps.setdefault(record.trial, [[]]).append([])
                     self._note_refinement(record)
             case ReflectionRecord():
                 self.reflections[record.id] = record

@@ -251,9 +251,11 @@ class ToolNode:
 
 
 def _at_hand(state: EpisodeState, episode: Episode) -> Sequence[str]:
-    """What there is to judge: all that the trial proposed, of a trial in steps what the last one proposed; or, after
-    another tool has chosen, the current candidate alone."""
-    proposed = episode.history.proposed.get(state.trial, [])
-    if state.signal or (state.step > 1 and state.candidate not in proposed):
+    """What there is to judge: all that the trial proposed; of a trial in steps what the current one proposed, though
+    the ledger may know of later ones; or, after another tool has chosen, the current candidate alone."""
+    if state.signal:
         return [state.candidate]
-    return proposed[proposed.index(state.candidate) :] if state.step > 1 else proposed
+    steps = episode.history.steps.get(state.trial, ())
+    if not state.candidate:
+        return steps[0] if steps else ()
+    return next((step for step in steps if state.candidate in step), [state.candidate])

@@ -170,7 +170,8 @@ async def test_the_fictional_corpus_is_unanswerable_without_search_and_answered_
         task = Task(id=question.answer, prompt=question.text)
         app = search_judge(reader(question), CORPUS.tool()).compile(rules=Rules(repeats=None))
         result = await app.arun(task)
-        with_search += result.best is not None and answer_of(result.best.candidate) == question.answer
+        if result.stop_reason is StopReason.VERIFIED and result.best is not None:
+            with_search += answer_of(result.best.candidate) == question.answer
         empty = search_judge(reader(question), Corpus([]).tool()).compile()
         blind = await empty.arun(task)
         without += blind.stop_reason is StopReason.VERIFIED

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from itertools import count
 from typing import Any
 
+import pytest
+from dying import dies_and_goes_on
 from pages import check_page
 from trails import trail, turns
 
 from groundwire import Budget, EpisodeResult, StopReason, Task, Verdict
 from groundwire.agents import ScriptedBackend, ToolActor
+from groundwire.completions import Request
 from groundwire.graphs.library.tool_account import ToolAccount, tool_account
 from groundwire.graphs.library.tool_recovery import tool_recovery
 from groundwire.memory import InMemoryStore
@@ -179,6 +184,35 @@ async def test_an_answer_that_can_not_be_read_is_sent_back_and_is_no_trial() -> 
     assert result.stop_reason is StopReason.VERIFIED and result.trials == 1
     assert [r.purpose for r in ran.backend.requests] == ["propose", "correct"]
     assert "No step was found" in turns(ran.backend.requests[1])[-1]
+
+
+async def test_a_process_that_dies_anywhere_is_gone_on_with_by_another() -> None:
+    def reply(request: Request) -> str:
+        """The same answer to the same request, as often as it is asked."""
+        shown = "\n".join(turns(request))
+        made = shown.count("<output")
+        if made == 2:
+            return answer("42")
+        return call("count", store="south" if "no store" in shown else "x" if made else "north")
+
+    async def played(dies: Callable[[object], bool] | None) -> tuple[StopReason, list[str], list[str]]:
+        stores = Stores()
+        box = stores.box()
+        actor = ToolActor(ScriptedBackend(reply), box.specs)
+        app = tool_recovery(actor, box, AnswerCheck(lambda a: a == "42")).compile()
+        result = await (dies_and_goes_on(app, TASK, dies) if dies else app.arun(TASK))
+        return result.stop_reason, trail(await app.store.records(result.episode_id)), stores.called
+
+    whole = await played(None)
+    assert whole[0] is StopReason.VERIFIED and whole[2] == ["north", "x", "south"]
+    for index in range(4 * len(whole[1])):
+        records = count()
+        try:
+            again = await played(lambda _, at=index, seen=records: next(seen) == at)
+        except pytest.fail.Exception:
+            break  # the episode has no more records to die at
+        assert again[:2] == whole[:2], index
+    assert index > 2 * len(whole[1])
 
 
 def test_its_page_shows_this_graph() -> None:
