@@ -205,6 +205,7 @@ async def test_a_process_that_dies_anywhere_is_gone_on_with_by_another() -> None
 
     whole = await played(None)
     assert whole[0] is StopReason.VERIFIED and whole[2] == ["north", "x", "south"]
+    index = 0
     for index in range(4 * len(whole[1])):
         records = count()
         try:
