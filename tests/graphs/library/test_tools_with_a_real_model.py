@@ -1,6 +1,6 @@
 """The graphs of tool-using actors with the real small model: whatever it says, only what tools saw decides.
 
-One server and one opening prompt for all three, so that the model reads it once.
+One server, and prompts that begin alike, so that the model reads that part once.
 """
 
 from __future__ import annotations
