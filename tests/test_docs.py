@@ -23,7 +23,7 @@ def test_python_runs_as_printed(name: str, tmp_path: Path) -> None:
         assert ran.returncode == 0, ran.stderr
 
 
-@pytest.mark.parametrize("guide", sorted(DOCS.glob("*.md")), ids=lambda path: path.name)
+@pytest.mark.parametrize("guide", sorted(DOCS.rglob("*.md")), ids=lambda path: path.name)
 def test_links_lead_somewhere(guide: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", guide.read_text()):
         assert (guide.parent / target).exists(), target

@@ -27,6 +27,21 @@ EXPECTED = {
         "works: fine",
         "3 drafts, verified",
     ],
+    "mcp_tools.py": [
+        "call fail step 1: arguments: $.count: 'six' is not of type 'integer'",
+        "call go_on 42.0",
+        "check pass the answer holds",
+        "verified",
+    ],
+    "own_tools.py": [
+        "call fail step 1: KeyError: 'drft'",
+        "call go_on old",
+        "review fail contracts are kept; instead: delete the draft",
+        "review go_on approved",
+        "call go_on old draft is gone",
+        "check pass the answer holds",
+        "verified left: contract",
+    ],
     "own_world.py": [
         "trial 1: red was wrong: it locks.",
         "  remembered: lost after 1 action: red. The last thing seen: red was wrong: it locks.",

@@ -17,8 +17,8 @@ PUBLIC = {
         "Task", "Tree", "UngroundedLoopError", "Verdict", "audit",
     },
     "groundwire.agents": {
-        "CommandActor", "LLMActor", "LLMCaseWriter", "LLMCritic", "ReplayActor", "RuleCritic",
-        "ScriptedBackend", "SearchActor", "ask_for",
+        "CommandActor", "LLMActor", "LLMCaseWriter", "LLMCritic", "ModelReviewer", "ReplayActor",
+        "RuleCritic", "ScriptedBackend", "SearchActor", "ToolActor", "ask_for",
     },
     "groundwire.auditing": {"GraphReport", "Loop", "Mode", "Report", "Verdict", "assert_grounded", "audit"},
     "groundwire.graphs": {
@@ -32,7 +32,10 @@ PUBLIC = {
     },
     "groundwire.memory": {"InMemoryStore", "SqlStore"},
     "groundwire.sandbox": {"DEFAULT_KINDS", "Probe", "open_sandbox", "probe_all"},
-    "groundwire.tools": {"Command", "Doctest", "HiddenTests", "ModelTests", "Pytest", "Unittest", "tool_for"},
+    "groundwire.tools": {
+        "AnswerCheck", "Command", "Corpus", "Doctest", "FunctionTool", "HiddenTests", "ModelTests", "Pytest",
+        "RuleReviewer", "Toolbox", "Unittest", "mcp_tools", "tool_for",
+    },
 }  # fmt: skip
 
 

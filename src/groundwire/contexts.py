@@ -14,6 +14,7 @@ from groundwire.tasks import Task
 from groundwire.trees import Candidate, Tree
 
 __all__ = [
+    "ActingTool",
     "Actor",
     "ActorContext",
     "BatchTool",
@@ -273,6 +274,7 @@ class ToolContext:
         report: called with one line for people while the tool works.
         written: the test cases that a model wrote for this episode; only for a `WritingTool`.
         seed: for reproducible choices.
+        past: everything that was judged in this episode, hidden tests left out, in order.
     """
 
     sandbox: Callable[[], Awaitable[Sandbox]]
@@ -282,6 +284,7 @@ class ToolContext:
     report: Callable[[str], None] = lambda _line: None
     written: WrittenCases | None = None
     seed: int = 0
+    past: Callable[[], Sequence[Judged]] = tuple
 
 
 @dataclass(frozen=True)
@@ -345,6 +348,15 @@ class Tool(Protocol):
 
         Trouble with the infrastructure is an observation without a verdict, not an exception.
         """
+        ...
+
+
+@runtime_checkable
+class ActingTool(Tool, Protocol):
+    """A tool whose judging may do what can't be undone: that it begins is in the ledger before it does."""
+
+    def can_be_undone(self, candidate: Candidate) -> bool:
+        """False where judging this candidate again, after a crash, might do its work twice."""
         ...
 
 

@@ -95,6 +95,10 @@ class NoVerdict(StrEnum):
     """The sandbox broke."""
     FLAKY = "flaky"
     """The same candidate got different outcomes."""
+    UNDECIDED = "undecided"
+    """The tool could not tell, and asks for another one's word (`FeedbackGraph.refer`)."""
+    CUT_OFF = "cut_off"
+    """An earlier process ended while it did what can't be undone: it is not repeated, and a person has to look."""
 
 
 class CaseResult(StrEnum):

@@ -9,9 +9,11 @@ if TYPE_CHECKING:
     from groundwire.agents.command_actor import CommandActor
     from groundwire.agents.llm_actor import LLMActor
     from groundwire.agents.llm_critic import LLMCritic
+    from groundwire.agents.model_reviewer import ModelReviewer
     from groundwire.agents.replay_actor import ReplayActor
     from groundwire.agents.rule_critic import RuleCritic
     from groundwire.agents.search import SearchActor
+    from groundwire.agents.tool_actor import ToolActor
     from groundwire.agents.structured import ask_for
 
 __all__ = [
@@ -19,10 +21,12 @@ __all__ = [
     "LLMActor",
     "LLMCaseWriter",
     "LLMCritic",
+    "ModelReviewer",
     "ReplayActor",
     "RuleCritic",
     "ScriptedBackend",
     "SearchActor",
+    "ToolActor",
     "ask_for",
 ]
 
@@ -31,10 +35,12 @@ _HOMES = {
     "LLMActor": "groundwire.agents.llm_actor",
     "LLMCaseWriter": "groundwire.agents.case_writer",
     "LLMCritic": "groundwire.agents.llm_critic",
+    "ModelReviewer": "groundwire.agents.model_reviewer",
     "ReplayActor": "groundwire.agents.replay_actor",
     "RuleCritic": "groundwire.agents.rule_critic",
     "ScriptedBackend": "groundwire.agents.backends.scripted",
     "SearchActor": "groundwire.agents.search",
+    "ToolActor": "groundwire.agents.tool_actor",
     "ask_for": "groundwire.agents.structured",
 }
 

@@ -230,6 +230,16 @@ def audit(
 
 
 @app.command()
+def graphs(
+    name: Annotated[str | None, typer.Argument(help="One graph.  [default: list all]")] = None, json: Json = False
+) -> None:
+    """List the ready-made graphs: what each is for, what steers it, and what it costs."""
+    from groundwire.cli.graphs import list_graphs, show_graph
+
+    raise typer.Exit(show_graph(name, as_json=json) if name else list_graphs(as_json=json))
+
+
+@app.command()
 def resume(
     run: Annotated[str, typer.Argument(help="The run's id, or any unique beginning of it.")],
     total_usd: TotalUsd = None,

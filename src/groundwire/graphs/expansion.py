@@ -105,7 +105,7 @@ class _Expansion:
             if via:
                 pieces.edges.append(Edge(self._entering(via), self._entering(to)))
         pieces.edges += [Edge(self._entering(actor), self._entering(by)) for actor, by in parts.hand_in().items()]
-        for tool, by in parts.confirms.items():
+        for tool, by in (*parts.confirms.items(), *parts.refers.items()):
             pieces.edges.append(Edge(self._entering(tool), self._entering(by), choice=EXITS))
         for tool in parts.tools:
             if not parts.has_plain_edges(tool):

@@ -18,6 +18,7 @@ from groundwire.graphs.jumps import annotated_jumps, mentions_jump
 from groundwire.graphs.lowering import lower
 from groundwire.graphs.parts import (
     ActorPart,
+    Cap,
     CriticPart,
     GraphPart,
     Helpers,
@@ -34,7 +35,7 @@ from groundwire.graphs.selection import Select
 from groundwire.graphs.state import EpisodeState
 from groundwire.graphs.wiring import Role, Wiring
 from groundwire.graphs.wiring_checks import check_declared, check_parallel
-from groundwire.records import Store
+from groundwire.records import StopReason, Store
 from groundwire.signals import Origin
 
 __all__ = ["FeedbackGraph"]
@@ -202,14 +203,28 @@ class FeedbackGraph:
         self.parts.routers.append(RouterPart(source, router, path_map, Role(role), many))
         return self
 
-    def refine(self, tool: str, *, via: str | None = None, to: str) -> FeedbackGraph:
+    def refine(
+        self,
+        tool: str,
+        *,
+        via: str | None = None,
+        to: str,
+        failures: int | None = None,
+        stop: StopReason = StopReason.REJECTED,
+    ) -> FeedbackGraph:
         """The only edge that may rewrite: opens on a sealed FAIL of the current candidate.
 
         Args:
             tool: the tool node whose signal opens it.
             via: a critic that reflects on the signal first.
             to: the actor that may then propose again, or a nested graph that begins with one.
+            failures: FAILs of this tool, since it last said "go on", that end the episode; None: any number.
+            stop: the reason that the episode ends with then.
         """
+        if failures is not None:
+            if failures < 1:
+                raise GraphError(f"{tool} may fail {failures} times.", do="Allow at least 1, or leave it out.")
+            self.parts.caps[tool] = Cap(failures, stop)
         return self._gate(GateKind.REFINE, tool, via, to)
 
     def advance(self, tool: str, *, to: str) -> FeedbackGraph:
@@ -224,6 +239,8 @@ class FeedbackGraph:
     def confirm(self, tool: str, *, by: str, select: Select = "best") -> FeedbackGraph:
         """A PASS of `tool` is judged by another tool before it counts, for example by hidden tests.
 
+        Where `tool` has no `advance`, its "go on" leads there too: what was approved is then carried out.
+
         Args:
             tool: the tool node whose PASS it is.
             by: the tool node that has the last word.
@@ -233,6 +250,16 @@ class FeedbackGraph:
         self.parts.confirms[tool] = by
         if select == "last":
             self.parts.lasts.add(tool)
+        return self
+
+    def refer(self, tool: str, *, to: str) -> FeedbackGraph:
+        """Where `tool` gives no verdict since it is undecided, another tool is asked: a person, for example.
+
+        Args:
+            tool: the tool node that may be undecided (`NoVerdict.UNDECIDED`).
+            to: the tool node that is asked then.
+        """
+        self.parts.refers[tool] = to
         return self
 
     def set_entry(self, name: str) -> FeedbackGraph:

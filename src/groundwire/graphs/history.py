@@ -22,7 +22,7 @@ from groundwire.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.signals import Origin, Signal, Verdict
+from groundwire.signals import NoVerdict, Origin, Signal, Verdict
 from groundwire.trees import Candidate
 
 __all__ = ["History"]
@@ -42,6 +42,8 @@ class History:
         self.base = base
         self.candidates: dict[str, Candidate] = {base.digest: base}
         self.proposed: dict[int, list[str]] = {0: [base.digest]}
+        self.steps: dict[int, list[list[str]]] = {0: [[base.digest]]}
+        """The same, step by step: what was proposed after an admission to `advance` is the next step's."""
         self.signals: dict[str, Signal] = {}
         self.judged_in: dict[int, list[str]] = {}
         self.records: list[Record] = []
@@ -86,6 +88,7 @@ class History:
                 proposed = self.proposed.setdefault(record.trial, [])
                 if record.digest not in proposed:
                     proposed.append(record.digest)
+                    self.steps.setdefault(record.trial, [[]])[-1].append(record.digest)
             case Signal():
                 self.signals[record.id] = record
                 self.judged_in.setdefault(record.trial, []).append(record.id)
@@ -95,6 +98,8 @@ class History:
                 self.admissions[record.id] = record
                 if record.admitted:
                     self.opened.add(record.signal_id)
+                    if record.edge == GateKind.ADVANCE:
+                        self.steps.setdefault(record.trial, [[]]).append([])
                     self._note_refinement(record)
             case ReflectionRecord():
                 self.reflections[record.id] = record
@@ -180,6 +185,17 @@ class History:
     def refined_by(self, origin: Origin) -> int:
         """How many refinements signals of that origin have opened."""
         return sum(signal.origin is origin for signals in self.refined.values() for signal in signals)
+
+    def failures_since_go_on(self, issuer: str) -> int:
+        """Candidates that a tool node failed since it last said "go on", over all trials."""
+        failed: set[tuple[int, str]] = set()
+        for signal in self.signals.values():
+            if signal.issuer == issuer and signal.origin is not Origin.RULE:
+                if signal.reason is NoVerdict.GO_ON:
+                    failed.clear()
+                elif signal.verdict is Verdict.FAIL:
+                    failed.add((signal.trial, signal.candidate_digest))
+        return len(failed)
 
     def reflection_on(self, signal_id: str) -> ReflectionRecord | None:
         """The reflection that a signal caused, if there is one."""

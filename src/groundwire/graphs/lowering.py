@@ -166,6 +166,8 @@ class _Lowering:
             confirm_is_hidden=by is not None and judges_hidden(parts.tools[by].tool),
             plain=parts.has_plain_edges(name),
             last=self._last_answer(by if name in parts.lasts else None),
+            refer=name in parts.refers,
+            cap=parts.caps.get(name),
             takes_last=any(parts.confirms[tool] == name for tool in parts.lasts),
         )
 
@@ -243,6 +245,8 @@ class _Lowering:
                 ways[route] = via or to
         if tool in parts.confirms:
             ways[Route.CONFIRM] = parts.confirms[tool]
+        if tool in parts.refers:
+            ways[Route.REFER] = parts.refers[tool]
         return ways
 
 

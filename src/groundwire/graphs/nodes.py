@@ -91,7 +91,7 @@ class ActorNode:
         trial = state.trial if advancing else state.trial + 1
         step = state.step + 1 if advancing else 1
         lessons = await begin_trial(episode, trial, self.needs, failing, escalation=state.escalation)
-        fresh, escalation = self._recorded(episode, trial, step if advancing else 0), state.escalation
+        fresh, escalation = self._recorded(episode, trial, step), state.escalation
         known = bool(fresh)
         detail, repeated = "", None
         if not known:
@@ -114,9 +114,8 @@ class ActorNode:
 
     def _recorded(self, episode: Episode, trial: int, step: int) -> list[Candidate]:
         """What an earlier process had proposed for this very step, so that nothing is paid for twice."""
-        digests = episode.history.proposed.get(trial, [])
-        mine = digests[step - 1 : step] if step else digests
-        return [episode.history.candidates[d] for d in mine]
+        steps = episode.history.steps.get(trial, [])
+        return [episode.history.candidates[d] for mine in steps[step - 1 : step] for d in mine]
 
     async def _fresh(
         self,

@@ -10,9 +10,11 @@ from groundwire.contexts import Actor, Critic, RepeatableTool, Tool
 from groundwire.errors import GraphError
 from groundwire.graphs.gate import GateKind
 from groundwire.graphs.wiring import END, START, Role
+from groundwire.records import StopReason
 
 __all__ = [
     "ActorPart",
+    "Cap",
     "CriticPart",
     "GraphPart",
     "Helpers",
@@ -116,6 +118,19 @@ class RouterPart:
     many: bool
 
 
+@dataclass(frozen=True)
+class Cap:
+    """How often a tool may fail before the episode ends.
+
+    Args:
+        failures: FAILs since it last said "go on", over all trials.
+        reason: why the episode ends at that many.
+    """
+
+    failures: int
+    reason: StopReason
+
+
 @dataclass
 class Parts:
     """All that was declared, in its order."""
@@ -131,7 +146,11 @@ class Parts:
     gates: dict[tuple[str, GateKind], tuple[str | None, str]] = field(
         default_factory=dict[tuple[str, GateKind], tuple[str | None, str]]
     )
+    caps: dict[str, Cap] = field(default_factory=dict[str, "Cap"])
+    """How often a tool may open `refine`, by its name."""
     confirms: dict[str, str] = field(default_factory=dict[str, str])
+    refers: dict[str, str] = field(default_factory=dict[str, str])
+    """Tool → the tool that is asked where it can't tell."""
     lasts: set[str] = field(default_factory=set[str])
     """Tools of `confirms` from which the last candidate goes on as well."""
     entry: str | None = None

@@ -23,7 +23,7 @@ def as_mermaid(graph: FeedbackGraph) -> str:
         lines.append(f"  {names[name]}{shape.format(f'{shown} · {role}')}")
     lines.append("  end_((end))")
     edges = dict.fromkeys(e for e in wiring.edges if not _is_only_a_stop(e, wiring))
-    lines += [f"  {names[edge.source]} {_arrow(edge, wiring)} {names[edge.target]}" for edge in edges]
+    lines += [f"  {names[edge.source]} {_arrow(edge, graph, wiring)} {names[edge.target]}" for edge in edges]
     return "\n".join(lines) + "\n"
 
 
@@ -32,9 +32,14 @@ def _is_only_a_stop(edge: Edge, wiring: Wiring) -> bool:
     return edge.target == END and wiring.roles.get(edge.source) is Role.ACTOR
 
 
-def _arrow(edge: Edge, wiring: Wiring) -> str:
+def _arrow(edge: Edge, graph: FeedbackGraph, wiring: Wiring) -> str:
     if edge.gate:
         return f'-. "{LABELS[GateKind(edge.gate)]}" .->'
+    if graph.parts.refers.get(edge.source) == edge.target:
+        return '-- "undecided" -->'
+    tool = graph.parts.tools.get(edge.source)
+    if tool is not None and getattr(tool.tool, "never_passes", False):
+        return '-- "go on" -->' if edge.target != END else '-- "stop" -->'
     if wiring.roles.get(edge.source) is Role.TOOL and edge.choice:
         return '-- "pass" -->' if edge.target != END else '-- "pass, or stop" -->'
     return "-->"

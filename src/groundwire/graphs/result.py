@@ -31,6 +31,8 @@ EXIT_CODES = {
     StopReason.BUDGET_SECONDS: 4,
     StopReason.BUDGET_RUN: 4,
     StopReason.BUDGET_REFINEMENTS: 4,
+    StopReason.TOOL_EXHAUSTED: 1,
+    StopReason.REJECTED: 1,
     StopReason.MODEL_ERROR: 5,
     StopReason.STORAGE_ERROR: 6,
     StopReason.INTERRUPTED: 130,

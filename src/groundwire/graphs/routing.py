@@ -9,6 +9,7 @@ from groundwire.graphs.episode import Episode
 from groundwire.graphs.gate import GateKind, Question, Refusal, admit
 from groundwire.graphs.nodes import Update, stop
 from groundwire.graphs.origins import may_verify
+from groundwire.graphs.parts import Cap
 from groundwire.graphs.selection import LastAnswer
 from groundwire.graphs.stagnation import failures_until, last_steps, standstill
 from groundwire.graphs.state import EpisodeState, Route
@@ -30,6 +31,8 @@ class Exits:
         confirm: True if a PASS leads to another tool.
         confirm_is_hidden: True if that tool judges hidden tests, so that without any the PASS stands.
         plain: True if it has ordinary edges, which are taken whatever the verdict.
+        refer: True if another tool is asked where it is undecided.
+        cap: how often it may fail before the episode ends.
         last: set where the last candidate goes to the confirming tool, also without a PASS.
         takes_last: True if this is such a confirming tool.
     """
@@ -38,6 +41,8 @@ class Exits:
     confirm: bool = False
     confirm_is_hidden: bool = False
     plain: bool = False
+    refer: bool = False
+    cap: Cap | None = None
     last: LastAnswer | None = None
     takes_last: bool = False
 
@@ -76,6 +81,10 @@ class Routing:
             return stop(StopReason.HIDDEN_FAILED if hidden else StopReason.EXHAUSTED, signal.evidence.detail)
         if signal.reason is NoVerdict.GO_ON and GateKind.ADVANCE in self.exits.gates:
             return await self._advance(state, episode, current)
+        if signal.reason is NoVerdict.GO_ON and self.exits.confirm:
+            return {"route": Route.CONFIRM}
+        if signal.reason is NoVerdict.UNDECIDED and self.exits.refer:
+            return {"route": Route.REFER}
         looks = len(episode.history.looks(state.trial, self.name, current.candidate.digest))
         times = f" (looked {looks} times)" if looks > 1 else ""
         return stop(StopReason.NO_VERDICT, f"{signal.reason}: {signal.evidence.detail}{times}")
@@ -110,6 +119,9 @@ class Routing:
         )
 
     async def _refine(self, state: EpisodeState, episode: Episode, current: Judged) -> Update:
+        cap = self.exits.cap
+        if cap is not None and episode.history.failures_since_go_on(self.name) >= cap.failures:
+            return stop(cap.reason, current.signal.evidence.detail)
         rules, escalation = episode.rules, state.escalation
         if state.trial in episode.history.improved_in:
             escalation = 0
@@ -166,7 +178,8 @@ class Routing:
         if admission.admitted:
             return _opened(kind, admission)
         if admission.reason == Refusal.BUDGET:
-            if self._verified_elsewhere(state, episode, current):
+            weak = not may_verify(current.signal.origin, self.trusted)
+            if weak and self._verified_elsewhere(state, episode, current):
                 # tests that a model wrote may ask for another try; they don't take back what stronger ones have said
                 return self._after_pass(state, episode, current)
             return stop(StopReason(f"budget_{used_up}"), current.signal.evidence.detail)

@@ -18,6 +18,7 @@ class Route(StrEnum):
     REFINE = "refine"
     ADVANCE = "advance"
     CONFIRM = "confirm"
+    REFER = "refer"
     STOP = "stop"
 
 

@@ -7,8 +7,9 @@ from contextlib import aclosing
 
 from langgraph.runtime import Runtime
 
-from groundwire.contexts import Judged, ModelCaller, Tool, ToolContext, WritingTool
+from groundwire.contexts import ActingTool, Judged, ModelCaller, Tool, ToolContext, WritingTool
 from groundwire.graphs.acceptance import most_promising
+from groundwire.graphs.acting import CutOff, begin_acts
 from groundwire.graphs.doubting import Patience, without_doubtful
 from groundwire.graphs.episode import Episode
 from groundwire.graphs.firewall import withheld
@@ -70,6 +71,7 @@ class ToolNode:
         self._is_repeatable = bool(getattr(tool, "repeatable", False))
         # asked once: Python looks a Protocol's members up each time
         self._writing = tool if isinstance(tool, WritingTool) else None
+        self._acting = tool if isinstance(tool, ActingTool) else None
 
     async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Update:
         """One superstep."""
@@ -147,6 +149,8 @@ class ToolNode:
             await self._note_access(candidates, state, episode)
             task = episode.firewall.planted()
         tool = stand_in(self.name, self.tool, hidden=self._is_hidden, episode=episode)
+        if self._acting is not None and not await begin_acts(self.name, self._acting, candidates, state.trial, episode):
+            tool = CutOff()
         patience = Patience(tool, task, context, episode)
         waiting: list[Signal] = []
         try:
@@ -176,6 +180,7 @@ class ToolNode:
             want_coverage=self.want_coverage and state.trial == 0 and is_first_look,
             report=episode.report,
             seed=episode.seed,
+            past=lambda: episode.history.judged_until(state.trial),
         )
         if self._writing is not None:
             return await written_cases(self._writing, self._author, context, episode)
@@ -246,9 +251,11 @@ class ToolNode:
 
 
 def _at_hand(state: EpisodeState, episode: Episode) -> Sequence[str]:
-    """What there is to judge: all that the trial proposed, of a trial in steps what the last one proposed; or, after
-    another tool has chosen, the current candidate alone."""
-    proposed = episode.history.proposed.get(state.trial, [])
-    if state.signal or (state.step > 1 and state.candidate not in proposed):
+    """What there is to judge: all that the trial proposed; of a trial in steps what the current one proposed, though
+    the ledger may know of later ones; or, after another tool has chosen, the current candidate alone."""
+    if state.signal:
         return [state.candidate]
-    return proposed[proposed.index(state.candidate) :] if state.step > 1 else proposed
+    steps = episode.history.steps.get(state.trial, ())
+    if not state.candidate:
+        return steps[0] if steps else ()
+    return next((step for step in steps if state.candidate in step), [state.candidate])

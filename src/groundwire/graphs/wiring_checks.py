@@ -50,12 +50,34 @@ def _check_gates(parts: Parts) -> None:
     for tool, by in parts.confirms.items():
         _expect(tool, parts.tools, "tool", "confirm leaves")
         _expect(by, parts.tools, "tool", "confirm leads to")
+    for tool, by in parts.refers.items():
+        _expect(tool, parts.tools, "tool", "refer leaves")
+        _expect(by, parts.tools, "tool", "refer leads to")
+    _check_handing_on(parts)
     _check_hand_in(parts)
-    for tool in {*(t for t, _ in parts.gates), *parts.confirms}:
+    for tool in {*(t for t, _ in parts.gates), *parts.confirms, *parts.refers}:
         if parts.has_plain_edges(tool):
             raise GraphError(
                 f"{tool} has both gated and plain edges, and the plain ones would be taken whatever the verdict.",
                 do="Remove the plain edge: a PASS and every stop lead to the end by themselves.",
+            )
+
+
+def _check_handing_on(parts: Parts) -> None:
+    """No tool may come back to itself by way of others: nobody proposes anything there, so nothing would change."""
+    leads_to = {tool: {parts.confirms.get(tool, ""), parts.refers.get(tool, "")} for tool in parts.tools}
+    for tool in parts.tools:
+        reached, pending = set[str](), list(leads_to[tool])
+        while pending:
+            name = pending.pop()
+            if name not in reached:
+                reached.add(name)
+                pending += leads_to.get(name, ())
+        if tool in reached:
+            others = ", ".join(sorted(reached & parts.tools.keys() - {tool})) or "itself"
+            raise GraphError(
+                f"{tool} hands on to {others}, and from there it comes back.",
+                do="Let confirm and refer lead to a tool that has the last word.",
             )
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from groundwire.errors import ConfigError
 from groundwire.graphs import library
-from groundwire.graphs.library.catalogue import NAMES, card, cards
+from groundwire.graphs.library.catalogue import NAMES, builder, card, cards, drawing
 
 
 def test_every_module_that_holds_a_graph_is_listed_under_its_own_name() -> None:
@@ -22,3 +22,13 @@ def test_an_unknown_graph_is_an_error_that_lists_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="no graph 'code_repiar'") as caught:
         card("code_repiar")
     assert "code_repair" in caught.value.do
+
+
+def test_every_graph_has_a_page_a_drawing_and_a_row_in_the_index() -> None:
+    pages = Path(__file__).parents[3] / "docs" / "graphs"
+    index = (pages / "index.md").read_text()
+    for name in NAMES:
+        assert callable(builder(name)) and "──►" in drawing(name)
+        origins = ", ".join(origin.value for origin in card(name).origins)
+        assert (pages / f"{name}.md").exists()
+        assert f"| [{name}]({name}.md) | {card(name).does} | {origins} |" in index

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
+from inspect import cleandoc
+from textwrap import dedent
+from types import ModuleType
 
 from groundwire.errors import ConfigError
+from groundwire.graphs.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
 
-__all__ = ["NAMES", "card", "cards"]
+__all__ = ["NAMES", "builder", "card", "cards", "drawing"]
 
-NAMES = ("code_repair", "episodic", "plan_ahead", "verified_steps", "step_beam", "correction_memory")
+NAMES = (
+    "code_repair",
+    "episodic",
+    "tool_recovery",
+    "preflight",
+    "search_judge",
+    "plan_ahead",
+    "verified_steps",
+    "step_beam",
+    "correction_memory",
+)
 """The modules of this package that hold a graph."""
 
 
@@ -19,13 +34,37 @@ def card(name: str) -> GraphCard:
     Raises:
         ConfigError: there is none of that name.
     """
-    if name not in NAMES:
-        raise ConfigError(f"There is no graph {name!r}.", do=f"Choose one of {', '.join(NAMES)}.")
-    found = import_module(f"groundwire.graphs.library.{name}").CARD
+    found = _module(name).CARD
     assert isinstance(found, GraphCard)
     return found
+
+
+def builder(name: str) -> Callable[..., FeedbackGraph]:
+    """The function that builds one graph.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    return getattr(_module(name), name)
+
+
+def drawing(name: str) -> str:
+    """The drawing of one graph, as its module's docstring has it, without its indentation.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    paragraphs = cleandoc(_module(name).__doc__ or "").split("\n\n")
+    drawn = [p for p in paragraphs if all(line.startswith("    ") for line in p.splitlines())]
+    return dedent("\n\n".join(drawn))
 
 
 def cards() -> tuple[GraphCard, ...]:
     """Every graph's card."""
     return tuple(card(name) for name in NAMES)
+
+
+def _module(name: str) -> ModuleType:
+    if name not in NAMES:
+        raise ConfigError(f"There is no graph {name!r}.", do=f"Choose one of {', '.join(NAMES)}.")
+    return import_module(f"groundwire.graphs.library.{name}")
