@@ -2,30 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from groundwire.signals import canonical
 
-__all__ = ["Backend", "Completion", "Message", "Request"]
+__all__ = ["Backend", "Completion", "Message", "OnText", "Request", "Streaming", "ToolCall", "ToolSpec"]
+
+OnText = Callable[[int, str], None]
+"""Told of text as it is written: the index of the sample, and what was added to it. For people who watch; what counts
+is the completion."""
 
 
 class _Frozen(BaseModel):
     # built at first use: a graph without a model never needs these schemas
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
+    only_if_set: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are written down only where they say something: records from before they existed stay as they are."""
+
+    @model_serializer(mode="wrap")
+    def _without_what_was_not_set(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = serialize(self)
+        for name in self.only_if_set & fields.keys():
+            if getattr(self, name) == type(self).model_fields[name].default:
+                del fields[name]
+        return fields
+
+
+class ToolSpec(_Frozen):
+    """A tool that a model may ask for. Nothing here runs it."""
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] = {"type": "object", "properties": {}}
+    """JSON schema of its arguments; what a model gives is checked against it on our side."""
+
+
+class ToolCall(_Frozen):
+    """A model's wish to use a tool: data, which whoever asked may act on. As hostile as any text of a model."""
+
+    id: str
+    name: str
+    arguments: str
+    """A JSON object, as the model wrote it."""
+
 
 class Message(_Frozen):
     """One message of a chat."""
 
-    role: Literal["system", "user", "assistant"]
+    only_if_set = frozenset({"tool_calls", "answers"})
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    """What an assistant's message asked for."""
+    answers: str = ""
+    """The id of the tool call whose result a tool's message holds."""
 
 
 class Request(_Frozen):
     """One request to a model."""
+
+    only_if_set = frozenset({"top_logprobs", "tools", "tool_choice"})
 
     messages: tuple[Message, ...]
     n: int = 1
@@ -38,6 +79,11 @@ class Request(_Frozen):
     json_schema: Mapping[str, Any] | None = None
     """JSON schema the reply must have; validated on our side too."""
     logprobs: bool = False
+    top_logprobs: int = 0
+    """Likeliest tokens at each place whose log probabilities are wanted too; needs `logprobs`."""
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: Literal["auto", "required"] = "auto"
+    """Whether the model may choose to use no tool; held on our side too."""
     purpose: str = ""
     """`propose`, `correct` (the form of an answer) or `reflect`; not sent, kept in the ledger."""
     prompt_digest: str = ""
@@ -50,6 +96,8 @@ class Request(_Frozen):
 
 class Completion(_Frozen):
     """A model's answer to one request."""
+
+    only_if_set = frozenset({"top_logprobs", "tool_calls", "cached_prompt_tokens", "first_token_s"})
 
     texts: tuple[str, ...]
     """One text a sample."""
@@ -67,6 +115,14 @@ class Completion(_Frozen):
     """Per sample, the log probability of each token, in nats."""
     attempts: int = 1
     """Requests that were sent to get it."""
+    top_logprobs: tuple[tuple[tuple[float, ...], ...], ...] | None = None
+    """Per sample and token, the log probabilities of the likeliest tokens there, in nats, highest first."""
+    tool_calls: tuple[tuple[ToolCall, ...], ...] = ()
+    """Per sample; empty where no sample holds any."""
+    cached_prompt_tokens: int = 0
+    """Of the prompt's tokens, those that the provider took from its cache."""
+    first_token_s: float | None = None
+    """Seconds from the sending of the request to its first token; None where it was not streamed."""
 
 
 class Backend(Protocol):
@@ -93,4 +149,16 @@ class Backend(Protocol):
 
     def price(self, request: Request) -> float | None:
         """The most that `request` can cost in US dollars, or None where the price is unknown."""
+        ...
+
+
+@runtime_checkable
+class Streaming(Protocol):
+    """A backend that can show its answer while it is written. It is the same answer."""
+
+    async def stream(self, request: Request, on_text: OnText) -> Completion:
+        """As `Backend.complete`, and tells `on_text` of each piece of text.
+
+        A request that failed half-way is sent again: then the text of a sample begins anew, with a piece that is empty.
+        """
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import pytest
 
 from groundwire.agents.backends.guard import allow_model_calls
 from groundwire.agents.backends.litellm import LiteLLMBackend
+from groundwire.agents.backends.openai_compatible import OpenAICompatibleBackend
 
 KEY = "sk-test-Zx81QwErTyUiOp"
 
@@ -30,6 +32,8 @@ class Reply:
     """Never answer."""
     dribble: bool = False
     """Send one byte every 50 ms, for ever."""
+    hold_after: int | None = None
+    """Go on after so many bytes of the body only when the test says so (`stub.go_on`)."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,10 @@ def completion(
     finish: str = "stop",
     usage: tuple[int, int] | None = (7, 5),
     logprobs: Sequence[float] | None = None,
+    top: Sequence[float] = (),
     model: str = "served-model",
+    cached: int = 0,
+    calls: Sequence[tuple[str, str]] = (),
 ) -> Reply:
     """A well-formed answer."""
     choices: list[dict[str, Any]] = [
@@ -55,11 +62,50 @@ def completion(
     ]
     if logprobs is not None:
         for choice in choices:
-            choice["logprobs"] = {"content": [{"token": "t", "logprob": p, "top_logprobs": []} for p in logprobs]}
+            others = [{"token": "o", "logprob": p, "bytes": None} for p in top]
+            tokens = [{"token": "t", "logprob": p, "bytes": None, "top_logprobs": others} for p in logprobs]
+            choice["logprobs"] = {"content": tokens}
+    for choice in choices if calls else ():
+        choice["message"]["tool_calls"] = [
+            {"id": f"call-{i}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            for i, (name, arguments) in enumerate(calls)
+        ]
     body: dict[str, Any] = {"id": "c1", "object": "chat.completion", "created": 1, "model": model, "choices": choices}
     if usage:
         body["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
+        if cached:
+            body["usage"]["prompt_tokens_details"] = {"cached_tokens": cached}
     return Reply(body=json.dumps(body).encode(), headers={"content-type": "application/json"})
+
+
+def streamed(whole: Reply, *, whole_lines: int | None = None, piece: int = 3) -> Reply:
+    """The same answer as server-sent events, `piece` characters at a time; with `whole_lines`, the first ones only."""
+    body: dict[str, Any] = json.loads(whole.body)
+    head = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
+    events: list[dict[str, Any]] = []
+    for choice in body["choices"]:
+        deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+        text: str = choice["message"]["content"] or ""
+        deltas += [{"content": text[i : i + piece]} for i in range(0, len(text), piece)]
+        for number, call in enumerate(choice["message"].get("tool_calls") or ()):
+            name, arguments = call["function"]["name"], call["function"]["arguments"]
+            deltas.append({"tool_calls": [{**call, "index": number, "function": {"name": name, "arguments": ""}}]})
+            for i in range(0, len(arguments), piece):
+                deltas.append({"tool_calls": [{"index": number, "function": {"arguments": arguments[i : i + piece]}}]})
+        tokens = list((choice.get("logprobs") or {}).get("content", ()))
+        for delta in deltas:
+            part = [tokens.pop(0)] if tokens and delta.get("content") else []
+            events.append({"index": choice["index"], "delta": delta, "finish_reason": None})
+            if part:
+                events[-1]["logprobs"] = {"content": part + (tokens if delta is deltas[-1] else [])}
+        events.append({"index": choice["index"], "delta": {}, "finish_reason": choice["finish_reason"]})
+    lines = [{**head, "choices": [event]} for event in events]
+    if body.get("usage"):
+        lines.append({**head, "choices": [], "usage": body["usage"]})
+    shown = [f"data: {json.dumps(line)}\n\n" for line in lines]
+    shown = [*shown, "data: [DONE]\n\n"] if whole_lines is None else shown[:whole_lines]
+    headers = {"content-type": "text/event-stream"}
+    return Reply(body="".join(shown).encode(), headers=headers)
 
 
 def failure(status: int, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None) -> Reply:
@@ -68,24 +114,35 @@ def failure(status: int, message: str, *, code: str | None = None, headers: Mapp
     return Reply(status, body, {"content-type": "application/json", **(headers or {})})
 
 
+class _Quiet(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hangs up is what some tests are about."""
+
+
 class OpenAIStub:
     """The server. `script` holds the replies to come; the last one is repeated."""
 
     def __init__(self) -> None:
         self.script: list[Reply | Callable[[Seen], Reply]] = []
         self.seen: list[Seen] = []
+        self.models = ["served-model"]
+        self.listed = 0
         self.most_at_once = 0
         self.arrived = threading.Event()
+        self.go_on = threading.Event()
+        self.dropped = threading.Event()
+        """Set when a client has closed the connection of a request that hangs."""
         self._at_once = 0
         self._lock = threading.Lock()
         self._released = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = _Quiet(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self._thread.start()
 
     completion = staticmethod(completion)
     failure = staticmethod(failure)
+    streamed = staticmethod(streamed)
     Reply = Reply
     key = KEY
 
@@ -137,13 +194,15 @@ def _handler(stub: OpenAIStub) -> type[BaseHTTPRequestHandler]:
             try:
                 self._answer(stub.take(seen))
             except ConnectionError:
+                stub.dropped.set()
                 self.close_connection = True
             finally:
                 stub.leave()
 
         def _answer(self, reply: Reply) -> None:
             if reply.hang:
-                stub.wait(30)
+                while not stub.wait(0.02) and not self._is_dropped():
+                    pass
                 self.close_connection = True
                 return
             if reply.cut_after == -1:
@@ -158,10 +217,33 @@ def _handler(stub: OpenAIStub) -> type[BaseHTTPRequestHandler]:
                 while not stub.wait(0.05):
                     self.wfile.write(b" ")
                     self.wfile.flush()
-            self.wfile.write(reply.body[: reply.cut_after])
-            self.wfile.flush()
             if reply.cut_after is not None:
+                self.wfile.write(reply.body[: reply.cut_after])
+                self.wfile.flush()
                 self.close_connection = True
+                return
+            self.wfile.write(reply.body[: reply.hold_after])
+            self.wfile.flush()
+            if reply.hold_after is not None:
+                while not stub.go_on.wait(0.02) and not self._is_dropped():
+                    pass
+                self.wfile.write(reply.body[reply.hold_after :])
+
+        def do_GET(self) -> None:
+            stub.listed += 1
+            body = json.dumps({"data": [{"id": name} for name in stub.models]}).encode()
+            self._answer(Reply(body=body, headers={"content-type": "application/json"}))
+
+        def _is_dropped(self) -> bool:
+            try:
+                dropped = self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+            except BlockingIOError:
+                return False
+            except OSError:
+                dropped = True
+            if dropped:
+                stub.dropped.set()
+            return dropped
 
     return Handler
 
@@ -171,6 +253,9 @@ def stub() -> Generator[OpenAIStub]:
     server = OpenAIStub()
     yield server
     server.close()
+
+
+KINDS = ("litellm", "native")
 
 
 @pytest.fixture
@@ -186,4 +271,23 @@ async def connect(stub: OpenAIStub) -> AsyncGenerator[Callable[..., LiteLLMBacke
     with allow_model_calls():
         yield make
     for backend in made[:1]:
+        await backend.aclose()
+
+
+@pytest.fixture(params=KINDS)
+async def reach(
+    request: pytest.FixtureRequest, stub: OpenAIStub, connect: Callable[..., LiteLLMBackend]
+) -> AsyncGenerator[Callable[..., LiteLLMBackend | OpenAICompatibleBackend]]:
+    """Makes backends that talk to the stub: through LiteLLM, then directly; the test runs with either."""
+    made: list[OpenAICompatibleBackend] = []
+
+    def make(*, url: str = "", **options: Any) -> LiteLLMBackend | OpenAICompatibleBackend:
+        if request.param == "litellm":
+            return connect(**({"api_base": url} if url else {}), **options)
+        given: dict[str, Any] = {"api_key": KEY, "timeout_s": 5.0, "backoff_s": 0.001}
+        made.append(OpenAICompatibleBackend(url or stub.url, "some-model", **given | options))
+        return made[-1]
+
+    yield make
+    for backend in made:
         await backend.aclose()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from groundwire.agents import backends
-from groundwire.agents.backends import LiteLLMBackend, ScriptedBackend, backend_for
+from groundwire.agents.backends import LiteLLMBackend, OpenAICompatibleBackend, ScriptedBackend, backend_for
 from groundwire.completions import Request
 from groundwire.errors import ConfigError
 
@@ -15,6 +15,7 @@ from groundwire.errors import ConfigError
 def test_the_public_names() -> None:
     assert backends.__all__ == [
         "LiteLLMBackend",
+        "OpenAICompatibleBackend",
         "ReplayBackend",
         "ScriptedBackend",
         "allow_model_calls",
@@ -33,6 +34,31 @@ def test_litellm_ids(spec: str) -> None:
     assert backend.price(Request(messages=(), max_tokens=3)) == 16 * 1.0 + 3 * 2.0
 
 
+def test_fallbacks_after_commas() -> None:
+    backend = backend_for("openai/gpt-4o,openai/gpt-4o-mini", usd_per_token=(1.0, 2.0))
+    assert isinstance(backend, LiteLLMBackend)
+    assert backend.model == "openai/gpt-4o,openai/gpt-4o-mini"
+
+
+def test_a_server_of_ones_own() -> None:
+    backend = backend_for("openai-compatible:http://gpu:8000/v1#Qwen/Qwen3-8B", usd_per_token=(0.0, 0.0))
+    assert isinstance(backend, OpenAICompatibleBackend)
+    assert backend.model == "openai-compatible:http://gpu:8000/v1#Qwen/Qwen3-8B"
+    assert backend.price(Request(messages=())) == 0.0
+    assert backend_for("openai-compatible:http://localhost:1").price(Request(messages=())) is None
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "localhost:8000", "ftp://h/v1", "http://", "http://h:99999/v1", "http://h/v1?x=1", "http://me:key@h/v1",
+     "http://h/ v1", "file:///etc/passwd", "http://[::1/v1"],
+)  # fmt: skip
+def test_what_is_no_address_is_refused_without_showing_a_key(address: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        backend_for(f"openai-compatible:{address}")
+    assert "me:key" not in str(caught.value)
+
+
 def test_a_script(tmp_path: Path) -> None:
     file = tmp_path / "with space.jsonl"
     file.write_text('"x"\n')
@@ -49,7 +75,7 @@ def test_a_backend_is_returned_as_it_is() -> None:
 @pytest.mark.parametrize(
     "spec",
     ["", " ", "openai/gpt 5", "openai/x\n", "\x1b[31m", "vllm:/models/x", "vllm-server:x",
-     "openai-compatible:http://localhost:1", "script:x", "foo:bar"],
+     "openai/a,", ",", "script:x", "foo:bar"],
 )  # fmt: skip
 def test_unknown_forms_say_which_there_are(spec: str) -> None:
     with pytest.raises(ConfigError) as caught:

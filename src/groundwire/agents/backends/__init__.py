@@ -3,7 +3,15 @@
 from groundwire.agents.backends.choice import backend_for
 from groundwire.agents.backends.guard import allow_model_calls
 from groundwire.agents.backends.litellm import LiteLLMBackend
+from groundwire.agents.backends.openai_compatible import OpenAICompatibleBackend
 from groundwire.agents.backends.replay import ReplayBackend
 from groundwire.agents.backends.scripted import ScriptedBackend
 
-__all__ = ["LiteLLMBackend", "ReplayBackend", "ScriptedBackend", "allow_model_calls", "backend_for"]
+__all__ = [
+    "LiteLLMBackend",
+    "OpenAICompatibleBackend",
+    "ReplayBackend",
+    "ScriptedBackend",
+    "allow_model_calls",
+    "backend_for",
+]

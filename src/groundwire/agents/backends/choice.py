@@ -6,6 +6,7 @@ import re
 
 from groundwire.agents.backends.litellm import LiteLLMBackend
 from groundwire.agents.backends.local import LocalBackend
+from groundwire.agents.backends.openai_compatible import SCHEME, OpenAICompatibleBackend
 from groundwire.agents.backends.replay import ReplayBackend
 from groundwire.agents.backends.scripted import ScriptedBackend
 from groundwire.completions import Backend
@@ -14,7 +15,8 @@ from groundwire.errors import ConfigError
 __all__ = ["FORMS", "backend_for"]
 
 FORMS = (
-    "provider/model (any LiteLLM id, for example openai/gpt-5-mini), local (a small model on this CPU), "
+    "provider/model (any LiteLLM id, for example openai/gpt-5-mini; further ones after commas are fallbacks), "
+    "openai-compatible:URL#MODEL (a server of your own), local (a small model on this CPU), "
     "local:PATH.gguf, replay:FILE (recorded calls) or scripted:FILE (JSON lines of replies)"
 )
 
@@ -26,8 +28,9 @@ def backend_for(spec: str | Backend, *, usd_per_token: tuple[float, float] | Non
     """The backend that `spec` names. Nothing is imported, opened or called for it, but for a file of replies.
 
     Args:
-        spec: `provider/model`, `local`, `local:PATH.gguf`, `replay:FILE`, `replay:FILE#TASK`, `scripted:FILE`, or a
-            backend, which is returned as it is.
+        spec: `provider/model`, `provider/model,provider/fallback`, `openai-compatible:URL#MODEL`, `local`,
+            `local:PATH.gguf`, `replay:FILE`, `replay:FILE#TASK`, `scripted:FILE`, or a backend, which is returned as it
+            is.
         usd_per_token: (prompt, completion) price in US dollars a token, for a model without a known price.
 
     Raises:
@@ -40,6 +43,8 @@ def backend_for(spec: str | Backend, *, usd_per_token: tuple[float, float] | Non
         return ScriptedBackend.from_file(spec.removeprefix("scripted:"))
     if spec.startswith("replay:"):
         return ReplayBackend.from_file(spec.removeprefix("replay:"))
+    if spec.startswith(SCHEME):
+        return OpenAICompatibleBackend.from_spec(spec.removeprefix(SCHEME), usd_per_token=usd_per_token)
     if spec == "local":
         return LocalBackend()
     if spec.startswith("local:"):
@@ -49,4 +54,7 @@ def backend_for(spec: str | Backend, *, usd_per_token: tuple[float, float] | Non
     scheme = _SCHEME.match(spec)
     if scheme and scheme[1] != "ft":
         raise ConfigError(f"The model form {scheme[0]!r} is not known to this version.", do=f"Give {FORMS}.")
-    return LiteLLMBackend(spec, usd_per_token=usd_per_token)
+    model, *fallbacks = spec.split(",")
+    if not all((model, *fallbacks)):
+        raise ConfigError(f"{spec!r} holds an empty model id.", do=f"Give {FORMS}.")
+    return LiteLLMBackend(model, fallbacks=fallbacks, usd_per_token=usd_per_token)

@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from itertools import count
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from groundwire.agents.backends.faults import missing_keys, to_model_error
+from groundwire.agents.backends.cache_hints import wants_hints, with_hints
+from groundwire.agents.backends.chat_body import chat_body, is_begun
 from groundwire.agents.backends.guard import check_model_calls
 from groundwire.agents.backends.library import close_clients, load_litellm, loaded_litellm
+from groundwire.agents.backends.litellm_faults import missing_keys, to_model_error
 from groundwire.agents.backends.prices import PriceList, Rates, prompt_tokens_bound
 from groundwire.agents.backends.replies import all_of, merged, split
-from groundwire.agents.backends.responses import read_response
+from groundwire.agents.backends.responses import has_usage, read_response
 from groundwire.agents.backends.retries import Retries
-from groundwire.completions import Completion, Request
-from groundwire.errors import ConfigError
+from groundwire.agents.backends.router import Fallbacks
+from groundwire.agents.backends.slots import Slots
+from groundwire.agents.backends.streams import Assembly
+from groundwire.completions import Completion, OnText, Request
+from groundwire.errors import ModelError, ModelRetryable
 
 __all__ = ["LiteLLMBackend"]
 
 
 NO_KEY = "no-key"
 """Sent to a server of one's own where no key is set: the clients refuse to send nothing."""
+COOLDOWN_S = 30.0
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What LiteLLM gave for one request.
+
+    Args:
+        response: its object, or JSON where it was put together from chunks.
+        which: the index of the model that gave it.
+        first_token_s: seconds to the first token, where it was streamed.
+    """
+
+    response: Any
+    which: int = 0
+    first_token_s: float | None = None
 
 
 class LiteLLMBackend:
@@ -43,6 +65,9 @@ class LiteLLMBackend:
         max_wait_s: seconds; the longest wait between attempts.
         name: what the user calls the model, for messages; default: `model`.
         echoes: True if the server gives an answer that was begun (a last message of the assistant) back as a whole.
+        fallbacks: models that are asked, in this order, while those before them fail for a while (rate limits, trouble
+            at the provider); `api_base` and `api_key` are the first model's.
+        cooldown_s: seconds for which a model that failed is left alone, where there are fallbacks.
 
     Raises:
         ConfigError: an argument is out of range.
@@ -62,28 +87,27 @@ class LiteLLMBackend:
         max_wait_s: float = 60.0,
         name: str | None = None,
         echoes: bool = False,
+        fallbacks: Sequence[str] = (),
+        cooldown_s: float = COOLDOWN_S,
     ) -> None:
-        if not timeout_s > 0 or max_in_flight < 1:
-            raise ConfigError(
-                f"timeout_s is {timeout_s} and max_in_flight is {max_in_flight}.",
-                do="Use more than 0 seconds and at least 1 request in flight.",
-            )
-        if usd_per_token is not None and not all(0 <= usd < float("inf") for usd in usd_per_token):
-            raise ConfigError(f"usd_per_token is {usd_per_token}.", do="Give two prices of 0 or more.")
-        self._model = model
-        self._name = name or model
-        self._prices = PriceList(model, api_base, None if usd_per_token is None else Rates(*usd_per_token))
-        self._timeout_s = timeout_s
-        self._retries = Retries(max_attempts, backoff_s, max_wait_s)
-        self._max_in_flight = max_in_flight
+        self._models = (model, *fallbacks)
+        self._name = name or ",".join(self._models)
+        rates = Rates.given(usd_per_token)
+        self._prices = [PriceList(id_, None if i else api_base, rates) for i, id_ in enumerate(self._models)]
+        # each model is asked once before the first is asked again
+        self._retries = Retries(
+            max(max_attempts, len(self._models)) if fallbacks else max_attempts, backoff_s, max_wait_s
+        )
+        self._slots = Slots(max_in_flight, timeout_s)
         self._api_base = api_base
-        self._echoes = echoes
         self._api_key = api_key
-        # one for each event loop: a semaphore can't be shared by loops, and sync callers start one a call
-        self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+        self._echoes = echoes
+        first = {"api_base": api_base, "api_key": api_key}
+        own = {name: value for name, value in first.items() if value}
+        self._fallbacks = Fallbacks(self._models, own, cooldown_s) if fallbacks else None
 
     def __repr__(self) -> str:
-        return f"LiteLLMBackend({self._model!r})"
+        return f"LiteLLMBackend({self._name!r})"
 
     @property
     def model(self) -> str:
@@ -101,11 +125,27 @@ class LiteLLMBackend:
             ModelRejected, ModelRetryable, ModelReplyInvalid: see `Backend`.
             ConfigError: LiteLLM is not installed.
         """
+        return await self._complete(request, None)
+
+    async def stream(self, request: Request, on_text: OnText) -> Completion:
+        """See `Streaming`. Several samples are told of when they are there, since LiteLLM loses how some of them ended.
+
+        Raises:
+            ModelRejected, ModelRetryable, ModelReplyInvalid, ConfigError: as `complete`.
+        """
+        if request.n == 1:
+            return await self._complete(request, on_text)
+        completion = await self._complete(request, None)
+        for index, text in enumerate(completion.texts):
+            on_text(index, text)
+        return completion
+
+    async def _complete(self, request: Request, on_text: OnText | None) -> Completion:
         check_model_calls(self._name)
         litellm = await loaded_litellm()
         if request.n == 1 or self._samples_at_once(litellm):
-            return await self._answer(litellm, request)
-        return merged(await all_of([self._answer(litellm, single) for single in split(request, 1)]))
+            return await self._answer(litellm, request, on_text)
+        return merged(await all_of([self._answer(litellm, single, None) for single in split(request, 1)]))
 
     async def complete_many(self, requests: Sequence[Request]) -> Sequence[Completion]:
         """See `Backend`. If one fails, the others are cancelled and its error is raised."""
@@ -116,66 +156,92 @@ class LiteLLMBackend:
 
         One answered attempt is priced: what a provider may bill for an attempt that we gave up on is not known.
         """
-        if self._prices.given:  # no need to load LiteLLM
-            rates, at_once = self._prices.given, False
+        if self._prices[0].given:  # no need to load LiteLLM
+            known, at_once = [self._prices[0].given], False
         else:
             litellm = load_litellm()
-            rates, at_once = self._prices.rates(litellm), self._samples_at_once(litellm)
-        if rates is None:
-            return None
+            known, at_once = [prices.rates(litellm) for prices in self._prices], self._samples_at_once(litellm)
         requests = 1 if at_once else request.n
-        prompt = rates.usd(prompt_tokens_bound(request), 0) * requests
-        return prompt + rates.completion * request.max_tokens * request.n
+        most = 0.0
+        for rates in known:
+            if rates is None:
+                return None
+            prompt = rates.usd(prompt_tokens_bound(request), 0) * requests
+            most = max(most, prompt + rates.completion * request.max_tokens * request.n)
+        return most
 
     async def aclose(self) -> None:
         """Closes LiteLLM's HTTP clients, which all its users in this process share; a later call opens new ones."""
         await close_clients()
 
-    async def _answer(self, litellm: Any, request: Request) -> Completion:
-        response, attempts = await self._retries.run(lambda: self._send(litellm, request))
-        begun = request.messages[-1].content if self._echoes and _is_begun(request) else ""
-        return read_response(
-            response, request, model=self._name, attempts=attempts, prices=self._prices, litellm=litellm, begun=begun
+    async def _answer(self, litellm: Any, request: Request, on_text: OnText | None) -> Completion:
+        tries = count()
+        answer, attempts = await self._retries.run(lambda: self._send(litellm, request, on_text, again=next(tries) > 0))
+        completion = read_response(
+            answer.response,
+            request,
+            model=self._name,
+            attempts=attempts,
+            begun=request.messages[-1].content if self._echoes and is_begun(request) else "",
+            first_token_s=answer.first_token_s,
         )
+        usd = self._prices[answer.which].usd(
+            litellm,
+            answer.response if has_usage(answer.response) else None,
+            completion.prompt_tokens,
+            completion.completion_tokens,
+        )
+        return completion.model_copy(update={"usd": usd})
 
-    async def _send(self, litellm: Any, request: Request) -> Any:
-        slots = self._slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._max_in_flight))
-        async with slots:
+    async def _send(self, litellm: Any, request: Request, on_text: OnText | None, *, again: bool) -> _Answer:
+        async with self._slots.here():
             try:
                 # httpx bounds each read; a server that dribbles would never be late without the deadline around it
-                async with asyncio.timeout(self._timeout_s):
-                    return await litellm.acompletion(**self._arguments(litellm, request))
+                async with self._slots.deadline():
+                    return await self._ask(litellm, request, on_text, again=again)
+            except ModelError as error:  # ours already
+                fault = error
             except Exception as error:
-                fault = to_model_error(
-                    error, litellm, model=self._name, api_key=self._api_key, timeout_s=self._timeout_s
-                )
+                fault = self._fault(error, litellm)
         # raised out here so that no traceback shows the library's error, whose text or request may hold the key
         raise fault
 
+    async def _ask(self, litellm: Any, request: Request, on_text: OnText | None, *, again: bool) -> _Answer:
+        arguments = self._arguments(litellm, request)
+        if on_text is not None:
+            arguments |= {"stream": True, "stream_options": {"include_usage": True}}
+        if self._fallbacks is None:
+            response = await litellm.acompletion(**arguments)
+        else:
+            response = await self._fallbacks.acompletion(litellm, **arguments)
+        which = self._fallbacks.which(response) if self._fallbacks else 0
+        if on_text is None:
+            return _Answer(response, which)
+        assembly = Assembly(on_text, again=again)
+        async with aclosing(response):
+            async for chunk in response:
+                assembly.add(chunk, model=_served(chunk))
+        return _Answer(assembly.response(), which, assembly.first_token_s)
+
+    def _fault(self, error: Exception, litellm: Any) -> ModelError:
+        fault = to_model_error(error, litellm, model=self._name, api_key=self._api_key, timeout_s=self._slots.timeout_s)
+        if self._fallbacks is not None and isinstance(fault, ModelRetryable):
+            fault.retry_after_s = 0.0  # another model need not wait for that
+        return fault
+
     def _arguments(self, litellm: Any, request: Request) -> dict[str, Any]:
         arguments: dict[str, Any] = {
-            "model": self._model,
-            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
-            "temperature": request.temperature,
-            "max_tokens": request.max_tokens,
-            "timeout": self._timeout_s,
+            **chat_body(request),
+            "model": self._models[0],
+            "timeout": self._slots.timeout_s,
             "max_retries": 0,
             "num_retries": 0,
             "drop_params": True,
         }
-        if request.n > 1:
-            arguments["n"] = request.n
-        if request.stop:
-            arguments["stop"] = list(request.stop)
-        if request.seed is not None:
-            arguments["seed"] = request.seed
-        if request.logprobs:
-            arguments["logprobs"] = True
-        if request.json_schema is not None:
-            arguments["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": "reply", "schema": dict(request.json_schema)},
-            }
+        if any(wants_hints(litellm, model) for model in self._models):
+            arguments["messages"] = with_hints(arguments["messages"])
+        if self._fallbacks is not None:  # each model has its own
+            return arguments
         if self._api_base:
             arguments["api_base"] = self._api_base
         key = self._key(litellm)
@@ -185,15 +251,17 @@ class LiteLLMBackend:
 
     def _samples_at_once(self, litellm: Any) -> bool:
         try:
-            return "n" in (litellm.get_supported_openai_params(self._model) or ())
+            return all("n" in (litellm.get_supported_openai_params(model) or ()) for model in self._models)
         except Exception:  # unknown provider: the call itself says so
             return False
 
     def _key(self, litellm: Any) -> str | None:
         if self._api_key or not self._api_base:
             return self._api_key
-        return NO_KEY if missing_keys(litellm, self._model) else None
+        return NO_KEY if missing_keys(litellm, self._models[0]) else None
 
 
-def _is_begun(request: Request) -> bool:
-    return bool(request.messages) and request.messages[-1].role == "assistant"
+def _served(chunk: Any) -> str:
+    """The model that a chunk is from; the chunk itself names the one that was asked."""
+    hidden: Any = getattr(chunk, "_hidden_params", None)
+    return str(hidden.get("provider_response_model") or "") if isinstance(hidden, dict) else ""

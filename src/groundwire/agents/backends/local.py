@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
+from typing import Any
 
 from groundwire.agents.backends.guard import check_model_calls
 from groundwire.agents.backends.litellm import LiteLLMBackend
@@ -22,7 +23,7 @@ from groundwire.agents.backends.local_model import (
 from groundwire.agents.backends.local_model.files import check_is_model
 from groundwire.agents.backends.local_model.server import EXTRA
 from groundwire.agents.backends.replies import all_of, merged, split
-from groundwire.completions import Completion, Request
+from groundwire.completions import Completion, OnText, Request
 from groundwire.errors import ConfigError, ModelRetryable
 
 __all__ = ["LocalBackend"]
@@ -84,18 +85,38 @@ class LocalBackend:
             ModelRetryable, ModelReplyInvalid: see `Backend`.
             ConfigError: LiteLLM is not installed, or the engine can't be loaded.
         """
+        return await self._complete(request, lambda client: self._many(client, request))
+
+    async def stream(self, request: Request, on_text: OnText) -> Completion:
+        """See `Streaming`.
+
+        Raises:
+            ModelRejected, ModelRetryable, ModelReplyInvalid, ConfigError: as `complete`.
+        """
+        if request.n == 1:
+            return await self._complete(request, lambda client: client.stream(request, on_text))
+        completion = await self.complete(request)
+        for index, text in enumerate(completion.texts):
+            on_text(index, text)
+        return completion
+
+    async def _many(self, client: LiteLLMBackend, request: Request) -> Completion:
+        # llama.cpp rejects more samples in one request than it has slots
+        return merged(await client.complete_many(split(request, self._options.slots)))
+
+    async def _complete(
+        self, request: Request, ask: Callable[[LiteLLMBackend], Coroutine[Any, Any, Completion]]
+    ) -> Completion:
         check_model_calls(self._model)
         server, client = await self._connect()
-        # llama.cpp rejects more samples in one request than it has slots
-        parts = split(request, self._options.slots)
         try:
-            return merged(await server.call(client.complete_many(parts)))
+            return await server.call(ask(client))
         except ModelRetryable:
             if await asyncio.to_thread(server.is_alive):
                 raise
         server, client = await self._connect(dead=server)
         try:
-            return merged(await server.call(client.complete_many(parts)))
+            return await server.call(ask(client))
         except ModelRetryable as error:
             raise ModelRetryable(
                 f"The server of {self._model} ended, and after a new start it failed too. {error.what}",

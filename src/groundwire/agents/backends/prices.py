@@ -10,6 +10,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from groundwire.completions import Request
+from groundwire.errors import ConfigError
 
 __all__ = ["FREE", "PriceList", "Rates", "is_loopback", "prompt_tokens_bound", "rates_from_cost_map"]
 
@@ -33,6 +34,19 @@ class Rates:
     completion: float
     request: float = 0.0
 
+    @classmethod
+    def given(cls, usd_per_token: tuple[float, float] | None) -> Rates | None:
+        """The rates that a user gives for prompt and completion; None where none are given.
+
+        Raises:
+            ConfigError: a price is negative or no number.
+        """
+        if usd_per_token is None:
+            return None
+        if not all(0 <= usd < float("inf") for usd in usd_per_token):
+            raise ConfigError(f"usd_per_token is {usd_per_token}.", do="Give two prices of 0 or more.")
+        return cls(*usd_per_token)
+
     def usd(self, prompt_tokens: int, completion_tokens: int) -> float:
         """What these tokens cost."""
         return self.prompt * prompt_tokens + self.completion * completion_tokens + self.request
@@ -48,6 +62,8 @@ def prompt_tokens_bound(request: Request) -> int:
     """
     texts = sum(len(m.content.encode("utf-8", "surrogatepass")) for m in request.messages)
     schema = len(str(request.json_schema).encode("utf-8", "surrogatepass")) if request.json_schema else 0
+    schema += len(str(request.tools).encode("utf-8", "surrogatepass")) if request.tools else 0
+    texts += sum(len(str(m.tool_calls).encode("utf-8", "surrogatepass")) for m in request.messages if m.tool_calls)
     return texts + schema + MESSAGE_OVERHEAD_TOKENS * (len(request.messages) + 1)
 
 
@@ -57,8 +73,10 @@ def rates_from_cost_map(entry: Mapping[str, Any]) -> Rates | None:
     completion = _highest(entry, "output_cost_per_token")
     if prompt is None or completion is None:
         return None
+    # what a provider writes into its cache may cost more than what it only reads
+    written = _highest(entry, "cache_creation_input_token_cost") or 0.0
     reasoning = _number(entry.get("output_cost_per_reasoning_token")) or 0.0
-    return Rates(prompt, max(completion, reasoning), _number(entry.get("input_cost_per_request")) or 0.0)
+    return Rates(max(prompt, written), max(completion, reasoning), _number(entry.get("input_cost_per_request")) or 0.0)
 
 
 def _highest(entry: Mapping[str, Any], name: str) -> float | None:
@@ -124,10 +142,21 @@ class PriceList:
         rates = self.rates(litellm)
         if rates is None or self.given or rates is FREE:
             return rates.usd(prompt_tokens, completion_tokens) if rates else None
-        # LiteLLM has worked it out already, with the discount for cached tokens
-        hidden: Any = getattr(response, "_hidden_params", None) or {}
-        listed = _number(hidden.get("response_cost")) if hasattr(hidden, "get") else None
+        listed = self._worked_out(litellm, response)
         return rates.usd(prompt_tokens, completion_tokens) if listed is None else listed
+
+    def _worked_out(self, litellm: Any, response: Any) -> float | None:
+        """LiteLLM's own sum, which knows the discount for cached tokens."""
+        if response is None:
+            return None
+        if not isinstance(response, dict):
+            hidden: Any = getattr(response, "_hidden_params", None) or {}
+            return _number(hidden.get("response_cost")) if hasattr(hidden, "get") else None
+        try:  # it was put together from chunks
+            whole = litellm.ModelResponse(**cast("dict[str, Any]", response))
+            return _number(litellm.completion_cost(completion_response=whole, model=self._model))
+        except Exception:  # it raises a bare class for what it can't price
+            return None
 
     def _listed(self, litellm: Any) -> Rates | None:
         try:

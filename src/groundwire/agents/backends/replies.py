@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
 
-from groundwire.completions import Completion, Request
+from groundwire.completions import Completion, Request, ToolCall
 from groundwire.errors import ConfigError, ModelReplyInvalid
 
 __all__ = ["all_of", "cut_at_stop", "merged", "split", "valid_samples"]
+
+T = TypeVar("T")
 
 
 async def all_of(calls: Sequence[Coroutine[Any, Any, Completion]]) -> list[Completion]:
@@ -44,8 +46,7 @@ def split(request: Request, most: int) -> list[Request]:
 def merged(parts: Sequence[Completion]) -> Completion:
     """The answers to the parts of a request, as one."""
     prices = [part.usd for part in parts]
-    logprobs = [part.logprobs for part in parts]
-    known = [values for values in logprobs if values is not None]
+    calls = tuple(of_sample for part in parts for of_sample in part.tool_calls or ((),) * len(part.texts))
     return Completion(
         texts=tuple(text for part in parts for text in part.texts),
         model=parts[0].model,
@@ -53,21 +54,52 @@ def merged(parts: Sequence[Completion]) -> Completion:
         completion_tokens=sum(part.completion_tokens for part in parts),
         usd=None if None in prices else sum(usd for usd in prices if usd is not None),
         finish_reasons=tuple(reason for part in parts for reason in part.finish_reasons),
-        logprobs=tuple(v for values in known for v in values) if len(known) == len(parts) else None,
+        logprobs=_all_of(parts, lambda part: part.logprobs),
         attempts=sum(part.attempts for part in parts),
+        top_logprobs=_all_of(parts, lambda part: part.top_logprobs),
+        tool_calls=calls if any(calls) else (),
+        cached_prompt_tokens=sum(part.cached_prompt_tokens for part in parts),
+        first_token_s=min((p.first_token_s for p in parts if p.first_token_s is not None), default=None),
     )
 
 
-def valid_samples(texts: Sequence[str], schema: Mapping[str, Any] | None, *, model: str) -> list[int]:
-    """Indices of the texts that hold to the schema; all of them where there is none.
+def _all_of(parts: Sequence[Completion], read: Callable[[Completion], tuple[T, ...] | None]) -> tuple[T, ...] | None:
+    """What `read` finds in the parts, one after the other; None where one of them has none."""
+    found = [read(part) for part in parts]
+    known = [values for values in found if values is not None]
+    return tuple(value for values in known for value in values) if len(known) == len(found) else None
+
+
+def valid_samples(
+    texts: Sequence[str],
+    schema: Mapping[str, Any] | None,
+    *,
+    model: str,
+    calls: Sequence[Sequence[ToolCall]] = (),
+    tools: Request | None = None,
+) -> list[int]:
+    """Indices of the samples that hold to what was asked; all of them where nothing was.
+
+    Args:
+        texts: of the samples.
+        schema: that of their texts.
+        model: the id as the user named it.
+        calls: the tool calls of each sample; its text need not hold to the schema where there are some.
+        tools: the request, where it offers tools.
 
     Raises:
         ModelReplyInvalid: none of them does.
-        ConfigError: the schema is not one, or the validator is not installed.
+        ConfigError: a schema is not one, or the validator is not installed.
     """
-    if schema is None:
+    offered = tools is not None and bool(tools.tools)
+    if schema is None and not offered:
         return list(range(len(texts)))
-    problems = [_problem(text, schema) for text in texts]
+    problems: list[str] = []
+    for i, text in enumerate(texts):
+        if tools is not None and offered and (calls[i] or tools.tool_choice == "required"):
+            problems.append(_problem_of_calls(calls[i], tools))
+        else:
+            problems.append("" if schema is None else _problem(text, schema))
     kept = [i for i, problem in enumerate(problems) if not problem]
     if not kept:
         raise ModelReplyInvalid(
@@ -75,6 +107,19 @@ def valid_samples(texts: Sequence[str], schema: Mapping[str, Any] | None, *, mod
             do="Use a model that supports structured output, or a simpler schema.",
         )
     return kept
+
+
+def _problem_of_calls(calls: Sequence[ToolCall], request: Request) -> str:
+    if not calls:
+        return "it uses no tool"
+    known = {tool.name: tool for tool in request.tools}
+    for call in calls:
+        if call.name not in known:
+            return f"it asks for a tool {call.name[:80]!r}, which was not offered"
+        problem = _problem(call.arguments, known[call.name].parameters)
+        if problem:
+            return f"in the arguments of {call.name}, {problem}"
+    return ""
 
 
 def _problem(text: str, schema: Mapping[str, Any]) -> str:
