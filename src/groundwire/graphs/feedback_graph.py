@@ -33,7 +33,7 @@ from groundwire.graphs.rules import Rules
 from groundwire.graphs.selection import Select
 from groundwire.graphs.state import EpisodeState
 from groundwire.graphs.wiring import Role, Wiring
-from groundwire.graphs.wiring_checks import check_declared, check_parallel
+from groundwire.graphs.wiring_checks import check_declared, check_grounded, check_parallel
 from groundwire.records import Store
 from groundwire.signals import Origin
 
@@ -58,12 +58,21 @@ class FeedbackGraph:
         state: the state's class; subclass `EpisodeState` to add typed fields.
         name: for reports.
         trust: opt-in origins (`other_model`, `human`) whose FAIL may open a gate; marked in every report.
+        allow_ungrounded: True to let in controls: actors and critics that revise their own text without a signal and
+            say so (`grounded = False`). Every report of such a graph says that it is not grounded. Loops between nodes
+            stay refused.
     """
 
     def __init__(
-        self, state: type[EpisodeState] = EpisodeState, *, name: str = "feedback", trust: Iterable[Origin] = ()
+        self,
+        state: type[EpisodeState] = EpisodeState,
+        *,
+        name: str = "feedback",
+        trust: Iterable[Origin] = (),
+        allow_ungrounded: bool = False,
     ) -> None:
         self.name = name
+        self.allow_ungrounded = allow_ungrounded
         self.state = state
         self.trust = frozenset(trust)
         self.parts = Parts()
@@ -265,9 +274,12 @@ class FeedbackGraph:
 
         Raises:
             UngroundedLoopError: a loop can repeat without any outside check.
+            UngroundedPartError: a part revises its own text without one, and `allow_ungrounded` is not set.
             GraphError: the wiring is wrong in another way.
         """
         check_declared(self.parts)
+        if not self.allow_ungrounded:
+            check_grounded(self.parts)
         wiring = self.wiring()
         prove(wiring)
         check_parallel(self.parts)
@@ -294,6 +306,7 @@ class FeedbackGraph:
             rules=rules or Rules(),
             trust=self.trust,
             tools=self.parts.identities(),
+            ungrounded=tuple(self.parts.ungrounded()),
         )
 
     def _gate(self, kind: GateKind, tool: str, via: str | None, to: str) -> FeedbackGraph:

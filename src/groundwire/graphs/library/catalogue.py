@@ -9,7 +9,16 @@ from groundwire.graphs.library.card import GraphCard
 
 __all__ = ["NAMES", "card", "cards"]
 
-NAMES = ("code_repair",)
+NAMES = (
+    "code_repair",
+    "parallel_refine",
+    "self_refine",
+    "blind_resampling",
+    "fusion",
+    "mad_debate",
+    "sets",
+    "ssr",
+)
 """The modules of this package that hold a graph."""
 
 
