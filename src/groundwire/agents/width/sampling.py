@@ -74,12 +74,20 @@ class Sampler:
         self.max_tokens = max_tokens
 
     async def drafts(
-        self, context: ActorContext, asking: Asking, question: Question | Sequence[Question], n: int = 1, *, stage: int
+        self,
+        context: ActorContext,
+        asking: Asking,
+        question: Question | Sequence[Question],
+        n: int = 1,
+        *,
+        stage: int,
+        top_logprobs: int = 0,
     ) -> list[Draft]:
-        """`n` samples of each question, side by side."""
+        """`n` samples of each question, side by side; with their tokens' likeliest log probabilities if asked for."""
         questions = [question] if isinstance(question, Question) else question
         asked = [one for one in questions for _ in range(n)]
-        calls = [self._call(context, self.request(context, one, stage, i)) for i, one in enumerate(asked)]
+        requests = [self._request(context, one, stage, i, top_logprobs) for i, one in enumerate(asked)]
+        calls = [self._call(context, request) for request in requests]
         return [_draft(completion, asking, context) for completion in await all_of(calls)]
 
     async def texts(
@@ -121,8 +129,7 @@ class Sampler:
         ]
         return [completion.texts[0] if completion.texts else "" for completion in await all_of(calls)]
 
-    def request(self, context: ActorContext, question: Question, stage: int, index: int) -> Request:
-        """One sample's request."""
+    def _request(self, context: ActorContext, question: Question, stage: int, index: int, top: int) -> Request:
         risen = self.temperature + TEMPERATURE_STEP * context.escalation
         return Request(
             messages=question.messages,
@@ -132,6 +139,8 @@ class Sampler:
             seed=_seed(context, stage, index),
             purpose=_staged("propose", context, stage),
             prompt_digest=question.prompt_digest,
+            logprobs=top > 0,
+            top_logprobs=top,
         )
 
     async def _call(self, context: ActorContext, request: Request) -> Completion:

@@ -12,6 +12,7 @@ __all__ = ["NAMES", "card", "cards"]
 NAMES = (
     "code_repair",
     "parallel_refine",
+    "confident_vote",
     "self_refine",
     "blind_resampling",
     "fusion",
