@@ -67,7 +67,7 @@ class History:
         """Trials whose outcome is written."""
         self.models: dict[int, str] = {}
         """By trial: the model that proposed."""
-        self.written = TokensWritten()
+        self.tokens_written = TokensWritten()
         self.answers: dict[tuple[int, str], list[ModelCall]] = {}
         self.ran: dict[tuple[int, str], list[ProgramRun]] = {}
         self.best: Judged | None = None
@@ -84,7 +84,7 @@ class History:
         if not _holds_texts(record):
             self.records.append(record)
         if isinstance(record, ModelCall):
-            self.written.add(record)
+            self.tokens_written.add(record)
         match record:
             case CandidateRecord():
                 proposed = self.proposed.setdefault(record.trial, [])

@@ -82,11 +82,22 @@ class Sampler:
         *,
         stage: int,
         top_logprobs: int = 0,
+        first: int = 0,
     ) -> list[Draft]:
-        """`n` samples of each question, side by side; with their tokens' likeliest log probabilities if asked for."""
+        """`n` samples of each question, side by side.
+
+        Args:
+            context: what the actor works from.
+            asking: reads the answers.
+            question: one, or several.
+            n: samples of each.
+            stage: see `Sampler`.
+            top_logprobs: of each token, how many likeliest log probabilities are wanted.
+            first: the first sample's number in its stage; other samplers of one stage need other numbers.
+        """
         questions = [question] if isinstance(question, Question) else question
         asked = [one for one in questions for _ in range(n)]
-        requests = [self._request(context, one, stage, i, top_logprobs) for i, one in enumerate(asked)]
+        requests = [self._request(context, one, stage, i, top_logprobs) for i, one in enumerate(asked, first)]
         calls = [self._call(context, request) for request in requests]
         return [_draft(completion, asking, context) for completion in await all_of(calls)]
 

@@ -17,12 +17,12 @@ NOTE_CHARS = 60
 
 def without_thinking(text: str) -> str:
     """What stands behind the last thought, and before one that was cut off; its opening mark may be in the prompt."""
-    return _OPEN.split(_CLOSE.split(text)[-1])[0].strip()
+    return _OPEN.split(_CLOSE.split(text)[-1])[0]
 
 
 def final_part(text: str, tokens: int = 1000) -> str:
     """The last `tokens` tokens of an answer, thinking dropped: GSR's summary of a candidate (arXiv 2509.00084)."""
-    said = without_thinking(text)
+    said = without_thinking(text).strip()
     return said[-int(tokens * CHARS_PER_TOKEN) :]
 
 
