@@ -9,8 +9,9 @@ from published_judging import Journal, Program
 
 from groundwire.evaluation.comparing import Comparison, compare
 from groundwire.evaluation.rates import Rate
+from groundwire.evaluation.rows import TrialRow
 from groundwire.evaluation.signal_quality import Confusion, confusion
-from groundwire.evaluation.trials import TrialRow, Trials
+from groundwire.evaluation.trials import Trials
 from groundwire.signals import Verdict
 
 __all__ = ["Log", "Logs", "Pair", "Row", "executors", "internal", "ldb", "pairs", "said", "solved"]

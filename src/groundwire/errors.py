@@ -8,6 +8,7 @@
     │   ├── RecordingError          a recording or a published log can't be read
     │   └── GraphError              the graph can't be compiled
     │       └── UngroundedLoopError     a loop no outside signal gates
+    │           └── UngroundedPartError     a part that revises its own text without one, inside a single step
     ├── GroundingError          the runtime refused a step no signal had opened     exit 1
     │   ├── SealError               a signal is not what was minted
     │   └── HiddenLeak              text of the hidden tests was about to leave for a model or for memory
@@ -57,6 +58,7 @@ __all__ = [
     "StorageError",
     "TaskError",
     "UngroundedLoopError",
+    "UngroundedPartError",
     "UserError",
 ]
 
@@ -121,6 +123,25 @@ class UngroundedLoopError(GraphError):
         self.beside = beside
         each_round = f" Each round also runs {' → '.join(beside)}." if beside else ""
         super().__init__(f"{' → '.join(cycle)} can repeat without any outside check.{each_round}", do=do)
+
+
+class UngroundedPartError(UngroundedLoopError):
+    """A part declares that it revises its own text without a signal: a control, never a method.
+
+    Args:
+        name: the node's name.
+        part: what it is, in a word or two.
+    """
+
+    def __init__(self, name: str, part: str) -> None:
+        self.part = part
+        super().__init__(
+            (name, name),
+            do="Use a part that only signals steer; or, for a control that is reported as ungrounded,"
+            "  FeedbackGraph(allow_ungrounded=True)",
+        )
+        self.what = f"{name} ({part}) goes back over a model's own answers, and nothing outside says that it should."
+        self.args = (self.what,)
 
 
 class GroundingError(GroundwireError):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from groundwire.agents.replay_actor import ReplayActor
     from groundwire.agents.rule_critic import RuleCritic
     from groundwire.agents.search import SearchActor
-    from groundwire.agents.tool_actor import ToolActor
     from groundwire.agents.structured import ask_for
+    from groundwire.agents.tool_actor import ToolActor
 
 __all__ = [
     "CommandActor",

@@ -108,6 +108,8 @@ def as_data(result: EpisodeResult, task: Task, patch_file: Path | None, applied:
         "reflections": result.reflections,
         "usd": result.usd,
         "tokens": result.tokens,
+        "completion_tokens": result.completion_tokens,
+        "critical_tokens": result.critical_tokens,
         "seconds": round(result.seconds, 3),
         "grounded": result.grounded,
         "oracle": result.oracle,

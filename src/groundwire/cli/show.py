@@ -116,6 +116,7 @@ def _flags(run: RunRecord, episodes: Sequence[tuple[EpisodeRecord, Sequence[Reco
     config: dict[str, Any] = json.loads(run.config)
     return {
         "grounded": config.get("grounded", True),
+        "ungrounded": config.get("ungrounded", []),
         "oracle": any(account_of(records).oracle for _, records in episodes),
         "trust": config.get("trust", []),
     }
@@ -161,7 +162,9 @@ def _print_run(
     flags = _flags(run, episodes)
     oracle = "the answer key was used" if flags["oracle"] else "no answer key was used"
     named = f"   opinions named as trusted: {plain(', '.join(flags['trust']))}" if flags["trust"] else ""
-    grounded = "grounded" if flags["grounded"] else "NOT grounded: a loop needs no outside signal"
+    by = plain(", ".join(flags["ungrounded"])) or "a part of the graph"
+    ungrounded = f"NOT grounded: {by} goes back over its own answers without an outside signal"
+    grounded = "grounded" if flags["grounded"] else ungrounded
     console.print(Text(f"{grounded}   {oracle}{named}", style="" if flags["grounded"] else "bold red"))
     if idle:
         console.print(Text(f"non-discriminating (never gave both verdicts): {plain(', '.join(idle))}", style="yellow"))

@@ -48,7 +48,8 @@ _MEMORY_KEYS: WeakKeyDictionary[Store, MemoryKeys] = WeakKeyDictionary()
 class FeedbackApp:
     """Runs tasks through a proved graph.
 
-    `langgraph` is the compiled LangGraph graph; `episode` opens what its nodes need, so that every LangGraph feature
+    `ungrounded` names the nodes that revise without a signal; only controls have any. `langgraph` is the compiled
+    LangGraph graph; `episode` opens what its nodes need, so that every LangGraph feature
     (streaming modes, interrupts, time travel) stays reachable:
 
         async with app.episode(task) as episode:
@@ -73,6 +74,7 @@ class FeedbackApp:
         trust: Collection[Origin] = (),
         keys: Keys | None = None,
         tools: Mapping[str, str] | None = None,
+        ungrounded: Sequence[str] = (),
     ) -> None:
         self.langgraph = langgraph
         self._strides = strides
@@ -83,6 +85,7 @@ class FeedbackApp:
         self.store: Store = store if store is not None else InMemoryStore()
         self.rules = rules or Rules()
         self.trust = frozenset(trust)
+        self.ungrounded = tuple(ungrounded)
         self._tools = dict(tools or {})
         self._base_trees = BaseTrees(self.store)
         self._run_meters = run_meters(self.store)
@@ -256,7 +259,7 @@ class FeedbackApp:
                         config=config,
                         resume=resume,
                     )
-                result = result_of(episode, driven.error, driven.interrupts)
+                result = result_of(episode, driven.error, driven.interrupts, grounded=not self.ungrounded)
                 told.ended(
                     verdict=str(result.verdict),
                     stop_reason=str(result.stop_reason),
@@ -381,6 +384,7 @@ class FeedbackApp:
             "rules": self.rules.model_dump(mode="json"),
             "trust": sorted(str(origin) for origin in self.trust),
             "sandbox": options.kind or "default" if isinstance(options, SandboxOptions) else options.info.kind,
-            "grounded": True,
+            "grounded": not self.ungrounded,
+            **({"ungrounded": list(self.ungrounded)} if self.ungrounded else {}),
             **({"run_budget": self.run_budget.model_dump()} if self.run_budget else {}),
         }

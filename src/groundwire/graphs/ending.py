@@ -31,7 +31,11 @@ def end_of(episode: Episode, reason: StopReason, detail: str) -> EpisodeEnd:
 
 
 def result_of(
-    episode: Episode, error: GroundwireError | None = None, interrupts: Sequence[object] = ()
+    episode: Episode,
+    error: GroundwireError | None = None,
+    interrupts: Sequence[object] = (),
+    *,
+    grounded: bool = True,
 ) -> EpisodeResult:
     """What the caller gets, also of an episode that paused."""
     history, meter, task = episode.history, episode.meter, episode.task
@@ -54,6 +58,9 @@ def result_of(
         usd=meter.used.usd,
         tokens=meter.used.tokens,
         seconds=meter.seconds,
+        completion_tokens=history.tokens_written.total,
+        critical_tokens=history.tokens_written.critical,
+        grounded=grounded,
         error=error,
         hidden=next((s for s in history.signals.values() if s.origin is Origin.HIDDEN_TESTS), None),
         interrupts=interrupts,

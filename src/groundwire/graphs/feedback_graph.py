@@ -34,7 +34,7 @@ from groundwire.graphs.rules import Rules
 from groundwire.graphs.selection import Select
 from groundwire.graphs.state import EpisodeState
 from groundwire.graphs.wiring import Role, Wiring
-from groundwire.graphs.wiring_checks import check_declared, check_parallel
+from groundwire.graphs.wiring_checks import check_declared, check_grounded, check_parallel
 from groundwire.records import StopReason, Store
 from groundwire.signals import Origin
 
@@ -61,6 +61,9 @@ class FeedbackGraph:
         trust: opt-in origins (`other_model`, `human`) whose FAIL may open a gate; marked in every report.
         rules: those of `compile`, where it is given none.
         budget: likewise.
+        allow_ungrounded: True to let in controls: actors and critics that revise their own text without a signal and
+            say so (`grounded = False`). Every report of such a graph says that it is not grounded. Loops between nodes
+            stay refused.
     """
 
     def __init__(
@@ -71,8 +74,10 @@ class FeedbackGraph:
         trust: Iterable[Origin] = (),
         rules: Rules | None = None,
         budget: Budget | None = None,
+        allow_ungrounded: bool = False,
     ) -> None:
         self.name = name
+        self.allow_ungrounded = allow_ungrounded
         self.state = state
         self.trust = frozenset(trust)
         self.rules = rules or Rules()
@@ -302,9 +307,12 @@ class FeedbackGraph:
 
         Raises:
             UngroundedLoopError: a loop can repeat without any outside check.
+            UngroundedPartError: a part revises its own text without one, and `allow_ungrounded` is not set.
             GraphError: the wiring is wrong in another way.
         """
         check_declared(self.parts)
+        if not self.allow_ungrounded:
+            check_grounded(self.parts)
         wiring = self.wiring()
         prove(wiring)
         check_parallel(self.parts)
@@ -331,6 +339,7 @@ class FeedbackGraph:
             rules=rules or self.rules,
             trust=self.trust,
             tools=self.parts.identities(),
+            ungrounded=tuple(self.parts.ungrounded()),
         )
 
     def _gate(self, kind: GateKind, tool: str, via: str | None, to: str) -> FeedbackGraph:

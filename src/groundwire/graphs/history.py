@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from groundwire.contexts import Coverage, Judged
 from groundwire.errors import RecordNotFound
 from groundwire.graphs.acceptance import Case, yardstick
+from groundwire.graphs.critical_path import TokensWritten
 from groundwire.graphs.gate import GateKind
 from groundwire.records import (
     Admission,
@@ -68,6 +69,7 @@ class History:
         """Trials whose outcome is written."""
         self.models: dict[int, str] = {}
         """By trial: the model that proposed."""
+        self.tokens_written = TokensWritten()
         self.answers: dict[tuple[int, str], list[ModelCall]] = {}
         self.ran: dict[tuple[int, str], list[ProgramRun]] = {}
         self.best: Judged | None = None
@@ -83,6 +85,8 @@ class History:
         """Adds one record; a candidate's body must have been kept before."""
         if not _holds_texts(record):
             self.records.append(record)
+        if isinstance(record, ModelCall):
+            self.tokens_written.add(record)
         match record:
             case CandidateRecord():
                 proposed = self.proposed.setdefault(record.trial, [])
@@ -107,7 +111,7 @@ class History:
                 self.lessons.setdefault(record.trial, record.lessons)
             case TrialEnd():
                 self.ended.add(record.trial)
-            case ModelCall(purpose="propose", error=""):
+            case ModelCall(error="") if record.purpose.partition(".")[0] == "propose":
                 self.models[record.trial] = record.model
             case EpisodeEnd():
                 self.end = record

@@ -220,6 +220,16 @@ class Parts:
         tools = {name: part.tool for name, part in self.tools.items()}
         return {name: tool.identity for name, tool in tools.items() if isinstance(tool, RepeatableTool)}
 
+    def ungrounded(self, prefix: str = "") -> Mapping[str, str]:
+        """Node → class of the actors and critics that say of themselves `grounded = False`, also in nested graphs."""
+        holders = [*((n, p.actor) for n, p in self.actors.items()), *((n, p.critic) for n, p in self.critics.items())]
+        found = {f"{prefix}{n}": type(held).__name__ for n, held in holders if not getattr(held, "grounded", True)}
+        for name, part in self.graphs.items():
+            inner = parts_of(part.graph)
+            if inner is not None:
+                found |= inner.ungrounded(f"{prefix}{name}/")
+        return found
+
     def has_plain_edges(self, name: str) -> bool:
         """True if edges leave the node that are taken whatever a signal says."""
         return (

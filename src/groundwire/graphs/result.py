@@ -59,7 +59,10 @@ class EpisodeResult:
         usd: US dollars spent on models.
         tokens: prompt and completion tokens.
         seconds: wall seconds.
-        grounded: False if the graph was compiled with an ungated loop.
+        completion_tokens: tokens that models wrote, of all calls together (B_total).
+        critical_tokens: of these, those that had to wait for one another (B_seq): of calls that an actor makes side by
+            side only the longest counts.
+        grounded: False if a part of the graph revises its own text without a signal: a control.
         error: what ended it, where an error did.
         hidden: the hidden tests' signal, if they were reached; it holds no word of them.
         account: what the verdicts rest on: flaky cases, judgings repeated, trade-offs, accesses to the hidden tests.
@@ -82,6 +85,8 @@ class EpisodeResult:
     usd: float = 0.0
     tokens: int = 0
     seconds: float = 0.0
+    completion_tokens: int = 0
+    critical_tokens: int = 0
     grounded: bool = True
     error: GroundwireError | None = None
     hidden: Signal | None = None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from groundwire.errors import GraphError
+from groundwire.errors import GraphError, UngroundedPartError
 from groundwire.graphs.parts import Parts, parts_of
 
-__all__ = ["check_declared", "check_parallel"]
+__all__ = ["check_declared", "check_grounded", "check_parallel"]
 
 
 def check_declared(parts: Parts) -> None:
@@ -19,6 +19,16 @@ def check_declared(parts: Parts) -> None:
     for each in _all(parts):
         _check_gates(each)
         _check_joins(each)
+
+
+def check_grounded(parts: Parts) -> None:
+    """Checks that no part says of itself that it revises without a signal.
+
+    Raises:
+        UngroundedPartError: naming the first that does.
+    """
+    for name, kind in parts.ungrounded().items():
+        raise UngroundedPartError(name, kind)
 
 
 def check_parallel(parts: Parts) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
@@ -25,15 +26,30 @@ from groundwire.agents.backends.responses import read_response
 from groundwire.agents.backends.retries import Retries
 from groundwire.agents.backends.slots import PerLoop, Slots
 from groundwire.agents.backends.streams import Assembly
+from groundwire.agents.text import estimate_tokens
 from groundwire.completions import Completion, OnText, Request
 from groundwire.errors import ConfigError, ModelRejected
 
-__all__ = ["SCHEME", "OpenAICompatibleBackend"]
+__all__ = ["KILLED", "SCHEME", "GoesOn", "OpenAICompatibleBackend"]
 
 SCHEME = "openai-compatible:"
 NAMES_SHOWN = 5
 
+KILLED = "killed"
+"""The finish reason of an answer that was not worth going on with."""
+
+GoesOn = Callable[[Sequence[float]], bool]
+"""Told of a token's likeliest log probabilities, highest first; False ends the answer behind it."""
+
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Watched:
+    """One attempt at an answer that may be ended."""
+
+    goes_on: GoesOn
+    prompt_tokens: int
 
 
 class OpenAICompatibleBackend:
@@ -118,6 +134,14 @@ class OpenAICompatibleBackend:
         """
         return await self._complete(request, on_text)
 
+    async def stream_while(self, request: Request, watch: Callable[[], GoesOn]) -> Completion:
+        """One sample, for as long as it is worth it; see `agents.width.killing.StreamsProbabilities`.
+
+        Raises:
+            ModelRejected, ModelRetryable, ModelReplyInvalid, ConfigError: as `complete`.
+        """
+        return await self._complete(request, lambda _index, _text: None, watch)
+
     async def complete_many(self, requests: Sequence[Request]) -> Sequence[Completion]:
         """See `Backend`. If one fails, the others are cancelled and its error is raised."""
         return await all_of([self.complete(request) for request in requests])
@@ -144,12 +168,15 @@ class OpenAICompatibleBackend:
         names = [cast("dict[str, Any]", e).get("id") for e in cast("list[Any]", entries or []) if isinstance(e, dict)]
         return [name for name in names if isinstance(name, str)]
 
-    async def _complete(self, request: Request, on_text: OnText | None) -> Completion:
+    async def _complete(
+        self, request: Request, on_text: OnText | None, watch: Callable[[], GoesOn] | None = None
+    ) -> Completion:
         check_model_calls(self._name)
         body = {"model": self._model or await self._only_model(), **chat_body(request), **self._extra(request)}
         tries = count()
+        prompt_tokens = sum(estimate_tokens(message.content) for message in request.messages)
         (response, first_token_s), attempts = await self._retries.run(
-            lambda: self._send(body, on_text, again=next(tries) > 0)
+            lambda: self._send(body, on_text, watch and Watched(watch(), prompt_tokens), again=next(tries) > 0)
         )
         completion = read_response(
             response,
@@ -165,21 +192,24 @@ class OpenAICompatibleBackend:
         return completion.model_copy(update={"usd": usd})
 
     async def _send(
-        self, body: dict[str, Any], on_text: OnText | None, *, again: bool
+        self, body: dict[str, Any], on_text: OnText | None, watched: Watched | None, *, again: bool
     ) -> tuple[dict[str, Any], float | None]:
         async with self._slots.here():
             if on_text is None:
                 return self._checked_answer(await self._in_time(self._client.ask("/chat/completions", body))), None
-            return await self._in_time(self._streamed(body, on_text, again=again))
+            return await self._in_time(self._streamed(body, on_text, watched, again=again))
 
     async def _streamed(
-        self, body: dict[str, Any], on_text: OnText, *, again: bool
+        self, body: dict[str, Any], on_text: OnText, watched: Watched | None, *, again: bool
     ) -> tuple[dict[str, Any], float | None]:
         assembly = Assembly(on_text, again=again)
         asked = {**body, "stream": True, "stream_options": {"include_usage": True}}
         async with aclosing(self._client.events("/chat/completions", asked)) as events:
             async for event in events:
                 assembly.add(event)
+                if watched and not all(map(watched.goes_on, assembly.new_tokens())):
+                    assembly.end(KILLED, watched.prompt_tokens)
+                    break  # which closes the connection, and so frees the engine's slot
         if not assembly.is_whole:
             raise unreachable(self._name, "The answer broke off.")
         return assembly.response(), assembly.first_token_s

@@ -11,7 +11,7 @@ from groundwire.agents.text import estimate_tokens
 from groundwire.completions import Completion, Request, ToolCall
 from groundwire.errors import ModelRejected, ModelReplyInvalid
 
-__all__ = ["at", "has_usage", "read_response"]
+__all__ = ["alternatives", "at", "has_usage", "read_response"]
 
 NEVER = -9999.0
 """In place of a log probability of minus infinity, which JSON can't hold; OpenAI's API gives this number too."""
@@ -139,11 +139,12 @@ def _logprobs(choices: Sequence[Any]) -> tuple[tuple[float, ...], ...] | None:
 
 
 def _top_logprobs(choices: Sequence[Any]) -> tuple[tuple[tuple[float, ...], ...], ...] | None:
-    found = tuple(tuple(_alternatives(token) for token in _tokens(choice)) for choice in choices)
+    found = tuple(tuple(alternatives(token) for token in _tokens(choice)) for choice in choices)
     return found if all(found) and any(any(sample) for sample in found) else None
 
 
-def _alternatives(token: Any) -> tuple[float, ...]:
+def alternatives(token: Any) -> tuple[float, ...]:
+    """The log probabilities of the likeliest tokens at one place, highest first."""
     listed = _listed(at(token, "top_logprobs"))
     return tuple(sorted((_number(at(other, "logprob")) for other in listed), reverse=True))
 

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from groundwire.agents.backends.responses import at
+from groundwire.agents.backends.responses import alternatives, at
 from groundwire.completions import OnText
 
 __all__ = ["Assembly"]
@@ -48,6 +48,7 @@ class Assembly:
         self._began = time.monotonic()
         self._samples: dict[int, _Sample] = {}
         self._model = ""
+        self._told = 0
         self._usage: Any = None
         self.first_token_s: float | None = None
         """Seconds from here to the first token; None before it."""
@@ -58,6 +59,19 @@ class Assembly:
         self._usage = at(chunk, "usage") or self._usage
         for choice in _items(at(chunk, "choices")):
             self._add(choice)
+
+    def new_tokens(self) -> list[tuple[float, ...]]:
+        """The likeliest log probabilities of each token of the first sample that has come since this was last asked."""
+        tokens = self._samples[0].tokens if 0 in self._samples else []
+        new = tokens[self._told :]
+        self._told = len(tokens)
+        return [alternatives(token) for token in new]
+
+    def end(self, reason: str, prompt_tokens: int) -> None:
+        """Ends the first sample here; what it used is counted from its tokens, since no usage comes any more."""
+        sample = self._samples.setdefault(0, _Sample())
+        sample.finish = reason
+        self._usage = {"prompt_tokens": prompt_tokens, "completion_tokens": len(sample.tokens)}
 
     @property
     def is_whole(self) -> bool:

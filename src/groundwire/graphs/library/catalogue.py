@@ -24,6 +24,19 @@ NAMES = (
     "verified_steps",
     "step_beam",
     "correction_memory",
+    "parallel_refine",
+    "confident_vote",
+    "round_table",
+    "perturb_vote",
+    "strategy_router",
+    "refined_best_of_n",
+    "side_by_side_judge",
+    "self_refine",
+    "blind_resampling",
+    "fusion",
+    "mad_debate",
+    "sets",
+    "ssr",
 )
 """The modules of this package that hold a graph."""
 

@@ -1,0 +1,106 @@
+"""SETS (arXiv 2501.19306): several samples, each checked and corrected by the model that wrote it, then a vote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from groundwire.agents.templates import load_prompt
+from groundwire.agents.width.asking import Asking, Question, extra
+from groundwire.agents.width.sampling import Draft, Sampler, in_order, named, ranked
+from groundwire.agents.width.texts import bounded, without_thinking
+from groundwire.agents.width.voting import majority
+from groundwire.completions import Backend
+from groundwire.contexts import ActorContext
+from groundwire.errors import ConfigError
+from groundwire.trees import Candidate
+
+__all__ = ["Sets"]
+
+SHOWN_TOKENS = 1200
+MOST_ROUNDS = 7
+_VERDICT = re.compile(r"verdict\s*:[\s*_]*(correct|wrong)", re.IGNORECASE)
+
+
+class Sets:
+    """`samples` answers; each is checked by its own model up to `rounds` times and corrected where found wrong.
+
+    At most samples · (1 + 2 · rounds) calls. One that its model calls correct is left alone.
+
+    Args:
+        model: a model id or a backend.
+        asking: how one answer is asked for and read.
+        samples: answers.
+        rounds: checks of each.
+        temperature: of answers; checks are at 0.
+        max_tokens: of each text.
+
+    Raises:
+        ConfigError: an argument is out of range.
+    """
+
+    grounded = False
+
+    def __init__(
+        self,
+        model: str | Backend,
+        asking: Asking,
+        *,
+        samples: int = 4,
+        rounds: int = 2,
+        temperature: float = 0.8,
+        max_tokens: int = 2048,
+    ) -> None:
+        if samples < 1 or not 1 <= rounds <= MOST_ROUNDS:
+            raise ConfigError(
+                "Sets got an argument out of range.", do=f"At least one sample, 1 to {MOST_ROUNDS} rounds."
+            )
+        self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
+        self._asking = asking
+        self._samples = samples
+        self._rounds = rounds
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        """See `Actor`: what most of the corrected answers say, then the others.
+
+        Raises:
+            ModelError, BudgetExceeded: from `context.call`.
+            TaskError: the task asks for nothing that `asking` can make.
+        """
+        asking, sampler = self._asking, self._sampler
+        drafts = await sampler.drafts(context, asking, asking.question(context, told=False), self._samples, stage=0)
+        unsettled = list(range(len(drafts)))
+        for number in range(1, self._rounds + 1):
+            complaints = await self._checked(context, [drafts[i] for i in unsettled], stage=2 * number - 1)
+            unsettled = [i for i, complaint in zip(unsettled, complaints, strict=True) if complaint]
+            if not unsettled:
+                break
+            questions = [
+                self._correction(context, drafts[i], said)
+                for i, said in zip(unsettled, filter(None, complaints), strict=True)
+            ]
+            corrected = await sampler.drafts(context, asking, questions, stage=2 * number)
+            for i, draft in zip(unsettled, corrected, strict=True):
+                drafts[i] = draft if draft.answer else drafts[i]
+        vote = majority([d.key for d in drafts])
+        return ranked([named(a, "write.sets", f"vote: {vote}") for a in in_order(drafts, vote.ranking)], context, n)
+
+    async def _checked(self, context: ActorContext, drafts: Sequence[Draft], *, stage: int) -> list[str]:
+        """What the model complains of, one text a draft; empty where it calls it correct."""
+        prompt = load_prompt("verify_own_v1")
+        task = self._asking.statement(context)
+        asked = [prompt.messages(task=task, candidate=self._shown("candidate", draft.text)) for draft in drafts]
+        said = await self._sampler.texts(context, asked, prompt.name, "verify", stage=stage)
+        return [without_thinking(text) if _is_wrong(text) else "" for text in said]
+
+    def _correction(self, context: ActorContext, draft: Draft, complaint: str) -> Question:
+        shown = {"candidate": self._shown("candidate", draft.text), "complaint": self._shown("complaint", complaint)}
+        return self._asking.question(context, extra("correct_own_v1", **shown), told=False)
+
+    def _shown(self, tag: str, text: str) -> str:
+        return bounded(tag, self._asking.shown(text), SHOWN_TOKENS)
+
+
+def _is_wrong(text: str) -> bool:
+    verdicts = _VERDICT.findall(without_thinking(text))
+    return bool(verdicts) and verdicts[-1].lower() == "wrong"

@@ -1,0 +1,200 @@
+"""Several calls side by side for one proposal, each with its own seed, and what they came to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.backends.replies import all_of
+from groundwire.agents.templates import load_prompt
+from groundwire.agents.width.asking import Answer, Asking, Question
+from groundwire.completions import Backend, Completion, Message, Request
+from groundwire.contexts import ActorContext
+from groundwire.errors import ConfigError, ModelReplyInvalid
+from groundwire.trees import Candidate
+
+__all__ = ["Draft", "Sampler", "in_order", "named", "ranked"]
+
+TEMPERATURE_STEP, TEMPERATURE_CAP = 0.15, 1.5
+"""Per escalation (Feedback Friction, arXiv 2506.11930)."""
+SEEDS_PER_TRIAL = 4096
+SEEDS_PER_STAGE = 256
+STAGES_PER_PROPOSAL = SEEDS_PER_TRIAL // SEEDS_PER_STAGE
+EMPTY = Completion(texts=("",))
+
+
+@dataclass(frozen=True)
+class Draft:
+    """One sample.
+
+    Args:
+        text: as the model wrote it.
+        answer: what it came to; None where it holds no answer.
+        completion: the whole call.
+    """
+
+    text: str
+    answer: Answer | None
+    completion: Completion
+
+    @property
+    def key(self) -> str | None:
+        """What a vote counts."""
+        return self.answer.key if self.answer else None
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that were written."""
+        return self.completion.completion_tokens
+
+
+class Sampler:
+    """Asks one model for samples and for texts, through `context.call` only.
+
+    Calls of one stage wait for none of each other: the ledger has the stage behind the purpose (`propose.2`), so that
+    the critical path can be told from the total (`graphs.critical_path`).
+
+    Args:
+        model: a model id or a backend.
+        temperature: of samples; 0.15 more with each escalation, up to 1.5.
+        max_tokens: of each text.
+
+    Raises:
+        ConfigError: an argument is out of range, or the model can't be had.
+    """
+
+    def __init__(self, model: str | Backend, *, temperature: float = 0.8, max_tokens: int = 2048) -> None:
+        if max_tokens < 1 or temperature < 0:
+            raise ConfigError(
+                "A sampler got an argument out of range.", do="max_tokens is at least 1, the temperature at least 0."
+            )
+        self.backend = backend_for(model)
+        self.temperature = temperature
+        self.max_tokens = max_tokens
+
+    async def drafts(
+        self,
+        context: ActorContext,
+        asking: Asking,
+        question: Question | Sequence[Question],
+        n: int = 1,
+        *,
+        stage: int,
+        top_logprobs: int = 0,
+        first: int = 0,
+    ) -> list[Draft]:
+        """`n` samples of each question, side by side.
+
+        Args:
+            context: what the actor works from.
+            asking: reads the answers.
+            question: one, or several.
+            n: samples of each.
+            stage: see `Sampler`.
+            top_logprobs: of each token, how many likeliest log probabilities are wanted.
+            first: the first sample's number in its stage; other samplers of one stage need other numbers.
+        """
+        questions = [question] if isinstance(question, Question) else question
+        asked = [one for one in questions for _ in range(n)]
+        requests = [self._request(context, one, stage, i, top_logprobs) for i, one in enumerate(asked, first)]
+        calls = [self._call(context, request) for request in requests]
+        return [_draft(completion, asking, context) for completion in await all_of(calls)]
+
+    async def texts(
+        self,
+        context: ActorContext,
+        prompts: Sequence[tuple[Message, ...]],
+        name: str,
+        purpose: str,
+        *,
+        stage: int,
+        temperature: float = 0.0,
+        max_tokens: int | None = None,
+    ) -> list[str]:
+        """One text for each conversation, side by side; empty where the model gave none.
+
+        Args:
+            context: what the actor works from.
+            prompts: the conversations.
+            name: of the prompt file behind them.
+            purpose: as the ledger keeps it.
+            stage: see `Sampler`.
+            temperature: of these.
+            max_tokens: of each; default: the sampler's.
+        """
+        digest = load_prompt(name).digest
+        calls = [
+            self._call(
+                context,
+                Request(
+                    messages=messages,
+                    temperature=temperature,
+                    max_tokens=max_tokens or self.max_tokens,
+                    seed=_seed(context, stage, i),
+                    purpose=_staged(purpose, context, stage),
+                    prompt_digest=digest,
+                ),
+            )
+            for i, messages in enumerate(prompts)
+        ]
+        return [completion.texts[0] if completion.texts else "" for completion in await all_of(calls)]
+
+    def _request(self, context: ActorContext, question: Question, stage: int, index: int, top: int) -> Request:
+        risen = self.temperature + TEMPERATURE_STEP * context.escalation
+        return Request(
+            messages=question.messages,
+            temperature=min(risen, max(TEMPERATURE_CAP, self.temperature)),
+            max_tokens=self.max_tokens,
+            stop=question.stop,
+            seed=_seed(context, stage, index),
+            purpose=_staged("propose", context, stage),
+            prompt_digest=question.prompt_digest,
+            logprobs=top > 0,
+            top_logprobs=top,
+        )
+
+    async def _call(self, context: ActorContext, request: Request) -> Completion:
+        try:
+            return await context.call(self.backend, request)
+        except ModelReplyInvalid:
+            return EMPTY  # an empty answer; the others may hold one
+
+
+def in_order(drafts: Sequence[Draft], keys: Sequence[str]) -> list[Answer]:
+    """The first answer of each key, in the keys' order."""
+    first: dict[str, Answer] = {}
+    for draft in drafts:
+        if draft.answer:
+            first.setdefault(draft.answer.key, draft.answer)
+    return [first[key] for key in keys if key in first]
+
+
+def named(answer: Answer, edit: str, note: str = "") -> Candidate:
+    """The answer's candidate, with what made it."""
+    return replace(answer.candidate, edits=(edit,), note=note)
+
+
+def ranked(candidates: Sequence[Candidate], context: ActorContext, n: int) -> Sequence[Candidate]:
+    """Up to `n` different ones, in their order; what was judged before only where there is nothing else."""
+    first: dict[str, Candidate] = {}
+    for candidate in candidates:
+        first.setdefault(candidate.digest, candidate)
+    different = list(first.values())
+    fresh = [c for c in different if c.digest not in context.tried]
+    return (fresh or different[:1])[:n]
+
+
+def _draft(completion: Completion, asking: Asking, context: ActorContext) -> Draft:
+    text = completion.texts[0] if completion.texts else ""
+    return Draft(text, asking.read(text, context), completion)
+
+
+def _seed(context: ActorContext, stage: int, index: int) -> int:
+    proposal = context.trial + 64 * context.escalation
+    return context.seed + SEEDS_PER_TRIAL * proposal + SEEDS_PER_STAGE * (stage % STAGES_PER_PROPOSAL) + index
+
+
+def _staged(purpose: str, context: ActorContext, stage: int) -> str:
+    """Stages count on where an escalated actor is asked again in the same trial."""
+    return f"{purpose}.{stage + STAGES_PER_PROPOSAL * context.escalation}"

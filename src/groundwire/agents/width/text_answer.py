@@ -1,0 +1,104 @@
+"""Answers in words or numbers: written to one file of the task, compared in a normal form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from groundwire.agents.evidence import (
+    attempt_as_data,
+    failing_evidence,
+    failing_of,
+    lessons_as_data,
+    lessons_to_show,
+    reflection_as_data,
+)
+from groundwire.agents.templates import load_prompt
+from groundwire.agents.text import data, inert, printable
+from groundwire.agents.width.asking import NOTHING, Answer, Extra, Question
+from groundwire.agents.width.texts import final_part, without_thinking
+from groundwire.contexts import ActorContext
+from groundwire.errors import TaskError
+from groundwire.trees import Candidate, check_path, matches
+
+__all__ = ["TextAnswer", "after_mark", "plain_answer"]
+
+MAX_CHARS = 100_000
+_MARK = re.compile(r"^[ \t*_#>]{0,20}answer[ \t]{0,20}:[*_]*", re.IGNORECASE | re.MULTILINE)
+_NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
+_WRAPPED = re.compile(r"\\boxed\{(.*)\}", re.DOTALL)
+
+
+def plain_answer(text: str) -> str:
+    """The normal form of a short answer: `\\boxed{1,000.0}.`, `$1000$`, `1000` are the same, as are `(B)` and `b`."""
+    said = " ".join(text.split()).casefold()
+    wrapped = _WRAPPED.fullmatch(said.strip(" .$"))
+    said = (wrapped[1] if wrapped else said).strip(" .,;:!$\"'`*()[]")
+    if _NUMBER.fullmatch(said):
+        number = said.replace(",", "").removeprefix("+")
+        return number.rstrip("0").rstrip(".") if "." in number else number
+    return said
+
+
+def after_mark(text: str) -> str:
+    """What stands behind the last line that begins with `ANSWER:`; empty where there is none."""
+    said = without_thinking(text)
+    marks = list(_MARK.finditer(said))
+    return printable(said[marks[-1].end() :]).strip().strip("`").strip() if marks else ""
+
+
+class TextAnswer:
+    """Asks for a text that ends with the answer, and writes that to a file of the task.
+
+    Args:
+        path: the file, which the task has to let a candidate edit.
+        normalise: brings an answer to the form in which answers are compared.
+        shows: globs of the task's files that the prompt shows; none by default, since tests may hold the answer.
+    """
+
+    def __init__(
+        self, path: str = "answer.txt", *, normalise: Callable[[str], str] = plain_answer, shows: tuple[str, ...] = ()
+    ) -> None:
+        self.path = check_path(path)
+        self._normalise = normalise
+        self._shows = shows
+
+    def question(self, context: ActorContext, added: Extra = NOTHING, *, told: bool = True) -> Question:
+        """See `Asking`."""
+        if not context.task.may_edit(self.path):
+            raise TaskError(
+                f"Task {context.task.id} lets nobody write {self.path}, where the answer belongs.",
+                do=f'Say so in task.toml:  editable = ["{self.path}"]',
+            )
+        prompt = load_prompt("answer_text_v1")
+        failing = failing_of(context) if told else None
+        messages = prompt.messages(
+            task=self.statement(context),
+            lessons=lessons_as_data(lessons_to_show(context)) if told else "",
+            attempt=attempt_as_data(context) if told else "",
+            evidence=failing_evidence(failing.signal) if failing else "",
+            reflection=reflection_as_data(context) if told else "",
+            method=added.text,
+        )
+        return Question(messages, added.digest or prompt.digest)
+
+    def statement(self, context: ActorContext) -> str:
+        """See `Asking`."""
+        files = [
+            data("file", content.decode("utf-8", "replace"), path=path)
+            for path, content in sorted(context.tree.files.items())
+            if self._shows and matches(path, self._shows)
+        ]
+        return "\n\n".join([data("task", context.task.prompt, id=context.task.id), *files])
+
+    def read(self, text: str, context: ActorContext) -> Answer | None:
+        """See `Asking`. What stands behind the last line that begins with `ANSWER:`, which may be several lines."""
+        answer = after_mark(text)[:MAX_CHARS]
+        key = self._normalise(answer)
+        if not key:
+            return None
+        return Answer(answer, key, Candidate(context.task.tree.digest, {self.path: f"{answer}\n".encode()}))
+
+    def shown(self, text: str) -> str:
+        """See `Asking`."""
+        return inert(final_part(text))

@@ -1,0 +1,39 @@
+"""blind_resampling: a control. More samples of the same question, told of nothing."""
+
+from __future__ import annotations
+
+from groundwire.agents.width.controls.blind_resampling import BlindResampling
+from groundwire.contexts import Tool
+from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.graphs.library.card import GraphCard
+from groundwire.graphs.library.wide import judged_outside
+
+__all__ = ["CARD", "blind_resampling"]
+
+CARD = GraphCard(
+    name="blind_resampling",
+    does="control: more samples of the same question, told of nothing",
+    sources=("self-consistency without a vote (arXiv 2203.11171)",),
+    origins=(),
+    cost="trials × width",
+    use="as the baseline at equal tokens for every loop here",
+    avoid="a loop is to be used, and not measured",
+    grounded=False,
+)
+
+
+def blind_resampling(
+    actor: BlindResampling, judge: Tool, *, hidden: Tool | None = None, width: int = 1, allow_ungrounded: bool = False
+) -> FeedbackGraph:
+    """The graph; `compile` refuses it unless `allow_ungrounded` is True.
+
+    Args:
+        actor: samples blindly.
+        judge: the check outside the model; it only decides whether there is a next trial.
+        hidden: has the last word on what passed, once.
+        width: candidates judged in one trial.
+        allow_ungrounded: True says that you know it for a control; every report of it then says so.
+    """
+    return judged_outside(
+        "blind_resampling", actor, judge, hidden=hidden, width=width, allow_ungrounded=allow_ungrounded
+    )

@@ -1,0 +1,36 @@
+"""side_by_side_judge: different answers, argued for one by one, judged together."""
+
+from __future__ import annotations
+
+from groundwire.agents.width.side_by_side import SideBySide
+from groundwire.contexts import Critic, Tool
+from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.graphs.library.card import GraphCard
+from groundwire.graphs.library.wide import ORIGINS, judged_outside
+
+__all__ = ["CARD", "side_by_side_judge"]
+
+CARD = GraphCard(
+    name="side_by_side_judge",
+    does="different answers, argued for one by one and judged side by side",
+    sources=("Think Twice Before Trusting (arXiv 2403.09972)",),
+    origins=ORIGINS,
+    cost="trials × (samples + different answers + 1); samples where they agree",
+    use="no executable check says which answer is better before it is handed in",
+    avoid="a check can be run on each: it knows, a judge guesses",
+)
+
+
+def side_by_side_judge(
+    actor: SideBySide, judge: Tool, *, critic: Critic | None = None, hidden: Tool | None = None, width: int = 1
+) -> FeedbackGraph:
+    """The graph; `compile` it with a store, a budget and a sandbox.
+
+    Args:
+        actor: samples, and has them judged.
+        judge: the check outside the model.
+        critic: reflects on what failed; none by default.
+        hidden: has the last word on what passed, once.
+        width: of what the actor came to, how many are judged in a trial.
+    """
+    return judged_outside("side_by_side_judge", actor, judge, critic=critic, hidden=hidden, width=width)

@@ -1,0 +1,218 @@
+"""The controls: refused without a flag, marked in every report, with the calls that they say (rows 1, 17, 95 to 97)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from guessing import Check, Guesser
+from typer.testing import CliRunner
+from wide import QUESTION, asked, model, prompts, purposes, ran
+
+from groundwire import Budget, EpisodeResult, FeedbackGraph, StopReason
+from groundwire.agents.width.controls.blind_resampling import BlindResampling
+from groundwire.agents.width.controls.fusion import Fusion
+from groundwire.agents.width.controls.mad_debate import MadDebate
+from groundwire.agents.width.controls.self_refine import SelfRefine
+from groundwire.agents.width.controls.sets import Sets
+from groundwire.agents.width.controls.ssr import SocraticRefine
+from groundwire.agents.width.text_answer import TextAnswer
+from groundwire.cli.commands import app as cli
+from groundwire.completions import Request
+from groundwire.errors import ConfigError, UngroundedLoopError, UngroundedPartError
+from groundwire.graphs.library.blind_resampling import blind_resampling
+from groundwire.graphs.library.catalogue import cards
+from groundwire.graphs.library.fusion import fusion
+from groundwire.graphs.library.mad_debate import mad_debate
+from groundwire.graphs.library.self_refine import self_refine
+from groundwire.graphs.library.sets import sets
+from groundwire.graphs.library.ssr import ssr
+from groundwire.memory import SqlStore
+from groundwire.records import RunRecord
+
+BUILDERS: dict[str, Callable[..., FeedbackGraph]] = {
+    "self_refine": self_refine,
+    "blind_resampling": blind_resampling,
+    "fusion": fusion,
+    "mad_debate": mad_debate,
+    "sets": sets,
+    "ssr": ssr,
+}
+ACTORS: dict[str, Callable[..., Any]] = {
+    "self_refine": SelfRefine,
+    "blind_resampling": BlindResampling,
+    "fusion": Fusion,
+    "mad_debate": MadDebate,
+    "sets": Sets,
+    "ssr": SocraticRefine,
+}
+TEXT = TextAnswer()
+NOT_ASKED = model(lambda _request, _purpose: "")
+
+
+def test_every_control_is_refused_by_name_without_the_flag_and_only_they_are() -> None:
+    assert {card.name for card in cards() if not card.grounded} == BUILDERS.keys()
+    for name, build in BUILDERS.items():
+        actor = ACTORS[name](NOT_ASKED, TEXT)
+        with pytest.raises(UngroundedPartError, match=rf"write \({type(actor).__name__}\)") as caught:
+            build(actor, Check()).compile()
+        assert isinstance(caught.value, UngroundedLoopError)
+        assert "allow_ungrounded=True" in str(caught.value)
+        assert build(actor, Check(), allow_ungrounded=True).compile().ungrounded == ("write",)
+
+
+def test_the_flag_neither_marks_a_grounded_graph_nor_lets_an_open_loop_in_and_nesting_hides_nothing() -> None:
+    outer = FeedbackGraph(allow_ungrounded=True)
+    outer.add_actor("write", Guesser([])).add_tool("test", Check()).add_edge("write", "test")
+    assert outer.refine("test", to="write").compile().ungrounded == ()
+    loop = FeedbackGraph(allow_ungrounded=True).add_actor("a", Guesser([])).add_actor("b", Guesser([]))
+    with pytest.raises(UngroundedLoopError, match="a → b → a"):
+        loop.add_edge("a", "b").add_edge("b", "a").compile()
+    nested = FeedbackGraph()
+    nested.add_node("inner", self_refine(SelfRefine(NOT_ASKED, TEXT), Check())).set_entry("inner")
+    with pytest.raises(UngroundedPartError, match="inner/write"):
+        nested.compile()
+
+
+def test_every_report_of_a_control_says_so(tmp_path: Path) -> None:
+    """Row 1, with the ledger and `show`; and what is told to it is nothing."""
+
+    def says(request: Request, purpose: str) -> str:
+        return "Looks doubtful to me." if purpose == "criticise" else f"I think.\nANSWER: {request.purpose[-1]}0"
+
+    backend, url = model(says), f"sqlite:///{tmp_path / 'l.db'}"
+    graph = self_refine(SelfRefine(backend, TEXT), Check(["40"]), allow_ungrounded=True)
+
+    async def run_it() -> tuple[EpisodeResult, RunRecord]:
+        store = SqlStore(url)
+        try:
+            result = await graph.compile(store=store, budget=Budget(trials=2)).arun(QUESTION)
+            (run,) = await store.runs()
+        finally:
+            await store.aclose()
+        return result, run
+
+    result, run = asyncio.run(run_it())
+    assert (result.stop_reason, result.grounded) == (StopReason.VERIFIED, False)
+    assert (json.loads(run.config)["grounded"], json.loads(run.config)["ungrounded"]) == (False, ["write"])
+    shown = CliRunner().invoke(cli, ["show", result.run_id, "--db", url])
+    assert "NOT grounded: write goes back over its own answers" in " ".join(shown.output.split())
+    as_data = json.loads(CliRunner().invoke(cli, ["show", result.run_id, "--db", url, "--json"]).output)
+    assert "grounded" in json.dumps(as_data)
+
+
+async def test_self_refine_keeps_its_whole_history_and_is_told_of_no_verdict() -> None:
+    def says(request: Request, purpose: str) -> str:
+        return f"Complaint {request.purpose}." if purpose == "criticise" else f"ANSWER: {request.purpose[-1]}"
+
+    backend, check = model(says), Check(["9"])
+    got = await ran(self_refine(SelfRefine(backend, TEXT), check, allow_ungrounded=True), check, trials=2)
+    once = ["propose.0", "criticise.1", "propose.2", "criticise.3", "propose.4"]
+    assert purposes(backend)[:5] == once
+    assert got.judged[:1] == ["4\n"]
+    assert got.candidates[0].note == "its own revision 2 of 2"
+    last = prompts(backend, "propose.4")[0]
+    assert last.index("Complaint criticise.1.") < last.index("Complaint criticise.3.")
+    assert not any("<evidence " in prompt for prompt in map(asked, (r.messages for r in backend.requests)))
+    assert got.result.critical_tokens == got.result.completion_tokens > 0
+
+
+async def test_a_blind_sample_is_asked_the_same_again_whatever_was_said_of_the_last() -> None:
+    backend, check = model(lambda request, _: f"ANSWER: {request.seed}"), Check(["right"])
+    graph = blind_resampling(BlindResampling(backend, TEXT), check, width=3, allow_ungrounded=True)
+    got = await ran(graph, check, trials=2)
+    assert got.judged == [f"{4096 + i}\n" for i in range(3)] + [f"{8192 + i}\n" for i in range(3)]
+    assert len({request.messages for request in backend.requests}) == 1
+
+
+async def test_fusion_merges_all_drafts_as_they_came_without_a_word_of_doubt() -> None:
+    backend, check = (
+        model(lambda r, _: f"ANSWER: {r.seed}" if r.purpose == "propose.0" else "ANSWER: 42"),
+        Check(["42"]),
+    )
+    got = await ran(fusion(Fusion(backend, TEXT, drafts=4), check, allow_ungrounded=True), check)
+    assert purposes(backend) == ["propose.0"] * 4 + ["propose.2"]
+    (merged,) = prompts(backend, "propose.2")
+    places = [merged.index(f"ANSWER: {4096 + i}") for i in range(4)]
+    assert places == sorted(places) and "wrong" not in merged.partition("</task>")[2]
+    assert got.result.stop_reason is StopReason.VERIFIED
+    with pytest.raises(ConfigError, match="at most 10"):
+        Fusion(backend, TEXT, drafts=11)
+
+
+@pytest.mark.parametrize(("preferred_in", "calls", "answer"), [(1, 3, "n1"), (None, 10, "the judge's")])
+async def test_debate_ends_with_the_moderator_or_with_one_judge_who_sees_the_last_answers(
+    preferred_in: int | None, calls: int, answer: str
+) -> None:
+    """Row 17; the published code shows the judge the answers of the first round."""
+
+    def says(request: Request, purpose: str) -> str:
+        stage = int(request.purpose.partition(".")[2])
+        number = stage // 3 + 1
+        if purpose == "moderate":
+            side = "negative" if number == preferred_in else "none"
+            return f'I think {{"preference": "{side}", "reason": "because"}}'
+        return (
+            f"ANSWER: {'the judge' + chr(39) + 's' if stage == 9 else ('a' if stage % 3 == 0 else 'n') + str(number)}"
+        )
+
+    backend, check = model(says), Check([answer])
+    got = await ran(mad_debate(MadDebate(backend, TEXT), check, allow_ungrounded=True), check)
+    assert len(backend.requests) == calls
+    assert got.judged == [f"{answer}\n"]
+    assert {request.temperature for request in backend.requests} == {0.0}
+    assert "You disagree with it" in prompts(backend, "propose.1")[0]
+    if preferred_in is None:
+        (judge,) = prompts(backend, "propose.9")
+        assert "ANSWER: a3" in judge and "ANSWER: n3" in judge and "a1" not in judge
+
+
+async def test_sets_corrects_what_its_own_model_calls_wrong_and_never_calls_more_than_it_says() -> None:
+    """Row 97: four samples, two rounds, at most 4 · (1 + 2 · 2) calls; one that is called correct is left alone."""
+    wrong = model(lambda r, purpose: "VERDICT: wrong" if purpose == "verify" else f"ANSWER: {r.seed}")
+    check = Check(["right"])
+    await ran(sets(Sets(wrong, TEXT), check, allow_ungrounded=True), check)
+    assert len(wrong.requests) == 4 * (1 + 2 * 2)
+
+    def says(request: Request, purpose: str) -> str:
+        if purpose == "verify":
+            text = asked(request.messages)
+            return "It fails.\n**VERDICT: wrong**" if "ANSWER: 7" in text else "Fine.\nVERDICT: correct"
+        if request.purpose == "propose.0":
+            return "ANSWER: 42" if (request.seed or 0) % 4 == 3 else "ANSWER: 7"
+        return "ANSWER: 42." if "It fails." in asked(request.messages) else "?"
+
+    backend, check = model(says), Check(["42"])
+    got = await ran(sets(Sets(backend, TEXT), check, allow_ungrounded=True), check)
+    assert purposes(backend) == ["propose.0"] * 4 + ["verify.1"] * 4 + ["propose.2"] * 3 + ["verify.3"] * 3
+    assert got.result.stop_reason is StopReason.VERIFIED
+    assert "100% of 4 answers" in got.candidates[0].note
+    assert got.result.critical_tokens < got.result.completion_tokens / 2
+
+
+async def test_ssr_redoes_the_step_that_solving_it_again_agrees_with_least() -> None:
+    """Row 96: step 2 of 4 is planted wrong."""
+    steps = [("What is one?", "1"), ("What is two times seven?", "15"), ("What is three?", "3"), ("All?", "42")]
+
+    def says(request: Request, purpose: str) -> str:
+        text = asked(request.messages)
+        if purpose == "split":
+            return "\n".join(f"Q: {q}\nA: {a}" for q, a in steps)
+        if purpose == "resolve":
+            question = text.rpartition("<question>")[2]
+            right = dict(steps) | {"What is two times seven?": "14"}
+            return next(f"I see.\nANSWER: {a}" for q, a in right.items() if q in question)
+        return "ANSWER: 42" if "A: 14" in text else "Step by step.\nANSWER: 43"
+
+    backend, check = model(says), Check(["42"])
+    got = await ran(ssr(SocraticRefine(backend, TEXT), check, allow_ungrounded=True), check)
+    assert purposes(backend) == ["propose.0", "split.1", *["resolve.2"] * 12, "propose.3"]
+    (rebuilt,) = prompts(backend, "propose.3")
+    assert "A: 1\n" in rebuilt and "A: 14" in rebuilt and "What is three?" not in rebuilt
+    assert got.candidates[0].note == "step 2 of 4 redone: 0% agreed with it"
+    assert got.result.stop_reason is StopReason.VERIFIED
+    assert len({r.seed for r in backend.requests if r.purpose == "resolve.2"}) == 12

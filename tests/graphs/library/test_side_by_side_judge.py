@@ -1,0 +1,63 @@
+"""side_by_side_judge: at least two answers, shuffled, with nothing that says whose they are (methods row 16)."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from guessing import Check
+from wide import QUESTION, asked, model, prompts, purposes, ran
+
+from groundwire.agents.width.sampling import Sampler
+from groundwire.agents.width.side_by_side import SideBySide, judge_side_by_side
+from groundwire.agents.width.text_answer import TextAnswer
+from groundwire.completions import Request
+from groundwire.contexts import ActorContext
+from groundwire.errors import ConfigError
+from groundwire.graphs.library.side_by_side_judge import side_by_side_judge
+
+TEXT = TextAnswer()
+SAID = ["red", "red", "blue", "green"]
+
+
+def says(request: Request, purpose: str) -> str:
+    text = asked(request.messages)
+    if purpose == "argue":
+        return f"Reasons about {re.findall('red|blue|green', text)[-1]}."
+    if purpose == "judge":
+        place = re.findall(r'<candidate number="(\d)">\nblue', text)[0]
+        return f"Blue.\nBEST: {place}\nCONFIDENCE: 0.8"
+    return f"I am sure.\nANSWER: {SAID[(request.seed or 0) % 4]}"
+
+
+async def test_the_preferred_answer_is_judged_first_whatever_most_said_and_wherever_it_stood() -> None:
+    orders: set[tuple[str, ...]] = set()
+    for seed in (0, 4, 8, 12):
+        backend, check = model(says), Check(["right"])
+        got = await ran(side_by_side_judge(SideBySide(backend, TEXT), check, width=3), check, seed=seed)
+        assert purposes(backend) == ["propose.0"] * 4 + ["argue.1"] * 3 + ["judge.2"]
+        assert got.judged == ["blue\n", "red\n", "green\n"]
+        assert got.candidates[0].note == "preferred of 3 side by side, confidence 0.80"
+        (prompt,) = prompts(backend, "judge")
+        shown = tuple(re.findall(r'<candidate number="\d">\n(\w+)', prompt))
+        assert sorted(shown) == ["blue", "green", "red"]
+        assert re.findall(r"Reasons about (\w+)", prompt) == list(shown)
+        assert "scripted" not in prompt and "sure" not in prompt.partition("</task>")[2]
+        orders.add(shown)
+    assert len(orders) > 1
+
+
+async def test_one_answer_is_never_judged_alone() -> None:
+    agreed, check = model(lambda _request, _: "ANSWER: red"), Check(["red"])
+    got = await ran(side_by_side_judge(SideBySide(agreed, TEXT), check), check)
+    assert purposes(agreed) == ["propose.0"] * 4 and got.judged == ["red\n"]
+    with pytest.raises(ConfigError):
+        SideBySide(agreed, TEXT, samples=1)
+
+
+async def test_the_judge_refuses_a_single_candidate() -> None:
+    context = ActorContext(QUESTION, QUESTION.tree, call=lambda backend, request: backend.complete(request))
+    answer = TEXT.read("ANSWER: red", context)
+    assert answer is not None
+    with pytest.raises(ConfigError, match="at least two"):
+        await judge_side_by_side(Sampler(model(says)), context, TEXT, [answer], stage=0)
