@@ -90,6 +90,7 @@ class FeedbackApp:
         self._base_trees = BaseTrees(self.store)
         self._run_meters = run_meters(self.store)
         self._state = state
+        self._run_keys: dict[str, bytes] = {}
         self._sandbox = sandbox
         self._durability: Durability = durability
         self._keys: Keys = keys or (
@@ -139,7 +140,7 @@ class FeedbackApp:
             id=(own_id := episode_id or new_id()),
             task=task,
             store=self.store,
-            mint=Mint(run, self._keys.load(run)),
+            mint=Mint(run, self._key(run)),
             meter=Meter(self.budget, await self._run_meters.of(run, self.run_budget, self.store)),
             sandbox=partial(own.open, task.python),
             program_sandbox=partial(own.for_programs, task.python),
@@ -172,6 +173,12 @@ class FeedbackApp:
             if sandboxes is None:
                 await own.aclose()
 
+    def _key(self, run_id: str) -> bytes:
+        """A run's key, read once for all its episodes."""
+        if run_id not in self._run_keys:
+            self._run_keys[run_id] = self._keys.load(run_id)
+        return self._run_keys[run_id]
+
     async def start_run(self, config: Mapping[str, Any] | None = None) -> str:
         """Makes a run's key and writes its first record.
 
@@ -191,6 +198,7 @@ class FeedbackApp:
         """Writes that a run is over."""
         await self.store.append(RunEnd(run_id=run_id))
         self._run_meters.end(run_id)
+        self._run_keys.pop(run_id, None)
 
     async def arun(
         self,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection, Row
 
 from groundwire.contexts import EditCounts, EditStatistics, Lesson
+from groundwire.errors import StorageError
 from groundwire.masking import Masker
 from groundwire.memory import derive
 from groundwire.memory.database import Database
@@ -19,19 +21,49 @@ from groundwire.memory.states import Scope
 from groundwire.memory.text import escape, unescape
 from groundwire.records import LessonMark, Record, ReflectionRecord, TrialEnd
 
-__all__ = ["append", "edit_statistics", "lessons_of", "records_of", "rows_of"]
+__all__ = ["append_each", "edit_statistics", "lessons_of", "records_of", "rows_of"]
 
 R = TypeVar("R")
 
 
-def append(database: Database, namespace: str, records: Sequence[Record]) -> None:
-    """Writes records in one transaction, numbered in their order, and what memory concludes from them."""
+def append_each(
+    database: Database, namespace: str, groups: Sequence[Sequence[Record]]
+) -> Sequence[BaseException | None]:
+    """Writes groups of records, each as a whole or not at all, and what memory concludes from them.
+
+    All go into one transaction; where one of them can't be kept, each gets a transaction of its own. Records are
+    numbered in their order.
+
+    Returns:
+        For each group why nothing of it was written; None where it is kept.
+    """
     # Masked and encoded before the transaction: a large signal must not keep other processes from writing.
     masker = Masker()
-    kept = [safe for record in records if (safe := masked(record, masker)) is not None]
-    rows = [codec_of(record).encode(record) for record in kept]
-    if kept:
-        database.write(lambda session: _write(session, namespace, kept, rows))
+    kept = [[safe for record in records if (safe := masked(record, masker)) is not None] for records in groups]
+    rows = [[codec_of(record).encode(record) for record in records] for records in kept]
+    trouble = _tried(database, namespace, list(chain(*kept)), list(chain(*rows)))
+    if trouble is None or len(groups) == 1 or not _is_one_records_fault(trouble):
+        return [trouble] * len(groups)
+    return [_tried(database, namespace, *group) for group in zip(kept, rows, strict=True)]
+
+
+def _tried(
+    database: Database, namespace: str, records: Sequence[Record], rows: Sequence[tuple[Any, ...]]
+) -> Exception | None:
+    try:
+        if records:
+            database.write(lambda session: _write(session, namespace, records, rows))
+    except Exception as trouble:
+        return trouble
+    return None
+
+
+def _is_one_records_fault(trouble: Exception) -> bool:
+    """True where the others can be kept without it: not where the database is locked, full, gone or cut off."""
+    if not isinstance(trouble, StorageError):
+        return True
+    # by name: SQLAlchemy's, or the driver's own, which PEP 249 names alike
+    return bool({"DataError", "IntegrityError"} & {kind.__name__ for kind in type(trouble.__cause__).__mro__})
 
 
 def _write(session: Connection, namespace: str, records: Sequence[Record], rows: Sequence[tuple[Any, ...]]) -> None:

@@ -12,6 +12,7 @@ from groundwire.contexts import EditStatistics, Lesson
 from groundwire.embeddings import Embedder
 from groundwire.masking import mask
 from groundwire.memory import ledger
+from groundwire.memory.grouping import Grouping
 from groundwire.memory.place import locate
 from groundwire.memory.ranking import Question
 from groundwire.memory.recall import no_meaning, recall
@@ -54,6 +55,7 @@ class SqlStore:
         self._place = locate(url)
         self.namespace = namespace
         self._workers = Workers(self._place, busy_s=busy_s)
+        self._appends = Grouping(self._workers, namespace)
         self._vectors = Vectors(self._workers, namespace, embedder) if embedder else None
 
     def __repr__(self) -> str:
@@ -76,7 +78,7 @@ class SqlStore:
             StorageError: nothing of the call was written; the message says why. `StorageBusy`: it stayed locked.
         """
         if records:
-            await self._workers.write(lambda database: ledger.append(database, self.namespace, records))
+            await self._appends.append(records)
         learned = [record.id for record in records if isinstance(record, ReflectionRecord)]
         if learned and self._vectors:
             # the records are kept, whatever comes of this; what is missing is filled in, or complained of, at recall

@@ -75,6 +75,11 @@ class Workers:
         team = self._started()
         return await asyncio.get_running_loop().run_in_executor(team.writers, work, team.database)
 
+    def send(self, work: Callable[[Database], None]) -> None:
+        """Has `work` done among the writes; nobody waits for it, so it tells of its errors itself."""
+        team = self._started()
+        team.writers.submit(work, team.database)
+
     async def aclose(self) -> None:
         """Lets what was begun end, then closes."""
         with self._lock:
