@@ -123,6 +123,31 @@ def test_tasks_are_run_and_blind_resampling_at_equal_tokens_follows(
     assert main in caught.value.do
 
 
+def test_the_ungrounded_control_goes_back_over_its_own_answer_and_is_marked(tmp_path: Path) -> None:
+    stub = 'def up(x):\n    """Return x + 1."""\n    raise NotImplementedError\n'
+    task_folder(tmp_path / "tasks", "up", 1, stub)
+    right = "FILE: solution.py\n```python\ndef up(x):\n    return x + 1\n```\n"
+    main = [right.replace("x + 1", "x - 1"), "The sign is wrong.", right]
+    control = ["    return x - 1\n", "Looks right to me.", "    return x - 2\n", "Still right.", "    return x - 3\n"]
+    script = tmp_path / "script.jsonl"
+    script.write_text("\n".join(json.dumps(text) for text in (*main, *control * 40)))
+    asked = ("--model", f"scripted:{script}", "--ungrounded", "--workers", "1", "--db", f"sqlite:///{tmp_path}/l.db")
+    ran = groundwire("run", "code_repair", str(tmp_path / "tasks"), *asked, "--json")
+    assert ran.code == 0, ran.err
+    told = lines(ran.out)
+    (mine,), (theirs,) = of("episode", told, arm="main"), of("episode", told, arm="self_refine")
+    assert (mine["stop_reason"], theirs["verdict"]) == ("verified", "fail")
+    assert theirs["tokens"] >= mine["tokens"]
+    run_id = theirs["run_id"]
+    config = asyncio.run(config_of(tmp_path / "l.db", run_id))
+    assert (config["control_of"], config["control"]) == (mine["run_id"], "self_refine")
+    assert (config["grounded"], config["ungrounded"]) == (False, ["write"])
+    (bought,) = of("summary", told)[0]["correction"]
+    assert (bought["control_run"], bought["better"], bought["worse"]) == (run_id, 1, 0)
+    shown = groundwire("show", run_id, "--db", f"sqlite:///{tmp_path}/l.db")
+    assert "NOT grounded" in shown.out
+
+
 def requests(records: Sequence[Any]) -> list[dict[str, Any]]:
     calls = [json.loads(r.body) for r in records if isinstance(r, Intent) and r.kind == "model_call"]
     return [call for call in calls if call["purpose"] == "propose"]
@@ -237,7 +262,8 @@ WRONG: dict[str, tuple[dict[str, Any], type[GroundwireError], str]] = {
     "no folder": ({"source": Source("folders", (Path("nowhere"),))}, TaskError, "nowhere is not a folder"),
     "no task": ({"source": Source("folders", (Path("empty"),))}, TaskError, "There is no task in empty"),
     "one id twice": ({"source": Source("folders", (Path("tasks"), Path("tasks")))}, TaskError, "Two tasks have the id"),
-    "no ungrounded control": ({"ungrounded": True, "graph": f"{GRAPHS}:make"}, ConfigError, "no ungrounded control"),
+    "no model to go back over its answer": ({"ungrounded": True}, ConfigError, "Self-Refine needs a model"),
+    "an actor of its own": ({"graph": "self_refine"}, ConfigError, "self_refine needs a SelfRefine as its actor"),
 }  # fmt: skip
 
 
@@ -245,9 +271,6 @@ WRONG: dict[str, tuple[dict[str, Any], type[GroundwireError], str]] = {
 def test_what_is_wrong_is_said_before_anything_is_run(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from groundwire.graphs.library import catalogue
-
-    monkeypatch.setattr(catalogue, "NAMES", ("code_repair",))
     monkeypatch.chdir(tmp_path)
     task_folder(tmp_path / "tasks", "a")
     (tmp_path / "empty").mkdir()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from groundwire.benchmarks import Item
-from groundwire.cli.graph_choice import Builder, built, ungrounded_builder
+from groundwire.cli.graph_choice import Builder, built, self_refine_of
 from groundwire.cli.kit import Kit
 from groundwire.cli.suite import Suite
 from groundwire.cli.tally import Tally
@@ -141,19 +141,19 @@ class Resampling(Control):
 
 
 class Ungrounded(Control):
-    """A loop of the library that nothing outside the model steers."""
+    """The model goes back over its own answer (Self-Refine), and nothing outside it steers."""
 
-    name = "ungrounded"
+    name = "self_refine"
 
     def check(self, item: Item) -> None:
         """See `Control`."""
-        ungrounded_builder(self.main.kit, item.task)
+        self_refine_of(self.main.kit, item.task)
 
     def app(self, item: Item) -> FeedbackApp:
         """See `Arm`."""
-        kit, spent = self.main.kit, self._spent[item.task.id]
-        graph = built(ungrounded_builder(kit, item.task), kit, item.task, self.main.suite.options)
-        return self.main.compiled(graph, control_budget(kit.budget, spent), kit.rules)
+        kit = self.main.kit
+        budget = control_budget(kit.budget, self._spent[item.task.id])
+        return self.main.compiled(self_refine_of(kit, item.task), budget, kit.rules)
 
 
 async def control_run_of(store: SqlStore, main: str, name: str) -> str:

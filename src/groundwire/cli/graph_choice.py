@@ -8,17 +8,25 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_type_hints
 
+from typing_extensions import is_protocol
+
+from groundwire.agents.stubs import find_stub
+from groundwire.agents.width.controls.self_refine import SelfRefine
+from groundwire.agents.width.function_body import FunctionBody
 from groundwire.cli.kit import Kit
 from groundwire.errors import ConfigError, GroundwireError
 from groundwire.graphs import FeedbackGraph
-from groundwire.graphs.library.catalogue import NAMES, card, cards
+from groundwire.graphs.library.catalogue import NAMES, card
+from groundwire.graphs.library.self_refine import self_refine
 from groundwire.tasks import Task
+from groundwire.tools import HiddenTests
 
-__all__ = ["Builder", "builder_of", "built", "full_name", "ungrounded_builder"]
+__all__ = ["Builder", "builder_of", "built", "full_name", "self_refine_of"]
 
 Builder = Callable[..., Any]
+PARTS = frozenset({"actor", "critic", "judge", "hidden"})
 OFFERED = "actor, critic, judge, hidden, width, model, seed, select, baseline"
 
 
@@ -43,21 +51,18 @@ def full_name(name: str) -> str:
     return f"{Path(path).expanduser().resolve()}:{function}" if colon else name
 
 
-def ungrounded_builder(kit: Kit, task: Task) -> Builder:
-    """The first control of the library that nothing outside steers, and that can be made of these parts.
+def self_refine_of(kit: Kit, task: Task) -> FeedbackGraph:
+    """The ungrounded control of a task: the model goes back over its own answer, and no signal asks it to.
 
     Raises:
-        ConfigError: the library has none.
+        ConfigError: no model is named.
+        TaskError: the task is not a function to be written, which is what the control can ask for.
     """
-    for one in cards():
-        if not one.grounded:
-            builder = _of_library(one.name)
-            if not _missing(builder, _offered(kit, task, {})):
-                return builder
-    raise ConfigError(
-        "The library holds no ungrounded control that these parts can make.",
-        do="Leave --ungrounded out; --control alone runs blind resampling.",
-    )
+    if kit.backend is None:
+        raise ConfigError("Self-Refine needs a model.", do="Name one with --model, or leave --ungrounded out.")
+    find_stub(task)
+    actor = SelfRefine(kit.backend, FunctionBody())
+    return self_refine(actor, kit.judge(task), hidden=HiddenTests(), width=kit.width, allow_ungrounded=True)
 
 
 def built(builder: Builder, kit: Kit, task: Task, options: Mapping[str, Any]) -> FeedbackGraph:
@@ -80,8 +85,10 @@ def built(builder: Builder, kit: Kit, task: Task, options: Mapping[str, Any]) ->
             do=f"Write a function that fills it in, and name it FILE.py:FUNCTION; it may ask for {OFFERED}.",
         )
     wanted = inspect.signature(builder).parameters
+    given = {key: value for key, value in offered.items() if key in wanted}
+    _check_kinds(builder, given)
     try:
-        graph = builder(**{key: value for key, value in offered.items() if key in wanted})
+        graph = builder(**given)
     except GroundwireError:
         raise
     except Exception as error:  # a user's own code may raise anything
@@ -95,7 +102,23 @@ def built(builder: Builder, kit: Kit, task: Task, options: Mapping[str, Any]) ->
 
 
 def _offered(kit: Kit, task: Task, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**kit.parts(task), "allow_ungrounded": True, **options}
+    return {**kit.parts(task), **options}
+
+
+def _check_kinds(builder: Builder, given: Mapping[str, Any]) -> None:
+    """Refuses a graph that is made for an actor of its own and would be given another one."""
+    try:
+        hints = get_type_hints(builder)
+    except (NameError, TypeError):  # what it names is only there for type checkers
+        return
+    for name, value in given.items():
+        kind = hints.get(name)
+        if inspect.isclass(kind) and not is_protocol(kind) and name in PARTS and not isinstance(value, kind):
+            raise ConfigError(
+                f"{getattr(builder, '__name__', 'The graph')} needs a {kind.__name__} as its {name}, which no command"
+                f" line can give.",
+                do="Write a function that makes both, and name it FILE.py:FUNCTION.",
+            )
 
 
 def _missing(builder: Builder, offered: Mapping[str, Any]) -> list[str]:

@@ -41,7 +41,12 @@ Control = Annotated[
     ),
 ]
 UngroundedToo = Annotated[
-    bool, typer.Option("--ungrounded", help="Then the library's ungrounded control, likewise at equal tokens.")
+    bool,
+    typer.Option(
+        "--ungrounded",
+        help="Then Self-Refine, which nothing outside the model steers, likewise at equal tokens; for functions to be"
+        " written, by a model.",
+    ),
 ]
 Python = Annotated[Path | None, typer.Option(help="Interpreter that runs the tasks.  [default: the task's own]")]
 SandboxKind = Annotated[str | None, typer.Option(help="bubblewrap, landlock, docker or subprocess (no isolation).")]
