@@ -1,4 +1,11 @@
-"""blind_resampling: a control. More samples of the same question, told of nothing."""
+"""blind_resampling: a control. More samples of the same question, told of nothing.
+
+write ──► test ──pass──► (hidden) ──► end
+  ▲         │
+  └─────────┘ refine, of which it is told nothing
+
+Nothing outside the model steers what it writes; the check only counts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""confident_vote: many samples, and what the most confident of them say."""
+"""confident_vote: many samples, and what the most confident of them say.
+
+write = traces ──► their confidence ──► the weakest fall ──► weighted vote
+write ──► test ──pass──► (hidden) ──► end
+  ▲         │
+  └─(reflect)◄─refine
+
+What `write` does is a fixed number of calls, on one admission.
+"""
 
 from __future__ import annotations
 

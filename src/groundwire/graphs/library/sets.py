@@ -1,4 +1,12 @@
-"""sets: a control. Samples that check and correct themselves, then a vote."""
+"""sets: a control. Samples that check and correct themselves, then a vote.
+
+write = samples ──► each checks and corrects itself ──► vote
+write ──► test ──pass──► (hidden) ──► end
+  ▲         │
+  └─────────┘ refine
+
+Nothing outside the model steers what it writes; the check only counts.
+"""
 
 from __future__ import annotations
 
