@@ -1,8 +1,8 @@
 """blind_resampling: a control. More samples of the same question, told of nothing.
 
-write ──► test ──pass──► (hidden) ──► end
-  ▲         │
-  └─────────┘ refine, of which it is told nothing
+    write ──► test ──pass──► (hidden) ──► end
+      ▲         │
+      └─────────┘ refine, of which it is told nothing
 
 Nothing outside the model steers what it writes; the check only counts.
 """

@@ -1,9 +1,9 @@
 """confident_vote: many samples, and what the most confident of them say.
 
-write = traces ──► their confidence ──► the weakest fall ──► weighted vote
-write ──► test ──pass──► (hidden) ──► end
-  ▲         │
-  └─(reflect)◄─refine
+    write = traces ──► their confidence ──► the weakest fall ──► weighted vote
+    write ──► test ──pass──► (hidden) ──► end
+      ▲         │
+      └─(reflect)◄─refine
 
 What `write` does is a fixed number of calls, on one admission.
 """

@@ -1,9 +1,9 @@
 """fusion: a control. All drafts in one prompt, merged without a word of doubt.
 
-write = drafts ──► all of them in one prompt ──► one answer
-write ──► test ──pass──► (hidden) ──► end
-  ▲         │
-  └─────────┘ refine
+    write = drafts ──► all of them in one prompt ──► one answer
+    write ──► test ──pass──► (hidden) ──► end
+      ▲         │
+      └─────────┘ refine
 
 Nothing outside the model steers what it writes; the check only counts.
 """

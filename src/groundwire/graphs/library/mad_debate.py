@@ -1,9 +1,9 @@
 """mad_debate: a control. One model on both sides of a debate, and as its moderator and judge.
 
-write = for ──► against ──► moderator ──undecided──► for ──► … ──► judge
-write ──► test ──pass──► (hidden) ──► end
-  ▲         │
-  └─────────┘ refine
+    write = for ──► against ──► moderator ──undecided──► for ──► … ──► judge
+    write ──► test ──pass──► (hidden) ──► end
+      ▲         │
+      └─────────┘ refine
 
 Nothing outside the model steers what it writes; the check only counts.
 """

@@ -1,9 +1,9 @@
 """parallel_refine: drafts side by side, a bounded workspace, drafts from there, and one of them to the check.
 
-write = drafts ×8 ──► workspace ≤ κ ──► drafts ×4 ──► workspace ──► 1 answer
-write ──► test ──pass──► (hidden) ──► end
-  ▲         │
-  └─(reflect)◄─refine
+    write = drafts ×8 ──► workspace ≤ κ ──► drafts ×4 ──► workspace ──► 1 answer
+    write ──► test ──pass──► (hidden) ──► end
+      ▲         │
+      └─(reflect)◄─refine
 
 What `write` does is a fixed number of calls, on one admission.
 """

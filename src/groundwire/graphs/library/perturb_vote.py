@@ -1,9 +1,9 @@
 """perturb_vote: the task in versions that change nothing, each solved and undone, and a vote.
 
-write = versions of the task ──► an answer to each ──► undone ──► vote
-write ──► test ──pass──► (hidden) ──► end
-  ▲         │
-  └─(reflect)◄─refine
+    write = versions of the task ──► an answer to each ──► undone ──► vote
+    write ──► test ──pass──► (hidden) ──► end
+      ▲         │
+      └─(reflect)◄─refine
 
 What `write` does is a fixed number of calls, on one admission.
 """

@@ -1,9 +1,9 @@
 """refined_best_of_n: best of n, with what can be mended mended before the check chooses.
 
-write = n drafts ──► first bad step, by another judge ──► cut, corrected, gone on with
-write ──► test ──pass──► (hidden) ──► end
-  ▲         │
-  └─(reflect)◄─refine
+    write = n drafts ──► first bad step, by another judge ──► cut, corrected, gone on with
+    write ──► test ──pass──► (hidden) ──► end
+      ▲         │
+      └─(reflect)◄─refine
 
 What `write` does is a fixed number of calls, on one admission.
 """

@@ -1,9 +1,9 @@
 """round_table: different models answer, hear each other's reasons, answer again, and vote.
 
-write = A ∥ B ∥ C ──differ──► each hears the others ──► A ∥ B ∥ C ──► weighted vote
-write ──► test ──pass──► (hidden) ──► end
-  ▲         │
-  └─(reflect)◄─refine
+    write = A ∥ B ∥ C ──differ──► each hears the others ──► A ∥ B ∥ C ──► weighted vote
+    write ──► test ──pass──► (hidden) ──► end
+      ▲         │
+      └─(reflect)◄─refine
 
 What `write` does is a fixed number of calls, on one admission.
 """

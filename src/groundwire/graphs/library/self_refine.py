@@ -1,9 +1,9 @@
 """self_refine: a control. The model criticises and rewrites its own answer; the check only counts.
 
-write = draft ──► its own criticism ──► rewritten ──► …
-write ──► test ──pass──► (hidden) ──► end
-  ▲         │
-  └─────────┘ refine
+    write = draft ──► its own criticism ──► rewritten ──► …
+    write ──► test ──pass──► (hidden) ──► end
+      ▲         │
+      └─────────┘ refine
 
 Nothing outside the model steers what it writes; the check only counts.
 """

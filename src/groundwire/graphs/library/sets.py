@@ -1,9 +1,9 @@
 """sets: a control. Samples that check and correct themselves, then a vote.
 
-write = samples ──► each checks and corrects itself ──► vote
-write ──► test ──pass──► (hidden) ──► end
-  ▲         │
-  └─────────┘ refine
+    write = samples ──► each checks and corrects itself ──► vote
+    write ──► test ──pass──► (hidden) ──► end
+      ▲         │
+      └─────────┘ refine
 
 Nothing outside the model steers what it writes; the check only counts.
 """

@@ -1,9 +1,9 @@
 """side_by_side_judge: different answers, argued for one by one, judged together.
 
-write = drafts ──► an argument for each ──► judged together, shuffled ──► one answer
-write ──► test ──pass──► (hidden) ──► end
-  ▲         │
-  └─(reflect)◄─refine
+    write = drafts ──► an argument for each ──► judged together, shuffled ──► one answer
+    write ──► test ──pass──► (hidden) ──► end
+      ▲         │
+      └─(reflect)◄─refine
 
 What `write` does is a fixed number of calls, on one admission.
 """

@@ -1,9 +1,9 @@
 """ssr: a control. The step that re-solving agrees with least is redone.
 
-write = steps ──► each solved again ──► the one agreed with least ──► redone from there
-write ──► test ──pass──► (hidden) ──► end
-  ▲         │
-  └─────────┘ refine
+    write = steps ──► each solved again ──► the one agreed with least ──► redone from there
+    write ──► test ──pass──► (hidden) ──► end
+      ▲         │
+      └─────────┘ refine
 
 Nothing outside the model steers what it writes; the check only counts.
 """

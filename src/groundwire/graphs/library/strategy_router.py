@@ -1,11 +1,11 @@
 """strategy_router: one, two or all strategies, by how well they did before.
 
-write = scores from the ledger ──sure──► one strategy
-                               ──close─► two, and whether they agree
-                               ──unsure► all, and a vote
-write ──► test ──pass──► (hidden) ──► end
-  ▲         │
-  └─(reflect)◄─refine
+    write = scores from the ledger ──sure──► one strategy
+                                   ──close─► two, and whether they agree
+                                   ──unsure► all, and a vote
+    write ──► test ──pass──► (hidden) ──► end
+      ▲         │
+      └─(reflect)◄─refine
 
 What `write` does is a fixed number of calls, on one admission.
 """
