@@ -6,7 +6,7 @@
 # PARTS holds the files of the vLLM bundle and groundwire.tar.xz (bench/gpu/bundle.sh), all in one folder.
 # Steps: unpack, models, a (real weights, in process), s (real weights, server), b (throughput), m (b with the
 # ledger in memory, to tell where time goes), c (client at a server).
-# B_OPTIONS: further options of step b. Each has a time limit of its own, and one that fails does not keep the next from running. SMALL=1: a dry run on a CPU.
+# Each has a time limit of its own, and one that fails does not keep the next from running. SMALL=1: a dry run on a CPU.
 set -uo pipefail
 parts=$(cd "$1" && pwd); shift
 export OUT=${OUT:-$PWD/out}; mkdir -p "$OUT"
@@ -47,7 +47,7 @@ for name in "$@"; do
       "$python" bench/gpu/models.py dense "$parts/smol" "$parts/dense" ${small:+--tiny} ;;
     a) step 200 a-in-process "$python" bench/gpu/real_model.py "vllm:$parts/smol" ${small:+--eager --context 512 --slots 8} ;;
     s) step 260 a-server "$python" bench/gpu/real_model.py "vllm-server:$parts/smol" ${small:+--eager --context 512 --slots 8} ;;
-    b) step 420 b-throughput "$python" bench/gpu/throughput.py "$parts/dense" ${small:+--eager --episodes 24 --tokens 16 --slots 8 --rounds 1 --alone 2} ${B_OPTIONS:-} ;;
+    b) step 420 b-throughput "$python" bench/gpu/throughput.py "$parts/dense" ${small:+--eager --episodes 24 --tokens 16 --slots 8 --rounds 1 --alone 2} ;;
     m) step 420 m-throughput "$python" bench/gpu/throughput.py "$parts/dense" --ledger memory --rounds 1 ${small:+--eager --episodes 24 --tokens 16 --slots 8 --alone 2} ;;
     c) step 300 c-server "$python" bench/gpu/server_overhead.py "$parts/smol" ${small:+--eager --in-flight 8 --requests 24 --tokens 16 --rounds 1} ;;
     *) say "no such step: $name"; exit 2 ;;

@@ -23,8 +23,7 @@ from groundwire.agents.backends.vllm_engine.gauge import Gauge
 from groundwire.agents.backends.vllm_engine.leftovers import Leftovers
 from groundwire.agents.backends.vllm_engine.loading import load_vllm, log_folder, platform_arguments
 from groundwire.agents.backends.vllm_engine.options import EngineOptions
-from groundwire.agents.backends.vllm_engine.prompts import Prompts
-from groundwire.agents.backends.vllm_engine.talk import sampling_arguments
+from groundwire.agents.backends.vllm_engine.talk import prompt_text, sampling_arguments
 from groundwire.agents.text import plain
 from groundwire.completions import Request
 from groundwire.errors import GroundwireError, ModelRejected, ModelRetryable
@@ -52,7 +51,6 @@ class SharedEngine:
         self.log = log_folder() / f"vllm-{os.getpid()}.log"
         self._llm: Any = None
         self._tokenizer: Any = None
-        self._prompts: Prompts | None = None
         self._room = 0
         self._names = itertools.count(1)
         self._adapters: dict[str, Any] = {}
@@ -143,7 +141,6 @@ class SharedEngine:
                 llm = self._make(vllm)
                 found: Any = llm.get_tokenizer()
                 self._tokenizer = await found if asyncio.iscoroutine(found) else found
-                self._prompts = Prompts(self._tokenizer)
                 self._room = int(llm.model_config.max_model_len)
                 self._llm = llm
             except GroundwireError:
@@ -173,8 +170,9 @@ class SharedEngine:
 
     async def _answer(self, request: Request, *, model: str, lora: str | None, fixed: Mapping[str, Any]) -> Any:
         await self._started(model)
-        assert self._prompts is not None
-        tokens = await self._prompts.tokens(request.messages, model=model)
+        text = prompt_text(self._tokenizer, request.messages, model=model)
+        # the template has written the special tokens already
+        tokens: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
         room = self._room - len(tokens)
         if room < 1:
             raise context_too_long(model, f"It has {len(tokens)} tokens; the engine's context is {self._room}.")
@@ -233,8 +231,6 @@ class SharedEngine:
         for task in calls:
             task.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
-        if self._prompts is not None:
-            self._prompts.close()
         if self._llm is not None:
             llm, self._llm = self._llm, None
             llm.shutdown()
