@@ -71,11 +71,12 @@ def output(*texts: str, reason: str = "stop") -> Any:
 
 
 def test_an_output_becomes_a_completion() -> None:
-    request = Request(messages=(HELLO,), n=2, temperature=1.0, logprobs=True)
+    request = Request(messages=(HELLO,), n=2, temperature=1.0, logprobs=True, top_logprobs=1)
     answer = completion_of(output("a", "b"), request, model="vllm:m", name="m")
     assert (answer.texts, answer.finish_reasons, answer.model) == (("a", "b"), ("stop", "stop"), "m")
     assert (answer.prompt_tokens, answer.completion_tokens, answer.usd) == (3, 4, 0.0)
     assert answer.logprobs == ((-0.5, -1.0), (-0.5, -1.0))
+    assert answer.top_logprobs == (((-0.5,), (-1.0,)), ((-0.5,), (-1.0,)))
     greedy = completion_of(output("a"), Request(messages=(HELLO,), n=2), model="vllm:m", name="m")
     assert (greedy.texts, greedy.completion_tokens, greedy.logprobs) == (("a", "a"), 2, None)
 

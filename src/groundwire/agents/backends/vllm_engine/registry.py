@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import threading
 from functools import cache
 
@@ -56,4 +57,6 @@ def close_engines() -> None:
 
 @cache
 def _close_in_the_end() -> None:
+    # what was registered last is called first, and multiprocessing waits at its turn for the engine's processes to end
+    importlib.import_module("multiprocessing.util")
     atexit.register(close_engines)

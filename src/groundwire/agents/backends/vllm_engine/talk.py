@@ -60,7 +60,7 @@ def sampling_arguments(request: Request, *, room: int, fixed: Mapping[str, Any])
     if request.seed is not None:
         arguments["seed"] = request.seed
     if request.logprobs:
-        arguments["logprobs"] = 0  # of the sampled token alone
+        arguments["logprobs"] = request.top_logprobs  # 0: of the sampled token alone
     return {**arguments, **fixed}
 
 
@@ -95,6 +95,9 @@ def completion_of(output: Any, request: Request, *, model: str, name: str) -> Co
         usd=0.0,
         finish_reasons=tuple(reasons[i] for i in kept) * copies,
         logprobs=tuple(_logprobs(samples[i]) for i in kept) * copies if request.logprobs else None,
+        top_logprobs=tuple(_top(samples[i], request.top_logprobs) for i in kept) * copies
+        if request.logprobs and request.top_logprobs
+        else None,
     )
 
 
@@ -102,3 +105,9 @@ def _logprobs(sample: Any) -> tuple[float, ...]:
     """Of each token that was sampled: vLLM gives a mapping from token to log probability at each position."""
     found: list[Any] = list(sample.logprobs or ())
     return tuple(float(at[token].logprob) for at, token in zip(found, sample.token_ids, strict=False))
+
+
+def _top(sample: Any, most: int) -> tuple[tuple[float, ...], ...]:
+    """At each position, of the likeliest tokens; the sampled one is among vLLM's even where it is none of them."""
+    found: list[Any] = list(sample.logprobs or ())
+    return tuple(tuple(sorted((float(one.logprob) for one in at.values()), reverse=True)[:most]) for at in found)
