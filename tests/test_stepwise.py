@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from groundwire.stepwise import Broken, StepRules, by_lines, first_broken
@@ -15,6 +15,7 @@ def not_empty(steps: Sequence[str]) -> str:
 
 
 @given(st.text())
+@example("\r0\n")
 def test_steps_make_the_answer_again(text: str) -> None:
     rules = StepRules(not_empty)
     assert "".join(rules.steps(text)) == text
