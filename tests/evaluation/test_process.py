@@ -10,6 +10,7 @@ from rows import episode, trials
 from groundwire.evaluation import Step
 from groundwire.evaluation.process import first_errors, process, wandering
 from groundwire.evaluation.rates import Rate
+from groundwire.signals import Origin
 
 
 def steps(told: str) -> tuple[Step, ...]:
@@ -31,6 +32,14 @@ def test_the_first_error_and_what_came_of_it() -> None:
     assert (told.trapped, told.recovered) == (Rate(1, 4), Rate(1, 3))
     assert told.kept_prefix == pytest.approx(2 / 3)
     assert process(trials()).first_error is None
+
+
+def test_what_a_verifier_found_and_what_it_opened() -> None:
+    rows = trials(
+        episode("a", "--+", origin=Origin.VERIFIER, trigger=[None, Origin.VERIFIER, Origin.VERIFIER]),
+        episode("b", "-+"),
+    )
+    assert (process(rows).violations, process(rows).corrections) == (2, 2)
 
 
 def test_a_countdown_trace_with_two_planted_repeats() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from groundwire.evaluation.columns import share
 from groundwire.evaluation.episodes import Episodes
 from groundwire.evaluation.trials import Trials
 
-__all__ = ["Cost", "cost"]
+__all__ = ["Cost", "cost", "tokens_saved"]
 
 
 @dataclass(frozen=True)
@@ -77,3 +78,24 @@ def cost(trials: Trials) -> Cost:
         unpriced=int(unknown.sum()),
         successes=int((episodes.final_right & episodes.counted).sum()),
     )
+
+
+def tokens_saved(written: Sequence[int], whole: Sequence[bool], planned: int) -> float | None:
+    """What ending traces early has saved, as a share of what all planned traces would have taken (arXiv 2508.15260).
+
+    A trace that was cut off, or never begun, is taken to be as long as those that ended by themselves are on average;
+    the weakest traces tend to be longer, so this is rather too little.
+
+    Args:
+        written: tokens of each trace that was begun.
+        whole: by trace, True if it ended by itself.
+        planned: traces that would have been written in full.
+
+    Returns:
+        The share; None where no trace ended by itself.
+    """
+    complete = [tokens for tokens, ended in zip(written, whole, strict=True) if ended]
+    if not complete or not sum(complete):
+        return None
+    expected = planned * sum(complete) / len(complete)
+    return max(0.0, 1 - sum(written) / expected)

@@ -9,10 +9,15 @@ import numpy as np
 
 from groundwire.evaluation.columns import Floats, Ints, mean_of
 from groundwire.evaluation.rates import Rate
-from groundwire.evaluation.rows import PASS
+from groundwire.evaluation.rows import FAIL, ORIGINS, PASS
 from groundwire.evaluation.trials import Trials
+from groundwire.signals import Origin
 
 __all__ = ["Process", "Wandering", "first_errors", "kept_prefixes", "process", "wandering"]
+
+
+VERIFIER = ORIGINS.index(Origin.VERIFIER)
+"""As trials hold it."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,8 @@ class Process:
         trapped: trials whose very first step failed (Trap@1, after arXiv 2601.22311).
         recovered: trials with a failed step that passed all the same.
         kept_prefix: mean share of a trial's steps that the next trial takes again, from the first one on.
+        violations: trials, of all, that a verifier found in breach of a rule (arXiv 2602.11202); None where no verifier looked.
+        corrections: trials, of all, that such a finding opened: corrections used; likewise.
     """
 
     trials: int
@@ -36,6 +43,8 @@ class Process:
     trapped: Rate
     recovered: Rate
     kept_prefix: float | None
+    violations: int | None
+    corrections: int | None
 
 
 def process(trials: Trials) -> Process:
@@ -43,6 +52,7 @@ def process(trials: Trials) -> Process:
     stepped = trials.stepped.lengths > 0
     first = first_errors(trials)
     failed = first >= 0
+    verified = trials.origin == VERIFIER
     return Process(
         trials=int(stepped.sum()),
         steps=len(trials.step_ok),
@@ -51,6 +61,8 @@ def process(trials: Trials) -> Process:
         trapped=Rate(int((first == 0).sum()), int(stepped.sum())),
         recovered=Rate(int((failed & (trials.visible == PASS)).sum()), int(failed.sum())),
         kept_prefix=mean_of(kept_prefixes(trials)),
+        violations=int((verified & (trials.visible == FAIL)).sum()) if verified.any() else None,
+        corrections=int((trials.trigger == VERIFIER).sum()) if verified.any() else None,
     )
 
 

@@ -106,6 +106,8 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, Read]]]] = (
             ("first step failed (Trap@1)", "", lambda m: rate(m.process.trapped)),
             ("passed in spite of a failed step", "", lambda m: rate(m.process.recovered)),
             ("steps kept by the next try", "", lambda m: percent(m.process.kept_prefix)),
+            ("violations that a verifier found", "", lambda m: count(m.process.violations)),
+            ("corrections that they opened", "", lambda m: count(m.process.corrections)),
             ("H.5, steps until half have failed", "", lambda m: count(m.horizon.length)),
             ("P(error | error) − P(error | ok)", "", lambda m: points(m.horizon.self_conditioning)),
         ),
