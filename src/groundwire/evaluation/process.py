@@ -32,7 +32,7 @@ class Process:
         trapped: trials whose very first step failed (Trap@1, after arXiv 2601.22311).
         recovered: trials with a failed step that passed all the same.
         kept_prefix: mean share of a trial's steps that the next trial takes again, from the first one on.
-        violations: trials, of all, that a verifier found in breach of a rule (arXiv 2602.11202); None where none looked.
+        violations: trials, of all, that a verifier found in breach of a rule (arXiv 2602.11202); None: none looked.
         corrections: trials, of all, that such a finding opened: corrections used; likewise.
     """
 
