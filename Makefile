@@ -11,9 +11,11 @@ STAMP := $(VENV)/.installed
 demo: model
 	$(BIN)/groundwire demo
 
-# a worker for each core, up to four; files stay whole, since their tests share fixtures
+# a worker for each core, up to four; files stay whole, since their tests share fixtures. Then those that need Docker, one after
+# the other: they count its containers
 test: model embeddings
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile -m "not docker"
+	$(BIN)/pytest -m docker
 
 # the demo's second act and the tests marked `model` need it; without it both are left out, and say so
 model: $(STAMP)
