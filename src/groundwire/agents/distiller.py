@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.call_options import SEEDS_PER_TRIAL
 from groundwire.agents.evidence import difference
-from groundwire.agents.llm_critic import SEEDS_PER_TRIAL, reflection_by
+from groundwire.agents.llm_critic import reflection_by
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data
 from groundwire.completions import Backend, Request

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.call_options import SEEDS_PER_TRIAL
 from groundwire.agents.stubs import Stub, find_stub
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import inert, printable, unfence
@@ -24,7 +25,6 @@ STOPS = ("```", "\ndef ", "\nclass ", "\nprint", "\n#", "\nif ", "\nassert")
 CALLS = 3
 """Calls for one proposal, where answers hold no body or were judged before."""
 SEEDS_PER_CALL = 64
-SEEDS_PER_TRIAL = 4096
 
 
 class FunctionWriter:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from groundwire.agents.answer_forms import AnswerForm, Form, form_named
 from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.call_options import SEEDS_PER_TRIAL, risen
 from groundwire.agents.corrections import complained, replied
 from groundwire.agents.edit_apply import candidate_from
 from groundwire.agents.evidence import (
@@ -31,12 +32,8 @@ __all__ = ["AnswerForm", "LLMActor"]
 
 TEMPERATURE, TEMPERATURE_OF_MANY = 0.2, 0.8
 """One answer had better be the likeliest; several are worth their price only if they differ."""
-TEMPERATURE_STEP = 0.15
-TEMPERATURE_CAP = 1.5
-"""Progressive temperature: 0.15 a round up to 1.5, from "Feedback Friction", arXiv 2506.11930."""
 WHOLE_FILE_LINES = 60
 SEEDS_PER_CALL = 64
-SEEDS_PER_TRIAL = 4096
 MAX_EDITABLE_NAMES = 100
 
 
@@ -158,11 +155,10 @@ class LLMActor:
         start = self._temperature
         if start is None:
             start = TEMPERATURE_OF_MANY if question.samples > 1 else TEMPERATURE
-        risen = start + TEMPERATURE_STEP * (context.escalation + warmer)
         return Request(
             messages=question.messages,
             n=question.samples,
-            temperature=min(risen, max(TEMPERATURE_CAP, start)),
+            temperature=risen(start, context.escalation + warmer),
             max_tokens=self._max_tokens,
             seed=context.seed + SEEDS_PER_TRIAL * context.trial + SEEDS_PER_CALL * call,
             json_schema=question.form.schema,

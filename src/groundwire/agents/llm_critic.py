@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.call_options import SEEDS_PER_TRIAL
 from groundwire.agents.evidence import difference, failing_evidence, lessons_as_data
 from groundwire.agents.project_view import view_project
 from groundwire.agents.relevance import relevance_of
@@ -12,10 +13,9 @@ from groundwire.completions import Backend, Request
 from groundwire.contexts import CriticContext, Reflection
 from groundwire.errors import ConfigError, ModelReplyInvalid
 
-__all__ = ["SEEDS_PER_TRIAL", "LLMCritic", "reflection_by"]
+__all__ = ["LLMCritic", "reflection_by"]
 
 REFLECTION_CHARS = 1500
-SEEDS_PER_TRIAL = 4096
 
 
 class LLMCritic:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.call_options import SEEDS_PER_TRIAL
 from groundwire.agents.evidence import failing_evidence
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, fenced, printable, unfence
@@ -17,7 +18,6 @@ from groundwire.trees import Candidate
 
 __all__ = ["Extender", "NextStep", "StepBeamActor", "passed_share"]
 
-SEEDS_PER_TRIAL = 4096
 SEEDS_PER_BEAM = 64
 
 

@@ -8,20 +8,17 @@ from collections.abc import Sequence
 
 from groundwire.agents.backends.choice import backend_for
 from groundwire.agents.backends.watched import WatchedBackend
+from groundwire.agents.call_options import SEEDS_PER_TRIAL, check_range, risen
 from groundwire.agents.evidence import lessons_as_data, lessons_to_show
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, head_tail, inert, printable
 from groundwire.completions import Backend, Message, Request
 from groundwire.contexts import ActorContext, Judged, Needs
-from groundwire.errors import ConfigError
 from groundwire.stepwise import Broken, StepRules
 from groundwire.trees import Candidate
 
 __all__ = ["StepWriter"]
 
-TEMPERATURE_STEP = 0.15
-TEMPERATURE_CAP = 1.5
-SEEDS_PER_TRIAL = 4096
 STEP_CHARS = 1500
 
 
@@ -53,10 +50,7 @@ class StepWriter:
         max_tokens: int = 2048,
         lessons: int = 3,
     ) -> None:
-        if max_tokens < 1 or temperature < 0:
-            raise ConfigError(
-                "StepWriter got an argument out of range.", do="Use max_tokens of 1 or more, temperature of 0 or more."
-            )
+        check_range("StepWriter", temperature=temperature, max_tokens=max_tokens)
         self.needs = Needs(lessons=lessons)
         self._backend = backend_for(model)
         self._rules = rules
@@ -119,10 +113,9 @@ class StepWriter:
         if kept:
             written = Message(role="assistant", content=inert("".join(kept)))
             messages = (*messages, written, *load_prompt("go_on_v1").messages(broken=broken))
-        risen = self._temperature + TEMPERATURE_STEP * context.escalation
         return Request(
             messages=messages,
-            temperature=min(risen, max(TEMPERATURE_CAP, self._temperature)),
+            temperature=risen(self._temperature, context.escalation),
             max_tokens=self._max_tokens,
             seed=context.seed + SEEDS_PER_TRIAL * context.trial,
             purpose="propose",
@@ -176,7 +169,7 @@ class _Listener:
         done: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         try:
             said = self._rules.check(steps)
-        except Exception:
+        except Exception:  # no finding: the tool that judges runs the same check, and says that it failed
             done.set_result("")
             return done
         if inspect.isawaitable(said):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.call_options import SEEDS_PER_TRIAL, risen
 from groundwire.agents.evidence import lessons_as_data, lessons_to_show, reflection_as_data
 from groundwire.agents.step_reader import read_step, schema_of
 from groundwire.agents.templates import load_prompt
@@ -22,10 +23,6 @@ from groundwire.trees import Candidate
 __all__ = ["StepForm", "ToolActor"]
 
 StepForm = Literal["auto", "text", "schema", "native"]
-TEMPERATURE_STEP = 0.15
-TEMPERATURE_CAP = 1.5
-"""Progressive temperature, as for `LLMActor`."""
-SEEDS_PER_TRIAL = 4096
 SEEDS_PER_STEP = 64
 
 
@@ -145,11 +142,10 @@ class ToolActor:
         return _Question(messages, prompt.digest, offer)
 
     def _request(self, context: ActorContext, steps: Steps, question: _Question, call: int, warmer: int) -> Request:
-        risen = self._temperature + TEMPERATURE_STEP * (context.escalation + warmer)
         place = SEEDS_PER_TRIAL * context.trial + SEEDS_PER_STEP * len(steps.steps)
         return Request(
             messages=question.messages,
-            temperature=min(risen, max(TEMPERATURE_CAP, self._temperature)),
+            temperature=risen(self._temperature, context.escalation + warmer),
             max_tokens=self._max_tokens,
             seed=context.seed + place + call,
             json_schema=schema_of(self._tools, question.offer) if self._form == "schema" else None,

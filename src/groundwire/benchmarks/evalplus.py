@@ -16,12 +16,10 @@ from pathlib import Path
 from pydantic import Field, field_validator
 
 from groundwire.benchmarks.base import Item, find_file, read_rows
-from groundwire.benchmarks.examples import examples_of
 from groundwire.benchmarks.humaneval import HumanEvalRow
 from groundwire.benchmarks.mbpp import assert_task, split_of
 from groundwire.errors import TaskError
 from groundwire.limits import Limits
-from groundwire.logs.functions import function_task
 from groundwire.logs.rows import Row
 
 __all__ = ["HumanEvalPlus", "MbppPlus"]
@@ -132,17 +130,7 @@ class HumanEvalPlus:
             reference = f"{row.prompt}{extra.contract}{extra.reference}"
             every: Inputs = [*extra.base_input, *more.get(row.task_id, ())]
             hidden = _hidden(row.test, row.entry_point, reference, every, extra.atol)
-            yield Item(
-                function_task(
-                    row.task_id,
-                    row.prompt,
-                    row.entry_point,
-                    visible=examples_of(row.prompt, row.entry_point),
-                    hidden=hidden,
-                    family="humaneval",
-                    limits=self.limits,
-                )
-            )
+            yield Item(row.task(hidden, self.limits))
 
 
 @dataclass(frozen=True)

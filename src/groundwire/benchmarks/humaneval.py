@@ -13,6 +13,7 @@ from groundwire.benchmarks.examples import examples_of
 from groundwire.limits import Limits
 from groundwire.logs.functions import function_task
 from groundwire.logs.rows import Row
+from groundwire.tasks import Task
 
 __all__ = ["HumanEval", "HumanEvalRow"]
 
@@ -26,6 +27,24 @@ class HumanEvalRow(Row):
     entry_point: str = Field(min_length=1)
     test: str = Field(min_length=1)
     """Defines `check(candidate)`."""
+
+    def task(self, hidden: str, limits: Limits) -> Task:
+        """The task: the examples in the docstring are visible.
+
+        Args:
+            hidden: the hidden tests.
+            limits: ceilings of one judging.
+        """
+        visible = examples_of(self.prompt, self.entry_point)
+        return function_task(
+            self.task_id,
+            self.prompt,
+            self.entry_point,
+            visible=visible,
+            hidden=hidden,
+            family="humaneval",
+            limits=limits,
+        )
 
 
 @dataclass(frozen=True)
@@ -47,14 +66,4 @@ class HumanEval:
     def items(self, data: Path) -> Iterator[Item]:
         """See `Benchmark`."""
         for row, _ in read_rows(HumanEvalRow, find_file(data, self.files, self), self.name):
-            yield Item(
-                function_task(
-                    row.task_id,
-                    row.prompt,
-                    row.entry_point,
-                    visible=examples_of(row.prompt, row.entry_point),
-                    hidden=row.test,
-                    family=self.name,
-                    limits=self.limits,
-                )
-            )
+            yield Item(row.task(row.test, self.limits))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -78,7 +79,7 @@ class Main:
         )
 
 
-class Control:
+class Control(ABC):
     """What all controls share: they are held to what each episode of the other arm used.
 
     Args:
@@ -94,13 +95,13 @@ class Control:
         self.run_id = ""
         self._spent: dict[str, Spent] = {}
 
+    @abstractmethod
     def check(self, item: Item) -> None:
         """Says so before anything is paid for if this control can't be made.
 
         Raises:
             ConfigError, GraphError: it can't, and why.
         """
-        raise NotImplementedError
 
     async def read(self, items: Sequence[Item]) -> None:
         """Reads what the other arm's episodes used; those that broke are left out."""

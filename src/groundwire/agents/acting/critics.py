@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from groundwire.agents.acting.showing import moves_as_data
 from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.call_options import SEEDS_PER_TRIAL, check_range
 from groundwire.agents.evidence import failing_evidence, lessons_as_data, may_be_shown
-from groundwire.agents.llm_critic import SEEDS_PER_TRIAL, reflection_by
+from groundwire.agents.llm_critic import reflection_by
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, plain
 from groundwire.completions import Backend, Request
 from groundwire.contexts import CriticContext, Reflection
 from groundwire.environments import Move, moves_of
-from groundwire.errors import ConfigError
 
 __all__ = ["EpisodeCritic", "StepsCritic"]
 
@@ -32,11 +32,7 @@ class EpisodeCritic:
     """
 
     def __init__(self, model: str | Backend, *, temperature: float = 0.2, max_tokens: int = 512) -> None:
-        if max_tokens < 1 or temperature < 0:
-            raise ConfigError(
-                "EpisodeCritic got an argument out of range.",
-                do="Use max_tokens of 1 or more, temperature of 0 or more.",
-            )
+        check_range("EpisodeCritic", temperature=temperature, max_tokens=max_tokens)
         self._backend = backend_for(model)
         self._temperature = temperature
         self._max_tokens = max_tokens

@@ -8,6 +8,7 @@ from typing import Literal
 
 from groundwire.agents.acting.showing import hints_as_data, moves_as_data, scene_as_data
 from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.call_options import SEEDS_PER_TRIAL, risen
 from groundwire.agents.evidence import lessons_as_data, lessons_to_show, reflection_as_data
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, plain, tagged
@@ -21,12 +22,9 @@ from groundwire.trees import Candidate
 __all__ = ["ReActActor", "Remembers", "read_action"]
 
 Remembers = Literal["nothing", "last_attempt", "reflections", "both"]
-TEMPERATURE_STEP = 0.15
-TEMPERATURE_CAP = 1.5
 EMPTY_ANSWERS = 3
 """Calls for one action, where answers hold none; each is warmer."""
 ACTION_CHARS = 300
-SEEDS_PER_TRIAL = 4096
 SEEDS_PER_STEP = 64
 
 ACTION = re.compile(r"^[ \t]*(?:>|\W{0,3}action\W{0,3}:)[ \t]*(?P<action>\S.*)$", re.IGNORECASE | re.MULTILINE)
@@ -105,10 +103,9 @@ class ReActActor:
             can_do=hints_as_data(scene),
             stuck=tagged("stuck", "", times=context.escalation) if context.escalation else "",
         )
-        risen = self._temperature + TEMPERATURE_STEP * (context.escalation + call)
         return Request(
             messages=messages,
-            temperature=min(risen, max(TEMPERATURE_CAP, self._temperature)),
+            temperature=risen(self._temperature, context.escalation + call),
             max_tokens=self._max_tokens,
             seed=context.seed + SEEDS_PER_TRIAL * context.trial + SEEDS_PER_STEP * step + call,
             purpose="propose",

@@ -50,6 +50,12 @@ class Watched:
 
     goes_on: GoesOn
     prompt_tokens: int
+    """Estimated: a server whose connection was ended tells no count."""
+
+    @classmethod
+    def over(cls, request: Request, goes_on: GoesOn) -> Watched:
+        """An attempt at answering `request`."""
+        return cls(goes_on, sum(estimate_tokens(message.content) for message in request.messages))
 
 
 class OpenAICompatibleBackend:
@@ -174,9 +180,8 @@ class OpenAICompatibleBackend:
         check_model_calls(self._name)
         body = {"model": self._model or await self._only_model(), **chat_body(request), **self._extra(request)}
         tries = count()
-        prompt_tokens = sum(estimate_tokens(message.content) for message in request.messages)
         (response, first_token_s), attempts = await self._retries.run(
-            lambda: self._send(body, on_text, watch and Watched(watch(), prompt_tokens), again=next(tries) > 0)
+            lambda: self._send(body, on_text, watch and Watched.over(request, watch()), again=next(tries) > 0)
         )
         completion = read_response(
             response,

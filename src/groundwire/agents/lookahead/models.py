@@ -9,13 +9,14 @@ from typing import Protocol
 
 from groundwire.agents.acting.showing import hints_as_data, moves_as_data, scene_as_data
 from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.call_options import check_range
 from groundwire.agents.evidence import lessons_as_data
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, plain
 from groundwire.completions import Backend, Request
 from groundwire.contexts import ActorContext
 from groundwire.environments import Environment, Move, Scene, Status, start_of, tidied
-from groundwire.errors import CandidateError, ConfigError
+from groundwire.errors import CandidateError
 
 __all__ = ["Imagined", "LLMForesight", "Proposer", "Simulator", "WorldModel", "hinted", "scene_after"]
 
@@ -114,11 +115,7 @@ class LLMForesight:
     """
 
     def __init__(self, model: str | Backend, *, temperature: float = 0.0, max_tokens: int = 256) -> None:
-        if max_tokens < 1 or temperature < 0:
-            raise ConfigError(
-                "LLMForesight got an argument out of range.",
-                do="Use max_tokens of 1 or more, temperature of 0 or more.",
-            )
+        check_range("LLMForesight", temperature=temperature, max_tokens=max_tokens)
         self._backend = backend_for(model)
         self._temperature = temperature
         self._max_tokens = max_tokens

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from groundwire.agents.backends.choice import backend_for
 from groundwire.agents.backends.replies import all_of
+from groundwire.agents.call_options import SEEDS_PER_TRIAL, risen
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.width.asking import Answer, Asking, Question
 from groundwire.completions import Backend, Completion, Message, Request
@@ -16,9 +17,6 @@ from groundwire.trees import Candidate
 
 __all__ = ["Draft", "Sampler", "in_order", "named", "ranked"]
 
-TEMPERATURE_STEP, TEMPERATURE_CAP = 0.15, 1.5
-"""Per escalation (Feedback Friction, arXiv 2506.11930)."""
-SEEDS_PER_TRIAL = 4096
 SEEDS_PER_STAGE = 256
 STAGES_PER_PROPOSAL = SEEDS_PER_TRIAL // SEEDS_PER_STAGE
 EMPTY = Completion(texts=("",))
@@ -141,10 +139,9 @@ class Sampler:
         return [completion.texts[0] if completion.texts else "" for completion in await all_of(calls)]
 
     def _request(self, context: ActorContext, question: Question, stage: int, index: int, top: int) -> Request:
-        risen = self.temperature + TEMPERATURE_STEP * context.escalation
         return Request(
             messages=question.messages,
-            temperature=min(risen, max(TEMPERATURE_CAP, self.temperature)),
+            temperature=risen(self.temperature, context.escalation),
             max_tokens=self.max_tokens,
             stop=question.stop,
             seed=_seed(context, stage, index),
