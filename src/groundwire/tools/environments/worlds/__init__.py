@@ -1,0 +1,1 @@
+"""Worlds with exact checkers that need nothing but Python; each module has its `WORLD`."""
