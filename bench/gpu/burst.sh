@@ -5,7 +5,8 @@
 #
 # PARTS holds the files of the vLLM bundle and groundwire.tar.xz (bench/gpu/bundle.sh), all in one folder.
 # Steps: unpack, models, a (real weights, in process), s (real weights, server), b (throughput), m (b with the
-# ledger in memory, to tell where time goes), c (client at a server).
+# ledger in memory, to tell where time goes), c (client at a server), v (DeepConf's vote against a plain one), w (what
+# bench_width.py compares, recorded: our own functions, and HumanEval where PARTS holds HumanEval.jsonl).
 # Each has a time limit of its own, and one that fails does not keep the next from running. SMALL=1: a dry run on a CPU.
 set -uo pipefail
 parts=$(cd "$1" && pwd); shift
@@ -50,6 +51,15 @@ for name in "$@"; do
     b) step 420 b-throughput "$python" bench/gpu/throughput.py "$parts/dense" ${small:+--eager --episodes 24 --tokens 16 --slots 8 --rounds 1 --alone 2} ;;
     m) step 420 m-throughput "$python" bench/gpu/throughput.py "$parts/dense" --ledger memory --rounds 1 ${small:+--eager --episodes 24 --tokens 16 --slots 8 --alone 2} ;;
     c) step 300 c-server "$python" bench/gpu/server_overhead.py "$parts/smol" ${small:+--eager --in-flight 8 --requests 24 --tokens 16 --rounds 1} ;;
+    v) step 280 v-confident "$python" bench/gpu/confident.py "vllm-server:$parts/smol" ${small:+--eager --items 4 --samples 12 --warm-up 6 --slots 16} ;;
+    w)
+      for tasks in own humaneval; do
+        [ $tasks = own ] || [ -f "$parts/HumanEval.jsonl" ] || continue
+        longest=128; [ $tasks = own ] || longest=256
+        step 240 w-$tasks "$python" bench/bench_width.py record "$OUT/width-$tasks.jsonl" --model "vllm:$parts/smol" \
+          --tasks $tasks --data "$parts" --max-tokens $longest --at-once 200 --seconds 150 ${small:+--eager --context 1024 --limit 2 --samples 3}
+        gzip -9 "$OUT/width-$tasks.jsonl"
+      done ;;
     *) say "no such step: $name"; exit 2 ;;
   esac
 done
