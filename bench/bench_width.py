@@ -2,10 +2,12 @@
 
     .venv/bin/python bench/bench_width.py record FILE --model local [--tasks own] [--samples 9] [--seconds 1500]
     .venv/bin/python bench/bench_width.py compare FILE [--tasks own] [--json FILE] [--plot FILE]
+    .venv/bin/python bench/bench_width.py published [--limit 109]
 
 `record` has every arm ask what it asks, and keeps the answers in FILE, which `replay:FILE` plays; started again it goes
 on where it was cut off. `compare` runs the same graphs on these answers (tasks that are not recorded whole are left
-out), judges every candidate in a sandbox, and the answers by hidden tests.
+out), and judges what they come to in a sandbox: an answer is right where visible and hidden tests pass. `published`
+does the same for vote and choice with GPT-4's first programs of five published runs (../shared/data, or --data).
 """
 
 from __future__ import annotations
@@ -25,7 +27,6 @@ from width_episodes import record
 from width_recording import Keeper
 
 from groundwire.agents.backends import VllmBackend, backend_for
-from groundwire.agents.stubs import find_stub
 from groundwire.benchmarks import benchmark
 from groundwire.completions import Backend
 from groundwire.demo.functions import function_tasks
@@ -33,19 +34,23 @@ from groundwire.errors import ConfigError, RecordingError
 from groundwire.recordings import read_recording
 from groundwire.tasks import Task
 
+VOTES = "first,majority,width_checked"
+"""Arms that need no more than samples."""
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
 def tasks_of(options: argparse.Namespace) -> list[Task]:
     """Functions to be written that have visible tests; `--limit` of them, spread over the set."""
-    if options.tasks == "own":
-        found = function_tasks()
-    else:
-        found = [item.task for item in benchmark(options.tasks).items(options.data)]
-        found = [task for task in found if b"def test_1(" in task.tree.files["tests/test_visible.py"]]
-        for task in found:
-            find_stub(task)
-    return found if options.limit is None else found[:: max(1, len(found) // options.limit)][: options.limit]
+    found = function_tasks() if options.tasks in ("own", "both") else []
+    if options.tasks in ("humaneval", "both"):
+        items = [item.task for item in benchmark("humaneval").items(options.data)]
+        found += [task for task in items if b"def test_1(" in task.tree.files["tests/test_visible.py"]]
+    return spread(found, options.limit)
+
+
+def spread(tasks: Sequence[Task], limit: int | None) -> list[Task]:
+    """At most `limit` tasks from all over a set."""
+    return list(tasks if limit is None else tasks[:: max(1, len(tasks) // limit)][:limit])
 
 
 @asynccontextmanager
@@ -64,7 +69,7 @@ async def opened(options: argparse.Namespace) -> AsyncGenerator[Backend]:
 
 async def recorded(options: argparse.Namespace) -> int:
     """Records, task by task, until all are done or the time is up."""
-    tasks, sizes = tasks_of(options), sizes_of(options)
+    tasks, sizes = tasks_of(options), Sizes(options.samples, options.max_tokens)
     started = time.monotonic()
     async with opened(options) as backend:
         about = (
@@ -106,10 +111,16 @@ def compared(options: argparse.Namespace) -> int:
     """Compares, and prints, writes and draws what was found."""
     from width_comparing import compare  # the measuring needs scipy, which where a model records may be missing
 
-    recording = read_recording(options.file)
-    found = asyncio.run(
-        compare(recording, tasks_of(options), arms_named(options.arms), sizes_of(options), seed=options.seed)
-    )
+    if options.what == "published":
+        from width_published import WholeProgram, published
+
+        tasks, recording = published(options.data)
+        tasks = spread(tasks, options.limit)
+        arms, sizes = arms_named(VOTES), Sizes(len(recording) // len(recording.tasks), asking=WholeProgram())
+    else:
+        tasks, recording = tasks_of(options), read_recording(options.file)
+        arms, sizes = arms_named(options.arms), Sizes(options.samples, options.max_tokens)
+    found = asyncio.run(compare(recording, tasks, arms, sizes, seed=options.seed))
     print(found.report())
     if options.json:
         options.json.write_text("".join(f"{json.dumps(line)}\n" for line in found.lines()))
@@ -118,18 +129,15 @@ def compared(options: argparse.Namespace) -> int:
     return 0
 
 
-def sizes_of(options: argparse.Namespace) -> Sizes:
-    """Of all arms."""
-    return Sizes(options.samples, options.max_tokens)
-
-
 def arguments() -> argparse.Namespace:
     """Of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("record", "compare"))
-    parser.add_argument("file", type=Path, help="the recording")
+    parser.add_argument("what", choices=("record", "compare", "published"))
+    parser.add_argument("file", type=Path, nargs="?", help="the recording; `published` needs none")
     parser.add_argument("--model", default="local", help="as for groundwire --model; it must go on with begun answers")
-    parser.add_argument("--tasks", choices=("own", "humaneval"), default="own", help="20 easy functions, or HumanEval")
+    parser.add_argument(
+        "--tasks", choices=("own", "humaneval", "both"), default="own", help="20 easy functions; HumanEval"
+    )
     parser.add_argument("--data", type=Path, default=DATA, help="the folder that holds HumanEval's")
     parser.add_argument("--limit", type=int, default=None, help="only N tasks, spread over the set")
     parser.add_argument("--samples", type=int, default=9)
@@ -148,6 +156,9 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     """Records or compares."""
     options = arguments()
+    if options.file is None and options.what != "published":
+        print("Name the recording's file.", file=sys.stderr)
+        return 2
     try:
         return asyncio.run(recorded(options)) if options.what == "record" else compared(options)
     except RecordingError as error:

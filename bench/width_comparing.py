@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,16 +71,18 @@ async def compare(
     outcomes: dict[str, list[Outcome]] = {}
     matched: dict[str, list[Outcome]] = {}
 
-    def player() -> ReplayBackend:
-        return ReplayBackend(recording)
+    def player(task: Task) -> ReplayBackend:
+        return ReplayBackend(recording, task=task.id if recording.tasks else None)
 
     missing: RecordingMissing | None = None
     try:
-        able = [arm for arm in arms if not await _lacks_probabilities(runner, arm, tasks[0], player())]
+        able = [arm for arm in arms if not await _lacks_probabilities(runner, arm, tasks[0], player(tasks[0]))]
         for number, task in enumerate(tasks, 1):
             try:
-                mine = [await runner.run(arm, task, player()) for arm in able]
-                at_equal = [(o.arm, await runner.matched(o, task, player)) for o in mine if o.arm != CHECKED]
+                mine = [await runner.run(arm, task, player(task)) for arm in able]
+                # published logs don't tell tokens
+                others = [o for o in mine if o.arm != CHECKED and o.tokens]
+                at_equal = [(o.arm, await runner.matched(o, task, partial(player, task))) for o in others]
             except RecordingMissing as error:
                 missing = error
                 continue

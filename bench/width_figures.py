@@ -46,7 +46,7 @@ def report(outcomes: Outcomes, matched: Sequence[Matched], about: str) -> str:
     tables = [("What each arm came to", _solved(outcomes))]
     if FIRST in outcomes:
         tables.append(("Against the first try", _against(outcomes, FIRST)))
-    if CHECKED in outcomes:
+    if matched:
         tables.append(("Width with the check, at the tokens of each other arm", _matched(outcomes, matched)))
     blocks = ["\n".join(parts), *("\n".join((f"**{title}**", "", *table)) for title, table in tables)]
     return "\n\n".join(blocks)

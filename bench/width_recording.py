@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -77,8 +76,6 @@ class Keeper:
         if self._path is not None:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(f"{line}\n")
-                file.flush()
-                os.fsync(file.fileno())
         self.recording.add(recorded)
 
 

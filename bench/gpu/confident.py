@@ -1,6 +1,6 @@
 """DeepConf's online vote against a plain majority vote, on problems with a comparable answer: tokens, and agreement.
 
-    python bench/gpu/confident.py vllm-server:MODEL_FOLDER [--items 50] [--samples 64] [--window 16] [--eager]
+    python bench/gpu/confident.py vllm:MODEL_FOLDER [--items 50] [--samples 64] [--window 16] [--eager]
 
 The graph is `confident_vote` in both; the engine ends a trace as soon as its confidence falls, and sampling ends when
 the winner has 95 % of the vote. Yardsticks for the agreement: the plain vote over again with other seeds, since votes
@@ -20,7 +20,7 @@ from findings import tell
 from sums import AnswerKey, ShownExamples, problems, said_by
 
 from groundwire import Budget
-from groundwire.agents.backends import VllmServerBackend, backend_for
+from groundwire.agents.backends import VllmBackend, VllmServerBackend, backend_for
 from groundwire.agents.width.confident_vote import ConfidentVote, Mode
 from groundwire.agents.width.text_answer import plain_answer
 from groundwire.completions import Backend, Completion
@@ -63,11 +63,13 @@ class Voted:
     share: float
 
 
+Items = Sequence[tuple[Task, str]]
+
+
 async def vote(
-    asked: argparse.Namespace, backend: Backend, mode: Mode, keep: float, seed: int, hard: bool
+    asked: argparse.Namespace, backend: Backend, items: Items, mode: Mode, keep: float, seed: int
 ) -> list[Voted]:
     """All items in one mode."""
-    items = problems(asked.items, asked.seed, hard=hard)
     actor = ConfidentVote(
         backend,
         ShownExamples(),
@@ -146,17 +148,17 @@ async def run(asked: argparse.Namespace) -> None:
     options: dict[str, Any] = {"max_model_len": asked.context, "max_num_seqs": asked.slots}
     options |= {"enforce_eager": True} if asked.eager else {}
     scheme, _, folder = asked.model.partition(":")
-    backend: Any = VllmServerBackend(folder, **options) if scheme == "vllm-server" else backend_for(asked.model)
+    kinds = {"vllm": VllmBackend, "vllm-server": VllmServerBackend}
+    backend: Any = kinds[scheme](folder, **options) if scheme in kinds else backend_for(asked.model)
     about = {name: getattr(asked, name) for name in ("model", "items", "samples", "warm_up", "window", "temperature")}
     try:
-        for hard in (False, True):
-            found = await modes(asked, backend, hard)
-            tell("confident", about | {"problems": "hard" if hard else "easy"} | found)
+        for kind in asked.problems:
+            tell("confident", about | {"problems": kind} | await modes(asked, backend, hard=kind == "hard"))
     finally:
         await backend.aclose()
 
 
-async def modes(asked: argparse.Namespace, backend: Backend, hard: bool) -> dict[str, Any]:
+async def modes(asked: argparse.Namespace, backend: Backend, *, hard: bool) -> dict[str, Any]:
     """All modes, the plain one first."""
     found: dict[str, Any] = {}
     items = problems(asked.items, asked.seed, hard=hard)
@@ -185,6 +187,7 @@ def main() -> None:
         ("context", 1024), ("slots", 256),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--problems", nargs="+", choices=("easy", "hard"), default=["easy", "hard"])
     parser.add_argument("--keep", type=int, nargs="+", default=[90, 50, 10], help="percent of traces that vote, online")
     parser.add_argument("--temperature", type=float, default=0.6)
     parser.add_argument("--eager", action="store_true", help="no compilation: for machines without a GPU")
