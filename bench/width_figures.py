@@ -117,22 +117,25 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
 
 
 def draw(outcomes: Outcomes, path: Path, title: str) -> None:
-    """Solved shares with 95 % intervals over tokens a task."""
+    """Solved shares with 95 % intervals, a line an arm with its tokens; arms that a check chooses in are dots."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    drawn: Any = plt.subplots(figsize=(8, 5))
+    drawn: Any = plt.subplots(figsize=(8, 1 + 0.4 * len(outcomes)))
     figure, axes = drawn
     checked = {arm.name for arm in ARMS if arm.checked}
-    for name, mine in outcomes.items():
+    labels: list[str] = []
+    for place, (name, mine) in enumerate(outcomes.items()):
         rate = Rate(sum(o.solved for o in mine), len(mine))
-        share_, (low, high) = rate.part / rate.whole, rate.interval
-        tokens = sum(o.tokens for o in mine) / len(mine)
-        style: dict[str, Any] = {"fmt": "o" if name in checked else "x", "color": "C0" if name in checked else "C7"}
-        axes.errorbar(tokens, 100 * share_, [[100 * (share_ - low)], [100 * (high - share_)]], capsize=3, **style)
-        axes.annotate(name, (tokens, 100 * share_), xytext=(6, 4), textcoords="offset points", fontsize=8)
-    axes.set(xlabel="tokens a task", ylabel="solved by hidden tests, %", ylim=(0, 100), title=title)
+        middle, (low, high) = 100 * rate.part / rate.whole, (100 * end for end in rate.interval)
+        fmt, color = ("o", "C0") if name in checked else ("x", "C7")
+        axes.errorbar(middle, place, xerr=[[middle - low], [high - middle]], fmt=fmt, color=color, capsize=3)
+        labels.append(f"{name} ({sum(o.tokens for o in mine) / len(mine):,.0f})")
+    axes.set_yticks(range(len(labels)), labels)
+    axes.invert_yaxis()
+    axes.set(xlabel="solved, % with 95 % interval (tokens a task)", xlim=(0, 100))
+    axes.set_title(title, fontsize=9)
     figure.tight_layout()
     figure.savefig(path)
