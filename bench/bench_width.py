@@ -30,7 +30,7 @@ from groundwire.agents.backends import VllmBackend, backend_for
 from groundwire.benchmarks import benchmark
 from groundwire.completions import Backend
 from groundwire.demo.functions import function_tasks
-from groundwire.errors import ConfigError, RecordingError
+from groundwire.errors import ConfigError, GroundwireError
 from groundwire.recordings import read_recording
 from groundwire.tasks import Task
 
@@ -146,7 +146,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--at-once", type=int, default=2, help="tasks at a time")
     parser.add_argument("--seconds", type=float, default=1e9, help="begins nothing new after that; go on later")
-    parser.add_argument("--context", type=int, default=4096, help="of a vLLM engine, in tokens")
+    parser.add_argument("--context", type=int, default=8192, help="of a vLLM engine, in tokens")
     parser.add_argument("--eager", action="store_true", help="a vLLM engine without compilation")
     parser.add_argument("--json", type=Path, default=None, help="writes an outcome a line there")
     parser.add_argument("--plot", type=Path, default=None, help="draws the figure there (.svg, .png)")
@@ -161,7 +161,7 @@ def main() -> int:
         return 2
     try:
         return asyncio.run(recorded(options)) if options.what == "record" else compared(options)
-    except RecordingError as error:
+    except GroundwireError as error:
         print(error, file=sys.stderr)
         return 2
 
