@@ -5,7 +5,8 @@
 #
 # PARTS holds the files of the vLLM bundle and groundwire.tar.xz (bench/gpu/bundle.sh), all in one folder.
 # Steps: unpack, models, a (real weights, in process), s (real weights, server), b (throughput), m (b with the
-# ledger in memory, to tell where time goes), c (client at a server).
+# ledger in memory, to tell where time goes), c (client at a server), v (DeepConf's vote against a plain one), w (what
+# bench_width.py compares, recorded on our own functions and HumanEval; PARTS must hold HumanEval.jsonl).
 # Each has a time limit of its own, and one that fails does not keep the next from running. SMALL=1: a dry run on a CPU.
 set -uo pipefail
 parts=$(cd "$1" && pwd); shift
@@ -50,6 +51,12 @@ for name in "$@"; do
     b) step 420 b-throughput "$python" bench/gpu/throughput.py "$parts/dense" ${small:+--eager --episodes 24 --tokens 16 --slots 8 --rounds 1 --alone 2} ;;
     m) step 420 m-throughput "$python" bench/gpu/throughput.py "$parts/dense" --ledger memory --rounds 1 ${small:+--eager --episodes 24 --tokens 16 --slots 8 --alone 2} ;;
     c) step 300 c-server "$python" bench/gpu/server_overhead.py "$parts/smol" ${small:+--eager --in-flight 8 --requests 24 --tokens 16 --rounds 1} ;;
+    v) step 280 v-confident "$python" bench/gpu/confident.py "vllm:$parts/smol" ${small:+--eager --items 3 --samples 18 --warm-up 6 --slots 16 --problems easy --keep 50} ;;
+    w)
+      step 300 w-recording "$python" bench/bench_width.py record "$OUT/width.jsonl" --model "vllm:$parts/smol" --tasks both \
+        --data "$parts" --max-tokens 256 --at-once 64 --seconds 160 ${small:+--eager --context 1536 --limit 2 --samples 3}
+      # in pieces that a transfer may carry; cat puts them together
+      gzip -9c "$OUT/width.jsonl" | split -b 15m -d - "$OUT/width.jsonl.gz." && rm "$OUT/width.jsonl" ;;
     *) say "no such step: $name"; exit 2 ;;
   esac
 done

@@ -27,6 +27,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(401, {"error": {"message": "who are you?"}})
             return
         text = f"{os.getpid()} heard {asked['messages'][-1]['content']}"
+        if asked.get("stream"):
+            self._stream(text.split(" ", 1)[0])
+            return
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
         usage = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
         self._answer(
@@ -34,6 +37,22 @@ class _Handler(BaseHTTPRequestHandler):
             {"id": "1", "object": "chat.completion", "created": 1, "model": asked["model"], "choices": [choice],
              "usage": usage},
         )  # fmt: skip
+
+    def _stream(self, text: str) -> None:
+        """A token at a time, each twice as unsure as the one before; it ends when nobody listens any more."""
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("connection", "close")
+        self.end_headers()
+        for number in range(1000):
+            top = [{"token": text, "logprob": -(2.0**-number)}]
+            tokens = [{"token": text, "logprob": top[0]["logprob"], "top_logprobs": top}]
+            choice = {"index": 0, "delta": {"content": text}, "logprobs": {"content": tokens}, "finish_reason": None}
+            try:
+                self.wfile.write(f"data: {json.dumps({'id': '1', 'choices': [choice]})}\n\n".encode())
+            except OSError:
+                return
+        self.close_connection = True
 
     def _answer(self, status: int, body: object) -> None:
         raw = json.dumps(body).encode()

@@ -13,13 +13,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from groundwire.agents.backends import VllmBackend, VllmServerBackend, allow_model_calls
+from groundwire.agents.backends.openai_compatible import KILLED
 from groundwire.agents.backends.vllm_engine import close_engines
 from groundwire.completions import Message, Request
 from groundwire.errors import ModelRejected
@@ -114,6 +115,21 @@ async def test_cancelling_frees_the_place_at_once(backend: VllmBackend) -> None:
     assert all(task.cancelled() for task in losing)
     await asyncio.wait_for(backend.complete(ask("Say hello.", max_tokens=2)), 60)
     assert backend.load() == Load(0, 0, SLOTS)
+
+
+async def test_an_answer_is_ended_when_its_tokens_are_not_worth_it(backend: VllmBackend) -> None:
+    told: list[Sequence[float]] = []
+
+    def watch() -> Callable[[Sequence[float]], bool]:
+        told.clear()
+        return lambda top: told.append(top) is None and len(told) < 5
+
+    asked = LONG.model_copy(update={"logprobs": True, "top_logprobs": 20})
+    killed = await backend.stream_while(asked, watch)
+    assert killed.finish_reasons == (KILLED,) and 5 <= killed.completion_tokens < 20
+    assert [len(top) for top in told] == [20] * 5 and backend.load() == Load(0, 0, SLOTS)
+    whole = await backend.stream_while(asked.model_copy(update={"max_tokens": 8}), lambda: lambda _top: True)
+    assert whole.finish_reasons == ("length",) and whole.completion_tokens == 8
 
 
 async def test_what_is_urgent_is_served_first(backend: VllmBackend) -> None:

@@ -14,6 +14,7 @@ import stub_model_server
 from groundwire.agents.backends import VllmServerBackend, allow_model_calls, backend_for, vllm_server
 from groundwire.agents.backends.model_server import Restarts
 from groundwire.agents.backends.vllm_engine import parse_spec
+from groundwire.agents.width.killing import KILLED, KillBelow, StreamsProbabilities
 from groundwire.completions import Message, Request
 from groundwire.errors import ConfigError, ModelRejected
 from groundwire.loads import Load
@@ -55,6 +56,14 @@ async def test_a_server_killed_in_mid_run_is_started_again_and_asked_again(backe
     with pytest.raises(ModelRejected, match="died 2 times") as caught:
         await backend.complete(HELLO)
     assert "logs" in caught.value.do
+    assert backend.load() == Load(0, 0, 256)
+
+
+async def test_a_trace_that_loses_confidence_is_ended_at_the_server(backend: VllmServerBackend) -> None:
+    asked = HELLO.model_copy(update={"logprobs": True, "top_logprobs": 20})
+    assert isinstance(backend, StreamsProbabilities)
+    killed = await KillBelow(backend, threshold=0.3, window=2).complete(asked)
+    assert killed.finish_reasons == (KILLED,) and killed.completion_tokens == 4, "1/4 and 1/8 are below"
     assert backend.load() == Load(0, 0, 256)
 
 

@@ -12,7 +12,7 @@ import os
 import secrets
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from groundwire.agents.backends.chat_body import is_begun
 from groundwire.agents.backends.guard import check_model_calls
 from groundwire.agents.backends.model_server import Restarts, Running, Supervisor
 from groundwire.agents.backends.model_server.process import LOOPBACK
-from groundwire.agents.backends.openai_compatible import OpenAICompatibleBackend
+from groundwire.agents.backends.openai_compatible import GoesOn, OpenAICompatibleBackend
 from groundwire.agents.backends.replies import all_of
 from groundwire.agents.backends.vllm_engine.faults import to_start_error
 from groundwire.agents.backends.vllm_engine.loading import INSTALL, installed_version, log_folder, platform_arguments
@@ -108,18 +108,31 @@ class VllmServerBackend:
             ModelRetryable, ModelReplyInvalid: see `Backend`.
             ConfigError: aiohttp is not installed.
         """
+        return await self._asked(request, lambda client: client.complete(request))
+
+    async def stream_while(self, request: Request, watch: Callable[[], GoesOn]) -> Completion:
+        """One sample, for as long as it is worth it; see `agents.width.killing.StreamsProbabilities`.
+
+        Raises:
+            ModelRejected, ModelRetryable, ModelReplyInvalid, ConfigError: as `complete`.
+        """
+        return await self._asked(request, lambda client: client.stream_while(request, watch))
+
+    async def _asked(
+        self, request: Request, ask: Callable[[OpenAICompatibleBackend], Awaitable[Completion]]
+    ) -> Completion:
         check_model_calls(self._model)
         self._in_flight += request.n
         try:
             running, client = await self._connect(None)
             for _ in range(TRIES - 1):
                 try:
-                    return await client.complete(request)
+                    return await ask(client)
                 except ModelRetryable:
                     if await asyncio.to_thread(running.process.is_healthy):
                         raise
                 running, client = await self._connect(running)
-            return await client.complete(request)
+            return await ask(client)
         finally:
             self._in_flight -= request.n
 

@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from groundwire.agents.backends.vllm_engine.gauge import Gauge
-from groundwire.agents.backends.vllm_engine.talk import completion_of, prompt_text, sampling_arguments
+from groundwire.agents.backends.vllm_engine.talk import (
+    completion_of,
+    prompt_text,
+    sampling_arguments,
+    told_of_tokens,
+)
 from groundwire.completions import Message, Request
 from groundwire.errors import ModelRejected, ModelReplyInvalid, ModelRetryable
 from groundwire.loads import Load
@@ -79,6 +84,15 @@ def test_an_output_becomes_a_completion() -> None:
     assert answer.top_logprobs == (((-0.5,), (-1.0,)), ((-0.5,), (-1.0,)))
     greedy = completion_of(output("a"), Request(messages=(HELLO,), n=2), model="vllm:m", name="m")
     assert (greedy.texts, greedy.completion_tokens, greedy.logprobs) == (("a", "a"), 2, None)
+
+
+def test_each_new_token_is_told_once_until_it_is_enough() -> None:
+    told: list[tuple[float, ...]] = []
+    watch = told_of_tokens(lambda top: told.append(tuple(top)) is None and len(told) < 3, 1)
+    written = [{5: likely(-0.5)}, {9: likely(-9.0), 6: likely(-1.0)}, {1: likely(-2.0)}, {1: likely(-3.0)}]
+    steps = [SimpleNamespace(outputs=[SimpleNamespace(logprobs=written[:n] or None)]) for n in (0, 2, 2, 4)]
+    assert [watch(step) for step in steps] == [True, True, True, False]
+    assert told == [(-0.5,), (-1.0,), (-2.0,)]
 
 
 def test_samples_off_the_schema_are_dropped_and_none_is_an_error() -> None:

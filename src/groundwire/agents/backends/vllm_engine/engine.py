@@ -13,8 +13,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Coroutine, Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,6 +34,7 @@ TELL_EVERY_S = 20.0
 CLOSE_TIMEOUT_S = 30.0
 
 T = TypeVar("T")
+Watch = Callable[[Any], bool] | None
 
 
 class SharedEngine:
@@ -75,7 +76,9 @@ class SharedEngine:
         llm = self._llm
         return llm is not None and not self._closed and not llm.errored
 
-    async def answer(self, request: Request, *, model: str, lora: str | None, fixed: Mapping[str, Any]) -> Any:
+    async def answer(
+        self, request: Request, *, model: str, lora: str | None, fixed: Mapping[str, Any], goes_on: Watch = None
+    ) -> Any:
         """vLLM's output for a request. The engine is started if it was not; cancelling it frees its place at once.
 
         Args:
@@ -83,6 +86,8 @@ class SharedEngine:
             model: the id as the user named it.
             lora: folder of the adapter to answer through.
             fixed: sampling arguments that win over the request's.
+            goes_on: given the output so far after each step; where it says False the engine drops the request, and
+                what has come is returned, not finished.
 
         Raises:
             EngineGone: the engine has died.
@@ -90,7 +95,7 @@ class SharedEngine:
             ModelRetryable: it failed with this request.
             ConfigError: vLLM is not installed.
         """
-        return await self._send(self._counted(request, model=model, lora=lora, fixed=fixed))
+        return await self._send(self._counted(request, goes_on, model, lora, fixed))
 
     async def start(self, model: str) -> None:
         """Starts it, where it was not.
@@ -161,14 +166,16 @@ class SharedEngine:
         with _without_the_program(), self._leftovers.noticing():
             return engine.AsyncLLM.from_engine_args(asked, stat_loggers=[self.gauge])
 
-    async def _counted(self, request: Request, *, model: str, lora: str | None, fixed: Mapping[str, Any]) -> Any:
+    async def _counted(self, request: Request, *how: Any) -> Any:
         self.gauge.in_flight += request.n
         try:
-            return await self._answer(request, model=model, lora=lora, fixed=fixed)
+            return await self._answer(request, *how)
         finally:
             self.gauge.in_flight -= request.n
 
-    async def _answer(self, request: Request, *, model: str, lora: str | None, fixed: Mapping[str, Any]) -> Any:
+    async def _answer(
+        self, request: Request, goes_on: Watch, model: str, lora: str | None, fixed: Mapping[str, Any]
+    ) -> Any:
         await self._started(model)
         text = prompt_text(self._tokenizer, request.messages, model=model)
         # the template has written the special tokens already
@@ -177,28 +184,33 @@ class SharedEngine:
         if room < 1:
             raise context_too_long(model, f"It has {len(tokens)} tokens; the engine's context is {self._room}.")
         last: Any = None
+        generated = self._llm.generate(
+            {"prompt_token_ids": tokens},
+            self._sampling(request, room, fixed, as_it_comes=goes_on is not None),
+            f"groundwire-{next(self._names)}",
+            lora_request=self._adapter(lora) if lora else None,
+            priority=request.priority,
+        )
         try:
-            async for output in self._llm.generate(
-                {"prompt_token_ids": tokens},
-                self._sampling(request, room, fixed),
-                f"groundwire-{next(self._names)}",
-                lora_request=self._adapter(lora) if lora else None,
-                priority=request.priority,
-            ):
-                last = output
+            async with aclosing(generated) as outputs:
+                async for last in outputs:
+                    if goes_on is not None and not goes_on(last):
+                        return last  # closing it drops the request, and so frees its place
         except Exception as error:
             raise to_call_error(error, self.log, model=model) from error
         if last is None or not last.finished:
             raise ModelRetryable(f"The engine of {model} gave no whole answer.", do=f"See its log: {self.log}")
         return last
 
-    def _sampling(self, request: Request, room: int, fixed: Mapping[str, Any]) -> Any:
+    def _sampling(self, request: Request, room: int, fixed: Mapping[str, Any], *, as_it_comes: bool = False) -> Any:
         module: Any = importlib.import_module("vllm.sampling_params")
         arguments = sampling_arguments(request, room=room, fixed=fixed)
         if request.json_schema is not None:
             arguments["structured_outputs"] = module.StructuredOutputsParams(json=dict(request.json_schema))
+        kinds = module.RequestOutputKind
         # one output when all is there: a token's worth of work a token, on this side, otherwise
-        return module.SamplingParams(**arguments, output_kind=module.RequestOutputKind.FINAL_ONLY)
+        kind = kinds.CUMULATIVE if as_it_comes else kinds.FINAL_ONLY
+        return module.SamplingParams(**arguments, output_kind=kind)
 
     def _adapter(self, folder: str) -> Any:
         if folder not in self._adapters:

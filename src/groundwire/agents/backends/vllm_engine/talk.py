@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from groundwire.agents.backends.replies import valid_samples
@@ -10,7 +10,7 @@ from groundwire.agents.text import plain
 from groundwire.completions import Completion, Message, Request
 from groundwire.errors import ModelRejected, ModelReplyInvalid, ModelRetryable
 
-__all__ = ["completion_of", "prompt_text", "sampling_arguments"]
+__all__ = ["completion_of", "prompt_text", "sampling_arguments", "told_of_tokens"]
 
 ENDED_BY_THE_ENGINE = frozenset({"abort", "error"})
 
@@ -101,6 +101,23 @@ def completion_of(output: Any, request: Request, *, model: str, name: str) -> Co
     )
 
 
+def told_of_tokens(goes_on: Callable[[Sequence[float]], bool], most: int) -> Callable[[Any], bool]:
+    """Tells `goes_on` of each new token's `most` likeliest log probabilities, highest first.
+
+    Returns:
+        What is given vLLM's output for a request of one sample after each step, and says whether to go on.
+    """
+    told = 0
+
+    def goes_on_after(output: Any) -> bool:
+        nonlocal told
+        found: list[Any] = list(output.outputs[0].logprobs or ())
+        new, told = found[told:], len(found)
+        return all(goes_on(_likeliest(at, most)) for at in new)
+
+    return goes_on_after
+
+
 def _logprobs(sample: Any) -> tuple[float, ...]:
     """Of each token that was sampled: vLLM gives a mapping from token to log probability at each position."""
     found: list[Any] = list(sample.logprobs or ())
@@ -110,4 +127,8 @@ def _logprobs(sample: Any) -> tuple[float, ...]:
 def _top(sample: Any, most: int) -> tuple[tuple[float, ...], ...]:
     """At each position, of the likeliest tokens; the sampled one is among vLLM's even where it is none of them."""
     found: list[Any] = list(sample.logprobs or ())
-    return tuple(tuple(sorted((float(one.logprob) for one in at.values()), reverse=True)[:most]) for at in found)
+    return tuple(_likeliest(at, most) for at in found)
+
+
+def _likeliest(at: Any, most: int) -> tuple[float, ...]:
+    return tuple(sorted((float(one.logprob) for one in at.values()), reverse=True)[:most])
