@@ -12,11 +12,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Protocol
 
 from groundwire.contexts import Judged
 from groundwire.errors import CandidateError, TaskError
+from groundwire.scenes import ACTION_CHARS, Scene, Status, cleaned, tidied
 from groundwire.signals import Signal, Verdict, canonical
 from groundwire.tasks import Task
 from groundwire.trees import Candidate, Tree
@@ -49,40 +49,16 @@ START = "environment.json"
 """The file of a task: the seed, and the scene that the world begins with."""
 WON = "won"
 """The case that a world passes or fails."""
-SCENE_CHARS = 6000
-ACTION_CHARS = 500
-HINTS = 200
 _HINTS = "\nactions: "
-
-
-class Status(StrEnum):
-    """How it stands."""
-
-    RUNNING = "running"
-    WON = "won"
-    """The goal is reached. `done` is not `won`."""
-    LOST = "lost"
-    ENDED = "ended"
-    """Over, and nobody says how: no verdict, and nothing is corrected."""
-
-
-@dataclass(frozen=True)
-class Scene:
-    """What an environment shows after an action, or first of all.
-
-    Args:
-        text: what can be seen, in words.
-        status: how it stands.
-        actions: hints: what can be done now; empty where anything may be tried.
-    """
-
-    text: str
-    status: Status = Status.RUNNING
-    actions: tuple[str, ...] = ()
+_EVENT = "\nevent: "
 
 
 class Environment(Protocol):
-    """A world. One instance plays one trial at a time, on one thread; the same seed gives the same world.
+    """A world. One instance plays one trial at a time, on one thread; the same seed gives the same world, also where
+    chance is at work in it: the same actions are answered in the same way.
+
+    There is nothing to observe with: each answer is what is seen then. Where looking is something one does, it is an
+    action like any other, so that it is counted, judged and in the ledger.
 
     It may have an attribute `oracle = True` where it knows whether it is won from an answer key that an actor in the
     field would not have; every verdict of it is then marked.
@@ -143,7 +119,9 @@ def environment_task(
         raise TaskError(what, do="Repair the environment, or choose another seed.") from error
     if scene.status is not Status.RUNNING:
         raise TaskError(f"The environment of {id} is {scene.status} before anything is done.", do="Choose another.")
-    shown = {"seed": seed, "scene": scene.text, "actions": list(scene.actions)}
+    shown: dict[str, Any] = {"seed": seed, "scene": scene.text, "actions": list(scene.actions)}
+    if scene.event:
+        shown["event"] = scene.event
     tree = Tree({START: canonical(shown).encode(), ACTIONS: b""})
     return Task(id=id, prompt=prompt, tree=tree, family=family, editable=(ACTIONS,))
 
@@ -156,7 +134,8 @@ def start_of(task: Task) -> Start:
     """
     try:
         held = json.loads(task.tree.files[START])
-        return Start(int(held["seed"]), Scene(str(held["scene"]), actions=tuple(map(str, held["actions"]))))
+        actions, event = tuple(map(str, held["actions"])), str(held.get("event", ""))
+        return Start(int(held["seed"]), Scene(str(held["scene"]), actions=actions, event=event))
     except (KeyError, ValueError, TypeError) as error:
         what = f"Task {task.id} is no task of an environment."
         raise TaskError(what, do="Make it by environment_task(…).") from error
@@ -172,7 +151,7 @@ def attempt(task: Task, trial: int, actions: Sequence[str]) -> Candidate:
         raise CandidateError(f"An attempt has 1 action or more, each of at most {ACTION_CHARS} characters.")
     lines = [canonical({"trial": trial}), *map(canonical, actions)]
     body = "".join(f"{line}\n" for line in lines).encode()
-    return Candidate(task.tree.digest, {ACTIONS: body}, note=" ".join(_clean(actions[-1]).split()))
+    return Candidate(task.tree.digest, {ACTIONS: body}, note=" ".join(cleaned(actions[-1]).split()))
 
 
 def actions_in(candidate: Candidate) -> tuple[str, ...]:
@@ -193,39 +172,21 @@ def actions_in(candidate: Candidate) -> tuple[str, ...]:
     raise CandidateError(f"This is no sequence of actions: {candidate.digest[:12]}…", do="Make it by attempt(…).")
 
 
-def tidied(scene: Scene) -> Scene:
-    """A scene as it is compared, sealed and shown: printable, and not endless.
-
-    Raises:
-        TypeError: it is no scene.
-    """
-    parts: list[object] = [scene.text, *scene.actions]
-    if not all(isinstance(part, str) for part in parts):
-        raise TypeError(f"a scene is made of texts, and this one is not: {scene!r:.200}")
-    text = scene.text
-    if len(text) > SCENE_CHARS:
-        half = SCENE_CHARS // 2
-        text = f"{text[:half]}\n… {len(text) - 2 * half} characters cut …\n{text[-half:]}"
-    hints = tuple(_clean(hint)[:ACTION_CHARS] for hint in scene.actions[:HINTS])
-    return Scene(_clean(text), Status(scene.status), hints)
-
-
-def _clean(text: str) -> str:
-    return "".join(c if c.isprintable() or c in "\n\t" else " " if c.isspace() else "\ufffd" for c in text)
-
-
 def scene_as_text(scene: Scene) -> str:
-    """The scene as a signal's evidence holds it. Its last line, with the hints, is always ours."""
-    return f"{scene.text}{_HINTS}{json.dumps(scene.actions, ensure_ascii=False)}"
+    """The scene as a signal's evidence holds it. What follows the last `actions:` line is always ours: JSON has no line
+    end in it, so that no text can pass for hints or for an event."""
+    event = f"{_EVENT}{json.dumps(scene.event, ensure_ascii=False)}" if scene.event else ""
+    return f"{scene.text}{_HINTS}{json.dumps(scene.actions, ensure_ascii=False)}{event}"
 
 
 def scene_of(signal: Signal) -> Scene:
     """What an environment showed, read back from its signal."""
-    text, _, hints = signal.evidence.stdout.rpartition(_HINTS)
+    text, _, ours = signal.evidence.stdout.rpartition(_HINTS)
+    hints, _, event = ours.partition(_EVENT)
     is_lost = any(case.id == WON for case in signal.evidence.failed())
     status = Status.WON if signal.verdict is Verdict.PASS else Status.LOST if is_lost else Status.RUNNING
     try:
-        return Scene(text, status, tuple(map(str, json.loads(hints))))
+        return Scene(text, status, tuple(map(str, json.loads(hints))), str(json.loads(event)) if event else "")
     except ValueError:
         return Scene(signal.evidence.stdout, status)
 
@@ -237,9 +198,20 @@ def moves_of(judged: Sequence[Judged], candidate: Candidate) -> tuple[Move, ...]
         judged: what a trial judged.
         candidate: one of these.
     """
-    way = {j.candidate.digest: j for j in judged if not j.candidate.is_base and candidate.extends(j.candidate)}
-    steps = sorted(way.values(), key=lambda j: len(actions_in(j.candidate)))
-    return tuple(Move(actions_in(j.candidate)[-1], scene_of(j.signal)) for j in steps)
+    # each is a beginning of the candidate, so its number of lines says which actions it has: a long trial asks this at
+    # every step, and reading them all anew would make its last steps the slower the more there were
+    way = {_count(j.candidate): j for j in judged if not j.candidate.is_base and candidate.extends(j.candidate)}
+    actions = actions_in(candidate)
+    return tuple(Move(actions[count - 1], scene_of(way[count].signal)) for count in sorted(way))
+
+
+def _count(candidate: Candidate) -> int:
+    """Of its actions; the first line holds the trial."""
+    return _body(candidate).count(b"\n") - 1
+
+
+def _body(candidate: Candidate) -> bytes:
+    return candidate.changes[ACTIONS] or b""
 
 
 def moves_so_far(judged: Sequence[Judged], current: Judged | None) -> tuple[Move, ...]:
@@ -278,13 +250,13 @@ def transitions(judged: Sequence[Judged], start: Scene) -> list[Transition]:
         judged: what it judged, of one trial or several.
         start: the scene that every trial begins with.
     """
-    seen: dict[tuple[bytes, ...], Scene] = {}
+    seen: dict[bytes, Scene] = {}
     found: list[Transition] = []
     for item in judged:
         if actions := actions_in(item.candidate):
-            lines = tuple((item.candidate.changes[ACTIONS] or b"").splitlines())
-            seen[lines] = scene_of(item.signal)
-            before = start if len(actions) == 1 else seen.get(lines[:-1])
+            body = _body(item.candidate)
+            seen[body] = scene_of(item.signal)
+            before = start if len(actions) == 1 else seen.get(body[: body.rindex(b"\n", 0, -1) + 1])
             if before is not None:
-                found.append(Transition(before, actions[:-1], actions[-1], seen[lines]))
+                found.append(Transition(before, actions[:-1], actions[-1], seen[body]))
     return found
