@@ -17,7 +17,7 @@ CHARS = 160
 
 
 class PlaceCritic:
-    """Names the place and the action by which a trial was lost; of one that led nowhere, the place that it came back to.
+    """Names the place and the action by which a trial was lost; of one that led nowhere, the place it came back to.
 
     It says nothing of the way there, so that what is lost at one place in one way is one lesson, however often.
     """
