@@ -102,11 +102,11 @@ def _start(session: Connection, episode_id: str) -> Scene | None:
     return None
 
 
-def experience(session: Connection, namespace: str, family: str, task_id: str) -> Experience:
-    """What an actor is given."""
+def experience(session: Connection, namespace: str, family: str, task_id: str, *, most: int = MOST) -> Experience:
+    """What an actor is given; of each circle the `most` rows that were seen last."""
 
     def circle(scope: Scope, key: str) -> Known:
-        found = _GIVEN.rows(session, namespace=namespace, scope=scope.value, key=key, most=MOST)
+        found = _GIVEN.rows(session, namespace=namespace, scope=scope.value, key=key, most=most)
         return known((place, unescape(action), _followed(*row)) for place, action, *row in found)
 
     return Experience(task=circle(Scope.TASK, task_id), family=circle(Scope.FAMILY, family) if family else {})
