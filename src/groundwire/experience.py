@@ -12,8 +12,8 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from groundwire.environments import Scene, Status
 from groundwire.errors import StorageError
+from groundwire.scenes import Scene, Status
 from groundwire.signals import canonical
 
 __all__ = ["MOST", "NO_EXPERIENCE", "Experience", "Followed", "Known", "Row", "known", "place_of"]
