@@ -298,6 +298,9 @@ async def test_the_tabular_one_takes_a_known_way_rather_than_one_that_nobody_has
         assert {await chosen("tabular", context([], given, seed=s)) for s in range(9)} == {"down"}
     lost = known([way(0, 0, a, None, Status.LOST) for a in ("left", "right", "up")])
     assert {await chosen("tabular", context([], Experience(task=lost), seed=s)) for s in range(9)} == {"down"}
+    late = known([*rows, way(0, 0, "down", None, Status.LOST)])
+    chose = {await chosen("tabular", context([], Experience(task=late), seed=s)) for s in range(9)}
+    assert chose == {"down"}, "a loss beside the one place where an action leads is the clock's doing"
     wall = [Move(a, there(0, 0)) for a in ("left", "up")]
     assert {await chosen("tabular", context(wall, seed=s)) for s in range(20)} == {"down", "right"}, (
         "its own moves count"

@@ -54,7 +54,7 @@ class Places:
     @property
     def has_chance(self) -> bool:
         """True if an action has led to two places from one."""
-        return any(len(ways) > 1 for actions in self.led.values() for ways in actions.values())
+        return any(_is_open(ways) for actions in self.led.values() for ways in actions.values())
 
 
 class KnownWorld:
@@ -76,7 +76,7 @@ class KnownWorld:
         self._own.take(experience.task, but={})
         done = [ways for actions in self._own.led.values() for ways in actions.values()]
         self._repeated = sum(sum(ways.values()) > 1 for ways in done)
-        self._contradicted = any(len(ways) > 1 for ways in done)
+        self._contradicted = any(map(_is_open, done))
         self.places = self._together()
 
     def see(self, before: Scene, move: Move) -> bool:
@@ -91,14 +91,15 @@ class KnownWorld:
         self._own.add(place, action, to, 1.0)
         ways = self._own.led[place][action]
         self._repeated += sum(ways.values()) == 2
-        self._contradicted = self._contradicted or len(ways) > 1
+        self._contradicted = self._contradicted or _is_open(ways)
         if self._is_alone is not was_alone:
             self.places = self._together()
             return True
         thought = self.places.led.setdefault(place, {}).setdefault(action, {})
-        if to in thought and (len(thought) == 1 or not was_alone):
+        first = was_alone and sum(ways.values()) == 1  # until now, others of the family have told of it
+        if to in thought and (len(thought) == 1 or not first):
             return False
-        if was_alone:
+        if first:
             thought.clear()
         self.places.add(place, action, to, _weight(thought))
         return True
@@ -117,6 +118,11 @@ class KnownWorld:
                 for to, times in ways.items():
                     made.add(place, action, to, times * weight)
         return made
+
+
+def _is_open(ways: Mapping[str, float]) -> bool:
+    """True if chance decided where an action led. A loss beside one place is no sign of it: time may have run out."""
+    return sum(to not in (WON, LOST) for to in ways) > 1
 
 
 def _weight(others: Mapping[str, float]) -> float:

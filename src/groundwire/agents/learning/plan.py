@@ -29,7 +29,7 @@ class Plan:
 
     def __init__(self, places: Places, start: str) -> None:
         self._places = places
-        self._enough = TRIES if places.has_chance else 1
+        self._has_chance = places.has_chance
         self.values: dict[str, float] = {WON: 1.0, LOST: 0.0}
         self._into: dict[str, list[tuple[str, Mapping[str, float]]]] = {}
         for place in self._reached(start):
@@ -72,8 +72,12 @@ class Plan:
 
     def _worth(self, ways: Mapping[str, float]) -> float:
         total = sum(ways.values())
-        if total < self._enough:
+        if self._has_chance and total < TRIES:
             return DISCOUNT * UNKNOWN
+        if not self._has_chance and len(ways) > 1:
+            # without chance, what leads somewhere does not lose as well: the trial's time had run out
+            likeliest = max(ways, key=lambda to: (ways[to], to not in (WON, LOST)))
+            return DISCOUNT * self.values[likeliest]
         return DISCOUNT * sum(self.values[to] * times for to, times in ways.items()) / total
 
     def worth(self, place: str, action: str) -> float:
