@@ -38,6 +38,7 @@ __all__ = [
     "moves_so_far",
     "scene_as_text",
     "scene_of",
+    "start_in",
     "start_of",
     "tidied",
     "transitions",
@@ -132,13 +133,20 @@ def start_of(task: Task) -> Start:
     Raises:
         TaskError: it is no task of an environment.
     """
+    start = start_in(task.tree)
+    if start is None:
+        raise TaskError(f"Task {task.id} is no task of an environment.", do="Make it by environment_task(…).")
+    return start
+
+
+def start_in(tree: Tree) -> Start | None:
+    """Where a tree says that a task begins; None where it is no environment's."""
     try:
-        held = json.loads(task.tree.files[START])
+        held = json.loads(tree.files[START])
         actions, event = tuple(map(str, held["actions"])), str(held.get("event", ""))
         return Start(int(held["seed"]), Scene(str(held["scene"]), actions=actions, event=event))
-    except (KeyError, ValueError, TypeError) as error:
-        what = f"Task {task.id} is no task of an environment."
-        raise TaskError(what, do="Make it by environment_task(…).") from error
+    except (KeyError, ValueError, TypeError):
+        return None
 
 
 def attempt(task: Task, trial: int, actions: Sequence[str]) -> Candidate:
