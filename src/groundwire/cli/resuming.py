@@ -9,6 +9,7 @@ from contextlib import aclosing
 from typing import Any
 
 from groundwire.cli.repair import open_store, resume_repair, unique_run
+from groundwire.errors import ConfigError
 from groundwire.records import RunRecord
 from groundwire.settings import Settings
 
@@ -32,7 +33,14 @@ def resume_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
             return await unique_run(store, prefix)
 
     run = asyncio.run(find())
-    if "suite" in json.loads(run.config):
+    config: dict[str, Any] = json.loads(run.config)
+    if main := config.get("control_of"):
+        raise ConfigError(f"Run {run.id} is a control arm.", do=f"Go on with its run:  groundwire resume {main}")
+    if "learn" in config:
+        from groundwire.cli.learn import resume_learning
+
+        return resume_learning(run, flags, as_json=as_json)
+    if "suite" in config:
         from groundwire.cli.run import resume_suite
 
         return resume_suite(run, flags, as_json=as_json)

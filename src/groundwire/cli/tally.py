@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,8 +12,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.text import Text
 
 from groundwire.cli.live import MARKS
-from groundwire.cli.text import plain, tokens
+from groundwire.cli.text import plain, print_line, tokens
 from groundwire.graphs import EpisodeResult
+from groundwire.graphs.episode import Observer
 from groundwire.graphs.result import EXIT_CODES
 from groundwire.records import StopReason
 from groundwire.signals import Verdict
@@ -49,6 +48,8 @@ class Tally:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self._bar = Progress(*columns, TextColumn("{task.fields[counts]}"), console=console, transient=True)
         self._task: TaskID | None = None
+        self.observers: Sequence[Observer] = ()
+        """Told of each record of its episodes."""
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -69,7 +70,7 @@ class Tally:
         self.tokens += result.tokens
         self.usd += result.usd
         if self._as_json:
-            _print({"type": "episode", "arm": self.arm, "split": split, "seed": seed, **_data(result)})
+            print_line({"type": "episode", "arm": self.arm, "split": split, "seed": seed, **_data(result)})
         else:
             self._line(result)
         self._count(result.stop_reason)
@@ -141,8 +142,3 @@ def _data(result: EpisodeResult) -> dict[str, Any]:
         "detail": result.detail,
         "error": str(result.error) if result.error else None,
     }
-
-
-def _print(value: Mapping[str, Any]) -> None:
-    sys.stdout.write(f"{json.dumps(value)}\n")
-    sys.stdout.flush()
