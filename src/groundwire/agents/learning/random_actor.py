@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 
+from groundwire.agents.learning.standing import Standing
 from groundwire.contexts import ActorContext, Needs
-from groundwire.environments import attempt, moves_so_far, start_of
-from groundwire.errors import CandidateError
 from groundwire.trees import Candidate
 
 __all__ = ["RandomActor"]
@@ -16,7 +14,7 @@ __all__ = ["RandomActor"]
 class RandomActor:
     """Does one of the things that the scene says can be done, each as likely as another."""
 
-    needs = Needs()
+    needs = Needs(lessons=0)
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """See `Actor`. One candidate: what was done in this trial, and one more action.
@@ -24,11 +22,5 @@ class RandomActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        moves = moves_so_far(context.judged, context.failing)
-        scene = moves[-1].scene if moves else start_of(context.task).scene
-        if not scene.actions:
-            raise CandidateError(
-                "This world does not say what can be done.", do="Use an actor with a model, or a world that does."
-            )
-        chosen = random.Random(f"{context.seed}/{context.trial}/{len(moves)}").choice(scene.actions)
-        return [attempt(context.task, context.trial, [*(move.action for move in moves), chosen])]
+        here = Standing.of(context)
+        return [here.then(here.chance().choice(here.scene.actions))]
