@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 from groundwire.cli.repair import open_store, resume_repair, unique_run
@@ -16,13 +17,14 @@ from groundwire.settings import Settings
 __all__ = ["resume_run"]
 
 
-def resume_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
+def resume_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool, plots: Sequence[Path] = ()) -> int:
     """Goes on with a run that was interrupted.
 
     Args:
         prefix: the run's id, or a unique beginning of it.
         flags: where the ledger is.
         as_json: for scripts.
+        plots: files for the picture of a run of `groundwire learn`.
 
     Returns:
         The exit code.
@@ -39,7 +41,7 @@ def resume_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
     if "learn" in config:
         from groundwire.cli.learn import resume_learning
 
-        return resume_learning(run, flags, as_json=as_json)
+        return resume_learning(run, flags, as_json=as_json, plots=plots)
     if "suite" in config:
         from groundwire.cli.run import resume_suite
 

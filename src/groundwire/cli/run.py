@@ -52,7 +52,7 @@ def resume_suite(run: RunRecord, flags: Mapping[str, Any], *, as_json: bool) -> 
 
 
 class SuiteRun:
-    """One run from its first task to its last line.
+    """One run from its first task to its last line; other commands are made of it as well.
 
     Args:
         suite: what is run.
@@ -60,6 +60,9 @@ class SuiteRun:
         run_id: a run to go on with.
         recorded: its tasks, as the ledger holds them.
     """
+
+    go_on = "groundwire resume"
+    """What goes on with it, followed by its id."""
 
     def __init__(
         self, suite: Suite, *, as_json: bool, run_id: str = "", recorded: Sequence[Sequence[str]] | None = None
@@ -77,7 +80,7 @@ class SuiteRun:
         except KeyboardInterrupt:
             self.console.print(Text("interrupted; the ledger holds all so far", style="yellow"))
             if self._run_id:
-                self.console.print(Text(f"go on with:  groundwire resume {self._run_id}", style="yellow"))
+                self.console.print(Text(f"go on with:  {self.go_on} {self._run_id}", style="yellow"))
             return 130
 
     async def _all(self) -> int:
@@ -186,7 +189,7 @@ class SuiteRun:
             used_up = meter.used_up() if meter else ""
             said = f"the run's {used_up} are used up: {len(items) - arm.tally.done} tasks were not begun"
             self.console.print(Text(said, style="yellow"), soft_wrap=True)
-            raised = f"groundwire resume {self._run_id} --total-{used_up} MORE"
+            raised = f"{self.go_on} {self._run_id} --total-{used_up} MORE"
             self.console.print(Text(f"go on with:  {raised}", style="yellow"), soft_wrap=True)
         elif len(ended) < len(items):
             await arm.store.append(RunEnd(run_id=arm.run_id))

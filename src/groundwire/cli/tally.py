@@ -108,6 +108,9 @@ class Tally:
         self.reasons[reason] += 1
         none = EXIT_CODES[reason] in (3, 5, 6, 130)
         self.verdicts["verified" if reason in SOLVED else "none" if none else "unsolved"] += 1
+        self._move()
+
+    def _move(self) -> None:
         if self._task is not None:
             self._bar.update(self._task, completed=self.done, counts=self.counts())
 

@@ -120,9 +120,7 @@ def learning_of(trials: Trials, most: int, *, window: int | None = None) -> Lear
         episodes=n,
         trials=most,
         by_trial=[Rate(int((taken <= trial).sum()), n) for trial in range(1, most + 1)],
-        first_tries=[
-            Rate(int(first[at] - first[max(0, at - size)]), min(at, size)) for at in range(1, n + 1)
-        ],
+        first_tries=[Rate(int(first[at] - first[max(0, at - size)]), min(at, size)) for at in range(1, n + 1)],
         window=size,
         stretches=_stretches(taken.astype(np.float64)),
         seeds=seeds.tolist(),
