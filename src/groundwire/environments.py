@@ -215,7 +215,7 @@ def tidied(scene: Scene) -> Scene:
     Raises:
         TypeError: it is no scene.
     """
-    listed: object = scene.actions
+    listed: Any = scene.actions
     parts: list[object] = [
         scene.text,
         scene.event,

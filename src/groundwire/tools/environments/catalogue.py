@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from importlib import import_module
 
 from groundwire.errors import ConfigError
@@ -12,20 +14,43 @@ __all__ = ["BUILT_IN", "world"]
 BUILT_IN: tuple[str, ...] = ()
 """The modules of `worlds/`; a world's name is its module's, with `-` for `_`."""
 
+POPULAR = ("FrozenLake-v1", "Taxi-v4", "CliffWalking-v1", "Blackjack-v1")
+OWN = re.compile(r"(?:.+\.py|[A-Za-z_][\w.]*):[A-Za-z_]\w*")
+FORMS = "a Gymnasium id such as FrozenLake-v1, or FILE.py:NAME for your own"
+
 
 def world(name: str) -> World:
     """The world of that name.
 
     Args:
-        name: a built-in world's.
+        name: a built-in world's; a Gymnasium id (`FrozenLake-v1`, `gymnasium:FrozenLake-v1?is_slippery=False`); or
+            `FILE.py:NAME` and `MODULE:NAME` for your own, whose code is run.
 
     Raises:
-        ConfigError: there is none of that name.
+        ConfigError: there is none of that name, or its library is not installed.
     """
     module = name.replace("-", "_")
-    if module not in BUILT_IN:
-        known = ", ".join(each.replace("_", "-") for each in BUILT_IN)
-        raise ConfigError(f"There is no world called {name!r:.80}.", do=f"Use one of {known}.")
-    found = import_module(f"groundwire.tools.environments.worlds.{module}").WORLD
-    assert isinstance(found, World)
-    return found
+    if module in BUILT_IN:
+        found = import_module(f"groundwire.tools.environments.worlds.{module}").WORLD
+        assert isinstance(found, World)
+        return found
+    if adapted := _adapted(name):
+        return adapted
+    known = [each.replace("_", "-") for each in BUILT_IN]
+    close = difflib.get_close_matches(name, [*known, *POPULAR], n=3)
+    do = f"Did you mean {' or '.join(close)}?" if close else f"Use one of {', '.join([*known, FORMS])}."
+    raise ConfigError(f"There is no world called {name!r:.80}.", do=do)
+
+
+def _adapted(name: str) -> World | None:
+    """A world that is not ours, by the form of its name; the adapter is imported only then."""
+    kind, _, rest = name.partition(":")
+    from groundwire.tools.environments.gymnasium import gymnasium_world, looks_like_an_id
+
+    if kind == "gymnasium" or looks_like_an_id(name):
+        return gymnasium_world(rest if kind == "gymnasium" else name)
+    if OWN.fullmatch(name):
+        from groundwire.tools.environments.own import own_world
+
+        return own_world(name)
+    return None

@@ -21,6 +21,8 @@ class World:
         prompt: what is asked for, the form of an action included.
         actions: the most actions of one trial.
         about: one line for a list.
+        repeats: how often in a row the same action may get the same answer before the trial counts as stuck. None where
+            that is no sign of it, as on slippery ice.
     """
 
     name: str
@@ -28,6 +30,7 @@ class World:
     prompt: str = "Reach the goal."
     actions: int = 30
     about: str = ""
+    repeats: int | None = 3
 
     def task(self, seed: int) -> Task:
         """The task of winning in the world of that seed.
