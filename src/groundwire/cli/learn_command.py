@@ -58,7 +58,7 @@ def learn(
         typer.Option(
             min=0,
             help="How often in a row an action may get the same response before the trial is stuck; 0: no limit."
-            "  [default: 3 for a model, no limit for a learner]",
+            "  [default: the world's, as a rule 3]",
         ),
     ] = None,
     graph: Annotated[str, typer.Option(help="A graph of the library, or FILE.py:FUNCTION.")] = "episodic",

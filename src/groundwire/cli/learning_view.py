@@ -38,6 +38,10 @@ class LearningTally(Tally):
         self._doing = ""
         self.observers = (self._watch,) if console.is_terminal else ()
 
+    def code(self, reason: StopReason) -> int:
+        """See `Tally`; to have had all its trials is how an episode ends that was not won."""
+        return 1 if reason is StopReason.BUDGET_TRIALS else super().code(reason)
+
     def ended(self, result: EpisodeResult, split: str, *, seed: int) -> None:
         """See `Tally`."""
         self._recent.append(result.stop_reason is StopReason.VERIFIED and result.trials == 1)
@@ -59,7 +63,7 @@ class LearningTally(Tally):
 
     def _line(self, result: EpisodeResult) -> None:
         """A trial without a verdict is worth a line: something broke."""
-        if result.exit_code not in (0, 1):
+        if self.code(result.stop_reason) > 1:
             super()._line(result)
 
 

@@ -83,10 +83,14 @@ class Tally:
     @property
     def exit_code(self) -> int:
         """0: all verified. Else what is worst: storage, model, unsolved, budget, no verdict."""
-        codes = {EXIT_CODES[reason] for reason in self.reasons}
+        codes = {self.code(reason) for reason in self.reasons}
         if self.done < self.total:
             codes.add(EXIT_CODES[StopReason.BUDGET_RUN])
         return next((code for code in WORST_FIRST if code in codes), 0)
+
+    def code(self, reason: StopReason) -> int:
+        """The exit code that an episode has by its reason."""
+        return EXIT_CODES[reason]
 
     def counts(self) -> str:
         """`12 verified · 3 unsolved · 1 no verdict`."""

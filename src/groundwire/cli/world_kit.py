@@ -22,9 +22,6 @@ __all__ = ["TRIALS", "WorldKit"]
 
 TRIALS = 5
 """Of one episode, unless told."""
-REPEATS_OF_A_MODEL = 3
-"""Reflexion, arXiv 2303.11366: the same action with the same response more than three times in a row is being stuck. A
-learner that needs no model may rightly do so: on ice that slips, the right move is often the same one again."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class WorldKit(Kit):
         Args:
             settings: `model` is a learner's name or a model's id.
             name: the world's.
-            repeats: see the class; 0: no limit; None: three for a model, no limit for a learner.
+            repeats: see the class; 0: no limit; None: what the world says.
 
         Raises:
             ConfigError, ModelError: the world, the learner or the model can't be had.
@@ -61,7 +58,7 @@ class WorldKit(Kit):
         else:
             actor, critic = ReActActor(backend), EpisodeCritic(backend)
         if repeats is None:
-            repeats = REPEATS_OF_A_MODEL if backend else 0
+            repeats = kind.repeats
         # a trial's last action must be judged before the budget's steps end the episode without a verdict
         budget = budget_of(settings, TRIALS).model_copy(update={"steps": kind.actions + 1})
         return cls(settings, actor, critic, 1, budget, backend, kind, repeats or None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -204,7 +205,7 @@ def _stretches(taken: Floats) -> Sequence[Stretch]:
     count = min(STRETCHES, n // EPISODES_OF_A_STRETCH)
     edges = np.linspace(0, n, count + 1).round().astype(np.int64).tolist() if count else []
     found: list[Stretch] = []
-    for begin, end in zip(edges, edges[1:], strict=False):
+    for begin, end in pairwise(edges):
         part = taken[begin:end]
         low, high = paired_interval(part)
         if low is not None and high is not None:
