@@ -14,6 +14,7 @@ import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Protocol
 
 from groundwire.contexts import Judged
@@ -53,6 +54,8 @@ WON = "won"
 SCENE_CHARS = 6000
 ACTION_CHARS = 500
 HINTS = 200
+SCENES_KEPT = 2048
+"""Scenes that need not be read again from a signal: the way so far is looked at in every step of it."""
 _HINTS = "\nactions: "
 _EVENT = "\nevent: "
 
@@ -200,9 +203,11 @@ def actions_in(candidate: Candidate) -> tuple[str, ...]:
     if candidate.is_base:
         return ()
     try:
-        lines = (candidate.changes[ACTIONS] or b"").decode().removesuffix("\n").split("\n")
-        values: list[Any] = [json.loads(line) for line in lines[1:]]
-        if set(candidate.changes) == {ACTIONS} and values and all(isinstance(value, str) for value in values):
+        lines = (candidate.changes[ACTIONS] or b"").decode().removesuffix("\n").split("\n")[1:]
+        # all at once: an actor reads the way again at every step of it
+        values: list[Any] = json.loads(f"[{','.join(lines)}]")
+        is_one_a_line = len(values) == len(lines) and all(isinstance(value, str) for value in values)
+        if set(candidate.changes) == {ACTIONS} and values and is_one_a_line:
             return tuple(values)
     except (KeyError, ValueError):
         pass
@@ -247,14 +252,19 @@ def scene_as_text(scene: Scene) -> str:
 
 def scene_of(signal: Signal) -> Scene:
     """What an environment showed, read back from its signal."""
-    text, _, ours = signal.evidence.stdout.rpartition(_HINTS)
-    hints, _, event = ours.partition(_EVENT)
     is_lost = any(case.id == WON for case in signal.evidence.failed())
     status = Status.WON if signal.verdict is Verdict.PASS else Status.LOST if is_lost else Status.RUNNING
+    return _scene_in(signal.evidence.stdout, status)
+
+
+@lru_cache(maxsize=SCENES_KEPT)
+def _scene_in(shown: str, status: Status) -> Scene:
+    text, _, ours = shown.rpartition(_HINTS)
+    hints, _, event = ours.partition(_EVENT)
     try:
         return Scene(text, status, tuple(map(str, json.loads(hints))), str(json.loads(event)) if event else "")
     except ValueError:
-        return Scene(signal.evidence.stdout, status)
+        return Scene(shown, status)
 
 
 def moves_of(judged: Sequence[Judged], candidate: Candidate) -> tuple[Move, ...]:
@@ -265,8 +275,14 @@ def moves_of(judged: Sequence[Judged], candidate: Candidate) -> tuple[Move, ...]
         candidate: one of these.
     """
     way = {j.candidate.digest: j for j in judged if not j.candidate.is_base and candidate.extends(j.candidate)}
-    steps = sorted(way.values(), key=lambda j: len(actions_in(j.candidate)))
-    return tuple(Move(actions_in(j.candidate)[-1], scene_of(j.signal)) for j in steps)
+    actions = actions_in(candidate)
+    steps = {_length(j.candidate): j.signal for j in way.values()}
+    return tuple(Move(actions[length - 1], scene_of(steps[length])) for length in sorted(steps))
+
+
+def _length(candidate: Candidate) -> int:
+    """Of a sequence of actions: the first line is its trial's, and JSON has no line end in it."""
+    return (candidate.changes.get(ACTIONS) or b"").removesuffix(b"\n").count(b"\n")
 
 
 def moves_so_far(judged: Sequence[Judged], current: Judged | None) -> tuple[Move, ...]:
