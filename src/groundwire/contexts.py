@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from groundwire.completions import Backend, Completion, Request
+from groundwire.experience import NO_EXPERIENCE, Experience
 from groundwire.programs import ProgramRequest, ProgramResult
 from groundwire.sandboxes import Sandbox
 from groundwire.signals import Observation, Signal
@@ -177,6 +178,8 @@ class ActorContext:
         reflection: the critic's text on `failing`, if any.
         tried: digests of all candidates judged in this episode.
         edit_statistics: which edits paid before.
+        experience: what actions led to in this world before this trial, where the actor needs that; the same at each
+            step of a trial.
         escalation: 0 at first; 1, 2, … each time the loop was found stuck.
         seed: for reproducible choices.
         call: calls a model through ledger and budget.
@@ -197,6 +200,7 @@ class ActorContext:
     reflection: Reflection | None = None
     tried: frozenset[str] = frozenset()
     edit_statistics: EditStatistics = EditStatistics()
+    experience: Experience = NO_EXPERIENCE
     escalation: int = 0
     seed: int = 0
     program: ProgramRunner = run_unrecorded
@@ -297,11 +301,13 @@ class Needs:
         lessons: the most that memory recalls for one trial, Ω of Reflexion (arXiv 2303.11366): 1 to 3 there.
         lesson_tokens: tokens that these may have together, at 3.5 characters a token.
         episode: `ActorContext.judged` is to hold what all trials of the episode judged, not only the last one.
+        experience: what actions led to in this world, and in others of its family.
     """
 
     coverage: bool = False
     edit_statistics: bool = False
     episode: bool = False
+    experience: bool = False
     lessons: int = 3
     lesson_tokens: int = 2000
 

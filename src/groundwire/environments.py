@@ -15,13 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from groundwire.contexts import Judged
 from groundwire.errors import CandidateError, TaskError
 from groundwire.signals import Signal, Verdict, canonical
 from groundwire.tasks import Task
 from groundwire.trees import Candidate, Tree
+
+if TYPE_CHECKING:
+    from groundwire.contexts import Judged  # which holds experience, which holds scenes
 
 __all__ = [
     "ACTIONS",
@@ -40,6 +42,7 @@ __all__ = [
     "moves_so_far",
     "scene_as_text",
     "scene_of",
+    "start_in",
     "start_of",
     "tidied",
     "transitions",
@@ -172,13 +175,20 @@ def start_of(task: Task) -> Start:
     Raises:
         TaskError: it is no task of an environment.
     """
+    start = start_in(task.tree)
+    if start is None:
+        raise TaskError(f"Task {task.id} is no task of an environment.", do="Make it by environment_task(…).")
+    return start
+
+
+def start_in(tree: Tree) -> Start | None:
+    """Where a tree says that a task begins; None where it is no environment's."""
     try:
-        held = json.loads(task.tree.files[START])
+        held = json.loads(tree.files[START])
         actions, event = tuple(map(str, held["actions"])), str(held.get("event", ""))
         return Start(int(held["seed"]), Scene(str(held["scene"]), actions=actions, event=event))
-    except (KeyError, ValueError, TypeError) as error:
-        what = f"Task {task.id} is no task of an environment."
-        raise TaskError(what, do="Make it by environment_task(…).") from error
+    except (KeyError, ValueError, TypeError):
+        return None
 
 
 def attempt(task: Task, trial: int, actions: Sequence[str]) -> Candidate:
@@ -274,15 +284,14 @@ def moves_of(judged: Sequence[Judged], candidate: Candidate) -> tuple[Move, ...]
         judged: what a trial judged.
         candidate: one of these.
     """
-    way = {j.candidate.digest: j for j in judged if not j.candidate.is_base and candidate.extends(j.candidate)}
     actions = actions_in(candidate)
-    steps = {_length(j.candidate): j.signal for j in way.values()}
-    return tuple(Move(actions[length - 1], scene_of(steps[length])) for length in sorted(steps))
+    way = {_count(j.candidate): j for j in judged if not j.candidate.is_base and candidate.extends(j.candidate)}
+    return tuple(Move(actions[count - 1], scene_of(way[count].signal)) for count in sorted(way))
 
 
-def _length(candidate: Candidate) -> int:
-    """Of a sequence of actions: the first line is its trial's, and JSON has no line end in it."""
-    return (candidate.changes.get(ACTIONS) or b"").removesuffix(b"\n").count(b"\n")
+def _count(candidate: Candidate) -> int:
+    """How many actions a sequence of actions has, without reading them."""
+    return (candidate.changes[ACTIONS] or b"").count(b"\n") - 1
 
 
 def moves_so_far(judged: Sequence[Judged], current: Judged | None) -> tuple[Move, ...]:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from groundwire.contexts import EditStatistics, Lesson
+from groundwire.experience import Experience
 from groundwire.ids import new_id, now
 from groundwire.signals import Signal, Verdict
 
@@ -324,6 +325,11 @@ class Artifact:
     body: bytes
 
 
+def tree_key(digest: str) -> str:
+    """Where the files of an episode's task are kept."""
+    return f"tree-{digest}"
+
+
 Record = (
     RunRecord
     | RunEnd
@@ -452,6 +458,17 @@ class Store(Protocol):
         Args:
             family: the task's family; empty: that circle stays empty.
             signature: how its baseline fails; empty: likewise.
+        """
+        ...
+
+    async def experience(self, family: str, task_id: str) -> Experience:
+        """What is known of a world: where actions led, in trials that have ended with a verdict.
+
+        Of each circle those rows that were seen last (`groundwire.experience.MOST`).
+
+        Args:
+            family: the task's family; empty: that circle stays empty.
+            task_id: the task.
         """
         ...
 

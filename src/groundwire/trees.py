@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -158,6 +159,26 @@ class Tree:
         """This tree without the paths that match."""
         drop = tuple(globs)
         return Tree({p: c for p, c in self.files.items() if not matches(p, drop)}, self.executable)
+
+    def to_bytes(self) -> bytes:
+        """Its body, for storage."""
+        files = {path: base64.b85encode(content).decode() for path, content in self.files.items()}
+        body = json.dumps({"files": files, "executable": sorted(self.executable)}, sort_keys=True)
+        return zlib.compress(body.encode())
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> Tree:
+        """Reads `to_bytes` back.
+
+        Raises:
+            TaskError: it is not a tree's body.
+        """
+        try:
+            held = json.loads(zlib.decompress(body))
+            files = {path: base64.b85decode(content) for path, content in held["files"].items()}
+            return cls(files, frozenset(held["executable"]))
+        except (zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise TaskError(f"A stored tree can't be read: {error}.") from error
 
 
 def _walk(root: Path) -> Iterator[Path]:

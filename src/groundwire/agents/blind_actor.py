@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.contexts import Actor, ActorContext, EditStatistics, Needs
+from groundwire.experience import NO_EXPERIENCE
 from groundwire.signals import NoVerdict
 from groundwire.trees import Candidate
 
@@ -69,6 +70,7 @@ class BlindActor:
             reflection=None,
             tried=frozenset() if self.samples else context.tried,
             edit_statistics=EditStatistics(),
+            experience=NO_EXPERIENCE,
             escalation=0,
             seed=context.seed + SEEDS_PER_ROUND * context.escalation,
         )

@@ -37,6 +37,7 @@ class LocalOrGlobal:
         self.needs = Needs(
             coverage=any(n.coverage for n in wanted),
             edit_statistics=any(n.edit_statistics for n in wanted),
+            experience=any(n.experience for n in wanted),
             lessons=max(n.lessons for n in wanted),
             lesson_tokens=max(n.lesson_tokens for n in wanted),
             episode=any(n.episode for n in wanted),

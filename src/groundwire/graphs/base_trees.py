@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
-import zlib
 from collections.abc import Sequence
 
+from groundwire.environments import START
 from groundwire.errors import RecordNotFound, SealError, TaskError
 from groundwire.masking import Masker
-from groundwire.records import Artifact, EpisodeRecord, Store
+from groundwire.records import Artifact, EpisodeRecord, Store, tree_key
 from groundwire.tasks import Hidden, Task
 from groundwire.trees import Tree
 
@@ -24,16 +23,18 @@ class BaseTrees:
     """Hands out each tree for the ledger once a process.
 
     Args:
-        store: the ledger; one that ends with the process gets none, since nothing of it is replayed later.
+        store: the ledger; one that ends with the process gets only those of worlds, whose first scene memory learns
+            from, since nothing of it is replayed later.
     """
 
     def __init__(self, store: Store) -> None:
-        self._wanted = store.durable
+        self._lasting = store.durable
         self._known: set[str] = set()
 
     async def of(self, task: Task) -> Sequence[Artifact]:
         """The task's files, unless the ledger has them or can't keep them."""
-        if not self._wanted or task.tree.digest in self._known:
+        wanted = self._lasting or START in task.tree.files
+        if not wanted or task.tree.digest in self._known:
             return ()
         self._known.add(task.tree.digest)
         # looking for secrets takes a tenth of a second for each half megabyte
@@ -47,13 +48,7 @@ def kept_tree(tree: Tree) -> Artifact | None:
         return None
     if not Masker().finds_none(content.decode("latin-1") for content in tree.files.values()):
         return None
-    files = {path: base64.b85encode(content).decode() for path, content in tree.files.items()}
-    body = json.dumps({"files": files, "executable": sorted(tree.executable)}, sort_keys=True)
-    return Artifact(digest=_key(tree.digest), kind="tree", body=zlib.compress(body.encode()))
-
-
-def _key(digest: str) -> str:
-    return f"tree-{digest}"
+    return Artifact(digest=tree_key(tree.digest), kind="tree", body=tree.to_bytes())
 
 
 async def task_of(record: EpisodeRecord, store: Store) -> Task:
@@ -81,14 +76,12 @@ async def task_of(record: EpisodeRecord, store: Store) -> Task:
 
 async def _tree(record: EpisodeRecord, store: Store) -> Tree:
     try:
-        kept = await store.artifact(_key(record.base_digest))
+        kept = await store.artifact(tree_key(record.base_digest))
     except RecordNotFound:
         return _from_folder(record)
     try:
-        body = json.loads(zlib.decompress(kept))
-        files = {path: base64.b85decode(content) for path, content in body["files"].items()}
-        tree = Tree(files, frozenset(body["executable"]))
-    except (zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
+        tree = Tree.from_bytes(kept)
+    except TaskError as error:
         raise _changed(record) from error
     if tree.digest != record.base_digest:
         raise _changed(record)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from groundwire.completions import Completion, OnText
 from groundwire.contexts import Coverage, Judged, SandboxOpener
 from groundwire.errors import RecordNotFound
+from groundwire.experience import NO_EXPERIENCE, Experience
 from groundwire.graphs.acceptance import Change, Ladder, change_size
 from groundwire.graphs.firewall import Firewall
 from groundwire.graphs.history import History
@@ -80,6 +81,8 @@ class Episode:
     history: History = field(init=False)
     ladder: Ladder = field(init=False)
     firewall: Firewall = field(init=False)
+    experience: tuple[int, Experience] = field(init=False, default=(0, NO_EXPERIENCE))
+    """The last trial that was given experience, and what it was given."""
     _appending: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
     _noted: list[Record] = field(init=False, default_factory=list[Record])
     _driver: asyncio.Task[object] | None = field(init=False, default=None)

@@ -23,11 +23,12 @@ from groundwire.contexts import (
     Reflection,
 )
 from groundwire.errors import CandidateError, GroundingError, RecordingExhausted
+from groundwire.experience import NO_EXPERIENCE
 from groundwire.graphs.episode import Episode
 from groundwire.graphs.gate import GateKind
 from groundwire.graphs.model_calls import EpisodeCaller
 from groundwire.graphs.programs import EpisodeRunner
-from groundwire.graphs.recollection import begin_trial, edits_for, given_to, reflection_on
+from groundwire.graphs.recollection import begin_trial, edits_for, experience_for, given_to, reflection_on
 from groundwire.graphs.selection import LastAnswer
 from groundwire.graphs.stagnation import draws
 from groundwire.graphs.state import EpisodeState, Route
@@ -132,6 +133,7 @@ class ActorNode:
         """
         repeated: Candidate | None = None
         statistics = await edits_for(episode, trial, failing) if self.needs.edit_statistics else EditStatistics()
+        experience = await experience_for(episode, trial) if self.needs.experience else NO_EXPERIENCE
         history = episode.history
         record = history.reflections.get(state.reflection)
         judged = history.judged_until(state.trial) if self.needs.episode else history.judged_of(state.trial)
@@ -151,6 +153,7 @@ class ActorNode:
                 reflection=Reflection(record.text, record.by, record.raw) if record else None,
                 tried=history.tried,
                 edit_statistics=statistics,
+                experience=experience,
                 escalation=escalation,
                 seed=episode.seed,
                 program=EpisodeRunner(episode, trial),

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from groundwire.contexts import EditStatistics, Judged, Lesson, Needs, Reflection
 from groundwire.errors import RecordNotFound
+from groundwire.experience import Experience
 from groundwire.graphs.episode import Episode
 from groundwire.graphs.outcomes import trial_end
-from groundwire.graphs.recorded import read_statistics, statistics_key
+from groundwire.graphs.recorded import experience_key, read_statistics, statistics_key
 from groundwire.records import Artifact, Recall, ReflectionRecord, TrialRecord
 from groundwire.signals import Origin, canonical
 from groundwire.signatures import failure_frames, failure_signature
 
-__all__ = ["begin_trial", "edits_for", "given_to", "reflection_on"]
+__all__ = ["begin_trial", "edits_for", "experience_for", "given_to", "reflection_on"]
 
 QUESTION_CHARS = 4000
 CASES_ASKED = 5
@@ -77,6 +78,31 @@ async def edits_for(episode: Episode, trial: int, failing: Judged | None) -> Edi
         body = canonical([statistics.alike, statistics.family, statistics.overall])
         await episode.note(Artifact(digest=key, kind="edit_statistics", body=body.encode()))
     return statistics
+
+
+async def experience_for(episode: Episode, trial: int) -> Experience:
+    """What is known of the world; all steps of a trial get the same, also where another process goes on with it."""
+    given, experience = episode.experience
+    if given != trial:
+        experience = await _experience(episode, trial)
+        episode.experience = (trial, experience)
+    return experience
+
+
+async def _experience(episode: Episode, trial: int) -> Experience:
+    if episode.recordings is not None:
+        return await episode.recordings.experience(episode.id, trial)
+    key = experience_key(episode.id, trial)
+    if trial in episode.history.begun_before:
+        try:
+            return Experience.from_bytes(await episode.store.artifact(key))
+        except RecordNotFound:
+            pass
+    await episode.settle()  # what the trial before this one came to is part of it
+    experience = await episode.store.experience(episode.task.family, episode.task.id)
+    # also where there is none: others may learn something before this trial is gone on with
+    await episode.note(Artifact(digest=key, kind="experience", body=experience.to_bytes()))
+    return experience
 
 
 async def _recall(episode: Episode, trial: int, needs: Needs, failing: Judged | None) -> Sequence[Lesson]:

@@ -13,12 +13,21 @@ from groundwire import errors
 from groundwire.completions import Completion
 from groundwire.contexts import EditStatistics, Lesson
 from groundwire.errors import GroundwireError, ModelRejected, RecordingMissing, RecordNotFound, SealError
+from groundwire.experience import Experience
 from groundwire.programs import ProgramResult
 from groundwire.records import Intent, ModelCall, ProgramRun, Recall, Record, Store
 from groundwire.signals import Observation, Origin, Signal
 from groundwire.trees import Candidate
 
-__all__ = ["COVERAGE", "RecordedObservation", "Recordings", "observed", "read_statistics", "statistics_key"]
+__all__ = [
+    "COVERAGE",
+    "RecordedObservation",
+    "Recordings",
+    "experience_key",
+    "observed",
+    "read_statistics",
+    "statistics_key",
+]
 
 COVERAGE = "coverage-"
 """Before the signal's id: the artifact with the coverage that came with it."""
@@ -196,6 +205,13 @@ class Recordings:
         except RecordNotFound:
             return EditStatistics()
 
+    async def experience(self, episode_id: str, trial: int) -> Experience:
+        """What was known of the world by then."""
+        try:
+            return Experience.from_bytes(await self._source.artifact(experience_key(episode_id, trial)))
+        except RecordNotFound:
+            return Experience()
+
 
 def observed(signal: Signal) -> dict[str, Any]:
     """The fields of the observation that a signal was minted from."""
@@ -205,6 +221,11 @@ def observed(signal: Signal) -> dict[str, Any]:
 def statistics_key(episode_id: str, trial: int) -> str:
     """Where the statistics are kept that a trial was given."""
     return f"statistics-{episode_id}-{trial}"
+
+
+def experience_key(episode_id: str, trial: int) -> str:
+    """Where the experience is kept that a trial was given."""
+    return f"experience-{episode_id}-{trial}"
 
 
 def read_statistics(body: bytes) -> EditStatistics:

@@ -82,6 +82,34 @@ class EditRateRow(Base):
     passed: Mapped[int]
 
 
+class ExperienceRow(Base):
+    """Where an action led in a world (`groundwire.memory.experience`), once for the task and once for its family."""
+
+    __tablename__ = "experience"
+    __table_args__ = (Index(None, "namespace", "scope", "key", "fresh"),)
+
+    namespace: Mapped[str] = mapped_column(primary_key=True)
+    scope: Mapped[str] = mapped_column(primary_key=True)
+    """`groundwire.memory.states.Scope`."""
+    key: Mapped[str] = mapped_column(primary_key=True)
+    """The task's id, or the family's name."""
+    place: Mapped[str] = mapped_column(primary_key=True)
+    """See `groundwire.experience.place_of`."""
+    move: Mapped[str] = mapped_column(primary_key=True)
+    """Digest of the action."""
+    led_to: Mapped[str] = mapped_column(primary_key=True)
+    """A place, or how it ended there."""
+    action: Mapped[str]
+    status: Mapped[str]
+    choices: Mapped[int]
+    times: Mapped[int]
+    trials: Mapped[int]
+    won: Mapped[int]
+    why: Mapped[str]
+    fresh: Mapped[int]
+    """`seq` of the end of the trial that did this last."""
+
+
 class LessonVectorRow(Base):
     """What a lesson means, as numbers of one embedding model; there are none where memory was given no embedder."""
 
@@ -98,6 +126,6 @@ class LessonVectorRow(Base):
 
 
 DERIVED: dict[str, Table] = {
-    name: Base.metadata.tables[name] for name in ("lessons", "rates", "edit_rates", "lesson_vectors")
+    name: Base.metadata.tables[name] for name in ("lessons", "rates", "edit_rates", "experience", "lesson_vectors")
 }
 """By name."""

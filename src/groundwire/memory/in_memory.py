@@ -9,7 +9,10 @@ from itertools import islice
 
 from groundwire.contexts import EditCounts, EditStatistics, Lesson
 from groundwire.embeddings import Embedder
+from groundwire.environments import Scene, start_in
+from groundwire.experience import Experience
 from groundwire.masking import Masker, mask
+from groundwire.memory.experience import Experiences, steps_of
 from groundwire.memory.lesson_book import LessonBook
 from groundwire.memory.mapping import check, key_of, masked
 from groundwire.memory.meaning import Meanings
@@ -31,9 +34,11 @@ from groundwire.records import (
     RunEnd,
     RunRecord,
     TrialEnd,
+    tree_key,
 )
-from groundwire.signals import Signal, Verdict
+from groundwire.signals import Origin, Signal, Verdict
 from groundwire.signatures import failure_signature
+from groundwire.trees import Tree
 
 __all__ = ["InMemoryStore"]
 
@@ -60,6 +65,7 @@ class InMemoryStore:
         self._answers: dict[str, list[ModelCall]] = {}
         self._book = LessonBook()
         self._edits = _Edits()
+        self._experiences = Experiences()
         self._number = 0
         self._forgotten: set[str] = set()
 
@@ -165,6 +171,18 @@ class InMemoryStore:
                 for mark in self._book.settle(self._number, (episode.task_id, episode.family), given, passed=passed):
                     self._decide(mark)
                 self._edits.add(records, record.trial, episode.family)
+                said = [
+                    r
+                    for r in records
+                    if isinstance(r, Signal) and r.trial == record.trial and r.origin is Origin.ENVIRONMENT
+                ]
+                steps = steps_of(self._start_of(episode), said, self._artifacts.get, won=passed)
+                self._experiences.add(steps, episode.task_id, episode.family)
+
+    def _start_of(self, episode: EpisodeRecord) -> Scene | None:
+        body = self._artifacts.get(tree_key(episode.base_digest))
+        start = start_in(Tree.from_bytes(body)) if body else None
+        return start.scene if start else None
 
     def _decide(self, mark: LessonMark) -> None:
         self._book.decide(mark)
@@ -255,6 +273,11 @@ class InMemoryStore:
                 family=self._edits.counts(Scope.FAMILY, mask(family)) if family else {},
                 overall=self._edits.counts(Scope.ALL, ""),
             )
+
+    async def experience(self, family: str, task_id: str) -> Experience:
+        """See `Store`."""
+        with self._lock:
+            return self._experiences.given(mask(family), mask(task_id))
 
     async def aclose(self) -> None:
         """Nothing to close."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HEAD", "config", "current", "upgrade"]
 
-HEAD = "0004"
+HEAD = "0005"
 """The newest revision in `migrations/versions`; kept here so that opening a current database needs no Alembic."""
 
 _LOCK = 0x67726F756E64

@@ -34,15 +34,16 @@ _HELD = (
 )
 _BODIES = f"digest IN ({_HELD.format(of=f'IN ({_OLD})')}) AND digest NOT IN ({_HELD.format(of=f'NOT IN ({_OLD})')})"
 _COVERAGE = f"digest IN (SELECT 'coverage-' || s.id FROM signals s WHERE s.episode_id IN ({_OLD}))"
-_STATISTICS = (
-    f"digest IN (SELECT 'statistics-' || t.episode_id || '-' || t.trial FROM trials t WHERE t.episode_id IN ({_OLD}))"
+_GIVEN = (
+    f"digest IN (SELECT '{{kind}}-' || t.episode_id || '-' || t.trial FROM trials t WHERE t.episode_id IN ({_OLD}))"
 )
+_STATISTICS, _EXPERIENCE = _GIVEN.format(kind="statistics"), _GIVEN.format(kind="experience")
 _TREES = (
     f"digest IN (SELECT 'tree-' || e.base_digest FROM episodes e WHERE e.id IN ({_OLD})) AND digest NOT IN"
     f" (SELECT 'tree-' || e.base_digest FROM episodes e WHERE e.id NOT IN ({_OLD}))"
 )
 _DROPPED: Mapping[str, tuple[str, ...]] = {
-    "artifacts": (_COVERAGE, _STATISTICS, _BODIES, _TREES),
+    "artifacts": (_COVERAGE, _STATISTICS, _EXPERIENCE, _BODIES, _TREES),
     "signals": (f"episode_id IN ({_OLD}) AND {_NO_LESSON}",),
     "intents": (f"episode_id IN ({_OLD}) AND kind IN ('model_call', 'program')",),
     "model_calls": (f"episode_id IN ({_OLD})",),

@@ -41,6 +41,18 @@ class Sql:
             return session.connection.cursor().execute(statement, parameters).rowcount
         return session.exec_driver_sql(statement, parameters).rowcount
 
+    def change_each(self, session: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Runs it once for each row, in one go to the server; without rows not at all."""
+        if not rows:
+            return
+        prepared = [self._prepared(session, values) for values in rows]
+        name, statement, _ = prepared[0]
+        parameters = [each for _, _, each in prepared]
+        if name == "sqlite":
+            session.connection.cursor().executemany(statement, parameters)
+        else:
+            session.exec_driver_sql(statement, parameters)
+
     def _prepared(self, session: Connection, values: Mapping[str, Any]) -> tuple[str, str, tuple[Any, ...]]:
         name = session.dialect.name
         if name not in self._compiled:

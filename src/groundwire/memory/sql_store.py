@@ -10,8 +10,9 @@ from sqlalchemy import Connection
 
 from groundwire.contexts import EditStatistics, Lesson
 from groundwire.embeddings import Embedder
+from groundwire.experience import Experience
 from groundwire.masking import mask
-from groundwire.memory import ledger
+from groundwire.memory import experience_rows, ledger
 from groundwire.memory.grouping import Grouping
 from groundwire.memory.place import locate
 from groundwire.memory.ranking import Question
@@ -157,6 +158,12 @@ class SqlStore:
         """See `Store`. Only signals from outside every model count, and none of hidden tests."""
         return await self._workers.read(
             lambda database: ledger.edit_statistics(database, self.namespace, mask(family), mask(signature))
+        )
+
+    async def experience(self, family: str, task_id: str) -> Experience:
+        """See `Store`."""
+        return await self.run_read(
+            lambda session: experience_rows.experience(session, self.namespace, mask(family), mask(task_id))
         )
 
     async def run_read(self, work: Callable[[Connection], T]) -> T:
