@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from functools import lru_cache
 
 from groundwire.tools.environments.world import World
 from groundwire.tools.environments.worlds.numbers.combining import COUNTDOWN, Numbers, Puzzle, after, moves
@@ -46,8 +47,9 @@ def reached(numbers: tuple[int, ...]) -> dict[int, int]:
     return found
 
 
+@lru_cache(maxsize=256)
 def begin(seed: int) -> NumbersPosition:
-    """The first position of a seed."""
+    """The first position of a seed; positions never change, so that all may share it."""
     found = puzzle(seed)
     return NumbersPosition(found, found.start)
 

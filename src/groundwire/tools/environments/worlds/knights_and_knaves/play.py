@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Self
 
 from groundwire.environments import Scene, Status
@@ -66,8 +67,9 @@ class IslandPosition:
         return replace(self, said=tuple(Kind(name, kinds[name]) for name in self.puzzle.people if name in kinds))
 
 
+@lru_cache(maxsize=256)
 def begin(seed: int) -> IslandPosition:
-    """The first position of a seed."""
+    """The first position of a seed; positions never change, so that all may share it."""
     return IslandPosition(generate(random.Random(f"knights-and-knaves/{seed}")))
 
 

@@ -115,7 +115,7 @@ def _tokens(text: str) -> list[str]:
             raise BadExpression(f"a number has at most {MAX_DIGITS} digits")
         token = digits or SIGNS.get(sign, sign)
         if not digits and token not in "+-*/()":
-            raise BadExpression(f"{ascii(token)} is no part of an expression")
+            raise BadExpression(f"{token!a} is no part of an expression")
         found.append(token)
     return found
 

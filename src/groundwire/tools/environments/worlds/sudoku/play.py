@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Self
 
 from groundwire.environments import Scene, Status
@@ -100,8 +101,9 @@ class SudokuPosition:
         return "\n".join(" ".join(str(digit or ".") for digit in row) for row in rows)
 
 
+@lru_cache(maxsize=256)
 def begin(size: int, seed: int) -> SudokuPosition:
-    """The first position of a seed."""
+    """The first position of a seed; positions never change, so that all may share it."""
     given = generate(size, CLUES[size], random.Random(f"sudoku-{size}/{seed}"))
     return SudokuPosition(given, given)
 
