@@ -118,7 +118,7 @@ def _world(name: str, size: int) -> World:
             " is an empty cell. An action places a digit: place ROW,COLUMN,DIGIT, counted from 1, for example:"
             f" {place(1, 2, 3)}. Or give the whole grid as one action: its {cells} digits by rows, on one line."
         ),
-        actions=cells + 10,
+        actions=cells - CLUES[size] + 10,
         about=f"Sudoku, {size}x{size}; exactly one solution",
     )
 
