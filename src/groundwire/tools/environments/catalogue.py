@@ -11,7 +11,13 @@ from groundwire.tools.environments.world import World
 
 __all__ = ["BUILT_IN", "world"]
 
-BUILT_IN: tuple[str, ...] = ()
+BUILT_IN: tuple[str, ...] = (
+    "countdown",
+    "game24",
+    "knights_and_knaves",
+    "sudoku",
+    "sudoku_9",
+)
 """The modules of `worlds/`; a world's name is its module's, with `-` for `_`."""
 
 POPULAR = ("FrozenLake-v1", "Taxi-v4", "CliffWalking-v1", "Blackjack-v1")
