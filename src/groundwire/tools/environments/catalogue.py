@@ -9,7 +9,7 @@ from groundwire.tools.environments.world import World
 
 __all__ = ["BUILT_IN", "world"]
 
-BUILT_IN: tuple[str, ...] = ()
+BUILT_IN: tuple[str, ...] = ("maze", "sokoban", "crafting", "fiction_search")
 """The modules of `worlds/`; a world's name is its module's, with `-` for `_`."""
 
 
