@@ -13,8 +13,12 @@ __all__ = ["BUILT_IN", "world"]
 
 BUILT_IN: tuple[str, ...] = (
     "countdown",
+    "crafting",
+    "fiction_search",
     "game24",
     "knights_and_knaves",
+    "maze",
+    "sokoban",
     "sudoku",
     "sudoku_9",
 )
