@@ -59,6 +59,14 @@ def _adapted(name: str) -> World | None:
 
     if kind == "gymnasium" or looks_like_an_id(name):
         return gymnasium_world(rest if kind == "gymnasium" else name)
+    if kind == "textworld":
+        from groundwire.tools.environments.textworld import textworld_world
+
+        return textworld_world(rest)
+    if kind == "alfworld":
+        from groundwire.tools.environments.alfworld import alfworld_world
+
+        return alfworld_world(rest)
     if OWN.fullmatch(name):
         from groundwire.tools.environments.own import own_world
 
