@@ -32,6 +32,9 @@ RECENT = 20
 class LearningTally(Tally):
     """Counts episodes; one line moves, and none is printed for each of what may be thousands."""
 
+    worst_first = (6, 5, 4, 3, 1)
+    """Not to win is what is learned from, so anything else is worse."""
+
     def __init__(self, arm: str, total: int, console: Console, *, as_json: bool) -> None:
         super().__init__(arm, total, console, as_json=as_json)
         self._recent: deque[bool] = deque(maxlen=RECENT)

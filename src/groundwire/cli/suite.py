@@ -108,7 +108,7 @@ class Source:
         return {
             "kind": self.kind,
             "paths": [str(path.expanduser().resolve()) for path in self.paths],
-            "name": self.name,
+            "name": str(Path(self.name).expanduser().resolve()) if ".py:" in self.name else self.name,
             "repos": str(self.repos.expanduser().resolve()) if self.repos else None,
             "split": self.split,
             "seeds": self.seeds,

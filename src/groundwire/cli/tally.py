@@ -21,8 +21,6 @@ from groundwire.signals import Verdict
 
 __all__ = ["Tally"]
 
-WORST_FIRST = (6, 5, 1, 4, 3)
-"""Exit codes of episodes: the first of these that any episode has is the run's."""
 SOLVED = frozenset({StopReason.VERIFIED, StopReason.ALREADY_PASSING})
 
 
@@ -35,6 +33,9 @@ class Tally:
         console: where to print.
         as_json: True: a JSON object a line to standard output.
     """
+
+    worst_first = (6, 5, 1, 4, 3)
+    """Exit codes of episodes: the first of these that any episode has is the run's."""
 
     def __init__(self, arm: str, total: int, console: Console, *, as_json: bool) -> None:
         self.arm = arm
@@ -82,11 +83,11 @@ class Tally:
 
     @property
     def exit_code(self) -> int:
-        """0: all verified. Else what is worst: storage, model, unsolved, budget, no verdict."""
+        """0: all verified. Else what is worst."""
         codes = {self.code(reason) for reason in self.reasons}
         if self.done < self.total:
             codes.add(EXIT_CODES[StopReason.BUDGET_RUN])
-        return next((code for code in WORST_FIRST if code in codes), 0)
+        return next((code for code in self.worst_first if code in codes), 0)
 
     def code(self, reason: StopReason) -> int:
         """The exit code that an episode has by its reason."""

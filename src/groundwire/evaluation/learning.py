@@ -203,7 +203,7 @@ def _to_success(trials: Trials, most: int) -> tuple[Ints, Ints]:
 def _stretches(taken: Floats) -> Sequence[Stretch]:
     n = len(taken)
     count = min(STRETCHES, n // EPISODES_OF_A_STRETCH)
-    edges = np.linspace(0, n, count + 1).round().astype(np.int64).tolist() if count else []
+    edges = [round(n * part / count) for part in range(count + 1)] if count else []
     found: list[Stretch] = []
     for begin, end in pairwise(edges):
         part = taken[begin:end]

@@ -1,3 +1,5 @@
+# pyright: reportUnknownMemberType=false
+# matplotlib types its arguments, but not the **kwargs beside them
 """The picture of an arm that learns beside one that can't: success by trial, and first tries by episode."""
 
 from __future__ import annotations
