@@ -41,7 +41,9 @@ def save_learning_plot(path: Path, title: str, arms: Mapping[str, Learning]) -> 
         left, right = figure.subplots(1, 2)
         for (name, arm), colour in zip(arms.items(), COLOURS, strict=False):
             _band(left, range(1, arm.trials + 1), arm.by_trial, colour, name, marker="o")
-            _band(right, range(1, arm.episodes + 1), arm.first_tries, colour, name, marker="")
+            # a mean of fewer episodes than the window says next to nothing, and its band would hide the rest
+            begin = arm.window if arm.episodes >= 2 * arm.window else 1
+            _band(right, range(begin, arm.episodes + 1), arm.first_tries[begin - 1 :], colour, name, marker="")
         window = max((arm.window for arm in arms.values()), default=0)
         _finish(left, "Won by trial", "trial")
         _finish(right, f"First trials won, mean of {window} episodes", "episode")
