@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from groundwire.evaluation.columns import Ints
+from groundwire.evaluation.carrying_over import earlier_of
 from groundwire.evaluation.episodes import Episodes
 from groundwire.evaluation.rates import Rate
 from groundwire.evaluation.rows import NONE, ORIGINS, PASS
@@ -51,7 +51,7 @@ def memory_effect(trials: Trials) -> MemoryEffect:
     counted = np.flatnonzero(episodes.counted & (episodes.truth(episodes.first) != NONE))
     rows = episodes.first[counted]
     given, right = trials.lessons[rows] > 0, trials.truth[rows] == PASS
-    visit = np.minimum(_visits(episodes), MAX_VISITS - 1)
+    visit = np.minimum(earlier_of(episodes.task), MAX_VISITS - 1)
     by_person = (trials.trigger == ORIGINS.index(Origin.HUMAN)) & tries
     per_episode = episodes.total(by_person.astype(np.int64))
     visits = int(visit.max()) + 1 if len(visit) else 0
@@ -64,14 +64,3 @@ def memory_effect(trials: Trials) -> MemoryEffect:
         by_visit=[Rate(int(right[visit[counted] == v].sum()), int((visit[counted] == v).sum())) for v in range(visits)],
         interventions=[float(per_episode[visit == v].mean()) for v in range(visits)],
     )
-
-
-def _visits(episodes: Episodes) -> Ints:
-    """By episode, how often its task had come before."""
-    task = episodes.task
-    order = np.argsort(task, kind="stable")
-    begins = np.concatenate([[True], task[order][1:] != task[order][:-1]]) if len(task) else np.zeros(0, dtype=np.bool_)
-    at = np.arange(len(task))
-    seen = np.empty(len(task), dtype=np.int64)
-    seen[order] = at - np.maximum.accumulate(np.where(begins, at, 0))
-    return seen

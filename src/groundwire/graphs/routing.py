@@ -137,7 +137,8 @@ class Routing:
     async def _advance(self, state: EpisodeState, episode: Episode, current: Judged) -> Update:
         rules = episode.rules
         steps = last_steps(episode.history, self.name, state.trial, rules)
-        why = standstill_of_steps(steps, state.step, repeats=rules.repeats, actions=rules.actions)
+        repeats = None if self.patient else rules.repeats
+        why = standstill_of_steps(steps, state.step, repeats=repeats, actions=rules.actions)
         if why:
             await self._note(why, state, episode, current)
             return stop(StopReason.STUCK, why)

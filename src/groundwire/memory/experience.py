@@ -82,7 +82,7 @@ def _in_order(
     longest is read alone, however long the trial was.
     """
     found: dict[str, tuple[int, str | None, str]] = {}
-    for digest in reversed(answers):
+    for digest in reversed(list(answers)):
         body = None if digest in found else body_of(digest)
         if body is None:
             continue

@@ -102,18 +102,16 @@ def _start(session: Connection, episode_id: str) -> Scene | None:
     return None
 
 
-def experience(session: Connection, namespace: str, family: str, task_id: str) -> Experience:
-    """What an actor is given."""
+def experience(session: Connection, namespace: str, family: str, task_id: str, *, most: int = MOST) -> Experience:
+    """What an actor is given; of each circle the `most` rows that were seen last."""
 
     def circle(scope: Scope, key: str) -> Known:
-        found = _GIVEN.rows(session, namespace=namespace, scope=scope.value, key=key, most=MOST)
-        return known(
-            (
-                place,
-                unescape(action),
-                Followed("" if led_to == status else led_to, Status(status), *counts, unescape(why)),
-            )
-            for place, action, led_to, status, *counts, why in found
-        )
+        found = _GIVEN.rows(session, namespace=namespace, scope=scope.value, key=key, most=most)
+        return known((place, unescape(action), _followed(*row)) for place, action, *row in found)
 
     return Experience(task=circle(Scope.TASK, task_id), family=circle(Scope.FAMILY, family) if family else {})
+
+
+def _followed(led_to: str, status: str, choices: int, times: int, trials: int, won: int, why: str) -> Followed:
+    place = "" if led_to == status else led_to
+    return Followed(place, Status(status), choices, times, trials, won, unescape(why))

@@ -13,7 +13,7 @@ from groundwire.completions import Backend, Request
 from groundwire.contexts import CriticContext, Reflection
 from groundwire.environments import Move, moves_of
 
-__all__ = ["EpisodeCritic", "StepsCritic"]
+__all__ = ["EpisodeCritic", "StepsCritic", "moves_of_trial"]
 
 SHOWN = 8
 CHARS = 120
@@ -54,7 +54,7 @@ class EpisodeCritic:
             messages=prompt.messages(
                 task=data("task", context.task.prompt, id=context.task.id),
                 lessons=lessons_as_data(context.lessons),
-                steps=moves_as_data(_moves(context)),
+                steps=moves_as_data(moves_of_trial(context)),
                 evidence=failing_evidence(context.failing.signal),
             ),
             temperature=self._temperature,
@@ -71,7 +71,7 @@ class StepsCritic:
 
     async def reflect(self, context: CriticContext) -> Reflection:
         """See `Critic`; the same steps always give the same text."""
-        signal, moves = context.failing.signal, _moves(context)
+        signal, moves = context.failing.signal, moves_of_trial(context)
         shown = [plain(move.action, CHARS) for move in moves[-SHOWN:]]
         way = " → ".join(["…"] * (len(moves) > SHOWN) + shown)
         how = plain(signal.evidence.detail, CHARS) if may_be_shown(signal) else "not won"
@@ -80,6 +80,7 @@ class StepsCritic:
         return Reflection(f"{how}: {way}.{seen}", by="rule")
 
 
-def _moves(context: CriticContext) -> tuple[Move, ...]:
+def moves_of_trial(context: CriticContext) -> tuple[Move, ...]:
+    """The moves of the trial that failed, each with what was really seen."""
     own = [j for j in context.judged if j.signal.trial == context.failing.signal.trial]
     return moves_of(own, context.failing.candidate)

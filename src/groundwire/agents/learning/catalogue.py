@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from groundwire.agents.acting.critics import StepsCritic
+from groundwire.agents.learning.bandit_actor import BanditActor
+from groundwire.agents.learning.critic import PlaceCritic
 from groundwire.agents.learning.heuristic_actor import HeuristicActor
 from groundwire.agents.learning.random_actor import RandomActor
+from groundwire.agents.learning.tabular_actor import TabularActor
 from groundwire.contexts import Actor, Critic
 from groundwire.errors import ConfigError
 
@@ -30,6 +32,8 @@ class Learner:
 LEARNERS: Mapping[str, Callable[[], Actor]] = {
     "random": RandomActor,
     "heuristic": HeuristicActor,
+    "bandit": BanditActor,
+    "tabular": TabularActor,
 }
 """What makes each one's actor."""
 
@@ -47,4 +51,4 @@ def learner_named(name: str) -> Learner:
     if make is None:
         known = ", ".join(LEARNERS)
         raise ConfigError(f"There is no learner called {name!r:.80}.", do=f"Use one of {known}, or name a model.")
-    return Learner(make(), StepsCritic())
+    return Learner(make(), PlaceCritic())

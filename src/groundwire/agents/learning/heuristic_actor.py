@@ -21,6 +21,7 @@ class HeuristicActor:
     """
 
     needs = Needs(lessons=0)
+    patient = True
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """See `Actor`. One candidate: what was done in this trial, and one more action.

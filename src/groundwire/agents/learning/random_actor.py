@@ -15,6 +15,7 @@ class RandomActor:
     """Does one of the things that the scene says can be done, each as likely as another."""
 
     needs = Needs(lessons=0)
+    patient = True
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """See `Actor`. One candidate: what was done in this trial, and one more action.

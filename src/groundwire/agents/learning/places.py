@@ -1,0 +1,124 @@
+"""What is known of a world: of what memory gave, and of what was seen in the trial that goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from groundwire.environments import Move, Scene, Status
+from groundwire.experience import Experience, Known, place_of
+
+__all__ = ["LOST", "WON", "KnownWorld", "Places", "end_or_place"]
+
+WON = Status.WON.value
+LOST = Status.LOST.value
+OTHERS = 5.0
+"""As many answers of this task's own world weigh as much as all of the others of its family: its seed is its chance,
+and what has failed in it would fail again."""
+STEADY = 3
+"""Actions that were repeated, and each time led to the same, until a world is taken to have no chance in it."""
+
+Ways = dict[str, dict[str, dict[str, float]]]
+"""Place → action → where it led → how often."""
+
+
+def end_or_place(scene: Scene) -> str:
+    """Where one is, or how it ended: both have one kind of name in `Places`."""
+    return place_of(scene) if scene.status is Status.RUNNING else scene.status.value
+
+
+class Places:
+    """For each place how many things can be done there, and for each of these how often it led where.
+
+    An end is a place too, by the name of its status.
+    """
+
+    def __init__(self) -> None:
+        self.choices: dict[str, int] = {}
+        self.led: Ways = {}
+
+    def add(self, place: str, action: str, to: str, times: float) -> None:
+        """Counts `times` more."""
+        ways = self.led.setdefault(place, {}).setdefault(action, {})
+        ways[to] = ways.get(to, 0.0) + times
+
+    def take(self, known: Known, *, but: Ways) -> None:
+        """Counts what memory knows, but for what was done in the places of `but`."""
+        for place, actions in known.items():
+            for action, all_followed in actions.items():
+                for followed in all_followed:
+                    if followed.place:
+                        self.choices[followed.place] = followed.choices
+                    if action not in but.get(place, {}):
+                        self.add(place, action, followed.place or followed.status.value, followed.times)
+
+    @property
+    def has_chance(self) -> bool:
+        """True if an action has led to two places from one."""
+        return any(len(ways) > 1 for actions in self.led.values() for ways in actions.values())
+
+
+class KnownWorld:
+    """What one trial knows.
+
+    The family's tasks are worlds of other seeds. What they have in common shows in all of them together, chance
+    included. But where this task's own world has answered the same each time it was asked the same, it is the one that
+    counts, for all that was done in it.
+
+    Args:
+        experience: what memory gave.
+        start: the scene that the trial began with.
+    """
+
+    def __init__(self, experience: Experience, start: Scene) -> None:
+        self._experience = experience
+        self._choices = {place_of(start): len(start.actions)}
+        self._own = Places()
+        self._own.take(experience.task, but={})
+        done = [ways for actions in self._own.led.values() for ways in actions.values()]
+        self._repeated = sum(sum(ways.values()) > 1 for ways in done)
+        self._contradicted = any(len(ways) > 1 for ways in done)
+        self.places = self._together()
+
+    def see(self, before: Scene, move: Move) -> bool:
+        """Takes in what an action has just led to; True where that was not known.
+
+        What only confirms what is known changes nothing: it counts from the next trial on, when memory has it.
+        """
+        was_alone = self._is_alone
+        place, action, to = place_of(before), move.action, end_or_place(move.scene)
+        if move.scene.status is Status.RUNNING:
+            self._choices[to] = self.places.choices[to] = len(move.scene.actions)
+        self._own.add(place, action, to, 1.0)
+        ways = self._own.led[place][action]
+        self._repeated += sum(ways.values()) == 2
+        self._contradicted = self._contradicted or len(ways) > 1
+        if self._is_alone is not was_alone:
+            self.places = self._together()
+            return True
+        thought = self.places.led.setdefault(place, {}).setdefault(action, {})
+        if to in thought and (len(thought) == 1 or not was_alone):
+            return False
+        if was_alone:
+            thought.clear()
+        self.places.add(place, action, to, _weight(thought))
+        return True
+
+    @property
+    def _is_alone(self) -> bool:
+        return self._repeated >= STEADY and not self._contradicted
+
+    def _together(self) -> Places:
+        made = Places()
+        made.take(self._experience.family or self._experience.task, but=self._own.led if self._is_alone else {})
+        made.choices.update(self._choices)
+        for place, actions in self._own.led.items():
+            for action, ways in actions.items():
+                weight = _weight(made.led.get(place, {}).get(action, {}))
+                for to, times in ways.items():
+                    made.add(place, action, to, times * weight)
+        return made
+
+
+def _weight(others: Mapping[str, float]) -> float:
+    """What one answer of this task's own world counts, beside those of the family."""
+    return max(1.0, sum(others.values()) / OTHERS)
