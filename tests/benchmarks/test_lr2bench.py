@@ -103,7 +103,8 @@ def written(folder: Path) -> Path:
         puzzles = [made(family, number) for number in range(ITEMS)]
         shown = [{"tag": n, "example_text": f"Puzzle {n} of {family}.", **p.fields} for n, p in enumerate(puzzles)]
         file.write_text("".join(f"{json.dumps(row)}\n" for row in shown))
-        keys[family] = [{"tag": str(n), "level": "easy", "answer": json.dumps(p.key)} for n, p in enumerate(puzzles)]
+        given = [{"grid": p.fields["grid"], "answer": p.key} if family == "sudoku" else p.key for p in puzzles]
+        keys[family] = [{"tag": str(n), "level": "easy", "answer": json.dumps(key)} for n, key in enumerate(given)]
     (folder / "data" / "answer.json").write_text(json.dumps(keys, indent=4))
     return folder
 
