@@ -12,7 +12,6 @@ __all__ = ["MAX_CHARS", "Playing", "Position", "Refused"]
 
 MAX_CHARS = 500
 """Characters of an action that are read."""
-NOT_DONE = "Not done: "
 
 
 class Refused(Exception):
@@ -41,8 +40,8 @@ class Position(Protocol):
 class Playing:
     """An `Environment` over positions.
 
-    An action that is refused changes nothing: the scene is the same as before, with the reason in front. Such actions
-    are never among the hints.
+    An action that is refused changes nothing: the scene is the same as before, and its event says why. Such actions are
+    never among the hints.
 
     Args:
         begin: the first position of a seed; the same in every process.
@@ -77,7 +76,7 @@ class Playing:
             self._position = self._position.after(action)
         except Refused as refusal:
             self.refused = str(refusal)
-            return replace(scene, text=f"{NOT_DONE}{refusal}\n\n{scene.text}")
+            return replace(scene, event=f"Not done: {refusal}")
         return self._position.scene()
 
     def close(self) -> None:
