@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Self
 
 from groundwire.environments import Scene, Status
@@ -85,16 +86,24 @@ class InMaze:
         return pair in self.maze.passages and (self.is_open or pair != frozenset(self.maze.door))
 
     def _drawn(self) -> str:
-        """The maze from above: cells stand at odd places, what is between them at even ones."""
         maze = self.maze
-        marks = {_middle(cell, cell): " " for cell in maze.cells}
-        marks |= {_middle(*passage): " " for passage in maze.passages}
-        marks |= {_middle(cell, cell): metal[0] for metal, cell in self.keys}
+        marks = {_middle(cell, cell): metal[0] for metal, cell in self.keys}
         marks[_middle(maze.exit, maze.exit)] = "X"
-        marks[_middle(*maze.door)] = " " if self.is_open else "D"
+        if not self.is_open:
+            marks[_middle(*maze.door)] = "D"
         marks[_middle(self.at, self.at)] = "@"
-        rows, columns = range(2 * maze.rows + 1), range(2 * maze.columns + 1)
-        return "\n".join("".join(marks.get((row, column), "#") for column in columns) for row in rows)
+        rows = [list(row) for row in _walls(maze)]
+        for (row, column), mark in marks.items():
+            rows[row][column] = mark
+        return "\n".join(map("".join, rows))
+
+
+@lru_cache
+def _walls(maze: Maze) -> tuple[str, ...]:
+    """The maze from above: cells stand at odd places, what is between them at even ones."""
+    free = {_middle(cell, cell) for cell in maze.cells} | {_middle(*passage) for passage in maze.passages}
+    rows, columns = range(2 * maze.rows + 1), range(2 * maze.columns + 1)
+    return tuple("".join(" " if (row, column) in free else "#" for column in columns) for row in rows)
 
 
 def _middle(a: Cell, b: Cell) -> Cell:
@@ -113,6 +122,6 @@ WORLD = World(
     prompt="Find the way out of the maze. North is up; a step goes from one cell to the next, two characters on. The"
     " door needs a key: which metal fits depends on the door's colour, in all mazes alike, and a wrong key breaks. You"
     " hold one key at a time. An action: `north`, `take gold key`, `unlock red door with gold key`.",
-    actions=80,
+    actions=45,
     about="a small maze with a locked door; which key fits which colour is the same in all of them",
 )
