@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 Counts = tuple[tuple[str, int], ...]
-"""How many there are of each thing, by name in alphabetical order; none is left out."""
+"""How many there are of each thing, in alphabetical order; what there is none of is left out."""
 
 MATERIALS = ("branch", "clay", "flint", "ore", "reed", "resin")
 RECIPES: dict[str, tuple[str, str]] = {
