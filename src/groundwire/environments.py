@@ -10,6 +10,7 @@ and what the world shows first, and a candidate's digest covers the tree's.
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -53,6 +54,7 @@ SCENE_CHARS = 6000
 ACTION_CHARS = 500
 HINTS = 200
 _HINTS = "\nactions: "
+_EVENT = "\nevent: "
 
 
 class Status(StrEnum):
@@ -71,18 +73,29 @@ class Scene:
     """What an environment shows after an action, or first of all.
 
     Args:
-        text: what can be seen, in words.
+        text: what can be seen, in words. It names the state: the same state has the same text, letter for letter.
         status: how it stands.
         actions: hints: what can be done now; empty where anything may be tried.
+        event: what the action brought about, where that is no part of the state: "That was not allowed: -10."
     """
 
     text: str
     status: Status = Status.RUNNING
     actions: tuple[str, ...] = ()
+    event: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What has just happened, and then what can be seen: the whole answer to an action."""
+        return f"{self.event}\n{self.text}" if self.event else self.text
 
 
 class Environment(Protocol):
-    """A world. One instance plays one trial at a time, on one thread; the same seed gives the same world.
+    """A world. One instance plays one trial at a time, on one thread; the same seed gives the same world, also where
+    chance is at work in it: the same actions are answered in the same way.
+
+    There is nothing to observe with: each answer is what is seen then. Where looking is something one does, it is an
+    action like any other, so that it is counted, judged and in the ledger.
 
     It may have an attribute `oracle = True` where it knows whether it is won from an answer key that an actor in the
     field would not have; every verdict of it is then marked.
@@ -143,7 +156,9 @@ def environment_task(
         raise TaskError(what, do="Repair the environment, or choose another seed.") from error
     if scene.status is not Status.RUNNING:
         raise TaskError(f"The environment of {id} is {scene.status} before anything is done.", do="Choose another.")
-    shown = {"seed": seed, "scene": scene.text, "actions": list(scene.actions)}
+    shown: dict[str, Any] = {"seed": seed, "scene": scene.text, "actions": list(scene.actions)}
+    if scene.event:
+        shown["event"] = scene.event
     tree = Tree({START: canonical(shown).encode(), ACTIONS: b""})
     return Task(id=id, prompt=prompt, tree=tree, family=family, editable=(ACTIONS,))
 
@@ -156,7 +171,8 @@ def start_of(task: Task) -> Start:
     """
     try:
         held = json.loads(task.tree.files[START])
-        return Start(int(held["seed"]), Scene(str(held["scene"]), actions=tuple(map(str, held["actions"]))))
+        actions, event = tuple(map(str, held["actions"])), str(held.get("event", ""))
+        return Start(int(held["seed"]), Scene(str(held["scene"]), actions=actions, event=event))
     except (KeyError, ValueError, TypeError) as error:
         what = f"Task {task.id} is no task of an environment."
         raise TaskError(what, do="Make it by environment_task(…).") from error
@@ -199,15 +215,23 @@ def tidied(scene: Scene) -> Scene:
     Raises:
         TypeError: it is no scene.
     """
-    parts: list[object] = [scene.text, *scene.actions]
+    listed: object = scene.actions
+    parts: list[object] = [
+        scene.text,
+        scene.event,
+        *(scene.actions[:HINTS] if isinstance(listed, tuple | list) else [0]),
+    ]
     if not all(isinstance(part, str) for part in parts):
-        raise TypeError(f"a scene is made of texts, and this one is not: {scene!r:.200}")
-    text = scene.text
-    if len(text) > SCENE_CHARS:
-        half = SCENE_CHARS // 2
-        text = f"{text[:half]}\n… {len(text) - 2 * half} characters cut …\n{text[-half:]}"
-    hints = tuple(_clean(hint)[:ACTION_CHARS] for hint in scene.actions[:HINTS])
-    return Scene(_clean(text), Status(scene.status), hints)
+        raise TypeError(f"a scene is made of texts, and this one is not: {reprlib.repr(scene)}")
+    hints = tuple(_clean(hint[:ACTION_CHARS]) for hint in scene.actions[:HINTS])
+    return Scene(_clean(_cut(scene.text)), Status(scene.status), hints, _clean(scene.event[:ACTION_CHARS]))
+
+
+def _cut(text: str) -> str:
+    if len(text) <= SCENE_CHARS:
+        return text
+    half = SCENE_CHARS // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half} characters cut …\n{text[-half:]}"
 
 
 def _clean(text: str) -> str:
@@ -215,17 +239,20 @@ def _clean(text: str) -> str:
 
 
 def scene_as_text(scene: Scene) -> str:
-    """The scene as a signal's evidence holds it. Its last line, with the hints, is always ours."""
-    return f"{scene.text}{_HINTS}{json.dumps(scene.actions, ensure_ascii=False)}"
+    """The scene as a signal's evidence holds it. What follows the last `actions:` line is always ours: JSON has no line
+    end in it, so that no text can pass for hints or for an event."""
+    event = f"{_EVENT}{json.dumps(scene.event, ensure_ascii=False)}" if scene.event else ""
+    return f"{scene.text}{_HINTS}{json.dumps(scene.actions, ensure_ascii=False)}{event}"
 
 
 def scene_of(signal: Signal) -> Scene:
     """What an environment showed, read back from its signal."""
-    text, _, hints = signal.evidence.stdout.rpartition(_HINTS)
+    text, _, ours = signal.evidence.stdout.rpartition(_HINTS)
+    hints, _, event = ours.partition(_EVENT)
     is_lost = any(case.id == WON for case in signal.evidence.failed())
     status = Status.WON if signal.verdict is Verdict.PASS else Status.LOST if is_lost else Status.RUNNING
     try:
-        return Scene(text, status, tuple(map(str, json.loads(hints))))
+        return Scene(text, status, tuple(map(str, json.loads(hints))), str(json.loads(event)) if event else "")
     except ValueError:
         return Scene(signal.evidence.stdout, status)
 

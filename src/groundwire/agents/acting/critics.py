@@ -75,7 +75,7 @@ class StepsCritic:
         shown = [plain(move.action, CHARS) for move in moves[-SHOWN:]]
         way = " → ".join(["…"] * (len(moves) > SHOWN) + shown)
         how = plain(signal.evidence.detail, CHARS) if may_be_shown(signal) else "not won"
-        last = plain(moves[-1].scene.text, CHARS) if moves and may_be_shown(signal) else ""
+        last = plain(moves[-1].scene.shown, CHARS) if moves and may_be_shown(signal) else ""
         seen = f" The last thing seen: {last}" if last else ""
         return Reflection(f"{how}: {way}.{seen}", by="rule")
 

@@ -21,7 +21,7 @@ def moves_as_data(moves: Sequence[Move]) -> str:
     shown = moves[-STEPS_SHOWN:]
     first = len(moves) - len(shown) + 1
     parts += [
-        data("step", head_tail(move.scene.text, RESPONSE_CHARS), number=number, action=move.action)
+        data("step", head_tail(move.scene.shown, RESPONSE_CHARS), number=number, action=move.action)
         for number, move in enumerate(shown, first)
     ]
     return "\n".join(parts)
@@ -29,9 +29,9 @@ def moves_as_data(moves: Sequence[Move]) -> str:
 
 def scene_as_data(scene: Scene, *, is_first: bool) -> str:
     """What is seen now; empty where the last step shows all of it."""
-    if not is_first and len(scene.text) <= RESPONSE_CHARS:
+    if not is_first and len(scene.shown) <= RESPONSE_CHARS:
         return ""
-    return data("scene", head_tail(scene.text, SCENE_CHARS))
+    return data("scene", head_tail(scene.shown, SCENE_CHARS))
 
 
 def hints_as_data(scene: Scene) -> str:

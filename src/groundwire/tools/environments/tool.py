@@ -131,7 +131,7 @@ class EnvironmentTool:
         return _over(scene, stuck, len(moves), oracle=session.oracle)
 
     def _stuck(self, moves: list[Move]) -> str:
-        steps = [Step(move.action, move.scene.text) for move in moves[-(self._repeats or 0) - 1 :]]
+        steps = [Step(move.action, move.scene.shown) for move in moves[-(self._repeats or 0) - 1 :]]
         return standstill_of_steps(steps, len(moves), repeats=self._repeats, actions=self._actions)
 
     def _contradicted(self, session: Session, why: str) -> Observation:
@@ -164,7 +164,7 @@ def _over(scene: Scene, stuck: str, steps: int, *, oracle: bool) -> Observation:
     case = CaseOutcome(
         id=GETS_ON if stuck else WON,
         result=CaseResult.PASSED if won else CaseResult.FAILED,
-        message="" if won else shorten(f"{how}\n{scene.text}".strip(), MESSAGE_CHARS),
+        message="" if won else shorten(f"{how}\n{scene.shown}".strip(), MESSAGE_CHARS),
     )
     return Observation(
         verdict=Verdict.PASS if won else Verdict.FAIL,
