@@ -7,10 +7,22 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["GOALS", "MATERIALS", "RECIPES", "TOOLS", "Counts", "Order", "generate", "plan", "product", "short_of"]
+__all__ = [
+    "GOALS",
+    "MATERIALS",
+    "RECIPES",
+    "TOOLS",
+    "Counts",
+    "Order",
+    "counted",
+    "generate",
+    "plan",
+    "product",
+    "short_of",
+]
 
 Counts = tuple[tuple[str, int], ...]
-"""How many there are of each thing, by name in alphabetical order; none is left out."""
+"""How many there are of each thing, in alphabetical order; what there is none of is left out."""
 
 MATERIALS = ("branch", "clay", "flint", "ore", "reed", "resin")
 RECIPES: dict[str, tuple[str, str]] = {
@@ -27,7 +39,7 @@ RECIPES: dict[str, tuple[str, str]] = {
 """What two parts make, parts before what is made of them. It holds under every seed, and no scene tells it."""
 TOOLS = {"clay": "spade", "ore": "pick"}
 """What it takes to gather a material. Tools are not used up, and are no part of anything."""
-GOALS = ("torch", "lamp", "brick", "pick", "kiln", "ingot", "bell")
+GOALS = ("lamp", "brick", "pick", "kiln", "ingot", "bell")
 SPARE = 2
 """The most of a material beyond what the goal takes."""
 
@@ -51,14 +63,11 @@ def generate(seed: int) -> Order:
     """The world of that seed: enough of everything, up to two to spare, and some of it at hand."""
     chance = random.Random(f"crafting {seed}")
     goal = chance.choice(GOALS)
-    plenty = dict.fromkeys(MATERIALS, 99)
-    needed = Counter(action.removeprefix("gather ") for action in plan(goal, {}, plenty) if action.startswith("gather"))
-    stock = {material: needed[material] + chance.randint(0, SPARE) for material in MATERIALS}
-    near = [material for material in MATERIALS if material not in TOOLS and stock[material]]
-    held = Counter(chance.choices(near, k=chance.randint(0, SPARE)))
-    held = {material: min(count, stock[material]) for material, count in held.items()}
-    left = {material: stock[material] - held.get(material, 0) for material in MATERIALS}
-    return Order(goal, counted(held), counted(left))
+    needed = _lacking(goal, {})
+    left = Counter({material: needed[material] + chance.randint(0, SPARE) for material in MATERIALS})
+    near = [material for material in MATERIALS if material not in TOOLS for _ in range(left[material])]
+    held = Counter(chance.sample(near, chance.randint(0, SPARE)))
+    return Order(goal, counted(held), counted(left - held))
 
 
 def counted(things: Mapping[str, int]) -> Counts:

@@ -78,8 +78,8 @@ WORLD = World(
     name="crafting",
     make=lambda: Stateful(begin),
     prompt="Make the thing that is asked for. Gather materials; some can only be gathered with a tool. Combine two"
-    " parts: what two parts make is the same in all worlds of this kind, and nobody tells it; if they make nothing, both are"
-    " spoilt. Where nothing changes, you lack the tool. An action: `gather reed`, `combine branch and flint`.",
+    " parts: what two parts make is the same in all worlds of this kind, and nobody tells it; if they make nothing,"
+    " both are spoilt. Where nothing changes, you lack the tool. An action: `gather reed`, `combine branch and flint`.",
     actions=40,
     about="materials, tools and recipes that have to be found out; the recipes are the same under every seed",
 )

@@ -25,7 +25,7 @@ NAMES = (
 """Every name of the corpus that was made up, word by word, and the words of its titles."""
 ONSETS = "b br d dr f g gl h k l m n p r s st t th tr v w"
 VOWELS = "a e i o u ae ei ou"
-CODAS = "l n r s nd rk lm th"
+CODAS = "l n r s mp rk lm th"
 COUNTS = "five six seven eight nine ten twelve thirteen fourteen fifteen sixteen"
 YEARS = range(1400, 1873)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Self
 
 from groundwire.environments import Scene, Status
@@ -24,7 +25,7 @@ class InMaze:
         maze: the maze.
         at: the cell.
         keys: keys that lie about, each with its cell, by metal.
-        hand: the metal of the key that is held; empty for none.
+        held: the metals of the keys that are held.
         is_open: whether the door is.
         broke: the metal of the key that broke in the door, after which nothing opens it.
     """
@@ -32,7 +33,7 @@ class InMaze:
     maze: Maze
     at: Cell
     keys: tuple[tuple[str, Cell], ...]
-    hand: str = ""
+    held: tuple[str, ...] = ()
     is_open: bool = False
     broke: str = ""
 
@@ -46,7 +47,7 @@ class InMaze:
             why = f"The {self.broke} key broke off in the {colour} door, and nothing opens it any more."
             return Scene(f"{self._drawn()}\n{why}", Status.LOST)
         door = f"The {colour} door is {'open' if self.is_open else 'locked'}."
-        held = f"You hold the {self.hand} key." if self.hand else "You hold nothing."
+        held = f"You hold {' and '.join(f'the {metal} key' for metal in self.held) or 'no key'}."
         here = "".join(f" Here lies the {metal} key." for metal, cell in self.keys if cell == self.at)
         return Scene(f"{self._drawn()}\n{LEGEND}\n{door} {held}{here}", actions=self._actions())
 
@@ -55,46 +56,68 @@ class InMaze:
         if action not in self._actions():
             return self
         if action in STEPS:
-            return replace(self, at=self._towards(action))
+            return replace(self, at=self._along(self._towards(action)))
+        metal = action.split()[-2]
         if action.startswith("take"):
-            return self._with_key(next(metal for metal, cell in self.keys if cell == self.at))
-        if self.hand == FITS[self.maze.colour]:
-            return replace(self, is_open=True, hand="")
-        return replace(self, broke=self.hand, hand="")
-
-    def _with_key(self, metal: str) -> Self:
-        """One key at a time: the one that was held is left in its place."""
-        keys = [(m, cell) for m, cell in self.keys if m != metal]
-        if self.hand:
-            keys.append((self.hand, self.at))
-        return replace(self, keys=tuple(sorted(keys)), hand=metal)
+            keys = tuple(key for key in self.keys if key[0] != metal)
+            return replace(self, keys=keys, held=tuple(sorted((*self.held, metal))))
+        held = tuple(each for each in self.held if each != metal)
+        if metal == FITS[self.maze.colour]:
+            return replace(self, is_open=True, held=held)
+        return replace(self, broke=metal, held=held)
 
     def _actions(self) -> tuple[str, ...]:
+        steps = [step for step in STEPS if self._is_free(self.at, self._towards(step))]
         here = [f"take {metal} key" for metal, cell in self.keys if cell == self.at]
-        steps = [step for step in STEPS if self._is_free(self._towards(step))]
-        can_unlock = self.hand and not self.is_open and self.at == self.maze.door[0]
-        unlock = [f"unlock {self.maze.colour} door with {self.hand} key"] if can_unlock else []
-        return (*steps, *here, *unlock)
+        is_at_lock = not self.is_open and self.at == self.maze.door[0]
+        keys = [f"unlock {self.maze.colour} door with {metal} key" for metal in self.held if is_at_lock]
+        return (*steps, *here, *keys)
 
     def _towards(self, step: str) -> Cell:
         down, right = STEPS[step]
         return self.at[0] + down, self.at[1] + right
 
-    def _is_free(self, cell: Cell) -> bool:
-        pair = frozenset((self.at, cell))
+    def _along(self, to: Cell) -> Cell:
+        """Where a walk that sets out for the next cell ends: where there is something to decide or to see.
+
+        It ends indeed: walking round a loop one comes to the crossing where the rest of the maze is joined to it.
+        """
+        came, at = self.at, to
+        while at not in self._sights and len(onward := self._beside(at)) == 2:
+            came, at = at, next(cell for cell in onward if cell != came)
+        return at
+
+    @property
+    def _sights(self) -> tuple[Cell, ...]:
+        return (self.maze.exit, *self.maze.door, *(cell for _, cell in self.keys))
+
+    def _beside(self, at: Cell) -> list[Cell]:
+        around = [(at[0] + down, at[1] + right) for down, right in STEPS.values()]
+        return [cell for cell in around if self._is_free(at, cell)]
+
+    def _is_free(self, a: Cell, b: Cell) -> bool:
+        pair = frozenset((a, b))
         return pair in self.maze.passages and (self.is_open or pair != frozenset(self.maze.door))
 
     def _drawn(self) -> str:
-        """The maze from above: cells stand at odd places, what is between them at even ones."""
         maze = self.maze
-        marks = {_middle(cell, cell): " " for cell in maze.cells}
-        marks |= {_middle(*passage): " " for passage in maze.passages}
-        marks |= {_middle(cell, cell): metal[0] for metal, cell in self.keys}
+        marks = {_middle(cell, cell): metal[0] for metal, cell in self.keys}
         marks[_middle(maze.exit, maze.exit)] = "X"
-        marks[_middle(*maze.door)] = " " if self.is_open else "D"
+        if not self.is_open:
+            marks[_middle(*maze.door)] = "D"
         marks[_middle(self.at, self.at)] = "@"
-        rows, columns = range(2 * maze.rows + 1), range(2 * maze.columns + 1)
-        return "\n".join("".join(marks.get((row, column), "#") for column in columns) for row in rows)
+        rows = [list(row) for row in _walls(maze)]
+        for (row, column), mark in marks.items():
+            rows[row][column] = mark
+        return "\n".join(map("".join, rows))
+
+
+@lru_cache
+def _walls(maze: Maze) -> tuple[str, ...]:
+    """The maze from above: cells stand at odd places, what is between them at even ones."""
+    free = {_middle(cell, cell) for cell in maze.cells} | {_middle(*passage) for passage in maze.passages}
+    rows, columns = range(2 * maze.rows + 1), range(2 * maze.columns + 1)
+    return tuple("".join(" " if (row, column) in free else "#" for column in columns) for row in rows)
 
 
 def _middle(a: Cell, b: Cell) -> Cell:
@@ -110,9 +133,9 @@ def begin(seed: int) -> InMaze:
 WORLD = World(
     name="maze",
     make=lambda: Stateful(begin),
-    prompt="Find the way out of the maze. North is up; a step goes from one cell to the next, two characters on. The"
-    " door needs a key: which metal fits depends on the door's colour, in all mazes alike, and a wrong key breaks. You"
-    " hold one key at a time. An action: `north`, `take gold key`, `unlock red door with gold key`.",
-    actions=80,
+    prompt="Find the way out of the maze. North is up. A step leads along the corridor, round its corners, to the next"
+    " crossing, dead end, key or door. The door needs a key: which metal fits depends on the door's colour, in all"
+    " mazes alike, and a wrong key breaks in it. An action: `north`, `take gold key`, `unlock red door with gold key`.",
+    actions=40,
     about="a small maze with a locked door; which key fits which colour is the same in all of them",
 )

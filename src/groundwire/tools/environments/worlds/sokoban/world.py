@@ -78,6 +78,6 @@ WORLD = World(
     prompt="Push every box onto a goal. A step goes north (up), east, south or west; a box in the way is pushed along,"
     " if what lies behind it is free. Boxes can't be pulled. The world is lost as soon as no way is left. An action:"
     " `north`.",
-    actions=60,
+    actions=45,
     about="one or two boxes in a small room; five rooms, and by seed where the boxes stand",
 )
