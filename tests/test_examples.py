@@ -18,6 +18,14 @@ EXPECTED = {
         *["pass 2 of 2"] * 2,
         "verified",
     ],
+    "http_world.py": [
+        "A vault with three buttons.",
+        "> blue",
+        "It clicks.",
+        "> blue",
+        "blue was wrong: it locks.",
+        "lost",
+    ],
     "own_check.py": ["fail 4 + 7 + 8 + 8 = 27", "fail (4 * 7) - 8 + 8 = 28", "pass (7 - 8 / 8) * 4 = 24", "verified"],
     "own_graph.py": [
         "parses: invalid syntax",

@@ -230,6 +230,9 @@ def tidied(scene: Scene) -> Scene:
     Raises:
         TypeError: it is no scene.
     """
+    given: Any = scene
+    if not isinstance(given, Scene):
+        raise TypeError(f"a world answers with a scene, and this one did with a {type(given).__name__}")
     listed: Any = scene.actions
     parts: list[object] = [
         scene.text,

@@ -24,17 +24,24 @@ BUILT_IN: tuple[str, ...] = (
 )
 """The modules of `worlds/`; a world's name is its module's, with `-` for `_`."""
 
-POPULAR = ("FrozenLake-v1", "Taxi-v4", "CliffWalking-v1", "Blackjack-v1")
+ADAPTED = (
+    "FrozenLake-v1",
+    "Taxi-v4",
+    "CliffWalking-v1",
+    "Blackjack-v1",
+    *(f"textworld:{n}" for n in ("easy", "medium", "hard")),
+)
 OWN = re.compile(r"(?:.+\.py|[A-Za-z_][\w.]*):[A-Za-z_]\w*")
-FORMS = "a Gymnasium id such as FrozenLake-v1, or FILE.py:NAME for your own"
+FORMS = "a Gymnasium id such as FrozenLake-v1, textworld:easy, alfworld:FOLDER, https://…, or FILE.py:NAME for your own"
 
 
 def world(name: str) -> World:
-    """The world of that name.
+    """The world of that name. See docs/environments.md.
 
     Args:
-        name: a built-in world's; a Gymnasium id (`FrozenLake-v1`, `gymnasium:FrozenLake-v1?is_slippery=False`); or
-            `FILE.py:NAME` and `MODULE:NAME` for your own, whose code is run.
+        name: a built-in world's; a Gymnasium id (`FrozenLake-v1`, `gymnasium:FrozenLake-v1?is_slippery=False`);
+            `textworld:easy`, `textworld:rooms=3,objects=4,quest=3` or `textworld:GAME.z8`; `alfworld:FOLDER`; an
+            address (`https://…`); or `FILE.py:NAME` and `MODULE:NAME` for your own, whose code is run.
 
     Raises:
         ConfigError: there is none of that name, or its library is not installed.
@@ -47,7 +54,7 @@ def world(name: str) -> World:
     if adapted := _adapted(name):
         return adapted
     known = [each.replace("_", "-") for each in BUILT_IN]
-    close = difflib.get_close_matches(name, [*known, *POPULAR], n=3)
+    close = difflib.get_close_matches(name, [*known, *ADAPTED], n=3)
     do = f"Did you mean {' or '.join(close)}?" if close else f"Use one of {', '.join([*known, FORMS])}."
     raise ConfigError(f"There is no world called {name!r:.80}.", do=do)
 
@@ -67,6 +74,10 @@ def _adapted(name: str) -> World | None:
         from groundwire.tools.environments.alfworld import alfworld_world
 
         return alfworld_world(rest)
+    if kind in ("http", "https"):
+        from groundwire.tools.environments.http import http_world
+
+        return http_world(name)
     if OWN.fullmatch(name):
         from groundwire.tools.environments.own import own_world
 

@@ -10,9 +10,13 @@ from queue import SimpleQueue
 
 from groundwire.environments import Environment, Move, Scene, tidied
 
-__all__ = ["Session"]
+__all__ = ["Session", "WorldBroke"]
 
 Work = tuple[Callable[[Environment], Scene | None], asyncio.AbstractEventLoop, "asyncio.Future[Scene | None]"]
+
+
+class WorldBroke(Exception):
+    """What a world raised, in words. It is put into words on the world's own thread, where that can do no harm."""
 
 
 class Session:
@@ -38,12 +42,13 @@ class Session:
 
         Raises:
             TimeoutError: it took too long.
-            Exception: what the world raised.
+            WorldBroke: it raised something.
         """
 
         def begin(world: Environment) -> Scene:
+            scene = tidied(world.reset(seed))
             self.oracle = bool(getattr(world, "oracle", False))
-            return tidied(world.reset(seed))
+            return scene
 
         return await self._ask(begin)
 
@@ -71,26 +76,33 @@ def _serve(make: Callable[[], Environment], queue: SimpleQueue[Work | None]) -> 
     world: Environment | None = None
     while (item := queue.get()) is not None:
         work, loop, answer = item
-        result: Scene | BaseException | None
+        result: Scene | WorldBroke | None
         try:
             if world is None:
                 world = make()
             result = work(world)
         except BaseException as error:  # whatever a world raises is its answer
-            result = error
+            result = WorldBroke(_in_words(error))
         with suppress(RuntimeError):  # the loop is gone, and with it whoever asked
             loop.call_soon_threadsafe(_settle, answer, result)
     if world is not None:
-        with suppress(Exception):
+        with suppress(BaseException):
             world.close()
 
 
-def _settle(answer: asyncio.Future[Scene | None], result: Scene | BaseException | None) -> None:
+def _in_words(error: BaseException) -> str:
+    name = type(error).__name__
+    try:
+        said = str(error)
+    except BaseException:  # a stranger's exception, which may break when it is asked what it is
+        return name
+    return f"{name}: {said}" if said else name
+
+
+def _settle(answer: asyncio.Future[Scene | None], result: Scene | WorldBroke | None) -> None:
     if answer.done():
         return
-    if isinstance(result, Exception):
+    if isinstance(result, WorldBroke):
         answer.set_exception(result)
-    elif isinstance(result, BaseException):
-        answer.set_exception(RuntimeError(f"{type(result).__name__}: {result}"))
     else:
         answer.set_result(result)

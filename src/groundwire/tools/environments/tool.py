@@ -16,7 +16,7 @@ from groundwire.errors import ConfigError, UserError
 from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.steps import Step, standstill_of_steps
 from groundwire.tasks import Task
-from groundwire.tools.environments.session import Session
+from groundwire.tools.environments.session import Session, WorldBroke
 from groundwire.tools.texts import shorten
 from groundwire.trees import Candidate
 
@@ -96,9 +96,8 @@ class EnvironmentTool:
                     break
         except TimeoutError:
             return self._broken(session, NoVerdict.LIMIT_HIT, f"it gave no answer in {self._timeout_s:g} s")
-        except Exception as error:  # a stranger's code: whatever it raises is not the actor's doing
-            said = shorten(f"{type(error).__name__}: {error}", MESSAGE_CHARS)
-            return self._broken(session, NoVerdict.RUNNER_CRASHED, f"it broke: {said}")
+        except WorldBroke as error:
+            return self._broken(session, NoVerdict.RUNNER_CRASHED, f"it broke: {shorten(str(error), MESSAGE_CHARS)}")
         return self._seen_in(session, places[-1], start.scene)
 
     def _at_hand(self, places: list[Place]) -> tuple[Session | None, int]:

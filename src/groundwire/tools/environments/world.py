@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from groundwire.environments import Environment, environment_task
+from groundwire.errors import GroundwireError, TaskError
 from groundwire.tasks import Task
 
 __all__ = ["World"]
+
+BEGIN_S = 120.0
+"""Wall seconds in which a world shows what it begins with; a game of TextWorld is made in that time."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +38,44 @@ class World:
     about: str = ""
     repeats: int | None = 3
 
-    def task(self, seed: int) -> Task:
+    def task(self, seed: int, *, timeout_s: float = BEGIN_S) -> Task:
         """The task of winning in the world of that seed.
 
+        Args:
+            seed: which one.
+            timeout_s: wall seconds that it may take to begin.
+
         Raises:
-            TaskError: it can't be begun.
+            TaskError: it can't be begun, or does not begin in that time.
         """
+        found: list[Task | BaseException] = []
+
+        def begin() -> None:
+            try:
+                found.append(self._task(seed))
+            except BaseException as error:
+                found.append(error)
+
+        # a daemon: a world that hangs keeps no program from ending
+        thread = threading.Thread(target=begin, name="environment", daemon=True)
+        thread.start()
+        thread.join(timeout_s)
+        match found:
+            case [Task() as task]:
+                return task
+            case [GroundwireError() as error]:
+                raise error
+            case [BaseException() as error]:
+                what = f"The world {self.name} can't be made: {type(error).__name__}: {error}"
+                raise TaskError(what, do="Repair it, or choose another.") from error
+            case _:
+                what = f"The world {self.name} with seed {seed} does not begin within {timeout_s:g} s."
+                raise TaskError(what, do="Repair it, or choose another.")
+
+    def _task(self, seed: int) -> Task:
         world = self.make()
         try:
             return environment_task(world, id=f"{self.name}-{seed}", seed=seed, prompt=self.prompt, family=self.name)
         finally:
-            world.close()
+            with suppress(Exception):
+                world.close()
