@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from rich.text import Text
 
+from groundwire.agents.learning.catalogue import LEARNERS
 from groundwire.cli.arms import Arm, Control, Main
 from groundwire.cli.graph_choice import Builder
 from groundwire.cli.learning_arms import WithMemory, WithoutMemory
@@ -115,7 +116,9 @@ class _LearnRun(SuiteRun):
         return [WithoutMemory(main, main.kit if main.kit.backend else self._kit())] if self.suite.control else []
 
     def tally(self, arm: Arm, episodes: int) -> LearningTally:
-        return LearningTally(arm.name, episodes, self.console, as_json=self.as_json)
+        # a learner's trials are over too soon to be read, and to be told of each record costs it a third of its speed
+        watches = self.console.is_terminal and self.suite.settings.model not in LEARNERS
+        return LearningTally(arm.name, episodes, self.console, as_json=self.as_json, watches=watches)
 
     def config(self) -> Mapping[str, Any]:
         return {"learn": self._learn.as_data()}
@@ -143,7 +146,7 @@ class _LearnRun(SuiteRun):
             arm.name: learning_of(trials, most, window=self._learn.window)
             for arm, trials in zip(arms, read, strict=True)
         }
-        bought = differences(*read, most) if controls else []
+        bought = differences(read[0], read[1], most) if controls else []
         for path in self._learn.plots:
             _save(path, f"{self.suite.source.name}   {self.suite.settings.model}", learned)
         if self.as_json:
@@ -157,7 +160,7 @@ class _LearnRun(SuiteRun):
                 }
             )
             return
-        show_learning(self.console, learned, bought)
+        show_learning(self.console, learned, bought, whole=all(arm.tally.done == arm.tally.total for arm in arms))
         for path in self._learn.plots:
             self.console.print(Text(f"plot: {path}", style="dim"), soft_wrap=True)
         self.console.print(Text(f"report: groundwire report {main.run_id}", style="dim"), soft_wrap=True)

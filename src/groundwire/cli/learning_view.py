@@ -30,16 +30,21 @@ RECENT = 20
 
 
 class LearningTally(Tally):
-    """Counts episodes; one line moves, and none is printed for each of what may be thousands."""
+    """Counts episodes; one line moves, and none is printed for each of what may be thousands.
+
+    Args:
+        arm, total, console, as_json: as `Tally`.
+        watches: True: the line moves with each trial, not only with each episode.
+    """
 
     worst_first = (6, 5, 4, 3, 1)
     """Not to win is what is learned from, so anything else is worse."""
 
-    def __init__(self, arm: str, total: int, console: Console, *, as_json: bool) -> None:
+    def __init__(self, arm: str, total: int, console: Console, *, as_json: bool, watches: bool) -> None:
         super().__init__(arm, total, console, as_json=as_json)
         self._recent: deque[bool] = deque(maxlen=RECENT)
         self._doing = ""
-        self.observers = (self._watch,) if console.is_terminal else ()
+        self.observers = (self._watch,) if watches else ()
 
     def code(self, reason: StopReason) -> int:
         """See `Tally`; to have had all its trials is how an episode ends that was not won."""
@@ -71,7 +76,7 @@ class LearningTally(Tally):
 
 
 def show_learning(
-    console: Console, arms: Mapping[str, Learning], differences: Sequence[Difference], *, sure: bool = True
+    console: Console, arms: Mapping[str, Learning], differences: Sequence[Difference], *, whole: bool
 ) -> None:
     """Prints what arms came to.
 
@@ -79,7 +84,7 @@ def show_learning(
         console: where to.
         arms: by their names (`ARMS`), the one with memory first.
         differences: between them.
-        sure: False where the arms did not come to their ends, which is then said.
+        whole: False where an arm did not come to its end, which is then said.
     """
     width, ascii_only = console.width, console.options.ascii_only
     by_trial = {ARMS[name]: _values(arm.by_trial) for name, arm in arms.items()}
@@ -94,7 +99,7 @@ def show_learning(
         console.print(Text("\n".join(_table(ARMS[name], arm))), soft_wrap=True)
     for difference in differences:
         console.print(Text(difference_line(difference), style=STYLES[difference.answer]), soft_wrap=True)
-    if not sure:
+    if not whole:
         console.print(Text("not all was played, so these numbers are not final", style="yellow"))
 
 
