@@ -59,6 +59,7 @@ def test_a_learner_with_memory_beats_itself_without_and_only_one_of_them_remembe
     told = lines(ran.out)
     main_run, control = (run["run_id"] for run in of("run", told))
     (summary,) = of("summary", told)
+    assert told[0] == {"type": "memory", "is_empty": True}
     with_it, without = summary["learning"]["with_memory"], summary["learning"]["without_memory"]
     assert ran.code == summary["exit_code"] == (0 if with_it["by_trial"][-1]["part"] == 12 else 1)
 
@@ -104,7 +105,7 @@ def test_a_learner_with_memory_beats_itself_without_and_only_one_of_them_remembe
 def test_what_a_person_sees(learn: Any) -> None:
     ran = learn(STAIRS, "--episodes", 6, "--trials", 2, "--model", "random")
     assert "won by trial" in ran.out and "first trials won, mean of the last 5 episodes" in ran.out
-    assert "━━ with memory" in ran.out and "trials to success in episodes 1–6" in ran.out
+    assert "━━ with memory" in ran.out and "trials to success in episodes 1-6" in ran.out
     assert "can't tell if memory helped (n = 6): won within 2 trials" in ran.out
     assert ran.code == 1, "a random actor does not win everywhere"
     alone = learn(STAIRS, "--episodes", 1, "--trials", 1, "--model", "random", "--no-control", "--json")
@@ -118,6 +119,7 @@ def test_a_killed_run_is_gone_on_with_and_nothing_is_played_twice(learn: Any, tm
     asked = ("--episodes", "300", "--trials", "3", "--model", "random", "--no-control", "--db", url, "--json")
     process = begin("learn", STAIRS, *asked)
     assert process.stdout is not None
+    process.stdout.readline()
     run_id = json.loads(process.stdout.readline())["run_id"]
     for _ in range(3):
         assert json.loads(process.stdout.readline())["type"] == "episode"
@@ -150,6 +152,7 @@ def test_two_processes_learn_together(learn: Any, tmp_path: Path) -> None:
     played = [asyncio.run(ledger(tmp_path / "ledger.db", run)) for run in runs]
     assert [sorted(p) for p in played] == [list(range(8)), list(range(100, 108))]
     third = lines(learn(STAIRS, *asked[:6], "--seed", 200, "--no-control", "--json").out)
+    assert of("memory", third) == [{"type": "memory", "is_empty": False}]
     assert of("summary", third)[0]["learning"]["with_memory"]["to_success"] == [1] * 8, "what both learned is there"
 
 

@@ -115,6 +115,16 @@ class _LearnRun(SuiteRun):
         # an actor without a model may keep in mind what it has read, so the other arm gets one of its own
         return [WithoutMemory(main, main.kit if main.kit.backend else self._kit())] if self.suite.control else []
 
+    async def before(self, main: Main) -> None:
+        """Says if the curve can't begin at nothing, because memory knows this kind of world."""
+        assert isinstance(main, WithMemory)
+        known = await main.store.recall("", main.kit.world.name, window=1)
+        if self.as_json:
+            print_line({"type": "memory", "is_empty": not known})
+        elif known:
+            said = f"memory knows {plain(main.kit.world.name, limit=60)} already; to begin at nothing: --namespace NAME"
+            self.console.print(Text(said, style="yellow"), soft_wrap=True)
+
     def tally(self, arm: Arm, episodes: int) -> LearningTally:
         # a learner's trials are over too soon to be read, and to be told of each record costs it a third of its speed
         watches = self.console.is_terminal and self.suite.settings.model not in LEARNERS

@@ -97,6 +97,7 @@ class SuiteRun:
                 if control.store is not main.store:
                     await closing.enter_async_context(aclosing(control.store))
                 control.check(items[0])
+            await self.before(main)
             await self._arm(main, items, sandboxes)
             for control in controls:
                 await self._control(control, main, items, sandboxes)
@@ -111,6 +112,9 @@ class SuiteRun:
         """What it is compared with."""
         wanted = self.suite
         return [*([Resampling(main)] if wanted.control else []), *([Ungrounded(main)] if wanted.ungrounded else [])]
+
+    async def before(self, main: Main) -> None:
+        """What is said before the first task."""
 
     def tally(self, arm: Arm, episodes: int) -> Tally:
         """What an arm's episodes are counted and shown by."""
