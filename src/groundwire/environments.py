@@ -10,14 +10,13 @@ and what the world shows first, and a candidate's digest covers the tree's.
 from __future__ import annotations
 
 import json
-import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from groundwire.errors import CandidateError, TaskError
+from groundwire.scenes import ACTION_CHARS, Scene, Status, cleaned, tidied
 from groundwire.signals import Signal, Verdict, canonical
 from groundwire.tasks import Task
 from groundwire.trees import Candidate, Tree
@@ -54,46 +53,10 @@ START = "environment.json"
 """The file of a task: the seed, and the scene that the world begins with."""
 WON = "won"
 """The case that a world passes or fails."""
-SCENE_CHARS = 6000
-ACTION_CHARS = 500
-HINTS = 200
 SCENES_KEPT = 2048
 """Scenes that need not be read again from a signal: the way so far is looked at in every step of it."""
 _HINTS = "\nactions: "
 _EVENT = "\nevent: "
-
-
-class Status(StrEnum):
-    """How it stands."""
-
-    RUNNING = "running"
-    WON = "won"
-    """The goal is reached. `done` is not `won`."""
-    LOST = "lost"
-    ENDED = "ended"
-    """Over, and nobody says how: no verdict, and nothing is corrected."""
-
-
-@dataclass(frozen=True)
-class Scene:
-    """What an environment shows after an action, or first of all.
-
-    Args:
-        text: what can be seen, in words. It names the state: the same state has the same text, letter for letter.
-        status: how it stands.
-        actions: hints: what can be done now; empty where anything may be tried.
-        event: what the action brought about, where that is no part of the state: "That was not allowed: -10."
-    """
-
-    text: str
-    status: Status = Status.RUNNING
-    actions: tuple[str, ...] = ()
-    event: str = ""
-
-    @property
-    def shown(self) -> str:
-        """What has just happened, and then what can be seen: the whole answer to an action."""
-        return f"{self.event}\n{self.text}" if self.event else self.text
 
 
 class Environment(Protocol):
@@ -201,7 +164,7 @@ def attempt(task: Task, trial: int, actions: Sequence[str]) -> Candidate:
         raise CandidateError(f"An attempt has 1 action or more, each of at most {ACTION_CHARS} characters.")
     lines = [canonical({"trial": trial}), *map(canonical, actions)]
     body = "".join(f"{line}\n" for line in lines).encode()
-    return Candidate(task.tree.digest, {ACTIONS: body}, note=" ".join(_clean(actions[-1]).split()))
+    return Candidate(task.tree.digest, {ACTIONS: body}, note=" ".join(cleaned(actions[-1]).split()))
 
 
 def actions_in(candidate: Candidate) -> tuple[str, ...]:
@@ -222,38 +185,6 @@ def actions_in(candidate: Candidate) -> tuple[str, ...]:
     except (KeyError, ValueError):
         pass
     raise CandidateError(f"This is no sequence of actions: {candidate.digest[:12]}…", do="Make it by attempt(…).")
-
-
-def tidied(scene: Scene) -> Scene:
-    """A scene as it is compared, sealed and shown: printable, and not endless.
-
-    Raises:
-        TypeError: it is no scene.
-    """
-    given: Any = scene
-    if not isinstance(given, Scene):
-        raise TypeError(f"a world answers with a scene, and this one did with a {type(given).__name__}")
-    listed: Any = scene.actions
-    parts: list[object] = [
-        scene.text,
-        scene.event,
-        *(scene.actions[:HINTS] if isinstance(listed, tuple | list) else [0]),
-    ]
-    if not all(isinstance(part, str) for part in parts):
-        raise TypeError(f"a scene is made of texts, and this one is not: {reprlib.repr(scene)}")
-    hints = tuple(_clean(hint[:ACTION_CHARS]) for hint in scene.actions[:HINTS])
-    return Scene(_clean(_cut(scene.text)), Status(scene.status), hints, _clean(scene.event[:ACTION_CHARS]))
-
-
-def _cut(text: str) -> str:
-    if len(text) <= SCENE_CHARS:
-        return text
-    half = SCENE_CHARS // 2
-    return f"{text[:half]}\n… {len(text) - 2 * half} characters cut …\n{text[-half:]}"
-
-
-def _clean(text: str) -> str:
-    return "".join(c if c.isprintable() or c in "\n\t" else " " if c.isspace() else "\ufffd" for c in text)
 
 
 def scene_as_text(scene: Scene) -> str:

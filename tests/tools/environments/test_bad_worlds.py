@@ -122,15 +122,6 @@ class EndsWithoutAWord(Road):
         return Scene("the end", Status.ENDED)
 
 
-class AnswersWith(Road):
-    """Answers with what is no scene, or with an odd one."""
-
-    answer: Callable[[], Any] = lambda: None
-
-    def after(self) -> Scene:
-        return type(self).answer()
-
-
 class Unpicklable(str):
     """A text that can't be sent anywhere as it is."""
 
@@ -138,16 +129,6 @@ class Unpicklable(str):
 
     def __reduce__(self) -> Any:
         raise TypeError("this can't be pickled")
-
-
-class Dresses(Road):
-    """Wins in the end, and says so in texts that would do harm if they were kept as they are."""
-
-    text: str = ""
-
-    def after(self) -> Scene:
-        scene = super().after()
-        return Scene(type(self).text, scene.status, (type(self).text,), type(self).text)
 
 
 class Numbers(gymnasium.Env[Any, Any]):
@@ -168,11 +149,23 @@ class Numbers(gymnasium.Env[Any, Any]):
 
 
 def answering(answer: Callable[[], Any]) -> type[Road]:
-    return type("Answers", (AnswersWith,), {"answer": staticmethod(answer)})
+    """A world that answers with what is no scene, or with an odd one."""
+
+    class Answers(Road):
+        def after(self) -> Scene:
+            return answer()
+
+    return Answers
 
 
 def dressed(text: str) -> type[Road]:
-    return type("Dressed", (Dresses,), {"text": text})
+    """A world that wins in the end, in texts that would do harm if they were kept as they are."""
+
+    class Dressed(Road):
+        def after(self) -> Scene:
+            return Scene(text, super().after().status, (text,), text)
+
+    return Dressed
 
 
 def numbers(wrong: str) -> Callable[[], Environment]:

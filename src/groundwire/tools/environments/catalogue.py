@@ -32,7 +32,7 @@ ADAPTED = (
     *(f"textworld:{n}" for n in ("easy", "medium", "hard")),
 )
 OWN = re.compile(r"(?:.+\.py|[A-Za-z_][\w.]*):[A-Za-z_]\w*")
-FORMS = "a Gymnasium id such as FrozenLake-v1, textworld:easy, alfworld:FOLDER, https://…, or FILE.py:NAME for your own"
+FORMS = "any other Gymnasium id, alfworld:FOLDER, https://…, or FILE.py:NAME for your own"
 
 
 def world(name: str) -> World:
@@ -53,31 +53,35 @@ def world(name: str) -> World:
         return found
     if adapted := _adapted(name):
         return adapted
-    known = [each.replace("_", "-") for each in BUILT_IN]
-    close = difflib.get_close_matches(name, [*known, *ADAPTED], n=3)
+    known = [*(each.replace("_", "-") for each in BUILT_IN), *ADAPTED]
+    lower = {each.casefold(): each for each in known}
+    close = [lower[each] for each in difflib.get_close_matches(name.casefold(), lower, n=3)]
     do = f"Did you mean {' or '.join(close)}?" if close else f"Use one of {', '.join([*known, FORMS])}."
     raise ConfigError(f"There is no world called {name!r:.80}.", do=do)
 
 
 def _adapted(name: str) -> World | None:
-    """A world that is not ours, by the form of its name; the adapter is imported only then."""
+    """A world that is not ours, by the form of its name. Each adapter is imported only when it is asked for."""
     kind, _, rest = name.partition(":")
+    match kind:
+        case "textworld":
+            from groundwire.tools.environments.textworld import textworld_world
+
+            return textworld_world(rest)
+        case "alfworld":
+            from groundwire.tools.environments.alfworld import alfworld_world
+
+            return alfworld_world(rest)
+        case "http" | "https":
+            from groundwire.tools.environments.http import http_world
+
+            return http_world(name)
+        case _:
+            pass
     from groundwire.tools.environments.gymnasium import gymnasium_world, looks_like_an_id
 
     if kind == "gymnasium" or looks_like_an_id(name):
         return gymnasium_world(rest if kind == "gymnasium" else name)
-    if kind == "textworld":
-        from groundwire.tools.environments.textworld import textworld_world
-
-        return textworld_world(rest)
-    if kind == "alfworld":
-        from groundwire.tools.environments.alfworld import alfworld_world
-
-        return alfworld_world(rest)
-    if kind in ("http", "https"):
-        from groundwire.tools.environments.http import http_world
-
-        return http_world(name)
     if OWN.fullmatch(name):
         from groundwire.tools.environments.own import own_world
 

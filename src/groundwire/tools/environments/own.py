@@ -45,7 +45,7 @@ def own_world(name: str) -> World:
     if isinstance(found, World):
         return found
     if not callable(found):
-        raise ConfigError(f"{name} is no world but a {type(found).__name__}.", do=FORM)
+        raise ConfigError(f"{name} is no world: it is of type {type(found).__name__}.", do=FORM)
     make = _maker(found)
     _check(name, make)
     lines = (getattr(found, "__doc__", None) or "").strip().splitlines()

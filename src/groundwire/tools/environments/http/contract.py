@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from groundwire.environments import ACTION_CHARS, HINTS, Scene, Status
+from groundwire.scenes import ACTION_CHARS, HINTS, Scene, Status
 
 __all__ = ["MOST_BYTES", "About", "Act", "Answered", "Begun", "Close", "Failed", "Reset", "SceneModel"]
 
