@@ -15,8 +15,8 @@ from cli import groundwire
 from judging import by_hidden, by_visible
 
 from groundwire.benchmarks import Item, benchmark
-from groundwire.benchmarks.lr2bench import match
-from groundwire.benchmarks.lr2bench.loader import PuzzleRow, puzzle_of
+from groundwire.benchmarks.lr2bench import Lr2Bench, Match
+from groundwire.benchmarks.lr2bench.published import Published, PuzzleRow, puzzle_of
 from groundwire.benchmarks.lr2bench.rules import FAMILIES, problem, rules_of
 from groundwire.errors import RecordingError, TaskError
 from groundwire.graphs.sandboxes import Sandboxes
@@ -109,6 +109,10 @@ def written(folder: Path) -> Path:
     return folder
 
 
+def match(puzzle: dict[str, Any], key: object, answer: str) -> Match:
+    return Published("x", puzzle["family"], "x", puzzle, key).match(answer)
+
+
 def one_cell_off(key: Any) -> Iterator[Any]:
     """The key with one cell changed, for every cell."""
     copies = json.dumps(key)
@@ -186,6 +190,9 @@ def test_what_is_no_answer_is_wrong_and_breaks_nothing(text: str) -> None:
 
 async def test_ten_items_a_family_are_judged_in_the_sandbox_and_the_key_is_nowhere_to_be_seen(tmp_path: Path) -> None:
     items = list(benchmark("lr2bench").items(written(tmp_path)))
+    with_keys = list(Lr2Bench().published(tmp_path))
+    assert [one.id for one in with_keys] == [item.task.id for item in items]
+    assert all(one.match(json.dumps(one.key)).exact for one in with_keys)
     assert [item.split for item in items] == [family for family in FAMILIES for _ in range(ITEMS)]
     boxes = Sandboxes(None)
     try:
@@ -247,8 +254,14 @@ def test_a_published_answer_that_breaks_a_rule_of_its_puzzle_takes_that_rule_awa
     odd = dict.fromkeys(made("cryptogram", 0).key, "E")
     answers["cryptogram"][0]["answer"] = json.dumps(odd)
     (data / "answer.json").write_text(json.dumps(answers))
+    drops = data / "5-drop" / "easy" / "data.jsonl"
+    first, *rest = drops.read_text().splitlines()
+    ragged = json.loads(first)
+    ragged["candidate"].append("X")
+    drops.write_text("\n".join([json.dumps(ragged), *rest]))
     found = {
         item.task.id: item.task.tree.files["tests/test_rules.py"] for item in benchmark("lr2bench").items(tmp_path)
     }
     assert b"test_one_to_one" not in found["cryptogram/easy/0"] and b"test_letters" in found["cryptogram/easy/0"]
     assert b"test_one_to_one" in found["cryptogram/easy/1"]
+    assert b"test_columns" not in found["drop/easy/0"] and b"test_columns" in found["drop/easy/1"]

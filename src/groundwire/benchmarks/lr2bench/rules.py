@@ -106,6 +106,8 @@ def problem(rule: str, puzzle: Puzzle, text: str) -> str:
         return rules_of(puzzle["family"])[rule](puzzle, read(puzzle, text))
     except ValueError as error:
         return str(error)
+    except LookupError:
+        return "the puzzle is not of its family's form"
 
 
 def matched(puzzle: Puzzle, key: Any, text: str) -> tuple[int, int]:

@@ -139,6 +139,7 @@ def test_a_planted_wrong_move_is_refused_and_changes_nothing() -> None:
     start = NumbersPosition(puzzle, puzzle.start)
     planted = {
         "8 / 3 = 3": "8 / 3 makes 8/3, and not 3",
+        "8 - 3 = 5 (left: 3 5)": "8 - 3 leaves 3, 5, 8, and not 3 5",
         "7 + 3": "there is no 7 among 3, 3, 8, 8",
         "3 / 0": "divided by zero",
         "three times eight": "'t' is no part of an expression",
@@ -149,7 +150,8 @@ def test_a_planted_wrong_move_is_refused_and_changes_nothing() -> None:
         with pytest.raises(Refused) as refused:
             start.after(action)
         assert why in str(refused.value), action
-    thirds = start.after("8 / 3 = 8/3")
+    thirds = start.after("8 / 3 = 8/3 (left: 8/3 3 8)")
+    assert thirds == start.after("8/3")
     assert thirds.scene().text.endswith("Left: 8/3, 3, 8.")
     with pytest.raises(Refused, match="there is only one 8 among"):
         thirds.after("8 + 8")

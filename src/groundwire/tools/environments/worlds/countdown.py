@@ -15,7 +15,7 @@ from groundwire.tools.environments.worlds.numbers.combining import COUNTDOWN, Nu
 from groundwire.tools.environments.worlds.numbers.position import NumbersPosition
 from groundwire.tools.environments.worlds.playing import Playing
 
-__all__ = ["WORLD", "begin", "puzzle"]
+__all__ = ["WORLD", "begin", "puzzle", "reached"]
 
 LARGE = (25, 50, 75, 100)
 SMALL = 10

@@ -21,7 +21,9 @@ from groundwire.tools.environments.worlds.playing import Refused
 __all__ = ["NumbersPosition"]
 
 NUMBER = r"(-?[0-9]{1,12}(?:/[0-9]{1,12})?)"
-PAIR = re.compile(rf"\s*{NUMBER}\s*([-+*/])\s*{NUMBER}\s*(?:=\s*{NUMBER}\s*)?")
+LEFT = r"\(left:([-0-9/ ,]{0,80})\)"
+PAIR = re.compile(rf"\s*{NUMBER}\s*([-+*/])\s*{NUMBER}\s*(?:=\s*{NUMBER}\s*)?(?:{LEFT}\s*)?")
+"""`a op b`; a result and what is then left may be claimed behind it, as in the prompts of arXiv 2305.10601."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,12 @@ class NumbersPosition:
         except ZeroDivisionError:
             raise Refused("nothing can be divided by zero.") from None
         self._check(move)
+        numbers = after(self.numbers, move)
         if claimed != move.result:
             raise Refused(f"{move} makes {move.result}, and not {claimed}.")
-        return replace(self, numbers=after(self.numbers, move))
+        if pair[5] is not None and sorted(pair[5].replace(",", " ").split()) != sorted(map(str, numbers)):
+            raise Refused(f"{move} leaves {_listed(numbers)}, and not {' '.join(pair[5].split())}.")
+        return replace(self, numbers=numbers)
 
     def _check(self, move: Combination) -> None:
         for number, often in ((move.left, 1 + (move.left == move.right)), (move.right, 1)):
