@@ -11,7 +11,7 @@ from groundwire.tools.environments.worlds.fiction_search.world import WORLD, beg
 from groundwire.tools.environments.worlds.playing import Refused
 from groundwire.tools.environments.worlds.solving import shortest
 
-EDITIONS = range(25)
+EDITIONS = range(15)
 
 
 def answered(seed: int, answer: str) -> Scene:
