@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections import Counter, deque
 
+import pytest
+
 from groundwire.environments import Status
-from groundwire.tools.environments.stateful import shortest
 from groundwire.tools.environments.worlds.crafting.puzzle import (
     GOALS,
     MATERIALS,
@@ -20,6 +21,8 @@ from groundwire.tools.environments.worlds.crafting.puzzle import (
     short_of,
 )
 from groundwire.tools.environments.worlds.crafting.world import WORLD, Workshop, begin
+from groundwire.tools.environments.worlds.playing import Refused
+from groundwire.tools.environments.worlds.solving import shortest
 
 
 def can_be_made(order: Order) -> bool:
@@ -60,20 +63,20 @@ def test_the_plan_wins_and_none_is_shorter() -> None:
             assert scene.status is Status.RUNNING and action in scene.actions, (seed, way, action, scene)
             scene = played.act(action)
         assert scene.status is Status.WON
-        if len(way) <= 6:
+        if len(way) <= 5:
             by_search[order.goal] += 1
             assert len(shortest(begin(seed)) or ()) == len(way)
-    assert by_search.total() > 100 and len(by_search) >= 3
+    assert by_search.total() >= 100 and len(by_search) >= 3
 
 
 def test_it_is_lost_where_nothing_that_is_left_can_make_the_goal_and_nowhere_else() -> None:
     ends: Counter[Status] = Counter()
-    for seed in range(400):
+    for seed in range(250):
         chance = random.Random(seed)
         few = {material: chance.randint(0, 2) for material in MATERIALS}
         held = dict.fromkeys(chance.sample([*RECIPES, *MATERIALS], 3), 1)
         order = Order(chance.choice(GOALS), counted(held), counted(few))
-        status = Workshop(order).scene.status
+        status = Workshop(order).scene().status
         ends[status] += 1
         assert (status is not Status.LOST) == can_be_made(order), order
         is_short = bool(short_of(order.goal, held, few))
@@ -84,24 +87,28 @@ def test_it_is_lost_where_nothing_that_is_left_can_make_the_goal_and_nowhere_els
 
 def test_a_wrong_pair_spoils_both_and_the_last_of_a_material_loses_the_world() -> None:
     order = Order("torch", counted({"branch": 1, "resin": 1}), counted({"reed": 1}))
-    assert Workshop(order).after("combine branch and resin").scene.status is Status.WON
+    assert Workshop(order).after("combine branch and resin").scene().status is Status.WON
     held = Workshop(order).after("gather reed")
-    assert held.scene.text == "To make: torch.\nYou hold: 1 branch, 1 reed, 1 resin.\nTo be gathered: nothing."
-    planted = held.after("combine branch and reed").scene
+    assert held.scene().text == "To make: torch.\nYou hold: 1 branch, 1 reed, 1 resin.\nTo be gathered: nothing."
+    planted = held.after("combine branch and reed").scene()
     assert planted.status is Status.LOST
     assert planted.text.endswith("The torch can't be made any more: too little branch is left.")
     spare = Workshop(Order("torch", counted({"branch": 2, "reed": 1, "resin": 1}), ()))
-    assert spare.after("combine branch and reed").scene.status is Status.RUNNING
+    assert spare.after("combine branch and reed").scene().status is Status.RUNNING
 
 
 def test_materials_that_take_a_tool_stay_where_they_are_without_it() -> None:
     order = Order("brick", counted({"reed": 1}), counted({"branch": 1, "clay": 1, "flint": 1}))
     at = Workshop(order)
-    assert "gather clay" in at.scene.actions and at.after("gather clay") == at
-    for action in ("gather branch", "gather flint", "combine branch and flint", "gather clay"):
+    assert "gather clay" in at.scene().actions
+    with pytest.raises(Refused, match="clay takes a tool"):
+        at.after("gather clay")
+    with pytest.raises(Refused, match="you don't have what it takes"):
+        at.after("combine reed and reed")
+    for action in ("gather branch", "gather flint", "combine flint and branch", "gather clay"):
         at = at.after(action)
     assert dict(at.order.held) == {"clay": 1, "reed": 1, "spade": 1}
-    assert not any("spade" in action for action in at.scene.actions), "a tool is no part of anything"
+    assert not any("spade" in action for action in at.scene().actions), "a tool is no part of anything"
 
 
 def test_the_book_has_one_way_to_make_a_thing_parts_first_and_every_goal_is_asked_for() -> None:

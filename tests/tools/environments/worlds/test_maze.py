@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import replace
 
+import pytest
+
 from groundwire.environments import Status
-from groundwire.tools.environments.stateful import shortest
 from groundwire.tools.environments.worlds.maze.puzzle import FITS, METALS, generate
 from groundwire.tools.environments.worlds.maze.world import WORLD, begin
+from groundwire.tools.environments.worlds.playing import Refused
+from groundwire.tools.environments.worlds.solving import shortest
 
 SEEDS = range(200)
 Place = tuple[int, int]
@@ -89,7 +92,7 @@ def test_the_way_out_is_as_long_as_the_picture_says() -> None:
 def test_no_way_leads_around_the_door_and_all_keys_lie_before_it() -> None:
     loops: set[int] = set()
     for seed in SEEDS:
-        picture = Picture(begin(seed).scene.text)
+        picture = Picture(begin(seed).scene().text)
         at = picture.marks
         before = picture.reached(at["@"], "#D")
         assert all(at[metal[0]] in before for metal in METALS) and at["X"] not in before
@@ -104,10 +107,10 @@ def test_a_wrong_key_breaks_and_which_one_is_right_is_a_matter_of_colour_under_e
         at = begin(seed)
         colour = at.maze.colour
         at_door = replace(at, at=at.maze.door[0], keys=(), held=METALS)
-        tries = [action for action in at_door.scene.actions if action.startswith("unlock")]
+        tries = [action for action in at_door.scene().actions if action.startswith("unlock")]
         assert tries == [f"unlock {colour} door with {metal} key" for metal in METALS]
         for metal, action in zip(METALS, tries, strict=True):
-            after = at_door.after(action).scene
+            after = at_door.after(action).scene()
             if metal == FITS[colour]:
                 assert after.status is Status.RUNNING and "door is open" in after.text
                 continue
@@ -120,18 +123,22 @@ def test_walls_the_locked_door_and_absent_keys_are_no_way() -> None:
     for seed in range(40):
         scene = played.reset(seed)
         for wrong in {"north", "east", "south", "west"} - set(scene.actions):
-            assert played.act(wrong) == scene
+            after = played.act(wrong)
+            assert after.event.startswith(f"Not done: {wrong} of you is ") and replace(after, event="") == scene
         for wrong in ("take gold key", "unlock red door with silver key", "unlock blue door with gold key", ""):
-            assert played.act(wrong) == scene
+            assert replace(played.act(wrong), event="") == scene
     beside = replace(begin(0), at=generate(0).door[0])
-    assert "north" not in beside.scene.actions, "the door of maze 0 lies north, and is locked"
+    with pytest.raises(Refused, match="north of you is the locked door"):
+        beside.after("north")
+    with pytest.raises(Refused, match="can't be done here"):
+        beside.after("unlock green door with copper key")
 
 
 def test_what_lies_underfoot_and_what_is_held_can_be_read() -> None:
     at = begin(0)
     (metal, place), *_ = at.keys
     there = replace(at, at=place)
-    assert there.scene.text.endswith(f"You hold no key. Here lies the {metal} key.")
+    assert there.scene().text.endswith(f"You hold no key. Here lies the {metal} key.")
     taken = there.after(f"take {metal} key")
-    assert taken.scene.text.endswith(f"You hold the {metal} key.") and metal in taken.held
+    assert taken.scene().text.endswith(f"You hold the {metal} key.") and metal in taken.held
     assert metal not in dict(taken.keys)

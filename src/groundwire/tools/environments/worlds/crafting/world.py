@@ -8,9 +8,9 @@ from itertools import combinations_with_replacement
 from typing import Self
 
 from groundwire.environments import Scene, Status
-from groundwire.tools.environments.stateful import Stateful
 from groundwire.tools.environments.world import World
 from groundwire.tools.environments.worlds.crafting.puzzle import TOOLS, Order, counted, generate, product, short_of
+from groundwire.tools.environments.worlds.playing import Playing, Refused
 
 __all__ = ["WORLD", "Workshop", "begin"]
 
@@ -25,7 +25,6 @@ class Workshop:
 
     order: Order
 
-    @property
     def scene(self) -> Scene:
         """See `Position`."""
         order = self.order
@@ -41,17 +40,17 @@ class Workshop:
 
     def after(self, action: str) -> Self:
         """See `Position`."""
-        if action not in self._actions():
-            return self
-        held, stock = Counter(dict(self.order.held)), Counter(dict(self.order.stock))
         verb, _, what = action.partition(" ")
+        parts = sorted(what.split(" and "))
+        if f"{verb} {' and '.join(parts)}" not in self._actions():
+            raise Refused("you don't have what it takes, or it can't be done at all.")
+        held, stock = Counter(dict(self.order.held)), Counter(dict(self.order.stock))
         if verb == "gather":
             if what in TOOLS and TOOLS[what] not in held:
-                return self
+                raise Refused(f"to gather {what} takes a tool that you don't have.")
             stock[what] -= 1
             held[what] += 1
         else:
-            parts = what.split(" and ")
             held.subtract(parts)
             if made := product(parts):
                 held[made] += 1
@@ -76,10 +75,10 @@ def begin(seed: int) -> Workshop:
 
 WORLD = World(
     name="crafting",
-    make=lambda: Stateful(begin),
+    make=lambda: Playing(begin),
     prompt="Make the thing that is asked for. Gather materials; some can only be gathered with a tool. Combine two"
     " parts: what two parts make is the same in all worlds of this kind, and nobody tells it; if they make nothing,"
-    " both are spoilt. Where nothing changes, you lack the tool. An action: `gather reed`, `combine branch and flint`.",
+    " both are spoilt. An action: `gather reed`, `combine branch and flint`.",
     actions=40,
     about="materials, tools and recipes that have to be found out; the recipes are the same under every seed",
 )

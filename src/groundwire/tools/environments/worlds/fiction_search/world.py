@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from groundwire.environments import Scene, Status
-from groundwire.tools.environments.stateful import Stateful
 from groundwire.tools.environments.world import World
 from groundwire.tools.environments.worlds.fiction_search.editions import Edition, edition
+from groundwire.tools.environments.worlds.playing import Playing, Refused
 from groundwire.tools.lexical import STOP, normalised
 
 __all__ = ["WORLD", "AtDesk", "begin", "is_same_answer"]
@@ -41,7 +41,6 @@ class AtDesk:
     read: frozenset[int] = frozenset()
     answer: str = ""
 
-    @property
     def scene(self) -> Scene:
         """See `Position`."""
         asked = self._edition.questions[self.question]
@@ -68,8 +67,10 @@ class AtDesk:
                 return replace(self, read=self.read | {int(what)})
             case "answer" if normalised(what):
                 return replace(self, answer=what)
+            case "open":
+                raise Refused("only what the last search found can be opened, by its number.")
             case _:
-                return self
+                raise Refused("an action is search: …, open: … or answer: ….")
 
     @property
     def _edition(self) -> Edition:
@@ -121,9 +122,15 @@ def begin(seed: int) -> AtDesk:
     return AtDesk(*divmod(seed, QUESTIONS))
 
 
+def _desk() -> Playing:
+    desk = Playing(begin)
+    desk.oracle = True  # answers are compared with a key
+    return desk
+
+
 WORLD = World(
     name="fiction-search",
-    make=lambda: Stateful(begin, oracle=True),
+    make=_desk,
     prompt="Answer the question. It is about a country that does not exist: only the passages know. A search finds up"
     " to three; open one by its number to read it. You answer once, with a name, a word or a number and nothing else."
     " An action: `search: tower of Ambry`, `open: 4`, `answer: 1650`.",

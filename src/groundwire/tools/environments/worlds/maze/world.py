@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Self
 
 from groundwire.environments import Scene, Status
-from groundwire.tools.environments.stateful import Stateful
 from groundwire.tools.environments.world import World
 from groundwire.tools.environments.worlds.maze.puzzle import FITS, Cell, Maze, generate
+from groundwire.tools.environments.worlds.playing import Playing, Refused
 
 __all__ = ["WORLD", "InMaze", "begin"]
 
@@ -37,7 +37,6 @@ class InMaze:
     is_open: bool = False
     broke: str = ""
 
-    @property
     def scene(self) -> Scene:
         """See `Position`."""
         colour = self.maze.colour
@@ -54,7 +53,7 @@ class InMaze:
     def after(self, action: str) -> Self:
         """See `Position`."""
         if action not in self._actions():
-            return self
+            raise Refused(self._why_not(action))
         if action in STEPS:
             return replace(self, at=self._along(self._towards(action)))
         metal = action.split()[-2]
@@ -72,6 +71,12 @@ class InMaze:
         is_at_lock = not self.is_open and self.at == self.maze.door[0]
         keys = [f"unlock {self.maze.colour} door with {metal} key" for metal in self.held if is_at_lock]
         return (*steps, *here, *keys)
+
+    def _why_not(self, action: str) -> str:
+        if action not in STEPS:
+            return "that can't be done here."
+        is_door = {self.at, self._towards(action)} == set(self.maze.door)
+        return f"{action} of you is {'the locked door' if is_door else 'a wall'}."
 
     def _towards(self, step: str) -> Cell:
         down, right = STEPS[step]
@@ -132,7 +137,7 @@ def begin(seed: int) -> InMaze:
 
 WORLD = World(
     name="maze",
-    make=lambda: Stateful(begin),
+    make=lambda: Playing(begin),
     prompt="Find the way out of the maze. North is up. A step leads along the corridor, round its corners, to the next"
     " crossing, dead end, key or door. The door needs a key: which metal fits depends on the door's colour, in all"
     " mazes alike, and a wrong key breaks in it. An action: `north`, `take gold key`, `unlock red door with gold key`.",

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from groundwire.environments import Scene, Status
-from groundwire.tools.environments.stateful import Stateful
 from groundwire.tools.environments.world import World
+from groundwire.tools.environments.worlds.playing import Playing, Refused
 from groundwire.tools.environments.worlds.sokoban.puzzle import (
     STEPS,
     Arrangement,
@@ -30,7 +30,6 @@ class InRoom:
     room: Room
     now: Arrangement
 
-    @property
     def scene(self) -> Scene:
         """See `Position`."""
         drawn = self._drawn()
@@ -43,8 +42,12 @@ class InRoom:
 
     def after(self, action: str) -> Self:
         """See `Position`."""
-        now = self.room.pushed(self.now, action) if action in STEPS else None
-        return self if now is None else replace(self, now=now)
+        if action not in STEPS:
+            raise Refused("a step is north, east, south or west.")
+        now = self.room.pushed(self.now, action)
+        if now is None:
+            raise Refused("a wall, or a box with no room behind it, is in the way.")
+        return replace(self, now=now)
 
     def _why_lost(self) -> str:
         stuck = sorted(self.now.boxes & dead_cells(self.room))
@@ -74,7 +77,7 @@ def begin(seed: int) -> InRoom:
 
 WORLD = World(
     name="sokoban",
-    make=lambda: Stateful(begin),
+    make=lambda: Playing(begin),
     prompt="Push every box onto a goal. A step goes north (up), east, south or west; a box in the way is pushed along,"
     " if what lies behind it is free. Boxes can't be pulled. The world is lost as soon as no way is left. An action:"
     " `north`.",
