@@ -13,16 +13,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from groundwire.contexts import Judged
 from groundwire.errors import CandidateError, TaskError
 from groundwire.scenes import ACTION_CHARS, Scene, Status, cleaned, tidied
 from groundwire.signals import Signal, Verdict, canonical
 from groundwire.tasks import Task
 from groundwire.trees import Candidate, Tree
-
-if TYPE_CHECKING:
-    from groundwire.contexts import Judged  # which holds experience, which holds scenes
 
 __all__ = [
     "ACTIONS",

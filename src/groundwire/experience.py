@@ -10,10 +10,10 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 
-from groundwire.environments import Scene, Status
 from groundwire.errors import StorageError
+from groundwire.scenes import Scene, Status
 from groundwire.signals import canonical
 
 __all__ = ["MOST", "NO_EXPERIENCE", "Experience", "Followed", "Known", "Row", "known", "place_of"]
@@ -112,10 +112,10 @@ def known(rows: Iterable[Row]) -> Known:
 
 def _rows(circle: Known) -> list[list[object]]:
     return [
-        [place, action, *astuple(followed)]
+        [place, action, f.place, f.status.value, f.choices, f.times, f.trials, f.won, f.why]
         for place, actions in circle.items()
         for action, all_followed in actions.items()
-        for followed in all_followed
+        for f in all_followed
     ]
 
 

@@ -19,7 +19,7 @@ from groundwire.agents.acting.react import Remembers
 from groundwire.completions import Request
 from groundwire.contexts import CriticContext, Reflection
 from groundwire.environments import actions_in, environment_task
-from groundwire.graphs.library.episodic import episodic
+from groundwire.graphs.library.episodic import QUESTIONS, episodic
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.records import Admission, ReflectionRecord, Store
 from groundwire.signals import Signal
@@ -151,6 +151,17 @@ async def test_with_the_key_hidden_no_refine_edge_is_taken() -> None:
     assert (played.edges, played.critic.requests, played.result.oracle) == (["advance"], [], False)
     assert (played.result.stop_reason, played.result.verdict) == (StopReason.NO_VERDICT, Verdict.NONE)
     assert NoVerdict.REPORT_MISSING in played.result.detail
+
+
+async def test_a_question_is_given_up_after_three_failed_retries_and_a_trial_after_six_actions() -> None:
+    wrong = [f"Action: finish {city}" for city in ("rome", "bonn", "oslo", "bern", "riga")]
+    graph = episodic(ReActActor(ScriptedBackend(wrong)), StepsCritic(), Quiz, **QUESTIONS.of_trial)
+    given_up = await graph.compile(rules=QUESTIONS.rules).arun(QUIZ)
+    assert (given_up.trials, given_up.stop_reason) == (4, StopReason.BUDGET_REFINEMENTS)
+    asking = episodic(ReActActor(ScriptedBackend([f"Action: {n}" for n in range(9)])), StepsCritic(), Quiz,
+                      **QUESTIONS.of_trial)  # fmt: skip
+    long = await asking.compile(rules=QUESTIONS.rules, budget=Budget(trials=1)).arun(QUIZ)
+    assert "lost" not in long.detail and "after 7 actions" in long.detail
 
 
 async def test_an_empty_answer_is_asked_for_again_warmer() -> None:

@@ -11,16 +11,52 @@ for word, and a trial is told of the last Ω of them. Nothing is reflected on af
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from groundwire.contexts import Actor, Critic
 from groundwire.environments import Environment
 from groundwire.graphs.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
+from groundwire.graphs.rules import Rules
 from groundwire.signals import Origin
 from groundwire.tools.environments import EnvironmentTool
 
-__all__ = ["CARD", "episodic"]
+__all__ = ["CARD", "QUESTIONS", "TEXT_WORLDS", "Heuristics", "episodic"]
+
+
+@dataclass(frozen=True)
+class Heuristics:
+    """When a trial, and when a task, is given up, as published.
+
+    `episodic(actor, critic, make, **QUESTIONS.of_trial).compile(rules=QUESTIONS.rules)`
+
+    Args:
+        repeats: see `episodic`.
+        actions: see `episodic`.
+        retries: trials after the first that may fail one after the other; then the task is given up. None: the budget
+            decides.
+    """
+
+    repeats: int | None = 3
+    actions: int | None = 30
+    retries: int | None = None
+
+    @property
+    def of_trial(self) -> Mapping[str, int | None]:
+        """Arguments of `episodic`."""
+        return {"repeats": self.repeats, "actions": self.actions}
+
+    @property
+    def rules(self) -> Rules:
+        """For `compile`."""
+        return Rules(refinements={Origin.ENVIRONMENT: self.retries} if self.retries is not None else {})
+
+
+TEXT_WORLDS = Heuristics()
+"""Reflexion in ALFWorld (arXiv 2303.11366): stuck after the same step more than 3 times, or more than 30 actions."""
+QUESTIONS = Heuristics(actions=6, retries=3)
+"""Reflexion in HotpotQA: at most 6 actions of one trial, and 3 failed retries of one question."""
 
 CARD = GraphCard(
     name="episodic",
