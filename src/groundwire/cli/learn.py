@@ -143,7 +143,7 @@ class _LearnRun(SuiteRun):
 
     async def last_lines(self, main: Main, controls: Sequence[Control]) -> None:
         try:
-            from groundwire.evaluation.learning import differences, learning_of
+            from groundwire.evaluation.learning import Difference, differences, learning_of
             from groundwire.evaluation.measuring import as_data
             from groundwire.evaluation.reading import read_run
         except ConfigError as error:  # what measures is not installed; the run is in the ledger all the same
@@ -156,7 +156,7 @@ class _LearnRun(SuiteRun):
             arm.name: learning_of(trials, most, window=self._learn.window)
             for arm, trials in zip(arms, read, strict=True)
         }
-        bought = differences(read[0], read[1], most) if controls else []
+        bought: Sequence[Difference] = differences(read[0], read[1], most) if controls else ()
         for path in self._learn.plots:
             _save(path, f"{self.suite.source.name}   {self.suite.settings.model}", learned)
         if self.as_json:
