@@ -16,7 +16,7 @@ from cli import Ran, begin
 
 from groundwire.cli import main
 from groundwire.memory import SqlStore
-from groundwire.records import EpisodeEnd, ReflectionRecord, TrialRecord
+from groundwire.records import EpisodeEnd, Intent, ReflectionRecord, TrialRecord
 
 SUPPORT = Path(__file__).parents[1] / "support"
 STAIRS = f"{SUPPORT / 'worlds.py'}:Stairs"
@@ -112,6 +112,30 @@ def test_what_a_person_sees(learn: Any) -> None:
     told = lines(alone.out)
     assert [run["arm"] for run in of("run", told)] == ["with_memory"]
     assert of("summary", told)[0]["memory"] == []
+
+
+def test_a_model_reasons_acts_and_reflects_and_its_control_never_hears_of_it(learn: Any, tmp_path: Path) -> None:
+    script = tmp_path / "answers.jsonl"
+    said = ["Action: right", "The left door leads on.", "Action: left", "Action: middle", "Action: right"]
+    blind = ["Action: right", "Action: middle"]
+    script.write_text("".join(f"{json.dumps(text)}\n" for text in (*said, *blind)))
+    asked = ("--episodes", 1, "--trials", 2, "--model", f"scripted:{script}", "--json")
+    told = lines(learn(STAIRS, *asked).out)
+    runs = [run["run_id"] for run in of("run", told)]
+    assert [(e["arm"], e["stop_reason"], e["trials"]) for e in of("episode", told)] == [
+        ("with_memory", "verified", 2),
+        ("without_memory", "budget_trials", 2),
+    ]
+    ours = prompts(asyncio.run(ledger(tmp_path / "ledger.db", runs[0]))[0])
+    theirs = prompts(asyncio.run(ledger(tmp_path / "ledger.db", runs[1], APART))[0])
+    assert len(ours) == 5 and "The left door leads on." in ours[2]
+    assert len(theirs) == 2 and "left door" not in "".join(theirs)
+    assert theirs[0] == theirs[1] == ours[0], "each trial is a first trial"
+
+
+def prompts(records: Sequence[Any]) -> list[str]:
+    """What a model was asked."""
+    return [json.dumps(json.loads(r.body)["messages"]) for r in records if isinstance(r, Intent)]
 
 
 def test_a_killed_run_is_gone_on_with_and_nothing_is_played_twice(learn: Any, tmp_path: Path) -> None:
