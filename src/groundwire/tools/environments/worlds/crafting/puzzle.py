@@ -40,8 +40,10 @@ RECIPES: dict[str, tuple[str, str]] = {
 TOOLS = {"clay": "spade", "ore": "pick"}
 """What it takes to gather a material. Tools are not used up, and are no part of anything."""
 GOALS = ("lamp", "brick", "pick", "kiln", "ingot", "bell")
-SPARE = 2
-"""The most of a material beyond what the goal takes."""
+SPARE = 1
+"""How much there is of each material beyond what the goal takes."""
+AT_HAND = 3
+"""The most that is at hand in the beginning."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +62,16 @@ class Order:
 
 
 def generate(seed: int) -> Order:
-    """The world of that seed: enough of everything, up to two to spare, and some of it at hand."""
+    """The world of that seed: a goal, enough of everything and one to spare, and some of it at hand.
+
+    Worlds of one goal differ by what is at hand only, so that each is met again on the ways through the others.
+    """
     chance = random.Random(f"crafting {seed}")
     goal = chance.choice(GOALS)
     needed = _lacking(goal, {})
-    left = Counter({material: needed[material] + chance.randint(0, SPARE) for material in MATERIALS})
+    left = Counter({material: needed[material] + SPARE for material in MATERIALS})
     near = [material for material in MATERIALS if material not in TOOLS for _ in range(left[material])]
-    held = Counter(chance.sample(near, chance.randint(0, SPARE)))
+    held = Counter(chance.sample(near, chance.randint(0, AT_HAND)))
     return Order(goal, counted(held), counted(left - held))
 
 
