@@ -112,7 +112,8 @@ async def test_a_way_with_branches_and_a_stranger_among_the_candidates(store: St
     """Two candidates of one step, and a body that is no sequence of actions: each is told from its own beginning."""
     records = played(porch(), ["look", "lift mat"])
     other = attempt(porch(), 1, ["look", "kick door"])
-    place: dict[str, Any] = {"episode_id": records[-1].episode_id, "trial": 1}  # pyright: ignore[reportAttributeAccessIssue]
+    (end,) = (record for record in records if isinstance(record, TrialEnd))
+    place: dict[str, Any] = {"episode_id": end.episode_id, "trial": 1}
     lost = MINT.signal(
         said(Scene("The neighbours come running.", Status.LOST)), **place, issuer="w", candidate_digest=other.digest
     )

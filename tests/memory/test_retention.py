@@ -63,6 +63,7 @@ def worked(episode: EpisodeRecord, body: str) -> list[Record]:
         Artifact(digest=f"made-{body}", kind="candidate", body=b"what the program made"),
         Artifact(digest=f"coverage-{lesson.id}", kind="coverage", body=b"{}"),
         Artifact(digest=f"statistics-{episode.id}-1", kind="edit_statistics", body=b"[]"),
+        Artifact(digest=f"experience-{episode.id}-1", kind="experience", body=b"[]"),
         lesson,
         other,
         Admission(**place, signal_id=lesson.id, candidate_digest="candidate", edge="refine", admitted=True),
@@ -76,7 +77,7 @@ async def test_bodies_of_old_episodes_go_and_what_was_learned_stays(ledger: SqlS
     await ledger.append(*worked(old, "old"), ended(old, created_at=OLD))
     await ledger.append(*worked(young, "young"), ended(young))
     await ledger.append(*worked(open_one, "open"))
-    dropped = {"artifacts": 4, "signals": 1, "intents": 1, "model_calls": 1, "program_runs": 1, "admissions": 1}
+    dropped = {"artifacts": 5, "signals": 1, "intents": 1, "model_calls": 1, "program_runs": 1, "admissions": 1}
     assert await count_old(ledger, days=30) == dropped
     assert await drop_old(ledger, days=30) == dropped
     assert await drop_old(ledger, days=30) == {}
@@ -90,7 +91,7 @@ async def test_bodies_of_old_episodes_go_and_what_was_learned_stays(ledger: SqlS
     lessons = {info.reflection.text: info.reflection for info in await Lessons(ledger).list()}
     assert lessons["The lesson of old, and nothing else."].signal_id == kept.id
     assert len(await texts(ledger)) == 3
-    for body in ("old", "made-old", f"coverage-{kept.id}", f"statistics-{old.id}-1"):
+    for body in ("old", "made-old", f"coverage-{kept.id}", f"statistics-{old.id}-1", f"experience-{old.id}-1"):
         with pytest.raises(RecordNotFound):
             await ledger.artifact(body)
     for episode, body in ((young, "young"), (open_one, "open")):
@@ -105,7 +106,7 @@ async def test_a_body_that_a_younger_episode_shares_stays(ledger: SqlStore) -> N
         episode = episode_of()
         await ledger.append(*worked(episode, "shared"), ended(episode, **end))
     dropped = await drop_old(ledger, days=30)
-    assert dropped["artifacts"] == 2, "coverage and statistics are each episode's own"
+    assert dropped["artifacts"] == 3, "coverage, statistics and experience are each episode's own"
     assert await ledger.artifact("shared") == b"the body"
     assert await ledger.artifact("made-shared") == b"what the program made"
 

@@ -21,13 +21,13 @@ from worlds import Corridor, Porch
 
 from groundwire import Budget, FeedbackApp, Origin, StopReason, Verdict
 from groundwire.agents.blind_actor import BlindActor
-from groundwire.agents.learning import LEARNERS, BanditActor, learner_named
+from groundwire.agents.learning import LEARNERS, BanditActor, TabularActor, learner_named
 from groundwire.contexts import ActorContext, Judged
 from groundwire.environments import Move, Scene, Status, actions_in, attempt, environment_task, scene_as_text
 from groundwire.errors import ConfigError
 from groundwire.evaluation.carrying_over import carried_over
 from groundwire.evaluation.reading import read_run
-from groundwire.experience import NO_EXPERIENCE, Experience, Followed, known, place_of
+from groundwire.experience import NO_EXPERIENCE, Experience, Followed, Row, known, place_of
 from groundwire.graphs.library.episodic import episodic
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.mint import Mint
@@ -82,7 +82,7 @@ async def test_a_control_is_given_nothing_however_much_is_known() -> None:
     assert not (await store.experience("grid", "grid-0")).is_empty
     given: list[Experience] = []
 
-    class Spying(type(learner_named("tabular").actor)):
+    class Spying(TabularActor):
         async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
             given.append(context.experience)
             return await super().propose(context, n)
@@ -225,7 +225,7 @@ def there(row: int, column: int) -> Scene:
 
 def slippery() -> Experience:
     """What a long life on the slippery grid would show: each action goes to either side as often as straight on."""
-    names, rows = list(STEPS), []
+    names, rows = list(STEPS), list[Row]()
     for row, column in product(range(4), range(4)):
         if MAP[row][column] == ".":
             for at, action in enumerate(names):

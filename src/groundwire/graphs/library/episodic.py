@@ -11,8 +11,9 @@ for word, and a trial is told of the last Ω of them. Nothing is reflected on af
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypedDict
 
 from groundwire.contexts import Actor, Critic
 from groundwire.environments import Environment
@@ -23,6 +24,13 @@ from groundwire.signals import Origin
 from groundwire.tools.environments import EnvironmentTool
 
 __all__ = ["CARD", "QUESTIONS", "TEXT_WORLDS", "Heuristics", "episodic"]
+
+
+class OfTrial(TypedDict):
+    """See `episodic`."""
+
+    repeats: int | None
+    actions: int | None
 
 
 @dataclass(frozen=True)
@@ -43,9 +51,9 @@ class Heuristics:
     retries: int | None = None
 
     @property
-    def of_trial(self) -> Mapping[str, int | None]:
+    def of_trial(self) -> OfTrial:
         """Arguments of `episodic`."""
-        return {"repeats": self.repeats, "actions": self.actions}
+        return OfTrial(repeats=self.repeats, actions=self.actions)
 
     @property
     def rules(self) -> Rules:
