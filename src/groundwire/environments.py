@@ -216,14 +216,20 @@ def moves_of(judged: Sequence[Judged], candidate: Candidate) -> tuple[Move, ...]
         judged: what a trial judged.
         candidate: one of these.
     """
-    actions = actions_in(candidate)
+    # each is a beginning of the candidate, so its number of lines says which actions it has: a long trial asks this at
+    # every step, and reading them all anew would make its last steps the slower the more there were
     way = {_count(j.candidate): j for j in judged if not j.candidate.is_base and candidate.extends(j.candidate)}
+    actions = actions_in(candidate)
     return tuple(Move(actions[count - 1], scene_of(way[count].signal)) for count in sorted(way))
 
 
 def _count(candidate: Candidate) -> int:
-    """How many actions a sequence of actions has, without reading them."""
-    return (candidate.changes[ACTIONS] or b"").count(b"\n") - 1
+    """Of its actions; the first line holds the trial."""
+    return _body(candidate).count(b"\n") - 1
+
+
+def _body(candidate: Candidate) -> bytes:
+    return candidate.changes[ACTIONS] or b""
 
 
 def moves_so_far(judged: Sequence[Judged], current: Judged | None) -> tuple[Move, ...]:
@@ -262,13 +268,13 @@ def transitions(judged: Sequence[Judged], start: Scene) -> list[Transition]:
         judged: what it judged, of one trial or several.
         start: the scene that every trial begins with.
     """
-    seen: dict[tuple[bytes, ...], Scene] = {}
+    seen: dict[bytes, Scene] = {}
     found: list[Transition] = []
     for item in judged:
         if actions := actions_in(item.candidate):
-            lines = tuple((item.candidate.changes[ACTIONS] or b"").splitlines())
-            seen[lines] = scene_of(item.signal)
-            before = start if len(actions) == 1 else seen.get(lines[:-1])
+            body = _body(item.candidate)
+            seen[body] = scene_of(item.signal)
+            before = start if len(actions) == 1 else seen.get(body[: body.rindex(b"\n", 0, -1) + 1])
             if before is not None:
-                found.append(Transition(before, actions[:-1], actions[-1], seen[lines]))
+                found.append(Transition(before, actions[:-1], actions[-1], seen[body]))
     return found

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from gymnasium import registry
 
 from groundwire.environments import Status
 from groundwire.errors import ConfigError, TaskError
@@ -44,6 +45,9 @@ class Coin(gymnasium.Env):
     observation_space = gymnasium.spaces.Discrete(2)
     def reset(self, *, seed=None, options=None): return 0, {}
     def step(self, action): return int(action), 0.0, True, False, {"is_success": action == 1}
+
+if "MyCoin-v0" not in gymnasium.registry:  # each world(…) of a file runs it
+    gymnasium.register("MyCoin-v0", Coin)
 '''
 
 
@@ -56,6 +60,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
     sys.path[:] = path
     sys.modules.pop("my_worlds", None)
+    registry.pop("MyCoin-v0", None)
 
 
 def test_ones_own_world_is_a_class_a_world_or_an_env_of_gymnasium(own: Path) -> None:
@@ -68,6 +73,11 @@ def test_ones_own_world_is_a_class_a_world_or_an_env_of_gymnasium(own: Path) -> 
     coin = world("my_worlds.py:Coin").make()
     assert coin.reset(0).actions == ("0", "1")
     assert coin.act("1").status is Status.WON
+    registered = world("my_worlds:MyCoin-v0?max_episode_steps=9&won_if=terminated")
+    assert registered.actions == 9
+    made = registered.make()
+    made.reset(0)
+    assert made.act("0").status is Status.WON
     assert sys.path[-1] == str(own), "last, so that nothing there stands in for an installed module"
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from groundwire.errors import ConfigError, GroundwireError
 from groundwire.tools.environments.world import World
 
-__all__ = ["own_world"]
+__all__ = ["import_from_here", "own_world"]
 
 FORM = "Name a World, a class with reset(seed), act(action) and close(), or a function that makes one."
 
@@ -80,7 +80,7 @@ def _check(name: str, make: Callable[[], Any]) -> None:
 
 def _imported(place: str) -> ModuleType:
     try:
-        return _from_file(Path(place).expanduser()) if place.endswith(".py") else _from_path(place)
+        return _from_file(Path(place).expanduser()) if place.endswith(".py") else import_from_here(place)
     except ConfigError:
         raise
     except Exception as error:
@@ -105,7 +105,8 @@ def _from_file(file: Path) -> ModuleType:
     return module
 
 
-def _from_path(place: str) -> ModuleType:
+def import_from_here(place: str) -> ModuleType:
+    """Imports a module that is installed, or lies in the folder that the program was started in."""
     here = str(Path.cwd())
     if here not in sys.path:  # last, so that nothing in this folder stands in for an installed module
         sys.path.append(here)

@@ -10,6 +10,7 @@ import re
 import shutil
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -159,9 +160,12 @@ class TextWorldEnvironment:
 
     def reset(self, seed: int) -> Scene:
         """See `Environment`."""
+        from jericho import UnsupportedGameWarning
         from textworld import EnvInfos, helpers
 
         self.close()
+        # what it warns of, a score of the game's own, TextWorld keeps by itself; it says so once, when it is imported
+        warnings.filterwarnings("ignore", category=UnsupportedGameWarning)
         asked = EnvInfos(
             description=True, inventory=True, admissible_commands=True, objective=True, facts=True, won=True, lost=True
         )

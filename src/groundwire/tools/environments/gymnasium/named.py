@@ -11,6 +11,7 @@ from groundwire.errors import ConfigError
 from groundwire.tools.environments.gymnasium.environment import GymnasiumEnvironment
 from groundwire.tools.environments.gymnasium.known import known
 from groundwire.tools.environments.options import options_in
+from groundwire.tools.environments.own import import_from_here
 from groundwire.tools.environments.world import World
 
 __all__ = ["gymnasium_world", "looks_like_an_id"]
@@ -88,10 +89,8 @@ def gymnasium_world(name: str) -> World:
 
 
 def _spec_of_package(gymnasium: Any, id: str) -> Any:
-    from importlib import import_module
-
     package, _, own = id.partition(":")
-    import_module(package)
+    import_from_here(package)
     return gymnasium.spec(own)
 
 
