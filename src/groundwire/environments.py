@@ -175,8 +175,8 @@ def actions_in(candidate: Candidate) -> tuple[str, ...]:
         return ()
     try:
         lines = (candidate.changes[ACTIONS] or b"").decode().removesuffix("\n").split("\n")[1:]
-        # all at once: an actor reads the way again at every step of it
-        values: list[Any] = json.loads(f"[{','.join(lines)}]")
+        # all at once, since an actor reads the way again at every step of it; no text can reach over a line's end
+        values: list[Any] = json.loads("[" + ",\n".join(lines) + "]")
         is_one_a_line = len(values) == len(lines) and all(isinstance(value, str) for value in values)
         if set(candidate.changes) == {ACTIONS} and values and is_one_a_line:
             return tuple(values)
