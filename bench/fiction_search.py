@@ -14,12 +14,12 @@ from groundwire.agents.backends.choice import backend_for
 from groundwire.agents.backends.local import LocalBackend
 from groundwire.agents.backends.local_model import ServerOptions
 from groundwire.completions import Backend, Message, Request
-from groundwire.demo.fiction import PASSAGES, QUESTIONS, Question
 from groundwire.graphs.library.search_judge import search_judge
 from groundwire.graphs.library.tool_account import tool_account
 from groundwire.intervals import wilson
 from groundwire.toolcalls import answer_of
 from groundwire.tools import Corpus
+from groundwire.tools.environments.worlds.fiction_search.corpus import PASSAGES, QUESTIONS, Question
 from groundwire.tools.lexical import normalised
 
 

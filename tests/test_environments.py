@@ -5,12 +5,14 @@ from __future__ import annotations
 import secrets
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from worlds import Porch
 
 from groundwire.contexts import Judged
 from groundwire.environments import (
+    ACTIONS,
     START,
     Move,
     Scene,
@@ -27,8 +29,10 @@ from groundwire.environments import (
     tidied,
     transitions,
 )
+from groundwire.errors import CandidateError
 from groundwire.mint import Mint
 from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
+from groundwire.trees import Candidate
 
 MINT = Mint("run", secrets.token_bytes(32))
 TASK = environment_task(Porch(), id="porch", seed=2)
@@ -105,3 +109,9 @@ def test_the_moves_of_a_trial_are_told_apart_from_those_of_others() -> None:
 
 def test_a_trial_that_a_rule_has_ended_is_no_loss_of_the_world() -> None:
     assert scene_of(signal(Scene("a wall", Status.LOST), failed="gets_on")).status is Status.RUNNING
+
+
+@pytest.mark.parametrize("lines", [b'"a\nb","c"', b'"x\\"\n","c"', b'"a","b"\n', b'"a","b"', b'"a"\n \n"b","c"'])
+def test_an_action_can_not_reach_over_the_end_of_its_line(lines: bytes) -> None:
+    with pytest.raises(CandidateError):
+        actions_in(Candidate(TASK.tree.digest, {ACTIONS: b"{}\n" + lines + b"\n"}))

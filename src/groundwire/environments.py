@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 from groundwire.contexts import Judged
@@ -50,6 +51,8 @@ START = "environment.json"
 """The file of a task: the seed, and the scene that the world begins with."""
 WON = "won"
 """The case that a world passes or fails."""
+SCENES_KEPT = 2048
+"""Scenes that need not be read again from a signal: the way so far is looked at in every step of it."""
 _HINTS = "\nactions: "
 _EVENT = "\nevent: "
 
@@ -171,9 +174,11 @@ def actions_in(candidate: Candidate) -> tuple[str, ...]:
     if candidate.is_base:
         return ()
     try:
-        lines = (candidate.changes[ACTIONS] or b"").decode().removesuffix("\n").split("\n")
-        values: list[Any] = [json.loads(line) for line in lines[1:]]
-        if set(candidate.changes) == {ACTIONS} and values and all(isinstance(value, str) for value in values):
+        lines = (candidate.changes[ACTIONS] or b"").decode().removesuffix("\n").split("\n")[1:]
+        # all at once, since an actor reads the way again at every step of it; no text can reach over a line's end
+        values: list[Any] = json.loads("[" + ",\n".join(lines) + "]")
+        is_one_a_line = len(values) == len(lines) and all(isinstance(value, str) for value in values)
+        if set(candidate.changes) == {ACTIONS} and values and is_one_a_line:
             return tuple(values)
     except (KeyError, ValueError):
         pass
@@ -189,14 +194,19 @@ def scene_as_text(scene: Scene) -> str:
 
 def scene_of(signal: Signal) -> Scene:
     """What an environment showed, read back from its signal."""
-    text, _, ours = signal.evidence.stdout.rpartition(_HINTS)
-    hints, _, event = ours.partition(_EVENT)
     is_lost = any(case.id == WON for case in signal.evidence.failed())
     status = Status.WON if signal.verdict is Verdict.PASS else Status.LOST if is_lost else Status.RUNNING
+    return _scene_in(signal.evidence.stdout, status)
+
+
+@lru_cache(maxsize=SCENES_KEPT)
+def _scene_in(shown: str, status: Status) -> Scene:
+    text, _, ours = shown.rpartition(_HINTS)
+    hints, _, event = ours.partition(_EVENT)
     try:
         return Scene(text, status, tuple(map(str, json.loads(hints))), str(json.loads(event)) if event else "")
     except ValueError:
-        return Scene(signal.evidence.stdout, status)
+        return Scene(shown, status)
 
 
 def moves_of(judged: Sequence[Judged], candidate: Candidate) -> tuple[Move, ...]:

@@ -111,6 +111,30 @@ class Trouble:
     def close(self) -> None: ...
 
 
+WAY = ("left", "middle", "right")
+
+
+@dataclass
+class Stairs:
+    """Three doors on each of three floors, and one of these leads on, the same in all worlds."""
+
+    floor: int = 0
+
+    def reset(self, seed: int) -> Scene:
+        self.floor = 0
+        return self._scene()
+
+    def act(self, action: str) -> Scene:
+        self.floor = self.floor + 1 if action == WAY[self.floor] else -1
+        return self._scene()
+
+    def close(self) -> None: ...
+
+    def _scene(self) -> Scene:
+        status = {-1: Status.LOST, len(WAY): Status.WON}.get(self.floor, Status.RUNNING)
+        return Scene(f"floor {self.floor}", status, tuple(sorted(WAY)))
+
+
 BRIGHT = ("bright 1", "bright 2", "bright 3", "bright 4", "bright 5")
 WAYS = {"hall": (*BRIGHT, "dark"), "dark": ("darker", "back"), "darker": ("out", "back")}
 

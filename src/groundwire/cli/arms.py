@@ -19,7 +19,7 @@ from groundwire.graphs.result import EXIT_CODES
 from groundwire.memory import SqlStore
 from groundwire.records import EpisodeEnd
 
-__all__ = ["Arm", "Main", "Resampling", "Ungrounded", "control_run_of"]
+__all__ = ["Arm", "Control", "Main", "Resampling", "Ungrounded", "control_run_of"]
 
 RUNS_LOOKED_AT = 1000
 BROKEN = frozenset({3, 5, 6, 130})
@@ -34,6 +34,11 @@ class Arm(Protocol):
     run_id: str
     """Empty before it has begun."""
     tally: Tally
+
+    @property
+    def at_once(self) -> int | None:
+        """Episodes at a time; None: four, or as many as keep a local engine full."""
+        ...
 
     def app(self, item: Item) -> FeedbackApp:
         """The graph for one task."""
@@ -59,6 +64,11 @@ class Main:
         self.store = store
         self.builder = builder
         self.run_id = ""
+
+    @property
+    def at_once(self) -> int | None:
+        """See `Arm`."""
+        return self.suite.workers
 
     def graph(self, item: Item) -> FeedbackGraph:
         """Not yet compiled."""
@@ -95,6 +105,15 @@ class Control(ABC):
         self.run_id = ""
         self._spent: dict[str, Spent] = {}
 
+    @property
+    def at_once(self) -> int | None:
+        """See `Arm`."""
+        return self.main.suite.workers
+
+    @abstractmethod
+    def app(self, item: Item) -> FeedbackApp:
+        """See `Arm`."""
+
     @abstractmethod
     def check(self, item: Item) -> None:
         """Says so before anything is paid for if this control can't be made.
@@ -106,8 +125,9 @@ class Control(ABC):
     async def read(self, items: Sequence[Item]) -> None:
         """Reads what the other arm's episodes used; those that broke are left out."""
         wanted = {item.task.id for item in items}
-        for episode in await self.store.episodes(self.main.run_id):
-            records = await self.store.records(episode.id)
+        store = self.main.store
+        for episode in await store.episodes(self.main.run_id):
+            records = await store.records(episode.id)
             end = next((r for r in records if isinstance(r, EpisodeEnd)), None)
             if end and EXIT_CODES[end.stop_reason] not in BROKEN and episode.task_id in wanted:
                 self._spent[episode.task_id] = spent_by(records)

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from groundwire.cli.learn_command import CODES as LEARN_CODES
+from groundwire.cli.learn_command import learn
 from groundwire.cli.memory import memory
 from groundwire.cli.models import models
 from groundwire.cli.run_commands import CODES, TotalCalls, TotalSeconds, TotalTokens, TotalUsd, bench, run
@@ -29,6 +31,7 @@ app.add_typer(memory)
 app.add_typer(models)
 app.command(epilog=CODES)(run)
 app.command(epilog=CODES)(bench)
+app.command(epilog=LEARN_CODES)(learn)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Db = Annotated[

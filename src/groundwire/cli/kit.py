@@ -16,7 +16,7 @@ from groundwire.settings import Settings
 from groundwire.tasks import Task
 from groundwire.tools import HiddenTests, ModelTests, tool_for
 
-__all__ = ["Kit"]
+__all__ = ["Kit", "backend_of", "budget_of"]
 
 SEARCH_WIDTH = 200
 SEARCH_TRIALS = 20
@@ -61,10 +61,7 @@ class Kit:
         Raises:
             ConfigError, ModelError: the model or the program can't be had.
         """
-        backend: Backend | None = None
-        if settings.model:
-            price = settings.usd_per_token
-            backend = backend_for(settings.model, usd_per_token=None if price is None else (price, price))
+        backend = backend_of(settings) if settings.model else None
         room = _room(settings)
         critic: Critic = agents.LLMCritic(backend, **room) if backend else agents.RuleCritic()
         actor: Actor
@@ -76,14 +73,7 @@ class Kit:
         else:
             actor = agents.SearchActor(seed=settings.seed)
             width, trials = settings.width or SEARCH_WIDTH, SEARCH_TRIALS
-        budget = Budget(
-            trials=settings.max_trials or trials,
-            usd=settings.max_usd,
-            tokens=settings.max_tokens,
-            calls=settings.max_calls,
-            seconds=settings.max_seconds,
-        )
-        return cls(settings, actor, critic, width, budget, backend)
+        return cls(settings, actor, critic, width, budget_of(settings, trials), backend)
 
     @property
     def sandbox(self) -> SandboxOptions:
@@ -123,6 +113,27 @@ class Kit:
             "model": self.backend or self.settings.model,
             "seed": self.settings.seed,
         }
+
+
+def backend_of(settings: Settings) -> Backend:
+    """The model that settings name.
+
+    Raises:
+        ConfigError, ModelError: it can't be had.
+    """
+    price = settings.usd_per_token
+    return backend_for(settings.model or "", usd_per_token=None if price is None else (price, price))
+
+
+def budget_of(settings: Settings, trials: int) -> Budget:
+    """Of each episode; `trials` where none are asked for."""
+    return Budget(
+        trials=settings.max_trials or trials,
+        usd=settings.max_usd,
+        tokens=settings.max_tokens,
+        calls=settings.max_calls,
+        seconds=settings.max_seconds,
+    )
 
 
 def _room(settings: Settings) -> Room:

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from groundwire.cli.learning_arms import store_without_memory
 from groundwire.cli.repair import open_store, unique_run
 from groundwire.cli.text import plain
 from groundwire.errors import ConfigError
@@ -66,7 +67,12 @@ async def _read(prefixes: Sequence[str], flags: Mapping[str, Any], control: str 
             runs[named.id], control_id = named, named.id
         else:
             runs |= await _controls(store, runs)
-        return [await read_run(store, run) for run in runs.values()], control_id
+        arms = [await read_run(store, run) for run in runs.values()]
+    if control is None and any("learn" in json.loads(run.config) for run in runs.values()):
+        # arms without memory are kept where memory can't see them
+        async with aclosing(store_without_memory(Settings.resolve(flags))) as apart:
+            arms += [await read_run(apart, run) for run in (await _controls(apart, runs)).values()]
+    return arms, control_id
 
 
 async def _controls(store: Store, runs: Mapping[str, RunRecord]) -> dict[str, RunRecord]:

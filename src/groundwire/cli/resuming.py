@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 from groundwire.cli.repair import open_store, resume_repair, unique_run
+from groundwire.errors import ConfigError
 from groundwire.records import RunRecord
 from groundwire.settings import Settings
 
 __all__ = ["resume_run"]
 
 
-def resume_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
+def resume_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool, plots: Sequence[Path] = ()) -> int:
     """Goes on with a run that was interrupted.
 
     Args:
         prefix: the run's id, or a unique beginning of it.
         flags: where the ledger is.
         as_json: for scripts.
+        plots: files for the picture of a run of `groundwire learn`.
 
     Returns:
         The exit code.
@@ -32,7 +35,14 @@ def resume_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
             return await unique_run(store, prefix)
 
     run = asyncio.run(find())
-    if "suite" in json.loads(run.config):
+    config: dict[str, Any] = json.loads(run.config)
+    if main := config.get("control_of"):
+        raise ConfigError(f"Run {run.id} is a control arm.", do=f"Go on with its run:  groundwire resume {main}")
+    if "learn" in config:
+        from groundwire.cli.learn import resume_learning
+
+        return resume_learning(run, flags, as_json=as_json, plots=plots)
+    if "suite" in config:
         from groundwire.cli.run import resume_suite
 
         return resume_suite(run, flags, as_json=as_json)

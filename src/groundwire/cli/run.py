@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from groundwire.benchmarks import Item
-from groundwire.cli.arms import Arm, Main, Resampling, Ungrounded, control_run_of
-from groundwire.cli.graph_choice import builder_of, full_name
+from groundwire.cli.arms import Arm, Control, Main, Resampling, Ungrounded, control_run_of
+from groundwire.cli.graph_choice import Builder, builder_of, full_name
 from groundwire.cli.kit import Kit
 from groundwire.cli.repair import open_store
 from groundwire.cli.suite import Suite
 from groundwire.cli.tally import Tally
-from groundwire.cli.text import plain
+from groundwire.cli.text import plain, print_line
 from groundwire.cli.verdict import say_what_correction_bought
 from groundwire.errors import ConfigError
 from groundwire.graphs.batch import Work, run_batch
@@ -29,7 +28,7 @@ from groundwire.graphs.spending import run_meters
 from groundwire.memory import SqlStore
 from groundwire.records import EpisodeEnd, EpisodeRecord, RunEnd, RunRecord
 
-__all__ = ["resume_suite", "run_suite"]
+__all__ = ["SuiteRun", "resume_suite", "run_suite"]
 
 
 def run_suite(suite: Suite, *, as_json: bool) -> int:
@@ -38,7 +37,7 @@ def run_suite(suite: Suite, *, as_json: bool) -> int:
     Returns:
         The exit code: 0 if every task is verified.
     """
-    return _Run(suite, as_json=as_json).blocking()
+    return SuiteRun(suite, as_json=as_json).blocking()
 
 
 def resume_suite(run: RunRecord, flags: Mapping[str, Any], *, as_json: bool) -> int:
@@ -48,15 +47,12 @@ def resume_suite(run: RunRecord, flags: Mapping[str, Any], *, as_json: bool) -> 
         ConfigError: it is a control arm, which goes on with the run that it belongs to; or its tasks have changed.
     """
     config: dict[str, Any] = json.loads(run.config)
-    if config.get("control_of"):
-        main = config["control_of"]
-        raise ConfigError(f"Run {run.id} is a control arm.", do=f"Go on with its run:  groundwire resume {main}")
     suite = Suite.from_data(config["suite"], flags)
-    return _Run(suite, as_json=as_json, run_id=run.id, recorded=config["suite"]["tasks"]).blocking()
+    return SuiteRun(suite, as_json=as_json, run_id=run.id, recorded=config["suite"]["tasks"]).blocking()
 
 
-class _Run:
-    """One run from its first task to its last line.
+class SuiteRun:
+    """One run from its first task to its last line; other commands are made of it as well.
 
     Args:
         suite: what is run.
@@ -65,85 +61,107 @@ class _Run:
         recorded: its tasks, as the ledger holds them.
     """
 
+    go_on = "groundwire resume"
+    """What goes on with it, followed by its id."""
+
     def __init__(
         self, suite: Suite, *, as_json: bool, run_id: str = "", recorded: Sequence[Sequence[str]] | None = None
     ) -> None:
-        self._suite = suite
-        self._as_json = as_json
+        self.suite = suite
+        self.as_json = as_json
+        self.console = Console(stderr=as_json, highlight=False)
         self._run_id = run_id
         self._recorded = recorded
-        self._console = Console(stderr=as_json, highlight=False)
 
     def blocking(self) -> int:
         """Runs it; an interrupt leaves a run that can be gone on with."""
         try:
             return asyncio.run(self._all())
         except KeyboardInterrupt:
-            self._console.print(Text("interrupted; the ledger holds all so far", style="yellow"))
+            self.console.print(Text("interrupted; the ledger holds all so far", style="yellow"))
             if self._run_id:
-                self._console.print(Text(f"go on with:  groundwire resume {self._run_id}", style="yellow"))
+                self.console.print(Text(f"go on with:  {self.go_on} {self._run_id}", style="yellow"))
             return 130
 
     async def _all(self) -> int:
-        suite, settings = self._suite, self._suite.settings
+        suite = self.suite
         builder = builder_of(suite.graph)  # before anything is written: a typing error leaves no run behind
         items = suite.items()
         self._check_same(items)
-        kit = Kit.of(settings)
-        sandboxes = Sandboxes(kit.sandbox)
-        async with aclosing(open_store(settings)) as store:
-            try:
-                main = Main(suite, kit, store, builder)
-                for kind in self._controls():
-                    kind(main).check(items[0])
-                await self._arm(main, items, sandboxes)
-                controls = [await self._control(kind, main, items, sandboxes) for kind in self._controls()]
-            finally:
-                await sandboxes.aclose()
-            await self._last_lines(store, main, controls)
+        async with AsyncExitStack() as closing:
+            main = self.main(builder, await closing.enter_async_context(aclosing(open_store(suite.settings))))
+            sandboxes = Sandboxes(main.kit.sandbox)
+            closing.push_async_callback(sandboxes.aclose)
+            controls = self.controls(main)
+            for control in controls:
+                if control.store is not main.store:
+                    await closing.enter_async_context(aclosing(control.store))
+                control.check(items[0])
+            await self.before(main)
+            await self._arm(main, items, sandboxes)
+            for control in controls:
+                await self._control(control, main, items, sandboxes)
+            await self.last_lines(main, [control for control in controls if control.run_id])
         return main.tally.exit_code
 
-    def _controls(self) -> list[type[Resampling | Ungrounded]]:
-        wanted = self._suite
-        return [*([Resampling] if wanted.control else []), *([Ungrounded] if wanted.ungrounded else [])]
+    def main(self, builder: Builder, store: SqlStore) -> Main:
+        """The arm that is asked about."""
+        return Main(self.suite, Kit.of(self.suite.settings), store, builder)
+
+    def controls(self, main: Main) -> Sequence[Control]:
+        """What it is compared with."""
+        wanted = self.suite
+        return [*([Resampling(main)] if wanted.control else []), *([Ungrounded(main)] if wanted.ungrounded else [])]
+
+    async def before(self, main: Main) -> None:
+        """What is said before the first task."""
+
+    def tally(self, arm: Arm, episodes: int) -> Tally:
+        """What an arm's episodes are counted and shown by."""
+        return Tally(arm.name, episodes, self.console, as_json=self.as_json)
+
+    def config(self) -> Mapping[str, Any]:
+        """What else the ledger keeps of what was asked for."""
+        return {}
+
+    def head(self, tasks: int) -> str:
+        """What is run, for people."""
+        suite = self.suite
+        return f"{plain(suite.graph)}   {tasks} tasks   shard {suite.shard}   seed {suite.settings.seed}"
 
     async def _arm(self, arm: Main, items: Sequence[Item], sandboxes: Sandboxes) -> None:
-        suite = self._suite
-        config = {"suite": {**suite.as_data(items), "graph": full_name(suite.graph)}, "model": suite.settings.model}
+        suite = self.suite
+        asked = {**suite.as_data(items), "graph": full_name(suite.graph)}
+        config = {"suite": asked, "model": suite.settings.model, **self.config()}
         arm.run_id = self._run_id or await arm.app(items[0]).start_run(config)
         self._run_id = arm.run_id
-        if self._as_json:
-            _print({"type": "run", "arm": arm.name, "run_id": arm.run_id, "tasks": len(items)})
+        if self.as_json:
+            print_line({"type": "run", "arm": arm.name, "run_id": arm.run_id, "tasks": len(items)})
         else:
-            what = f"{len(items)} tasks   shard {suite.shard}   seed {suite.settings.seed}"
-            said = f"run {arm.run_id}   {plain(suite.graph)}   {what}"
-            self._console.print(Text(said, style="dim"), soft_wrap=True)
+            said = f"run {arm.run_id}   {self.head(len(items))}"
+            self.console.print(Text(said, style="dim"), soft_wrap=True)
         await self._episodes(arm, items, sandboxes)
 
-    async def _control(
-        self, kind: type[Resampling | Ungrounded], main: Main, items: Sequence[Item], sandboxes: Sandboxes
-    ) -> Arm:
-        arm = kind(main)
+    async def _control(self, arm: Control, main: Main, items: Sequence[Item], sandboxes: Sandboxes) -> None:
         await arm.read(items)
         judged = [item for item in items if arm.is_paired(item)]
-        config = {"control_of": main.run_id, "control": arm.name, "model": self._suite.settings.model}
+        config = {"control_of": main.run_id, "control": arm.name, "model": self.suite.settings.model}
         if not judged:
-            return arm
-        arm.run_id = await control_run_of(main.store, main.run_id, arm.name) or await arm.app(judged[0]).start_run(
+            return
+        arm.run_id = await control_run_of(arm.store, main.run_id, arm.name) or await arm.app(judged[0]).start_run(
             {**config, "suite": {"tasks": [[i.task.id, i.task.tree.digest, i.split] for i in judged]}}
         )
-        if self._as_json:
-            _print({"type": "run", "arm": arm.name, "run_id": arm.run_id, "control_of": main.run_id})
+        if self.as_json:
+            print_line({"type": "run", "arm": arm.name, "run_id": arm.run_id, "control_of": main.run_id})
         else:
             said = f"control {arm.run_id}   {arm.name}, at {arm.held_to}   {len(judged)} tasks"
-            self._console.print(Text(said, style="dim"), soft_wrap=True)
+            self.console.print(Text(said, style="dim"), soft_wrap=True)
         await self._episodes(arm, judged, sandboxes)
-        return arm
 
     async def _episodes(self, arm: Arm, items: Sequence[Item], sandboxes: Sandboxes) -> None:
         """Every episode of an arm that has not ended, and the arm's end."""
-        suite, seed = self._suite, self._suite.settings.seed
-        arm.tally = Tally(arm.name, len(items), self._console, as_json=self._as_json)
+        suite = self.suite
+        arm.tally = self.tally(arm, len(items))
         ended, begun = await _known(arm.store, arm.run_id)
         for item in items:
             if item.task.id in ended:
@@ -156,10 +174,10 @@ class _Run:
                 if meter is not None and meter.used_up():
                     return  # what is not begun can be gone on with
                 if item.task.id not in ended:
-                    yield Work(arm.app(item), item.task, seed, begun.get(item.task.id))
+                    yield Work(arm.app(item), item.task, suite.seed_of(item), begun.get(item.task.id))
 
         def tell(work: Work, result: EpisodeResult) -> None:
-            arm.tally.ended(result, splits[work.task.id], seed=seed)
+            arm.tally.ended(result, splits[work.task.id], seed=work.seed)
 
         with arm.tally:
             await run_batch(
@@ -167,31 +185,36 @@ class _Run:
                 tell,
                 run_id=arm.run_id,
                 sandboxes=sandboxes,
-                at_once=suite.workers,
+                at_once=arm.at_once,
+                observers=arm.tally.observers,
                 reuse=suite.settings.reuse,
             )
         if arm.tally.done < len(items):
             used_up = meter.used_up() if meter else ""
             said = f"the run's {used_up} are used up: {len(items) - arm.tally.done} tasks were not begun"
-            self._console.print(Text(said, style="yellow"), soft_wrap=True)
-            raised = f"groundwire resume {self._run_id} --total-{used_up} MORE"
-            self._console.print(Text(f"go on with:  {raised}", style="yellow"), soft_wrap=True)
+            self.console.print(Text(said, style="yellow"), soft_wrap=True)
+            raised = f"{self.go_on} {self._run_id} --total-{used_up} MORE"
+            self.console.print(Text(f"go on with:  {raised}", style="yellow"), soft_wrap=True)
         elif len(ended) < len(items):
             await arm.store.append(RunEnd(run_id=arm.run_id))
 
-    async def _last_lines(self, store: SqlStore, main: Main, controls: Sequence[Arm]) -> None:
-        ran = [arm for arm in controls if arm.run_id]
-        bought = await say_what_correction_bought(store, main.run_id, [arm.run_id for arm in ran])
-        ids = " ".join(arm.run_id for arm in (main, *ran))
-        if self._as_json:
-            arms = [{"run_id": arm.run_id, **arm.tally.as_data()} for arm in (main, *ran)]
-            _print({"type": "summary", "exit_code": main.tally.exit_code, "arms": arms, "correction": bought})
+    async def last_lines(self, main: Main, controls: Sequence[Control]) -> None:
+        """What it came to; `controls` are those that have run."""
+        bought = await say_what_correction_bought(main.store, main.run_id, [arm.run_id for arm in controls])
+        ids = " ".join(arm.run_id for arm in (main, *controls))
+        if self.as_json:
+            print_line(self.summary(main, controls) | {"correction": bought})
             return
-        for arm in (main, *ran):
-            self._console.print(Text(f"{arm.name:<12} {arm.tally.counts()}", style="bold"), soft_wrap=True)
+        for arm in (main, *controls):
+            self.console.print(Text(f"{arm.name:<12} {arm.tally.counts()}", style="bold"), soft_wrap=True)
         for line in bought:
-            self._console.print(Text(line["said"], style="bold"), soft_wrap=True)
-        self._console.print(Text(f"report: groundwire report {ids}", style="dim"), soft_wrap=True)
+            self.console.print(Text(line["said"], style="bold"), soft_wrap=True)
+        self.console.print(Text(f"report: groundwire report {ids}", style="dim"), soft_wrap=True)
+
+    def summary(self, main: Main, controls: Sequence[Control]) -> dict[str, Any]:
+        """The last line for scripts."""
+        arms = [{"run_id": arm.run_id, **arm.tally.as_data()} for arm in (main, *controls)]
+        return {"type": "summary", "exit_code": main.tally.exit_code, "arms": arms}
 
     def _check_same(self, items: Sequence[Item]) -> None:
         if self._recorded is None:
@@ -216,8 +239,3 @@ async def _known(store: SqlStore, run_id: str) -> tuple[Mapping[str, EpisodeEnd]
         else:
             ended[episode.task_id] = end
     return ended, begun
-
-
-def _print(value: Mapping[str, Any]) -> None:
-    sys.stdout.write(f"{json.dumps(value)}\n")
-    sys.stdout.flush()

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from groundwire.benchmarks import Item, benchmark
+from groundwire.environments import start_of
 from groundwire.errors import ConfigError, TaskError
 from groundwire.graphs.selection import Select
 from groundwire.settings import Settings
 from groundwire.tasks import Task
+from groundwire.tools.environments.catalogue import world
 from groundwire.trees import IGNORED_FOLDERS
 
 __all__ = ["Shard", "Source", "Suite", "chosen"]
@@ -55,18 +57,22 @@ class Source:
     """Where tasks come from.
 
     Args:
-        kind: `folders`, or `bench`: a public benchmark.
+        kind: `folders`; `bench`: a public benchmark; or `world`: an environment, a task a seed.
         paths: folders of tasks; or the benchmark's data.
-        name: the benchmark's.
+        name: the benchmark's, or the world's.
         repos: clones, for a benchmark of repositories.
         split: only this split; empty: all.
+        seeds: how many worlds.
+        first_seed: of the first of them; each next one has the next seed.
     """
 
-    kind: Literal["folders", "bench"]
+    kind: Literal["folders", "bench", "world"]
     paths: tuple[Path, ...]
     name: str = ""
     repos: Path | None = None
     split: str = ""
+    seeds: int = 0
+    first_seed: int = 0
 
     def items(self) -> list[Item]:
         """All tasks, in order.
@@ -76,6 +82,9 @@ class Source:
         """
         if self.kind == "bench":
             items = list(benchmark(self.name, repos=self.repos).items(self.paths[0]))
+        elif self.kind == "world":
+            kind = world(self.name)
+            return [Item(kind.task(self.first_seed + n), "") for n in range(self.seeds)]
         else:
             items = [item for path in self.paths for item in _in_folder(path)]
         items = [item for item in items if self.split in ("", item.split)]
@@ -92,23 +101,33 @@ class Source:
     @property
     def repairs(self) -> bool:
         """True if something stands there already that the tests are to fail on first."""
-        return self.kind == "folders" or benchmark(self.name, repos=self.repos).repairs
+        return self.kind == "folders" or (self.kind == "bench" and benchmark(self.name, repos=self.repos).repairs)
 
     def as_data(self) -> dict[str, Any]:
         """As the ledger keeps it."""
         return {
             "kind": self.kind,
             "paths": [str(path.expanduser().resolve()) for path in self.paths],
-            "name": self.name,
+            "name": str(Path(self.name).expanduser().resolve()) if ".py:" in self.name else self.name,
             "repos": str(self.repos.expanduser().resolve()) if self.repos else None,
             "split": self.split,
+            "seeds": self.seeds,
+            "first_seed": self.first_seed,
         }
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
         """From what the ledger keeps."""
         repos = Path(data["repos"]) if data["repos"] else None
-        return cls(data["kind"], tuple(map(Path, data["paths"])), data["name"], repos, data["split"])
+        return cls(
+            data["kind"],
+            tuple(map(Path, data["paths"])),
+            data["name"],
+            repos,
+            data["split"],
+            data.get("seeds", 0),
+            data.get("first_seed", 0),
+        )
 
 
 def _in_folder(path: Path) -> Iterator[Item]:
@@ -164,6 +183,10 @@ class Suite:
         if not items:
             raise ConfigError(f"The shard {self.shard} of these tasks is empty.", do="Make fewer parts.")
         return items
+
+    def seed_of(self, item: Item) -> int:
+        """Of all choices in its episode: the run's, or, where each task is a world of its own, that world's."""
+        return start_of(item.task).seed if self.source.kind == "world" else self.settings.seed
 
     @property
     def options(self) -> Mapping[str, Any]:

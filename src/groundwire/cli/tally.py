@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,16 +12,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.text import Text
 
 from groundwire.cli.live import MARKS
-from groundwire.cli.text import plain, tokens
+from groundwire.cli.text import plain, print_line, tokens
 from groundwire.graphs import EpisodeResult
+from groundwire.graphs.episode import Observer
 from groundwire.graphs.result import EXIT_CODES
 from groundwire.records import StopReason
 from groundwire.signals import Verdict
 
 __all__ = ["Tally"]
 
-WORST_FIRST = (6, 5, 1, 4, 3)
-"""Exit codes of episodes: the first of these that any episode has is the run's."""
 SOLVED = frozenset({StopReason.VERIFIED, StopReason.ALREADY_PASSING})
 
 
@@ -37,6 +34,9 @@ class Tally:
         as_json: True: a JSON object a line to standard output.
     """
 
+    worst_first = (6, 5, 1, 4, 3)
+    """Exit codes of episodes: the first of these that any episode has is the run's."""
+
     def __init__(self, arm: str, total: int, console: Console, *, as_json: bool) -> None:
         self.arm = arm
         self.total = total
@@ -49,6 +49,8 @@ class Tally:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self._bar = Progress(*columns, TextColumn("{task.fields[counts]}"), console=console, transient=True)
         self._task: TaskID | None = None
+        self.observers: Sequence[Observer] = ()
+        """Told of each record of its episodes."""
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -69,7 +71,7 @@ class Tally:
         self.tokens += result.tokens
         self.usd += result.usd
         if self._as_json:
-            _print({"type": "episode", "arm": self.arm, "split": split, "seed": seed, **_data(result)})
+            print_line({"type": "episode", "arm": self.arm, "split": split, "seed": seed, **_data(result)})
         else:
             self._line(result)
         self._count(result.stop_reason)
@@ -81,11 +83,15 @@ class Tally:
 
     @property
     def exit_code(self) -> int:
-        """0: all verified. Else what is worst: storage, model, unsolved, budget, no verdict."""
-        codes = {EXIT_CODES[reason] for reason in self.reasons}
+        """0: all verified. Else what is worst."""
+        codes = {self.code(reason) for reason in self.reasons}
         if self.done < self.total:
             codes.add(EXIT_CODES[StopReason.BUDGET_RUN])
-        return next((code for code in WORST_FIRST if code in codes), 0)
+        return next((code for code in self.worst_first if code in codes), 0)
+
+    def code(self, reason: StopReason) -> int:
+        """The exit code that an episode has by its reason."""
+        return EXIT_CODES[reason]
 
     def counts(self) -> str:
         """`12 verified · 3 unsolved · 1 no verdict`."""
@@ -107,6 +113,9 @@ class Tally:
         self.reasons[reason] += 1
         none = EXIT_CODES[reason] in (3, 5, 6, 130)
         self.verdicts["verified" if reason in SOLVED else "none" if none else "unsolved"] += 1
+        self._move()
+
+    def _move(self) -> None:
         if self._task is not None:
             self._bar.update(self._task, completed=self.done, counts=self.counts())
 
@@ -141,8 +150,3 @@ def _data(result: EpisodeResult) -> dict[str, Any]:
         "detail": result.detail,
         "error": str(result.error) if result.error else None,
     }
-
-
-def _print(value: Mapping[str, Any]) -> None:
-    sys.stdout.write(f"{json.dumps(value)}\n")
-    sys.stdout.flush()

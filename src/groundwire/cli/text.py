@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
 from groundwire.printable import plain, visible
 
-__all__ = ["plain", "plural", "tokens", "visible"]
+__all__ = ["plain", "plural", "print_line", "tokens", "visible"]
+
+
+def print_line(value: Mapping[str, Any]) -> None:
+    """One JSON object a line to standard output, for scripts that read while we work."""
+    sys.stdout.write(f"{json.dumps(value)}\n")
+    sys.stdout.flush()
 
 
 def plural(count: int, noun: str) -> str:

@@ -32,6 +32,7 @@ async def say_what_correction_bought(
     try:
         from groundwire.evaluation.comparing import compare
         from groundwire.evaluation.reading import read_run
+        from groundwire.evaluation.verdicts import what_it_lacks
     except ConfigError as error:
         return [{"control_run": run_id, "said": str(error)} for run_id in controls]
     arm = await read_run(store, await unique_run(store, main))
@@ -39,8 +40,6 @@ async def say_what_correction_bought(
     for run_id in controls:
         control = await read_run(store, await unique_run(store, run_id))
         compared = compare(arm.trials, control.trials)
-        what = "reflection" if control.facts.control == "resampling" else "the outside signal"
-        bought.append(
-            {"control_run": run_id, "answer": compared.answer, "said": compared.sentence(what), **asdict(compared)}
-        )
+        said = compared.sentence(what_it_lacks(control))
+        bought.append({"control_run": run_id, "answer": compared.answer, "said": said, **asdict(compared)})
     return bought

@@ -9,10 +9,12 @@ from groundwire.evaluation.comparing import Answer, Comparison, compare, sign_te
 from groundwire.evaluation.measuring import Measured, measure
 from groundwire.evaluation.reading import Arm
 
-__all__ = ["Against", "ArmReport", "Report", "Said", "report_on"]
+__all__ = ["Against", "ArmReport", "Report", "Said", "report_on", "what_it_lacks"]
 
 RESAMPLING = "resampling"
 """The control that tries again blindly, at equal tokens."""
+WHAT_A_CONTROL_LACKS = {"": "reflection", RESAMPLING: "reflection", "without_memory": "memory"}
+"""By the kind of control, what the other arm has and it has not; of all others it is the outside signal."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,11 @@ def report_on(arms: Sequence[Arm], *, control: str = "") -> Report:
     return Report(reports)
 
 
+def what_it_lacks(control: Arm) -> str:
+    """What a comparison with this control is about."""
+    return WHAT_A_CONTROL_LACKS.get(control.facts.control, "the outside signal")
+
+
 def _label(at: int) -> str:
     return chr(ord("A") + at) if at < 26 else f"{chr(ord('A') + at // 26 - 1)}{chr(ord('A') + at % 26)}"
 
@@ -118,7 +125,7 @@ def _controls_of(arm: Arm, arms: Sequence[Arm], control: str) -> Sequence[int]:
 
 
 def _against(arm: Arm, control: Arm, label: str) -> Against:
-    what = "reflection" if control.facts.control in ("", RESAMPLING) else "the outside signal"
+    what = what_it_lacks(control)
     return Against(control=label, what=what, comparison=compare(arm.trials, control.trials))
 
 

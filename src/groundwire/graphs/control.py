@@ -1,4 +1,7 @@
-"""The control arm: the same graph with its critics taken out and its actors blinded, on the budget that was used."""
+"""Control arms: the same graph with its critics taken out and its actors blinded.
+
+Where reflection is in question, on the budget that was used; where memory is, with as many trials.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.agents.blind_actor import BlindActor
-from groundwire.contexts import Actor
 from groundwire.errors import GraphError
 from groundwire.graphs.budget import Budget
 from groundwire.graphs.feedback_graph import FeedbackGraph
@@ -14,7 +16,7 @@ from groundwire.graphs.rules import Rules
 from groundwire.records import Intent, ModelCall, Record
 from groundwire.signals import Origin, Signal
 
-__all__ = ["CONTROL_RULES", "Spent", "control_budget", "resampling_of", "spent_by"]
+__all__ = ["CONTROL_RULES", "Spent", "control_budget", "resampling_of", "spent_by", "without_memory_of"]
 
 ROUNDS = 64
 """Renewed draws of one trial where a model only draws what it drew before; the budget ends them as a rule."""
@@ -83,6 +85,24 @@ def resampling_of(graph: FeedbackGraph, spent: Spent) -> FeedbackGraph:
         GraphError: it has plain nodes, routers or graphs as nodes, which may carry feedback past the blindfold, or a
             critic that an edge leads to.
     """
+    limit = None if spent.by_model else spent.candidates
+    return _blinded(graph, "resampling", samples=spent.by_model, limit=limit)
+
+
+def without_memory_of(graph: FeedbackGraph, *, by_model: bool) -> FeedbackGraph:
+    """A graph whose actors see what the world answers within a trial, and nothing of any trial before it.
+
+    Args:
+        graph: of actors, critics and tools. It stays as it is.
+        by_model: True if its actors ask a model.
+
+    Raises:
+        GraphError: as `resampling_of`.
+    """
+    return _blinded(graph, "without_memory", samples=by_model, limit=None)
+
+
+def _blinded(graph: FeedbackGraph, kind: str, *, samples: bool, limit: int | None) -> FeedbackGraph:
     parts = graph.parts
     edges = {name for edge in parts.edges for name in edge}
     if parts.plain or parts.graphs or parts.routers or parts.joins or edges & parts.critics.keys():
@@ -91,14 +111,12 @@ def resampling_of(graph: FeedbackGraph, spent: Spent) -> FeedbackGraph:
             " made.",
             do="Run it without --control, or wire it of actors, critics and tools alone.",
         )
-    control = FeedbackGraph(graph.state, name=f"{graph.name}_resampling", trust=graph.trust)
-    limit = None if spent.by_model else spent.candidates
-    actors = {n: replace(p, actor=_blind(p.actor, spent, p.width, limit)) for n, p in parts.actors.items()}
+    control = FeedbackGraph(graph.state, name=f"{graph.name}_{kind}", trust=graph.trust)
+    actors = {
+        name: replace(part, actor=BlindActor(part.actor, samples=samples, width=part.width, candidates=limit))
+        for name, part in parts.actors.items()
+    }
     # what an environment answers is what its actor acts on, and stays; what a critic says of it does not
     gates = {gate: (None, to) for gate, (_, to) in parts.gates.items()}
     control.parts = replace(parts, actors=actors, critics={}, gates=gates)
     return control
-
-
-def _blind(actor: Actor, spent: Spent, width: int, limit: int | None) -> Actor:
-    return BlindActor(actor, samples=spent.by_model, width=width, candidates=limit)

@@ -12,13 +12,13 @@ from trails import trail, turns
 from groundwire import Origin, Rules, StopReason, Task
 from groundwire.agents import ScriptedBackend
 from groundwire.completions import Request
-from groundwire.demo.fiction import PASSAGES, QUESTIONS, Question
 from groundwire.graphs.library.search_judge import search_judge
 from groundwire.graphs.library.tool_account import Cut, tool_account
 from groundwire.records import Record
 from groundwire.signals import Signal
 from groundwire.toolcalls import Steps, answer_of
 from groundwire.tools import Corpus
+from groundwire.tools.environments.worlds.fiction_search.corpus import PASSAGES, QUESTIONS, Question
 from groundwire.tools.relevance import ByMeaning
 
 CORPUS = Corpus(PASSAGES)

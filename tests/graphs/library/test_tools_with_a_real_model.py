@@ -14,7 +14,6 @@ from groundwire import Budget, FeedbackGraph, Origin, Task
 from groundwire.agents import ToolActor
 from groundwire.agents.backends.local_model import ServerOptions
 from groundwire.completions import Backend
-from groundwire.demo.fiction import PASSAGES, QUESTIONS
 from groundwire.graphs.library.preflight import preflight
 from groundwire.graphs.library.search_judge import search_judge
 from groundwire.graphs.library.tool_recovery import tool_recovery
@@ -22,6 +21,7 @@ from groundwire.records import ModelCall
 from groundwire.signals import Signal
 from groundwire.toolcalls import Ruling
 from groundwire.tools import AnswerCheck, Corpus, FunctionTool, RuleReviewer, Toolbox
+from groundwire.tools.environments.worlds.fiction_search.corpus import PASSAGES, QUESTIONS
 
 WORDS = ServerOptions(slots=1, context_tokens=1536, threads=1)
 ALLOWED = {Origin.EXECUTION, Origin.TOOL_ERROR, Origin.VERIFIER}

@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from groundwire.evaluation.rates import Rate
 from groundwire.evaluation.verdicts import ArmReport, Report
 
-__all__ = ["Plot", "plots_of"]
+__all__ = ["COLOURS", "STYLE", "Plot", "as_share", "plots_of"]
 
 # colours that people who see few colours can tell apart (Okabe and Ito)
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -121,7 +121,7 @@ def _rounds(axes: Axes, arms: Sequence[ArmReport]) -> None:
         axes.fill_between(rounds, lows, highs, color=colour, alpha=0.15, linewidth=0)
     axes.set_xlabel("round")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    _as_share(axes)
+    as_share(axes)
     _legend(axes, arms)
 
 
@@ -192,7 +192,7 @@ def _memory(axes: Axes, arms: Sequence[ArmReport]) -> None:
         axes.plot([], [], color=colour, marker="o", label=arm.label)
     axes.set_xticks([0, 1], ["without", "with lessons"])
     axes.set_xlim(-0.5, 1.5)
-    _as_share(axes)
+    as_share(axes)
     _legend(axes, arms)
 
 
@@ -202,7 +202,8 @@ def _reach(one: Rate) -> list[list[float]]:
     return [[max(0.0, value - low)], [max(0.0, high - value)]]
 
 
-def _as_share(axes: Axes) -> None:
+def as_share(axes: Axes) -> None:
+    """The y axis from 0 to 100 %."""
     axes.set_ylim(0, 1.02)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)

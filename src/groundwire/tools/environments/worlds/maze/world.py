@@ -1,0 +1,146 @@
+"""A maze as a world: walk, take a key, unlock the door, get out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Self
+
+from groundwire.environments import Scene, Status
+from groundwire.tools.environments.world import World
+from groundwire.tools.environments.worlds.maze.puzzle import FITS, Cell, Maze, generate
+from groundwire.tools.environments.worlds.playing import Playing, Refused
+
+__all__ = ["WORLD", "InMaze", "begin"]
+
+STEPS = {"north": (-1, 0), "east": (0, 1), "south": (1, 0), "west": (0, -1)}
+LEGEND = "# wall, @ you, X way out, D locked door, keys: c copper, g gold, s silver"
+
+
+@dataclass(frozen=True)
+class InMaze:
+    """Where one is in a maze, and what has been done there (`Position`).
+
+    Args:
+        maze: the maze.
+        at: the cell.
+        keys: keys that lie about, each with its cell, by metal.
+        held: the metals of the keys that are held.
+        is_open: whether the door is.
+        broke: the metal of the key that broke in the door, after which nothing opens it.
+    """
+
+    maze: Maze
+    at: Cell
+    keys: tuple[tuple[str, Cell], ...]
+    held: tuple[str, ...] = ()
+    is_open: bool = False
+    broke: str = ""
+
+    def scene(self) -> Scene:
+        """See `Position`."""
+        colour = self.maze.colour
+        if self.at == self.maze.exit:
+            return Scene(f"{self._drawn()}\nYou are out.", Status.WON)
+        if self.broke:
+            why = f"The {self.broke} key broke off in the {colour} door, and nothing opens it any more."
+            return Scene(f"{self._drawn()}\n{why}", Status.LOST)
+        door = f"The {colour} door is {'open' if self.is_open else 'locked'}."
+        held = f"You hold {' and '.join(f'the {metal} key' for metal in self.held) or 'no key'}."
+        here = "".join(f" Here lies the {metal} key." for metal, cell in self.keys if cell == self.at)
+        return Scene(f"{self._drawn()}\n{LEGEND}\n{door} {held}{here}", actions=self._actions())
+
+    def after(self, action: str) -> Self:
+        """See `Position`."""
+        if action not in self._actions():
+            raise Refused(self._why_not(action))
+        if action in STEPS:
+            return replace(self, at=self._along(self._towards(action)))
+        metal = action.split()[-2]
+        if action.startswith("take"):
+            keys = tuple(key for key in self.keys if key[0] != metal)
+            return replace(self, keys=keys, held=tuple(sorted((*self.held, metal))))
+        held = tuple(each for each in self.held if each != metal)
+        if metal == FITS[self.maze.colour]:
+            return replace(self, is_open=True, held=held)
+        return replace(self, broke=metal, held=held)
+
+    def _actions(self) -> tuple[str, ...]:
+        steps = [step for step in STEPS if self._is_free(self.at, self._towards(step))]
+        here = [f"take {metal} key" for metal, cell in self.keys if cell == self.at]
+        is_at_lock = not self.is_open and self.at == self.maze.door[0]
+        keys = [f"unlock {self.maze.colour} door with {metal} key" for metal in self.held if is_at_lock]
+        return (*steps, *here, *keys)
+
+    def _why_not(self, action: str) -> str:
+        if action not in STEPS:
+            return "that can't be done here."
+        is_door = {self.at, self._towards(action)} == set(self.maze.door)
+        return f"{action} of you is {'the locked door' if is_door else 'a wall'}."
+
+    def _towards(self, step: str) -> Cell:
+        down, right = STEPS[step]
+        return self.at[0] + down, self.at[1] + right
+
+    def _along(self, to: Cell) -> Cell:
+        """Where a walk that sets out for the next cell ends: where there is something to decide or to see.
+
+        It ends indeed: walking round a loop one comes to the crossing where the rest of the maze is joined to it.
+        """
+        came, at = self.at, to
+        while at not in self._sights and len(onward := self._beside(at)) == 2:
+            came, at = at, next(cell for cell in onward if cell != came)
+        return at
+
+    @property
+    def _sights(self) -> tuple[Cell, ...]:
+        return (self.maze.exit, *self.maze.door, *(cell for _, cell in self.keys))
+
+    def _beside(self, at: Cell) -> list[Cell]:
+        around = [(at[0] + down, at[1] + right) for down, right in STEPS.values()]
+        return [cell for cell in around if self._is_free(at, cell)]
+
+    def _is_free(self, a: Cell, b: Cell) -> bool:
+        pair = frozenset((a, b))
+        return pair in self.maze.passages and (self.is_open or pair != frozenset(self.maze.door))
+
+    def _drawn(self) -> str:
+        maze = self.maze
+        marks = {_middle(cell, cell): metal[0] for metal, cell in self.keys}
+        marks[_middle(maze.exit, maze.exit)] = "X"
+        if not self.is_open:
+            marks[_middle(*maze.door)] = "D"
+        marks[_middle(self.at, self.at)] = "@"
+        rows = [list(row) for row in _walls(maze)]
+        for (row, column), mark in marks.items():
+            rows[row][column] = mark
+        return "\n".join(map("".join, rows))
+
+
+@lru_cache
+def _walls(maze: Maze) -> tuple[str, ...]:
+    """The maze from above: cells stand at odd places, what is between them at even ones."""
+    free = {_middle(cell, cell) for cell in maze.cells} | {_middle(*passage) for passage in maze.passages}
+    rows, columns = range(2 * maze.rows + 1), range(2 * maze.columns + 1)
+    return tuple("".join(" " if (row, column) in free else "#" for column in columns) for row in rows)
+
+
+def _middle(a: Cell, b: Cell) -> Cell:
+    return a[0] + b[0] + 1, a[1] + b[1] + 1
+
+
+def begin(seed: int) -> InMaze:
+    """How the maze of that seed begins."""
+    maze = generate(seed)
+    return InMaze(maze, maze.start, maze.keys)
+
+
+WORLD = World(
+    name="maze",
+    make=lambda: Playing(begin),
+    prompt="Find the way out of the maze. North is up. A step leads along the corridor, round its corners, to the next"
+    " crossing, dead end, key or door. The door needs a key: which metal fits depends on the door's colour, in all"
+    " mazes alike, and a wrong key breaks in it. An action: `north`, `take gold key`, `unlock red door with gold key`.",
+    actions=40,
+    about="a small maze with a locked door; which key fits which colour is the same in all of them",
+)

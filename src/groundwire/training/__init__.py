@@ -1,0 +1,1 @@
+"""Verified experience that others can train on."""
