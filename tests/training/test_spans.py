@@ -25,12 +25,17 @@ def test_tags_nested_tags_and_fences() -> None:
     world = tagged("step", data("action", "go <north>") + "\nA wall.")
     file = tagged("file", fenced('print("<reflection>mine</reflection>")\n'), path="a.py")
     content = f"{data('task', 'Get out.')}\n{file}\n{world}\n{data('unheard_of', 'x')}\nAnswer now."
-    by = told(content, spans_by_tags(content, files=Author.HUMAN))
-    assert by["Get out."] == ("human", "task")
-    assert by["go &lt;north&gt;"] == ("model", "action")
-    assert by["A wall."] == ("env", "step")
-    assert by["x"] == ("model", "unheard_of"), "what is not known is not trusted"
-    assert any(who == ("human", "file") and "<reflection>" in text for text, who in by.items()), "no tag inside a fence"
+    spans = spans_by_tags(content, files=Author.HUMAN)
+
+    def wrote(text: str) -> tuple[str, str]:
+        place = content.index(text)
+        return next((s.author.value, s.what) for s in spans if s.start <= place < s.end)
+
+    assert wrote("Get out.") == ("human", "task")
+    assert wrote("go &lt;north&gt;") == ("model", "action")
+    assert wrote("A wall.") == ("env", "step")
+    assert wrote("x\n</unheard_of>") == ("model", "unheard_of"), "what is not known is not trusted"
+    assert wrote("mine</reflection>") == ("human", "file"), "no tag inside a fence"
     assert ("model", "file") in told(content, spans_by_tags(content, files=Author.MODEL)).values()
 
 

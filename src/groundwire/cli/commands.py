@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from groundwire.cli.export_commands import EXPORT_CODES, export
 from groundwire.cli.memory import memory
 from groundwire.cli.models import models
 from groundwire.cli.run_commands import CODES, TotalCalls, TotalSeconds, TotalTokens, TotalUsd, bench, run
@@ -29,6 +30,7 @@ app.add_typer(memory)
 app.add_typer(models)
 app.command(epilog=CODES)(run)
 app.command(epilog=CODES)(bench)
+app.command(epilog=EXPORT_CODES)(export)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Db = Annotated[

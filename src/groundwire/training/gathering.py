@@ -256,7 +256,7 @@ class Gathered:
         return Trial(
             number=number,
             turns=tuple(trial.turns),
-            attempts=tuple(a.model_copy(update={"turn": by.get(a.digest, "")}) for a in attempts),
+            attempts=tuple(_made_of(attempt, by.get(attempt.digest, ())) for attempt in attempts),
             remarks=tuple(trial.remarks),
             trigger=trial.trigger,
             lessons=trial.begun.lessons if trial.begun else (),
@@ -287,3 +287,7 @@ class Gathered:
             reward=reward,
             rewarded_by=by,
         )
+
+
+def _made_of(attempt: Attempt, turns: Sequence[str]) -> Attempt:
+    return attempt.model_copy(update={"turn": turns[0], "twins": tuple(turns[1:])}) if turns else attempt

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from groundwire.completions import ToolCall
 from groundwire.training.trajectories import Attempt, Turn
 
 __all__ = ["linked"]
@@ -12,29 +13,34 @@ SHORTEST_LINE = 3
 """Characters; shorter lines say nothing."""
 
 
-def linked(turns: Sequence[Turn], attempts: Sequence[Attempt]) -> Mapping[str, str]:
-    """Digest of each attempt of one trial to the id of the turn that it was made of, where that can be told.
+def linked(turns: Sequence[Turn], attempts: Sequence[Attempt]) -> Mapping[str, tuple[str, ...]]:
+    """Digest of each attempt of one trial to the ids of the turns that it was made of, where that can be told.
 
-    The answers since the candidates before are those in question. As many of them as candidates: in their order. Else
-    one candidate is the last answer's, and several are those of the answers whose text holds most of their lines.
+    The answers since the candidates before are those in question; answers that say the same make the same candidate. As
+    many different ones as candidates: in their order. Else one candidate is the last answer's, and several are those of
+    the answers whose text holds most of their lines.
     """
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, ...]] = {}
     spoken = [turn for turn in turns if turn.loss]
     since = -1
     for batch in _batches(spoken, attempts):
-        asked = [turn for turn in spoken if since < turn.at < batch[0].at]
+        asked = _together(turn for turn in spoken if since < turn.at < batch[0].at)
         since = batch[0].at
-        last = [turn for turn in asked if turn.at == asked[-1].at]
-        for answers in (asked, last):
-            if len(answers) == len(batch):
-                found |= {attempt.digest: turn.id for attempt, turn in zip(batch, answers, strict=True)}
-                break
-        else:
-            if len(last) == 1 and len(batch) == 1:
-                found[batch[0].digest] = last[0].id
-            elif asked:
-                found |= _by_text(asked, batch)
+        last = [same for same in asked if asked[-1][-1].at == same[-1].at]
+        made = next((answers for answers in (asked, last) if len(answers) == len(batch)), None)
+        if made is not None:
+            found |= {a.digest: tuple(turn.id for turn in same) for a, same in zip(batch, made, strict=True)}
+        elif asked:
+            found |= _by_text(asked, batch)
     return found
+
+
+def _together(turns: Iterable[Turn]) -> list[list[Turn]]:
+    """Answers that say the same, in the order in which each came first."""
+    same: dict[tuple[str, tuple[ToolCall, ...]], list[Turn]] = {}
+    for turn in turns:
+        same.setdefault((turn.answer.strip(), turn.tool_calls), []).append(turn)
+    return list(same.values())
 
 
 def _batches(turns: Sequence[Turn], attempts: Sequence[Attempt]) -> list[list[Attempt]]:
@@ -49,8 +55,8 @@ def _batches(turns: Sequence[Turn], attempts: Sequence[Attempt]) -> list[list[At
     return batches
 
 
-def _by_text(turns: Sequence[Turn], batch: Sequence[Attempt]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _by_text(answers: Sequence[Sequence[Turn]], batch: Sequence[Attempt]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
     for attempt in batch:
         lines = {
             line.strip()
@@ -58,8 +64,9 @@ def _by_text(turns: Sequence[Turn], batch: Sequence[Attempt]) -> dict[str, str]:
             for line in (change.content or "").splitlines()
             if len(line.strip()) >= SHORTEST_LINE
         }
-        shares = sorted(((sum(line in turn.text for line in lines), turn.id) for turn in turns), reverse=True)
+        shares = [sum(line in same[0].text for line in lines) for same in answers]
+        best = max(shares)
         # two answers that fit as well can't be told apart
-        if shares[0][0] and (len(shares) == 1 or shares[0][0] > shares[1][0]):
-            found[attempt.digest] = shares[0][1]
+        if best and shares.count(best) == 1:
+            found[attempt.digest] = tuple(turn.id for turn in answers[shares.index(best)])
     return found

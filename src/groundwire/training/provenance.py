@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from groundwire.training.schema import ChatMessage, Options, Part, Provenance
+from groundwire.completions import ToolCall
+from groundwire.training.schema import ChatFunction, ChatMessage, ChatToolCall, Options, Part, Provenance
 from groundwire.training.trajectories import Attempt, Author, Flaw, Message, ModelRevision, Trajectory, Turn
 
-__all__ = ["Source", "chat", "parts_of_prompt", "provenance_of", "written_by"]
+__all__ = ["Source", "chat", "chat_calls", "parts_of_prompt", "provenance_of", "written_by"]
 
 NOBODY = ModelRevision(name="", revision="")
 
@@ -17,7 +18,22 @@ Source = tuple[Trajectory, Sequence[Attempt]]
 
 def chat(messages: Iterable[Message]) -> tuple[ChatMessage, ...]:
     """Messages as chat templates take them."""
-    return tuple(ChatMessage(role=message.role, content=message.content) for message in messages)
+    return tuple(
+        ChatMessage(
+            role=message.role,
+            content=message.content,
+            tool_calls=chat_calls(message.tool_calls),
+            tool_call_id=message.answers or None,
+        )
+        for message in messages
+    )
+
+
+def chat_calls(calls: Sequence[ToolCall]) -> tuple[ChatToolCall, ...] | None:
+    """Tool calls as chat templates take them; None where there is none."""
+    return (
+        tuple(ChatToolCall(id=c.id, function=ChatFunction(name=c.name, arguments=c.arguments)) for c in calls) or None
+    )
 
 
 def parts_of_prompt(messages: Sequence[Message], column: str = "prompt") -> Iterator[Part]:

@@ -5,18 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, cast
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from groundwire.signals import Origin
 from groundwire.training.trajectories import Author, Trajectory
 
 __all__ = [
     "VERSION",
+    "ChatFunction",
     "ChatMessage",
+    "ChatToolCall",
     "Form",
     "Options",
     "Part",
@@ -24,6 +26,7 @@ __all__ = [
     "Rejected",
     "Row",
     "json_schema",
+    "texts_in",
 ]
 
 VERSION = 1
@@ -36,11 +39,42 @@ class _Frozen(BaseModel):
     )
 
 
+class ChatFunction(_Frozen):
+    """A function that a model asked for."""
+
+    name: str
+    """Its name."""
+    arguments: str
+    """A JSON object, as the model wrote it."""
+
+
+class ChatToolCall(_Frozen):
+    """A tool call, in the form of OpenAI's chat API."""
+
+    id: str
+    """What the tool's message names."""
+    type: Literal["function"] = "function"
+    """Always `function`."""
+    function: ChatFunction
+    """What was asked for."""
+
+
 class ChatMessage(_Frozen):
     """One message, as chat templates take it."""
 
     role: Literal["system", "user", "assistant", "tool"]
+    """Who speaks."""
     content: str
+    """What is said."""
+    tool_calls: tuple[ChatToolCall, ...] | None = None
+    """What an assistant's message asked for; left out where that is nothing."""
+    tool_call_id: str | None = None
+    """Whose result a tool's message is; left out elsewhere."""
+
+    @model_serializer(mode="wrap")
+    def _only_what_is_there(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # templates ask whether a message has tool calls, and some take an empty list for a yes
+        return {name: value for name, value in serialize(self).items() if value is not None}
 
 
 class Part(_Frozen):
@@ -106,10 +140,33 @@ class Provenance(_Frozen):
 class Row(_Frozen):
     """What all rows have. Subclasses add the columns that their trainers read."""
 
+    answers: ClassVar[frozenset[str]] = frozenset({"completion", "completions", "chosen", "rejected"})
+    """Columns in which an answer may stand; everywhere else it is looked for (`training.leaks`)."""
+    told: ClassVar[tuple[str, ...]] = ()
+    """Columns of numbers whose means the closing report gives."""
+
     schema_version: int = VERSION
     """Of the row's schema."""
     provenance: Provenance
     """Where the row comes from, and what it rests on."""
+
+    def shown(self) -> Iterator[tuple[str, str]]:
+        """Every text in which no answer may stand, with its column and place: `prompt[1]` for a message's content."""
+        for column, value in self.model_dump(mode="json").items():
+            if column not in ("provenance", *self.answers):
+                yield from texts_in(value, column)
+
+
+def texts_in(value: object, name: str) -> Iterator[tuple[str, str]]:
+    """Every text of plain data, with its place."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for key, item in cast("Mapping[str, object]", value).items():
+            yield from texts_in(item, name if key == "content" else f"{name}.{key}")
+    elif isinstance(value, list):
+        for index, item in enumerate(cast("list[object]", value)):
+            yield from texts_in(item, f"{name}[{index}]")
 
 
 @dataclass(frozen=True)
@@ -131,11 +188,11 @@ class Options:
 
     Args:
         target_model: the model that is to be trained; empty where that is not known.
-        only_passed: leave out what executed checks failed, where a form has a use for both.
+        keep_failed: keep what executed checks failed; None: as is usual for the form.
     """
 
     target_model: str = ""
-    only_passed: bool = False
+    keep_failed: bool | None = None
 
 
 Make = Callable[[Iterable[Trajectory], Options], Iterator[Row | Rejected]]
@@ -151,12 +208,14 @@ class Form:
         row: the type of its rows.
         make: makes them.
         about: what it is for, in one line; with the paper, where there is one.
+        repeats: rows that are the same but for their provenance are all kept: how often something came is part of it.
     """
 
     name: str
     row: type[Row]
     make: Make = field(repr=False)
     about: str
+    repeats: bool = False
 
 
 def json_schema(form: Form) -> dict[str, Any]:

@@ -22,11 +22,12 @@ AUTHORS: Mapping[str, Author] = {
         ("evidence", "case", "also_failed", "detail", "stdout", "stderr", "output", "scene", "can_do", "tool_error"),
         Author.ENV,
     ),
-    "step": Author.ENV,  # the action in it has a tag of its own
+    "step": Author.ENV,
 }
 """By tag; what stands in any other one is a model's, or may be."""
 PROMPT = "prompt"
 FILE = "file"
+STEP = "step"
 SHORTEST_KNOWN = 12
 """Characters; shorter texts turn up by chance."""
 
@@ -70,7 +71,9 @@ def spans_by_tags(content: str, *, files: Author) -> tuple[Span, ...]:
         elif content.find(f"</{match['tag']}>", match.end()) >= 0:
             tag = match["tag"]
             stack.append((tag, files if tag == FILE else AUTHORS.get(tag, Author.MODEL)))
-            pieces.append((match.end(), Author.HUMAN, PROMPT))
+            # what stands in a tag itself is named by whoever wrote what is in it; a step names the action
+            opening_author, opening = (Author.MODEL, "action") if tag == STEP else (stack[-1][1], tag)
+            pieces.append((match.end(), opening_author, opening))
         else:
             pieces.append((match.end(), author, what))
         done = match.end()

@@ -238,6 +238,8 @@ class Attempt(_Frozen):
     changes: tuple[Change, ...] = ()
     turn: str = ""
     """`Turn.id` of the answer that it was made of; empty where no model made it, or where that can't be told."""
+    twins: tuple[str, ...] = ()
+    """Ids of further answers that say the same."""
     signals: tuple[Seen, ...] = ()
     reward: float | None = None
     """1.0 or 0.0 by executed checks alone, where they gave a verdict; hidden tests have the last word."""
@@ -367,6 +369,10 @@ class Trajectory(_Frozen):
     def models(self) -> tuple[ModelRevision, ...]:
         """The models whose answers may be learned, in the order in which they came in."""
         return tuple(dict.fromkeys(turn.model for turn in self.turns if turn.part == "actor" and not turn.error))
+
+    def trial(self, number: int) -> Trial | None:
+        """The trial of that number."""
+        return next((trial for trial in self.trials if trial.number == number), None)
 
     def turn(self, turn_id: str) -> Turn | None:
         """The turn of that id."""

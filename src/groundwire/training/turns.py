@@ -20,6 +20,7 @@ __all__ = ["digest_of", "part_of", "split_reasoning", "turns_of"]
 Part = Literal["actor", "critic", "tool"]
 PARTS: dict[str, Part] = {"reflect": "critic", "write_tests": "tool", "review": "tool"}
 """By purpose; whatever else is asked for, an actor asks."""
+RULED_OUT = -9999.0
 _THOUGHT = re.compile(r"\A\s*(?:<think(?:ing)?>)?.*</think(?:ing)?>\s*|\A\s*<think(?:ing)?>.*\Z", re.DOTALL)
 
 
@@ -66,7 +67,7 @@ def turns_of(
     for sample, text in enumerate(completion.texts):
         reasoning, answer = split_reasoning(text)
         logprobs, top = completion.logprobs, completion.top_logprobs
-        likeliest = top[sample] if top and sample < len(top) else None
+        likeliest = tuple(map(_finite, top[sample])) if top and sample < len(top) else None
         yield Turn(
             id=f"{call.intent_id}#{sample}",
             at=at,
@@ -86,12 +87,18 @@ def turns_of(
             temperature=request.temperature,
             samples=len(completion.texts),
             completion_tokens=call.completion_tokens,
-            logprobs=logprobs[sample] if logprobs and sample < len(logprobs) else None,
+            logprobs=_finite(logprobs[sample]) if logprobs and sample < len(logprobs) else None,
             top_logprobs=likeliest,
             entropies=token_entropies(likeliest),
             loss=part == "actor" and answered,
             visible=part == "actor",
         )
+
+
+def _finite(logprobs: Iterable[float]) -> tuple[float, ...]:
+    """Without minus infinity, which is no number in JSON; a token that was ruled out has a probability of 0 all the
+    same."""
+    return tuple(max(value, RULED_OUT) for value in logprobs)
 
 
 def _messages(request: Request, known: Sequence[Known], files: Author) -> Iterator[Message]:

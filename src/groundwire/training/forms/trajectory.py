@@ -25,11 +25,19 @@ class TrajectoryRow(Row):
     trajectory: Trajectory
     """All of it."""
 
+    def shown(self) -> Iterator[tuple[str, str]]:
+        """See `Row`: what was asked and what critics said."""
+        for number, turn in enumerate(self.trajectory.turns):
+            for index, message in enumerate(turn.prompt):
+                yield f"turn[{number}].prompt[{index}]", message.content
+        for remark in self.trajectory.remarks:
+            yield "remark", remark.text
+
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row an episode, failed ones too."""
     for trajectory in trajectories:
-        if options.only_passed and trajectory.reward != 1.0:
+        if options.keep_failed is False and trajectory.reward != 1.0:
             yield Rejected("failed", trajectory.episode)
             continue
         turns = [turn for turn in trajectory.turns if turn.loss]
@@ -48,4 +56,10 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
         )
 
 
-FORM = Form(name="trajectory", row=TrajectoryRow, make=rows, about="Whole episodes: all that other forms are made of.")
+FORM = Form(
+    name="trajectory",
+    row=TrajectoryRow,
+    make=rows,
+    about="Whole episodes: all that other forms are made of.",
+    repeats=True,
+)
