@@ -303,6 +303,23 @@ def replay(
     raise typer.Exit(replay_run(run, {"db": db}, verify=verify, as_json=json))
 
 
+@app.command("import", epilog="Which logs are known, and what they hold: docs/logs.md.")
+def import_(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Folders of published logs, or files of them.", metavar="PATH...")
+    ],
+    only: Annotated[list[str] | None, typer.Option(help="Only the logged run of this name; may be repeated.")] = None,
+    trials: Annotated[int, typer.Option(min=0, help="Only the first N trials of each episode; 0: all.")] = 0,
+    again: Annotated[bool, typer.Option("--again", help="Also what was imported before.")] = False,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Read published logs (Reflexion's, LDB's, InterCode's) into the ledger, marked as taken from there."""
+    from groundwire.cli.import_logs import import_logs
+
+    raise typer.Exit(import_logs(paths, {"db": db}, only=only or (), trials=trials, again=again, as_json=json))
+
+
 @app.command()
 def doctor(json: Json = False, db: Db = None) -> None:
     """Try what groundwire needs on this machine, and say what to do about what does not work."""
