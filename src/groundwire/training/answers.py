@@ -55,7 +55,10 @@ class Answer:
     def begun(self) -> str:
         """How the answer was begun for the model; empty where it was not."""
         last = self.turn.prompt[-1] if self.turn.prompt else None
-        return last.content if last is not None and last.role == "assistant" else ""
+        if last is None or last.role != "assistant":
+            return ""
+        # what a model has said before stands by itself
+        return last.content if any(span.author is not Author.MODEL for span in last.spans) else ""
 
     @property
     def prompt(self) -> tuple[ChatMessage, ...]:

@@ -243,6 +243,7 @@ class Gathered:
             grounded=bool(config.get("grounded", True)),
             trust=tuple(map(str, config.get("trust", ()))),
             control=str(config.get("control", "")),
+            imported=str((config.get("imported") or {}).get("name", "")),
             problems=tuple(dict.fromkeys(self._problems)),
         )
 

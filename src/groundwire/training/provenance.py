@@ -92,6 +92,7 @@ def provenance_of(
         oracle=any(t.oracle for t in trajectories),
         hidden=any(signal.hidden for signal in signals),
         grounded=all(t.grounded for t in trajectories),
+        imported=_each(t.imported for t in trajectories if t.imported),
         flaws=tuple(sorted(flaws)),
     )
 

@@ -133,6 +133,8 @@ class Provenance(_Frozen):
     """True where hidden tests decided: the task can no longer be used to evaluate what is trained on this."""
     grounded: bool
     """False where a loop of the graph needed no outside signal."""
+    imported: tuple[str, ...] = ()
+    """Published logs that episodes were read from: their verdicts are the log's word, and nothing was run here."""
     flaws: tuple[str, ...] = ()
     """What was wrong with the episode, where rows of such episodes were asked for all the same."""
 

@@ -319,6 +319,8 @@ class Trajectory(_Frozen):
     """Opinions that the graph trusted."""
     control: str = ""
     """What kind of control arm the run is; empty where it is none."""
+    imported: str = ""
+    """The published log that it was read from, where nothing of it was run here; else empty."""
     problems: tuple[Problem, ...] = ()
 
     @property
