@@ -197,7 +197,8 @@ class Observation(_Frozen):
     coverage: Mapping[str, Mapping[str, tuple[int, ...]]] | None = None
     """Case id → path → 1-based lines that ran; None where it was not asked for. Not part of the signal."""
     taken_from: str = ""
-    """Id of the recorded signal that this repeats, where a policy allowed that and nothing was run; else empty."""
+    """Where nothing was run: the id of the recorded signal that this repeats, as a policy allowed, or the place in a
+    published log; else empty."""
 
     @model_validator(mode="after")
     def _reason_goes_with_none(self) -> Self:

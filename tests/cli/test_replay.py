@@ -145,6 +145,6 @@ def test_answers_and_verdicts_are_reused_only_where_that_is_asked_for(tmp_path: 
     calls, verdicts = counts(ran)
     assert (ran.code, calls) == (0, 1) and verdicts > 0
     assert "answer reused, from intent" in (shown := groundwire("show", ran.data["run_id"], "--db", url(database)).out)
-    assert "nothing was run: taken from signal" in shown
+    assert "nothing was run here: taken from" in shown
     assert replay(ran.data["run_id"], database).code == 0
     assert repair("--reuse", "sometimes").code == 2

@@ -12,7 +12,7 @@ import pytest
 from published import published
 
 from groundwire.errors import RecordingError
-from groundwire.logs import environments, read_environments
+from groundwire.logs import read_environments, rows
 
 ROWS: list[dict[str, Any]] = [
     {"name": "env_0", "memory": [], "is_success": True},
@@ -56,7 +56,7 @@ def test_a_file_that_is_cut_short_or_too_large(tmp_path: Path, monkeypatch: pyte
     file.write_text(json.dumps(ROWS, indent=4)[:-10])
     with pytest.raises(RecordingError, match="this is no JSON"):
         list(read_environments(file))
-    monkeypatch.setattr(environments, "MAX_CHARS", 50)
+    monkeypatch.setattr(rows, "MAX_CHARS", 50)
     with pytest.raises(RecordingError, match="holds more than"):
         list(read_environments(file))
 

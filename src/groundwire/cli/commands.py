@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from groundwire.cli.export_commands import EXPORT_CODES, export
 from groundwire.cli.memory import memory
 from groundwire.cli.models import models
 from groundwire.cli.run_commands import CODES, TotalCalls, TotalSeconds, TotalTokens, TotalUsd, bench, run
@@ -29,6 +30,7 @@ app.add_typer(memory)
 app.add_typer(models)
 app.command(epilog=CODES)(run)
 app.command(epilog=CODES)(bench)
+app.command(epilog=EXPORT_CODES)(export)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Db = Annotated[
@@ -299,6 +301,23 @@ def replay(
     from groundwire.cli.replay import replay_run
 
     raise typer.Exit(replay_run(run, {"db": db}, verify=verify, as_json=json))
+
+
+@app.command("import", epilog="Which logs are known, and what they hold: docs/logs.md.")
+def import_(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Folders of published logs, or files of them.", metavar="PATH...")
+    ],
+    only: Annotated[list[str] | None, typer.Option(help="Only the logged run of this name; may be repeated.")] = None,
+    trials: Annotated[int, typer.Option(min=0, help="Only the first N trials of each episode; 0: all.")] = 0,
+    again: Annotated[bool, typer.Option("--again", help="Also what was imported before.")] = False,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Read published logs (Reflexion's, LDB's, InterCode's) into the ledger, marked as taken from there."""
+    from groundwire.cli.import_logs import import_logs
+
+    raise typer.Exit(import_logs(paths, {"db": db}, only=only or (), trials=trials, again=again, as_json=json))
 
 
 @app.command()

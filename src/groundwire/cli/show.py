@@ -230,5 +230,5 @@ def _print_signal(console: Console, signal: Signal, candidate: CandidateRecord |
     if said:
         line.append(f"   {said}", style="dim")
     if signal.taken_from:
-        line.append(f"   nothing was run: taken from signal {plain(signal.taken_from, limit=40)}", style="yellow")
+        line.append(f"   nothing was run here: taken from {plain(signal.taken_from, limit=80)}", style="yellow")
     console.print(line)

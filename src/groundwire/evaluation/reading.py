@@ -46,6 +46,7 @@ class RunFacts:
         control_of: id of the run that this one is the control arm of: `control_of` in the run's config; else empty.
         control: what kind of control (`resampling`, `ungrounded`): `control` in the config; else empty.
         model: the model, as the config names it; empty where there is none.
+        imported: the published log that it was read from, where nothing was run here; else empty.
     """
 
     graph: str = ""
@@ -56,6 +57,7 @@ class RunFacts:
     control_of: str = ""
     control: str = ""
     model: str = ""
+    imported: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +98,7 @@ def _facts(run: RunRecord) -> RunFacts:
         control_of=str(config.get("control_of", "")),
         control=str(config.get("control", "")),
         model=str(config.get("model", "") or config.get("cli", {}).get("settings", {}).get("model") or ""),
+        imported=str((config.get("imported") or {}).get("name", "")),
     )
 
 

@@ -156,6 +156,8 @@ def _remarks(arm: Arm, measured: Measured) -> Sequence[Said]:
         said.append(f"{outcome.already_passing} tasks passed before anything was tried: no rate counts them")
     if measured.drift.alarm is not None:
         said.append(f"alarm: from round {measured.drift.alarm} on more is accepted and less of it is right")
+    if arm.facts.imported:
+        said.append(f"as the published log {arm.facts.imported} has it: nothing of it was run here")
     if not arm.facts.grounded:
         said.append("NOT grounded: a loop of this graph needed no signal from outside the model")
     if measured.provenance.oracle.part:

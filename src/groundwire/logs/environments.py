@@ -9,14 +9,11 @@ from typing import cast
 from pydantic import Field
 
 from groundwire.errors import RecordingError
-from groundwire.logs.rows import Row, checked
-from groundwire.textlines import json_value, lines_of
+from groundwire.logs.rows import Row, checked, whole_json
 
 __all__ = ["EnvironmentTrial", "read_environments"]
 
 LOG = "a Reflexion log of environments"
-MAX_CHARS = 64 * 1024 * 1024
-"""Such a file is one JSON list, so it is read whole."""
 
 
 class EnvironmentTrial(Row):
@@ -37,14 +34,7 @@ def read_environments(path: str | Path) -> Iterator[EnvironmentTrial]:
             its place in the list, counted from 1.
     """
     file = Path(path).expanduser()
-    lines: list[str] = []
-    chars = 0
-    for _, line in lines_of(file):
-        lines.append(line)
-        chars += len(line)
-        if chars > MAX_CHARS:
-            raise RecordingError(f"{file} holds more than {MAX_CHARS >> 20} MiB.", do="Check that it is such a log.")
-    value = json_value("\n".join(lines), str(file))
+    value = whole_json(file)
     if not isinstance(value, list):
         raise RecordingError(f"{file}: this is no row of {LOG}: it holds no JSON list.", do="Check the file.")
     for number, fields in enumerate(cast("list[object]", value), start=1):

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from groundwire.errors import RecordingError
+from groundwire.textlines import json_value, lines_of
 
-__all__ = ["Row", "checked"]
+__all__ = ["Row", "checked", "whole_json"]
 
 R = TypeVar("R", bound=BaseModel)
+MAX_CHARS = 64 * 1024 * 1024
+"""Of a log that is one JSON value, which is read whole."""
+
+
+def whole_json(file: Path) -> object:
+    """A file that is one JSON value, plain or gzipped.
+
+    Raises:
+        RecordingError: it can't be read, is damaged, or is larger than 64 MiB.
+    """
+    lines: list[str] = []
+    chars = 0
+    for _, line in lines_of(file):
+        lines.append(line)
+        chars += len(line)
+        if chars > MAX_CHARS:
+            raise RecordingError(f"{file} holds more than {MAX_CHARS >> 20} MiB.", do="Check that it is such a log.")
+    return json_value("\n".join(lines), str(file))
 
 
 class Row(BaseModel):
