@@ -12,7 +12,7 @@ import pytest
 from judging import by_hidden, by_visible
 from published import published
 
-from groundwire.benchmarks import BENCHMARKS, Item, benchmark
+from groundwire.benchmarks import Item, benchmark
 from groundwire.graphs.sandboxes import Sandboxes
 from groundwire.signals import Verdict
 
@@ -65,7 +65,7 @@ def items_of(name: str) -> list[Item]:
     return list(benchmark(name).items(published(FOLDERS[name]).parent))
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", FOLDERS)
 async def test_right_programs_pass_and_wrong_ones_fail(name: str) -> None:
     items, programs = items_of(name), right_and_wrong(name)
     assert len(items) == len(programs) == COUNTS[name]
@@ -81,7 +81,7 @@ async def test_right_programs_pass_and_wrong_ones_fail(name: str) -> None:
         await boxes.aclose()
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", FOLDERS)
 def test_no_line_of_a_hidden_test_is_in_what_actors_see(name: str) -> None:
     """Nor the answer key: not a line of it that is not in the task's own head."""
     items, programs = items_of(name), right_and_wrong(name)

@@ -9,6 +9,7 @@ from groundwire.benchmarks.base import Benchmark
 from groundwire.benchmarks.evalplus import HumanEvalPlus, MbppPlus
 from groundwire.benchmarks.humaneval import HumanEval
 from groundwire.benchmarks.humanevalfix import HumanEvalFix
+from groundwire.benchmarks.lr2bench import Lr2Bench
 from groundwire.benchmarks.mbpp import Mbpp
 from groundwire.benchmarks.swebench import SweBench
 from groundwire.errors import ConfigError
@@ -19,6 +20,7 @@ BENCHMARKS: Mapping[str, Callable[[], Benchmark]] = {
     "humaneval": HumanEval,
     "humaneval-plus": HumanEvalPlus,
     "humanevalfix": HumanEvalFix,
+    "lr2bench": Lr2Bench,
     "mbpp": Mbpp,
     "mbpp-sanitized": lambda: Mbpp(sanitized=True),
     "mbpp-plus": MbppPlus,

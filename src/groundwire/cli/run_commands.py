@@ -110,7 +110,8 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            help="humaneval, humaneval-plus, humanevalfix, mbpp, mbpp-sanitized, mbpp-plus or swebench (its form)."
+            help="humaneval, humaneval-plus, humanevalfix, mbpp, mbpp-sanitized, mbpp-plus, lr2bench, or swebench"
+            " (its form)."
         ),
     ],
     data: Annotated[Path, typer.Option(help="The benchmark's file, or a folder that holds it; nothing is fetched.")],

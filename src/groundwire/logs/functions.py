@@ -12,7 +12,7 @@ from groundwire.limits import Limits
 from groundwire.tasks import Hidden, Task
 from groundwire.trees import Tree
 
-__all__ = ["SOLUTION", "function_task", "statement"]
+__all__ = ["BARE_PYTHON", "SOLUTION", "function_task", "statement"]
 
 SOLUTION = "solution.py"
 BARE_PYTHON = ("python", "-S", "-m", "unittest")

@@ -9,7 +9,17 @@ from groundwire.tools.environments.world import World
 
 __all__ = ["BUILT_IN", "world"]
 
-BUILT_IN: tuple[str, ...] = ("maze", "sokoban", "crafting", "fiction_search")
+BUILT_IN: tuple[str, ...] = (
+    "countdown",
+    "crafting",
+    "fiction_search",
+    "game24",
+    "knights_and_knaves",
+    "maze",
+    "sokoban",
+    "sudoku",
+    "sudoku_9",
+)
 """The modules of `worlds/`; a world's name is its module's, with `-` for `_`."""
 
 
