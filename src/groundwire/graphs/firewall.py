@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
@@ -27,22 +26,13 @@ from typing import cast
 from groundwire.completions import Completion, Request
 from groundwire.contexts import Lesson
 from groundwire.errors import HiddenLeak
+from groundwire.hidden_texts import canaries_in, telling_lines, texts_of
 from groundwire.records import Artifact, Intent, ModelCall, Record
 from groundwire.signals import Evidence, Observation, Signal
 from groundwire.tasks import Task
 from groundwire.trees import Candidate, Tree, matches
 
 __all__ = ["Firewall", "withheld"]
-
-LEAST_LINE_CHARS = 24
-MOST_LINES = 512
-"""Lines that are looked for; the longest, since they are the surest."""
-MAX_FILE_BYTES = 1024 * 1024
-LEAST_CANARY_CHARS = 12
-CANARY = re.compile(r"[\w.:-]*canary[\w.:-]*", re.IGNORECASE)
-HOLDS_A_VALUE = re.compile(r"""\d|["'].+["']""")
-COMMONPLACE = ("import ", "from ", "def ", "async def ", "class ", "@", "if __name__")
-"""Lines that begin so say little and are written by everybody."""
 
 
 def withheld(observation: Observation) -> Observation:
@@ -88,8 +78,8 @@ class Firewall:
         self._canaries: tuple[str, ...] = ()
         self._lines: Mapping[str, tuple[str, ...]] = {}
         if task.hidden is not None:
-            texts = list(_texts(task.hidden.tree))
-            self._canaries = (self.token, *_canaries(texts))
+            texts = list(texts_of(task.hidden.tree))
+            self._canaries = (self.token, *canaries_in(texts))
             self._lines = _lines(texts)
 
     @property
@@ -205,31 +195,13 @@ class Firewall:
             task = self._task
             commands = (task.command, task.hidden.command if task.hidden else ())
             words = (task.prompt, task.id, task.family, *(" ".join(c) for c in commands))
-            self._seen[text] = any(text in known for known in chain(words, _texts(task.tree)))
+            self._seen[text] = any(text in known for known in chain(words, texts_of(task.tree)))
         return self._seen[text]
-
-
-def _texts(tree: Tree) -> Iterator[str]:
-    for content in tree.files.values():
-        if len(content) <= MAX_FILE_BYTES and b"\0" not in content:
-            yield content.decode("utf-8", "replace")
-
-
-def _canaries(texts: Iterable[str]) -> tuple[str, ...]:
-    found = {word for text in texts for word in CANARY.findall(text) if len(word) >= LEAST_CANARY_CHARS}
-    return tuple(sorted(found))
 
 
 def _lines(texts: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
     """The lines to look for, each with its forms: as it is, and as our prompts escape it."""
-    found = {line.strip() for text in texts for line in text.splitlines()}
-    telling = (
-        line
-        for line in found
-        if len(line) >= LEAST_LINE_CHARS and HOLDS_A_VALUE.search(line) and not line.startswith(COMMONPLACE)
-    )
-    chosen = sorted(telling, key=lambda line: (-len(line), line))[:MOST_LINES]
-    return {line: tuple(dict.fromkeys((line, escape(line, quote=False)))) for line in chosen}
+    return {line: tuple(dict.fromkeys((line, escape(line, quote=False)))) for line in telling_lines(texts)}
 
 
 def _strings(record: Record) -> Iterator[str]:

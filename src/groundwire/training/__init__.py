@@ -1,1 +1,25 @@
-"""Verified experience that others can train on."""
+"""Verified experience that others can train on: trajectories out of a ledger, and rows in the forms that trainers read.
+
+    ledger ─► reading ─► Trajectory ─► forms/NAME.py | methods/NAME.py ─► rows ─► writing: JSONL or Parquet
+
+Nothing that steers a run may import this: what is exported here is for people and for trainers.
+
+**A new method adds one module**, `training/methods/NAME.py` (a column form that trainers read goes to `forms/`):
+
+- its row type, a `schema.Row` with fields of its own, every one with a docstring or a description;
+- a pure function from trajectories to rows: it gets an iterable that may be gone through more than once and yields
+  `Row`s and, for each thing that it leaves out, a `schema.Rejected` that says why. It keeps no texts of more than one
+  group in memory, reads no clock, no file and no environment, and makes each row's `Provenance` with
+  `provenance.provenance_of`;
+- `FORM = Form(name=…, row=…, make=…, about=…)` as its last statement: that registers it under `NAME`, which is found by
+  its file's name, so no list has to be edited. `groundwire export --format NAME` and `--schema NAME` then work.
+
+What only needs numbers (advantages, weights, scores) is a plain function in the same module, tested by itself.
+"""
+
+from groundwire.training.reading import read_trajectory
+from groundwire.training.runs import Trajectories, trajectories_of
+from groundwire.training.schema import Form, Rejected, Row
+from groundwire.training.trajectories import Trajectory
+
+__all__ = ["Form", "Rejected", "Row", "Trajectories", "Trajectory", "read_trajectory", "trajectories_of"]

@@ -1,0 +1,79 @@
+"""`groundwire export`: the command and its flags; what it does is in `groundwire.cli.export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["EXPORT_CODES", "export"]
+
+EXPORT_CODES = (
+    "Exit codes: 0 rows were written, 1 nothing could be exported, 2 usage, 6 storage, 130. Formats: docs/training.md."
+)
+
+
+def export(
+    runs: Annotated[
+        list[str] | None, typer.Argument(help="The runs' ids, or any unique beginnings.", metavar="RUN...")
+    ] = None,
+    format: Annotated[
+        str, typer.Option(help="sft, dpo, kto, prm, grpo, rlvr, trajectory, or a method; --list names all.")
+    ] = "",
+    out: Annotated[Path | None, typer.Option(help="File to write: .jsonl or .parquet.")] = None,
+    target_model: Annotated[
+        str, typer.Option(help="Model that is to be trained; rows that another one wrote are marked off-policy.")
+    ] = "",
+    keep_failed: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep-failed/--only-passed",
+            help="Answers that executed checks failed.  [default: kept, but for sft, which is imitated]",
+            show_default=False,
+        ),
+    ] = None,
+    keep_model_only: Annotated[
+        bool, typer.Option("--keep-model-only", help="Keep rows that nothing but a model stands behind.")
+    ] = False,
+    allow_mixed_revisions: Annotated[
+        bool, typer.Option("--allow-mixed-revisions", help="Export runs that several models or revisions wrote.")
+    ] = False,
+    allow_truncated: Annotated[
+        bool, typer.Option("--allow-truncated", help="Export episodes that were cut off, or lack records.")
+    ] = False,
+    allow_unverified: Annotated[
+        bool, typer.Option("--allow-unverified", help="Export though the run's key is not here to verify its seals.")
+    ] = False,
+    gold: Annotated[
+        Path | None,
+        typer.Option(help='JSON lines, each {"task": id, "answers": [...]}: rows that show one of these are left out.'),
+    ] = None,
+    schema: Annotated[str, typer.Option(metavar="FORMAT", help="Print the JSON Schema of a format, and end.")] = "",
+    list_: Annotated[bool, typer.Option("--list", help="List all formats, and end.")] = False,
+    db: Annotated[
+        str | None, typer.Option(help="Database URL of ledger and memory.  [default: in the user's data folder]")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
+) -> None:
+    """Write what runs came to as training data: rewards from executed checks alone, and where every part is from."""
+    from groundwire.cli.export import Asked, list_forms, print_schema, run_export
+
+    if list_:
+        raise typer.Exit(list_forms(as_json=json))
+    if schema:
+        raise typer.Exit(print_schema(schema))
+    asked = Asked(
+        runs=tuple(runs or ()),
+        form=format,
+        out=out,
+        target_model=target_model,
+        keep_failed=keep_failed,
+        keep_model_only=keep_model_only,
+        mixed_revisions=allow_mixed_revisions,
+        truncated=allow_truncated,
+        unverified=allow_unverified,
+        gold=gold,
+        as_json=json,
+    )
+    raise typer.Exit(run_export(asked, {"db": db}))

@@ -1,0 +1,40 @@
+"""Pairs of a right and a wrong answer: TRL's preference form (DPO, arXiv 2305.18290)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from groundwire.training.answers import Answer, answers_of
+from groundwire.training.grouping import by_group
+from groundwire.training.pairing import PairRow, pairs_of, row_of
+from groundwire.training.schema import Form, Options, Rejected, Row
+from groundwire.training.trajectories import Trajectory
+
+__all__ = ["FORM", "rows"]
+
+
+def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
+    """One row a wrong answer, with a right answer to the same question of the same model's revision."""
+    for episodes in by_group(trajectories):
+        told: dict[str, list[Answer]] = {}
+        for trajectory in episodes:
+            for answer in answers_of(trajectory):
+                if isinstance(answer, Rejected):
+                    yield answer
+                else:
+                    told.setdefault(answer.turn.model.revision, []).append(answer)
+        for answers in told.values():
+            right = [answer for answer in answers if answer.reward == 1.0]
+            wrong = [answer for answer in answers if answer.reward != 1.0]
+            for chosen, rejected, same in pairs_of(right, wrong):
+                yield row_of(chosen, rejected, same, options)
+            if not right:
+                yield from (Rejected("no_right_answer", answer.trajectory.episode) for answer in wrong)
+
+
+FORM = Form(
+    name="dpo",
+    row=PairRow,
+    make=rows,
+    about="DPO: prompt, chosen and rejected as messages, for TRL's DPOTrainer. A wrong answer and a right one.",
+)

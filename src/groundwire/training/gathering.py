@@ -1,0 +1,295 @@
+"""One pass over an episode's records: what each says of a trial, and what is missing or not as it was sealed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from groundwire.errors import SealError
+from groundwire.mint import Keys, verify
+from groundwire.records import (
+    Admission,
+    CandidateRecord,
+    EpisodeEnd,
+    EpisodeRecord,
+    Intent,
+    ModelCall,
+    Record,
+    ReflectionRecord,
+    RunRecord,
+    TrialEnd,
+    TrialRecord,
+)
+from groundwire.signals import Origin, Signal, Verdict, canonical
+from groundwire.training.linking import linked
+from groundwire.training.observed import remark_of, rewarded, seen_of, with_visibility
+from groundwire.training.spans import Known
+from groundwire.training.trajectories import (
+    Attempt,
+    Author,
+    Change,
+    Flaw,
+    Problem,
+    Remark,
+    Seal,
+    Seen,
+    Trajectory,
+    Trial,
+    Turn,
+)
+from groundwire.training.turns import turns_of
+
+__all__ = ["Gathered"]
+
+FIRST_TRIAL = 1
+
+
+@dataclass
+class _Trial:
+    """What the records say of one trial."""
+
+    turns: list[Turn] = field(default_factory=list[Turn])
+    proposed: dict[str, tuple[int, CandidateRecord | None]] = field(
+        default_factory=dict[str, tuple[int, CandidateRecord | None]]
+    )
+    seen: dict[str, list[Seen]] = field(default_factory=dict[str, list[Seen]])
+    remarks: list[Remark] = field(default_factory=list[Remark])
+    begun: TrialRecord | None = None
+    trigger: str = ""
+    verdict: Verdict = Verdict.NONE
+
+
+class Gathered:
+    """One pass over an episode's records.
+
+    Args:
+        run: its run.
+        episode: the episode.
+        records: all of its records, in the order in which they were written.
+        keys: where the run's key is.
+    """
+
+    def __init__(self, run: RunRecord, episode: EpisodeRecord, records: Sequence[Record], keys: Keys) -> None:
+        self._run = run
+        self._episode = episode
+        self._config: dict[str, Any] = json.loads(run.config)
+        self._problems: list[Problem] = []
+        self._key = self._load(keys)
+        self._trials: dict[int, _Trial] = {}
+        self._known: list[Known] = []
+        self._intents: dict[str, Intent] = {}
+        self._signals: dict[str, Seen] = {}
+        self._candidates: dict[str, CandidateRecord] = {}
+        self._base: set[str] = set()
+        self._end: EpisodeEnd | None = None
+        opened = ""
+        for at, record in enumerate(records):
+            match record:
+                case TrialRecord():
+                    trial = self._trial(record.trial)
+                    trial.begun, trial.trigger, opened = record, opened, ""
+                case Intent():
+                    self._intents[record.id] = record
+                case ModelCall():
+                    self._call(record, at)
+                case CandidateRecord():
+                    self._candidates[record.digest] = record
+                    self._trial(record.trial).proposed[record.digest] = (at, record)
+                case Signal() if record.origin is not Origin.RULE:
+                    self._signal(record, at)
+                case Admission(admitted=True, edge="refine"):
+                    opened = record.signal_id
+                    if record.signal_id not in self._signals:
+                        self.lacks(f"signal {record.signal_id}, which a gate admitted")
+                case ReflectionRecord():
+                    self._remark(record, at)
+                case TrialEnd():
+                    self._trial(record.trial).verdict = record.verdict
+                case EpisodeEnd():
+                    self._end = record
+                case _:
+                    pass
+
+    # --- what is wrong
+
+    def lacks(self, what: str) -> None:
+        """A record names another one that is not there."""
+        self._problems.append(Problem(flaw=Flaw.TRUNCATED, detail=f"the ledger lacks {what}"))
+
+    def broken(self, why: str) -> None:
+        """Something is not as it was sealed."""
+        self._problems.append(Problem(flaw=Flaw.BROKEN_SEAL, detail=why))
+
+    def _load(self, keys: Keys) -> bytes | None:
+        try:
+            return keys.load(self._run.id)
+        except SealError as error:
+            self._problems.append(Problem(flaw=Flaw.UNVERIFIED, detail=error.what))
+            return None
+
+    def _seal(self, signal: Signal) -> Seal:
+        if self._key is None:
+            return Seal.UNVERIFIED
+        try:
+            verify(signal, self._key)
+        except SealError as error:
+            self.broken(error.what)
+            return Seal.BROKEN
+        return Seal.VERIFIED
+
+    def _check_whole(self, trials: Sequence[Trial]) -> None:
+        if self._end is None:
+            self._problems.append(Problem(flaw=Flaw.TRUNCATED, detail="the episode has no end"))
+        elif self._end.best_candidate and self._end.best_candidate not in self._candidates:
+            self.lacks(f"candidate {self._end.best_candidate[:12]}…, which was the best")
+        tried = [attempt for trial in trials for attempt in trial.attempts if not attempt.base]
+        if all(attempt.reward is None and not attempt.failed for attempt in tried):
+            detail = "no executed check gave a verdict on anything that was tried"
+            self._problems.append(Problem(flaw=Flaw.NO_VERDICT, detail=detail))
+        wrote = dict.fromkeys(turn.model for trial in trials for turn in trial.turns if turn.loss)
+        if len(wrote) > 1:
+            named = ", ".join(f"{model.name} ({model.revision})" for model in wrote)
+            self._problems.append(Problem(flaw=Flaw.MIXED_REVISIONS, detail=f"more than one model wrote it: {named}"))
+
+    # --- record by record
+
+    def _trial(self, number: int) -> _Trial:
+        return self._trials.setdefault(number, _Trial())
+
+    def _call(self, call: ModelCall, at: int) -> None:
+        intent = self._intents.get(call.intent_id)
+        if intent is None and call.reused:
+            # the request is with the call that was answered first, under another episode's intent
+            intent = next((i for i in self._intents.values() if i.digest == call.request_digest), None)
+        if intent is None:
+            self.lacks(f"the request of model call {call.intent_id}")
+            return
+        files = Author.MODEL if self._candidates else Author.HUMAN
+        revision = str(self._config.get("model_revision", ""))
+        try:
+            turns = list(turns_of(call, intent, at, known=self._known, files=files, revision=revision))
+        except ValidationError:
+            self.broken(f"Model call {call.intent_id} can't be read.")
+            return
+        oracle = any(seen.oracle for seen in self._signals.values())
+        for turn in turns:
+            self._know(turn.text, Author.MODEL, turn.part)
+            privileged = turn.part != "actor" and oracle
+            self._trial(call.trial).turns.append(turn.model_copy(update={"privileged": privileged}))
+
+    def _signal(self, signal: Signal, at: int) -> None:
+        seen = seen_of(signal, at, self._seal(signal))
+        self._signals[signal.id] = seen
+        trial = self._trial(signal.trial)
+        trial.seen.setdefault(signal.candidate_digest, []).append(seen)
+        record = self._candidates.get(signal.candidate_digest)
+        if record is None:
+            if signal.trial >= FIRST_TRIAL and signal.candidate_digest not in self._base:
+                self.lacks(f"candidate {signal.candidate_digest[:12]}…, which was judged")
+            else:
+                self._base.add(signal.candidate_digest)
+        trial.proposed.setdefault(signal.candidate_digest, (at, record))
+        for text in (seen.detail, seen.stdout, seen.stderr, *(message for _, message in seen.failed)):
+            self._know(text, Author.ENV, "evidence")
+
+    def _remark(self, record: ReflectionRecord, at: int) -> None:
+        if record.signal_id not in self._signals:
+            self.lacks(f"signal {record.signal_id}, which caused a reflection")
+        asked = any(turn.part == "critic" and not turn.error for turn in self._trial(record.trial).turns)
+        remark = remark_of(record, at, by_a_model=asked)
+        self._trial(record.trial).remarks.append(remark)
+        self._know(record.text, remark.author, "reflection")
+
+    def _know(self, text: str, author: Author, what: str) -> None:
+        if text:
+            self._known.append(Known(text, author, what))
+
+    # --- all of it
+
+    def bodies(self) -> Iterator[tuple[str, str]]:
+        """Digests of the candidates that have a body, and of the artifact that it is in."""
+        return ((record.digest, record.artifact) for record in self._candidates.values() if record.artifact)
+
+    def trajectory(self, bodies: Mapping[str, Sequence[Change]]) -> Trajectory:
+        """The whole, with the bodies of its candidates."""
+        trials = tuple(with_visibility([self._finished(number, bodies) for number in sorted(self._trials)]))
+        self._check_whole(trials)
+        told: dict[str, Any] = json.loads(self._episode.task)
+        first = next((t.prompt_digest for trial in trials for t in trial.turns if t.part == "actor"), "")
+        asked = [self._episode.task_id, first or [told.get("prompt", ""), self._episode.base_digest]]
+        config = self._config
+        imported: dict[str, Any] = config.get("imported") or {}
+        return Trajectory(
+            run=self._run.id,
+            graph=self._run.graph,
+            version=self._run.version,
+            episode=self._episode.id,
+            task=self._episode.task_id,
+            family=self._episode.family,
+            prompt=str(told.get("prompt", "")),
+            command=tuple(map(str, told.get("command", ()))),
+            base_digest=self._episode.base_digest,
+            seed=self._episode.seed,
+            created_at=self._episode.created_at,
+            group=hashlib.sha256(canonical(asked).encode()).hexdigest()[:32],
+            trials=trials,
+            verdict=self._end.verdict if self._end else Verdict.NONE,
+            stop_reason=self._end.stop_reason if self._end else None,
+            best=self._end.best_candidate if self._end else "",
+            grounded=bool(config.get("grounded", True)),
+            trust=tuple(map(str, config.get("trust", ()))),
+            control=str(config.get("control", "")),
+            imported=str(imported.get("name", "")),
+            problems=tuple(dict.fromkeys(self._problems)),
+        )
+
+    def _finished(self, number: int, bodies: Mapping[str, Sequence[Change]]) -> Trial:
+        trial = self._trials[number]
+        attempts = [
+            self._attempt(digest, at, number, record, trial.seen.get(digest, ()), bodies)
+            for digest, (at, record) in trial.proposed.items()
+        ]
+        by = linked(trial.turns, attempts)
+        return Trial(
+            number=number,
+            turns=tuple(trial.turns),
+            attempts=tuple(_made_of(attempt, by.get(attempt.digest, ())) for attempt in attempts),
+            remarks=tuple(trial.remarks),
+            trigger=trial.trigger,
+            lessons=trial.begun.lessons if trial.begun else (),
+            escalation=trial.begun.escalation if trial.begun else 0,
+            verdict=trial.verdict,
+        )
+
+    def _attempt(
+        self,
+        digest: str,
+        at: int,
+        number: int,
+        record: CandidateRecord | None,
+        seen: Sequence[Seen],
+        bodies: Mapping[str, Sequence[Change]],
+    ) -> Attempt:
+        reward, by = rewarded(seen)
+        return Attempt(
+            digest=digest,
+            at=at,
+            trial=number,
+            base=record is None,
+            actor=record.actor if record else "",
+            edits=record.edits if record else (),
+            note=record.note if record else "",
+            changes=tuple(bodies.get(digest, ())),
+            signals=tuple(seen),
+            reward=reward,
+            rewarded_by=by,
+        )
+
+
+def _made_of(attempt: Attempt, turns: Sequence[str]) -> Attempt:
+    return attempt.model_copy(update={"turn": turns[0], "twins": tuple(turns[1:])}) if turns else attempt

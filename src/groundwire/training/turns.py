@@ -1,0 +1,124 @@
+"""Turns out of model calls: each sample with the prompt as it was sent, and who wrote which part of that."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+from groundwire.completions import Completion, Request
+from groundwire.completions import Message as Sent
+from groundwire.records import Intent, ModelCall
+from groundwire.signals import canonical
+from groundwire.training.entropies import token_entropies
+from groundwire.training.spans import Known, spans_by_known_texts, spans_by_tags
+from groundwire.training.trajectories import Author, Message, ModelRevision, Span, Turn
+
+__all__ = ["digest_of", "part_of", "split_reasoning", "turns_of"]
+
+Part = Literal["actor", "critic", "tool"]
+PARTS: dict[str, Part] = {"reflect": "critic", "write_tests": "tool", "review": "tool"}
+"""By purpose; whatever else is asked for, an actor asks."""
+RULED_OUT = -9999.0
+_THOUGHT = re.compile(r"\A\s*(?:<think(?:ing)?>)?.*</think(?:ing)?>\s*|\A\s*<think(?:ing)?>.*\Z", re.DOTALL)
+
+
+def part_of(purpose: str) -> Part:
+    """Which part of a graph asked."""
+    return PARTS.get(purpose.partition(".")[0], "actor")
+
+
+def split_reasoning(text: str) -> tuple[str, str]:
+    """What was thought, with its marks, and the answer behind it; together they are the text, letter for letter.
+
+    A thought may begin in the prompt, so that only its end stands in the text, or be cut off, so that it has no end.
+    """
+    thought = _THOUGHT.match(text)
+    end = thought.end() if thought else 0
+    return text[:end], text[end:]
+
+
+def digest_of(messages: Sequence[Message] | Sequence[Sent]) -> str:
+    """sha256 of a conversation."""
+    return hashlib.sha256(canonical([[m.role, m.content] for m in messages]).encode()).hexdigest()
+
+
+def turns_of(
+    call: ModelCall, intent: Intent, at: int, *, known: Sequence[Known], files: Author, revision: str
+) -> Iterator[Turn]:
+    """The samples of one call; one turn with the error where it failed.
+
+    Args:
+        call: its result.
+        intent: it holds the request.
+        at: the place of the result among the episode's records.
+        known: texts of the ledger from before the call.
+        files: who wrote the project's files by then.
+        revision: of the model, where the run's config names it.
+    """
+    request = Request.model_validate_json(intent.body)
+    answered = bool(call.completion) and not call.error
+    completion = Completion.model_validate_json(call.completion) if answered else Completion(texts=("",))
+    part = part_of(call.purpose or request.purpose)
+    prompt = tuple(_messages(request, known, files))
+    # whoever made the call may have been told of it in a fallback's name
+    model = ModelRevision(name=completion.asked or call.model, revision=revision or call.model)
+    for sample, text in enumerate(completion.texts):
+        reasoning, answer = split_reasoning(text)
+        logprobs, top = completion.logprobs, completion.top_logprobs
+        likeliest = tuple(map(_finite, top[sample])) if top and sample < len(top) else None
+        yield Turn(
+            id=f"{call.intent_id}#{sample}",
+            at=at,
+            trial=call.trial,
+            purpose=call.purpose or request.purpose,
+            part=part,
+            prompt=prompt,
+            prompt_digest=digest_of(prompt),
+            template_digest=request.prompt_digest,
+            reasoning=reasoning,
+            answer=answer,
+            tool_calls=completion.tool_calls[sample] if sample < len(completion.tool_calls) else (),
+            model=model,
+            error=call.error,
+            reused=bool(call.reused),
+            finish_reason=completion.finish_reasons[sample] if sample < len(completion.finish_reasons) else "",
+            temperature=request.temperature,
+            samples=len(completion.texts),
+            completion_tokens=call.completion_tokens,
+            logprobs=_finite(logprobs[sample]) if logprobs and sample < len(logprobs) else None,
+            top_logprobs=likeliest,
+            entropies=token_entropies(likeliest),
+            loss=part == "actor" and answered,
+            visible=part == "actor",
+        )
+
+
+def _finite(logprobs: Iterable[float]) -> tuple[float, ...]:
+    """Without minus infinity, which is no number in JSON; a token that was ruled out has a probability of 0 all the
+    same."""
+    return tuple(max(value, RULED_OUT) for value in logprobs)
+
+
+def _messages(request: Request, known: Sequence[Known], files: Author) -> Iterator[Message]:
+    for place, sent in enumerate(request.messages, 1):
+        begun = place == len(request.messages) and sent.role == "assistant"
+        yield Message(
+            role=sent.role,
+            content=sent.content,
+            # an answer that was begun for the model is ours, as far as no model is known to have written it
+            spans=spans_by_known_texts(sent.content, known) if begun else _spans(sent, known, files, request),
+            tool_calls=sent.tool_calls,
+            answers=sent.answers,
+        )
+
+
+def _spans(sent: Sent, known: Iterable[Known], files: Author, request: Request) -> tuple[Span, ...]:
+    whole = {"system": Author.HUMAN, "assistant": Author.MODEL, "tool": Author.ENV}.get(sent.role)
+    if whole is not None:
+        what = "prompt" if sent.role == "system" else sent.role
+        return (Span(start=0, end=len(sent.content), author=whole, what=what),) if sent.content else ()
+    if request.prompt_digest:
+        return spans_by_tags(sent.content, files=files)
+    return spans_by_known_texts(sent.content, known)
