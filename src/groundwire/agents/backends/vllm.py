@@ -97,6 +97,7 @@ class VllmBackend:
             ConfigError: vLLM is not installed.
         """
         check_model_calls(self._model)
+        self._spec.options.check(request)
         for _ in range(STARTS):
             engine = self._engine
             try:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from groundwire.agents.backends.replies import valid_samples
+from groundwire.agents.backends.switches import extra_of
 from groundwire.agents.text import plain
 from groundwire.completions import Completion, Message, Request
 from groundwire.errors import ModelRejected, ModelReplyInvalid, ModelRetryable
@@ -61,6 +62,8 @@ def sampling_arguments(request: Request, *, room: int, fixed: Mapping[str, Any])
         arguments["seed"] = request.seed
     if request.logprobs:
         arguments["logprobs"] = request.top_logprobs  # 0: of the sampled token alone
+    if told := extra_of(request):
+        arguments["extra_args"] = told
     return {**arguments, **fixed}
 
 
