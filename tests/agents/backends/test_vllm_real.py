@@ -21,6 +21,7 @@ import pytest
 
 from groundwire.agents.backends import VllmBackend, VllmServerBackend, allow_model_calls
 from groundwire.agents.backends.vllm_engine import close_engines
+from groundwire.agents.width.killing import KILLED, KillBelow
 from groundwire.completions import Message, Request, SwitchPenalty
 from groundwire.errors import ConfigError, ModelRejected
 from groundwire.loads import Load
@@ -117,6 +118,17 @@ async def test_cancelling_frees_the_place_at_once(backend: VllmBackend) -> None:
     assert backend.load() == Load(0, 0, SLOTS)
 
 
+async def test_a_trace_below_the_threshold_is_aborted_and_its_place_is_free_at_once(backend: VllmBackend) -> None:
+    asked = LONG.model_copy(update={"logprobs": True, "top_logprobs": 2})
+    ended, kept = await asyncio.gather(
+        KillBelow(backend, threshold=1e9, window=3).complete(asked),
+        KillBelow(backend, threshold=0.0, window=3).complete(asked.model_copy(update={"max_tokens": 60})),
+    )
+    assert ended.finish_reasons == (KILLED,) and 3 <= ended.completion_tokens < 60 == kept.completion_tokens
+    assert ended.top_logprobs is not None and len(ended.top_logprobs[0]) == ended.completion_tokens
+    assert backend.load() == Load(0, 0, SLOTS)
+
+
 async def test_what_is_urgent_is_served_first(backend: VllmBackend) -> None:
     filling = [asyncio.create_task(backend.complete(LONG)) for _ in range(SLOTS)]
     await until(lambda: backend.load().running == SLOTS)
@@ -195,6 +207,7 @@ def test_a_program_that_is_killed_leaves_no_engine(tmp_path: Path) -> None:
     program = f"""
 import asyncio
 from groundwire.agents.backends import VllmBackend
+from groundwire.agents.width.killing import KILLED, KillBelow
 from groundwire.completions import Message, Request, SwitchPenalty
 async def main():
     backend = VllmBackend({MODEL!r}, max_model_len=256, max_num_seqs=2, enforce_eager=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from groundwire.agents.backends.guard import check_model_calls
+from groundwire.agents.backends.openai_compatible import GoesOn
 from groundwire.agents.backends.replies import all_of
 from groundwire.agents.backends.vllm_engine.engine import SharedEngine
 from groundwire.agents.backends.vllm_engine.faults import EngineGone
@@ -96,6 +97,18 @@ class VllmBackend:
             ModelReplyInvalid: see `Backend`.
             ConfigError: vLLM is not installed.
         """
+        return await self._complete(request, None)
+
+    async def stream_while(self, request: Request, watch: Callable[[], GoesOn]) -> Completion:
+        """One sample, for as long as it is worth it; see `agents.width.killing.StreamsProbabilities`. One that is ended
+        is aborted in the engine, which frees its place at once.
+
+        Raises:
+            ModelRejected, ModelRetryable, ModelReplyInvalid, ConfigError: as `complete`.
+        """
+        return await self._complete(request, watch)
+
+    async def _complete(self, request: Request, watch: Callable[[], GoesOn] | None) -> Completion:
         check_model_calls(self._model)
         self._spec.options.check(request)
         for _ in range(STARTS):
@@ -105,7 +118,13 @@ class VllmBackend:
                     engine = await asyncio.to_thread(lambda: self.engine)
                     await engine.start(self._model)
                 async with asyncio.timeout(self._timeout_s):
-                    output = await engine.answer(request, model=self._model, lora=self._spec.lora, fixed=self._sampling)
+                    output = await engine.answer(
+                        request,
+                        model=self._model,
+                        lora=self._spec.lora,
+                        fixed=self._sampling,
+                        goes_on=watch() if watch else None,
+                    )
             except EngineGone:
                 continue
             except TimeoutError:
