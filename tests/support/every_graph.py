@@ -89,14 +89,14 @@ class Run:
 
 
 WIDE: Mapping[str, tuple[Actors, int]] = {
-    "parallel_refine": (lambda m, _: ParallelRefine(m, TEXT, rounds=(2, 1), max_tokens=WORDS), 1),
+    "parallel_refine": (lambda m, _: ParallelRefine(m, TEXT, rounds=(1, 1), workspace_tokens=100, max_tokens=WORDS), 1),
     "confident_vote": (lambda m, _: ConfidentVote(m, TEXT, samples=2, warm_up=2, max_tokens=WORDS), 1),
     "round_table": (lambda m, other: RoundTable([m, other], TEXT, rounds=1, max_tokens=WORDS), 1),
     "perturb_vote": (lambda m, _: PerturbVote(m, TEXT, relabelled_digits, versions=1, max_tokens=WORDS), 1),
     "strategy_router": (
         lambda m, _: StrategyRouter({
             "vote": ConfidentVote(m, TEXT, samples=1, warm_up=1, max_tokens=WORDS),
-            "think": ParallelRefine(m, TEXT, rounds=(1, 1), max_tokens=WORDS),
+            "think": ParallelRefine(m, TEXT, rounds=(1, 1), workspace_tokens=100, max_tokens=WORDS),
         }),
         2,
     ),
