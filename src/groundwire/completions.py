@@ -9,7 +9,17 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model
 
 from groundwire.signals import canonical
 
-__all__ = ["Backend", "Completion", "Message", "OnText", "Request", "Streaming", "ToolCall", "ToolSpec"]
+__all__ = [
+    "Backend",
+    "Completion",
+    "Message",
+    "OnText",
+    "Request",
+    "Streaming",
+    "SwitchPenalty",
+    "ToolCall",
+    "ToolSpec",
+]
 
 OnText = Callable[[int, str], None]
 """Told of text as it is written: the index of the sample, and what was added to it. For people who watch; what counts
@@ -63,10 +73,28 @@ class Message(_Frozen):
     """The id of the tool call whose result a tool's message holds."""
 
 
+class SwitchPenalty(_Frozen):
+    """Makes a model finish a thought before it begins another (TIP, arXiv 2501.18585): `penalty` is taken from the
+    logits of words that switch, while fewer than `window` tokens have passed since the last switch.
+
+    `vllm:` and `vllm-server:` can do so where the engine has `switch_penalty=true`. Other APIs know no window: give
+    these `window=None` and `tokens`, which become a `logit_bias`.
+    """
+
+    words: tuple[str, ...] = ("alternatively",)
+    """What says that another thought begins."""
+    penalty: float = 3.0
+    """α, in logits."""
+    window: int | None = 600
+    """β, in tokens; 0: no penalty at all; None: for the whole answer."""
+    tokens: tuple[int, ...] = ()
+    """Ids of the tokens that switch, in the model's own tokenizer; empty: found by the words."""
+
+
 class Request(_Frozen):
     """One request to a model."""
 
-    only_if_set = frozenset({"top_logprobs", "tools", "tool_choice", "priority"})
+    only_if_set = frozenset({"top_logprobs", "tools", "tool_choice", "priority", "switch_penalty"})
 
     messages: tuple[Message, ...]
     n: int = 1
@@ -86,6 +114,7 @@ class Request(_Frozen):
     """Whether the model may choose to use no tool; held on our side too."""
     priority: int = 0
     """Smaller is served first, by an engine that can."""
+    switch_penalty: SwitchPenalty | None = None
     purpose: str = ""
     """`propose`, `correct` (the form of an answer) or `reflect`; not sent, kept in the ledger."""
     prompt_digest: str = ""

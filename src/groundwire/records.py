@@ -250,7 +250,8 @@ class Intent:
     kind: str
     """`model_call`, `program`, `judge`, `apply`; `hidden_access` (the hidden tests are laid out, the body says why),
     `model_tests` (the body holds the tests that a model wrote and what was dropped), `doubt` (a candidate passed, and
-    the body says why it may be wrong all the same) or `reuse` (a recorded verdict is taken; the body says which)."""
+    the body says why it may be wrong all the same), `stands` (a candidate passed, and tests that a model wrote
+    can't take that back) or `reuse` (a recorded verdict is taken; the body says which)."""
     digest: str
     """Of the request or candidate."""
     body: str = ""

@@ -56,6 +56,8 @@ class Settings(BaseModel):
     """The files it edits are in a repository of one commit."""
     model_tests: bool = False
     """The model writes the tests; a candidate that passes these is not verified."""
+    own_tests: bool = False
+    """The model writes tests beside the user's: they may ask for another try, and take no PASS back."""
     rejudge: int | None = None
     """Times a verdict is looked at again before anything rests on it; None: once."""
     width: int | None = None

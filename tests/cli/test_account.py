@@ -87,6 +87,21 @@ def test_tests_that_a_model_wrote_end_in_an_internal_pass_and_no_patch(tmp_path:
     assert (end["stop_reason"], end["verdict"]) == ("internal_pass", "fail")
 
 
+def test_what_the_users_tests_passed_is_handed_out_and_the_models_own_are_quoted(tmp_path: Path) -> None:
+    users = "from mod import double\ndef test_two():\n    assert double(2) == 4\n"
+    project = lay_out(tmp_path / "p", {"mod.py": "def double(x):\n    return x\n", "test_mod.py": users})
+    model = script(
+        tmp_path,
+        "FILE: mod.py\n```\ndef double(x):\n    return x * x\n```",
+        "```python\nfrom mod import double\nassert double(3) == 6\n```",
+    )
+    ran = groundwire("repair", project, "--model", model, "--own-tests", "--max-trials", "1", "--rejudge", "0")
+    assert (ran.code, "verified patch: " in ran.out) == (0, True)
+    assert "the model's own tests disagree: 0 of 1 test passed (1 failed)" in ran.out
+    both = groundwire("repair", project, "--model", model, "--own-tests", "--model-tests")
+    assert (both.code, "Choose one" in both.err) == (2, True)
+
+
 def test_tests_can_not_be_written_without_a_model(tmp_path: Path) -> None:
     ran = groundwire("repair", lay_out(tmp_path / "p", BUGGY), "--model-tests")
     assert (ran.code, ran.err.splitlines()) == (

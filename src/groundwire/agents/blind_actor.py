@@ -20,6 +20,9 @@ SEEDS_PER_ROUND = 1_000_003
 class BlindActor:
     """Proposes what `actor` would on a first try, over and over: no feedback, no reflection, no lesson, no escalation.
 
+    It wraps any actor, so that a run of any graph has its control arm; `width.controls.BlindResampling` is a graph's
+    own actor, which asks one question for samples and is told of no failure at all.
+
     It is shown the task and what the baseline failed, as a first try is. A model draws each answer by another seed, and
     may draw one again. An actor that asks no model would only repeat itself, so it is told what was tried, and nothing
     of what came of it.

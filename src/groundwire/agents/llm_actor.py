@@ -23,7 +23,7 @@ from groundwire.agents.project_view import ProjectView, view_project
 from groundwire.agents.relevance import relevance_of
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, plain, tagged
-from groundwire.completions import Backend, Message, Request
+from groundwire.completions import Backend, Message, Request, SwitchPenalty
 from groundwire.contexts import ActorContext, Needs
 from groundwire.errors import CandidateError, ConfigError, ModelReplyInvalid
 from groundwire.trees import Candidate
@@ -58,6 +58,7 @@ class LLMActor:
         repairs: calls a trial that may send an unusable answer back.
         resamples: calls a trial that may ask again for something new.
         coverage: wants to know which lines the failing cases ran, to choose what is shown of a large project.
+        switch_penalty: makes a model that thinks aloud finish a thought first; the model must be able to.
 
     Raises:
         ConfigError: an argument is out of range, or the model's form is not known.
@@ -75,6 +76,7 @@ class LLMActor:
         repairs: int = 2,
         resamples: int = 2,
         coverage: bool = True,
+        switch_penalty: SwitchPenalty | None = None,
     ) -> None:
         if min(max_tokens, samples, context_tokens) < 1 or min(repairs, resamples, temperature or 0) < 0:
             raise ConfigError(
@@ -90,6 +92,7 @@ class LLMActor:
         self._answer: AnswerForm = answer
         self._repairs = repairs
         self._resamples = resamples
+        self._switch_penalty = switch_penalty
 
     @property
     def backend(self) -> Backend:
@@ -162,6 +165,7 @@ class LLMActor:
             max_tokens=self._max_tokens,
             seed=context.seed + SEEDS_PER_TRIAL * context.trial + SEEDS_PER_CALL * call,
             json_schema=question.form.schema,
+            switch_penalty=self._switch_penalty,
             purpose=question.purpose,
             prompt_digest=question.prompt_digest,
         )

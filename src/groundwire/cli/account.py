@@ -32,6 +32,8 @@ def account_lines(account: Account) -> Iterator[tuple[str, str]]:
             yield f"  trial {trade.trial}: fixes {_named(trade.fixes)}; breaks {_named(trade.breaks)}", "dim"
     if account.written is not None:
         yield _written(account.written), "yellow"
+    if account.disagrees:
+        yield f"the model's own tests disagree: {plain(account.disagrees, limit=200)}", "yellow"
     if account.hidden_accesses:
         times = "once" if account.hidden_accesses == 1 else f"{account.hidden_accesses} times"
         yield (

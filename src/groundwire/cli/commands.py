@@ -124,6 +124,10 @@ def repair(
         bool | None,
         typer.Option("--model-tests", help="Let the model write the tests. What passes these is not verified."),
     ] = None,
+    own_tests: Annotated[
+        bool | None,
+        typer.Option("--own-tests", help="Let the model write tests beside yours: they may ask for another try."),
+    ] = None,
     rejudge: Annotated[
         int | None,
         typer.Option(min=0, help="Times a verdict is looked at again before anything rests on it.  [default: 1]"),

@@ -98,6 +98,18 @@ class Kit:
         """The tool that steers: the task's visible tests, or a model's."""
         if not self.settings.model_tests:
             return tool_for(task.command, report=self.settings.report)
+        return self._written_tests()
+
+    @property
+    def own_tests(self) -> Tool | None:
+        """The tests that the model writes beside the task's own; None where nobody asked for any."""
+        if not self.settings.own_tests:
+            return None
+        if self.settings.model_tests:
+            raise ConfigError("--own-tests stand beside yours, and --model-tests in their place.", do="Choose one.")
+        return self._written_tests()
+
+    def _written_tests(self) -> Tool:
         if self.backend is None:
             raise ConfigError("Tests can't be written without a model.", do="Name one with --model.")
         return ModelTests(agents.LLMCaseWriter(self.backend, **_room(self.settings)))
@@ -109,6 +121,7 @@ class Kit:
             "critic": self.critic,
             "judge": self.judge(task),
             "hidden": HiddenTests(),
+            "own_tests": self.own_tests,
             "width": self.width,
             "model": self.backend or self.settings.model,
             "seed": self.settings.seed,

@@ -84,7 +84,7 @@ def resume_repair(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> in
 def build(settings: Settings, task: Task, store: Store) -> FeedbackApp:
     """The `code_repair` graph that `settings` describe."""
     kit = Kit.of(settings)
-    graph = code_repair(kit.actor, kit.critic, kit.judge(task), HiddenTests(), width=kit.width)
+    graph = code_repair(kit.actor, kit.critic, kit.judge(task), HiddenTests(), width=kit.width, own_tests=kit.own_tests)
     return graph.compile(store=store, budget=kit.budget, sandbox=kit.sandbox, rules=kit.rules)
 
 

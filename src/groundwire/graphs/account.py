@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from groundwire.graphs.acceptance import Ladder, TradeOff
 from groundwire.graphs.origins import NAMED_ONLY
-from groundwire.records import Admission, CandidateRecord, Intent, Record, ReflectionRecord
+from groundwire.records import Admission, CandidateRecord, EpisodeEnd, Intent, Record, ReflectionRecord
 from groundwire.signals import NoVerdict, Origin, Signal, Verdict
 
 __all__ = ["Account", "WrittenTests", "account_of", "non_discriminating"]
@@ -47,6 +47,8 @@ class Account:
         oracle: True if a signal used the answer key, or tests that a model wrote were checked against it.
         opinions: origins that count only where the graph names them (`human`, `other_model`) and that gave signals.
         written: tests that a model wrote, if any.
+        disagrees: what these said of the candidate that is handed out all the same, since the user's tests passed it
+            (`graphs.standing`); "" where they were content.
     """
 
     retries: int = 0
@@ -61,6 +63,7 @@ class Account:
     oracle: bool = False
     opinions: tuple[str, ...] = ()
     written: WrittenTests | None = None
+    disagrees: str = ""
 
 
 def account_of(records: Iterable[Record]) -> Account:
@@ -87,6 +90,7 @@ def account_of(records: Iterable[Record]) -> Account:
         oracle=any(s.oracle for s in judgings) or bool(written and written.validated),
         opinions=tuple(sorted({str(s.origin) for s in judgings if s.origin in NAMED_ONLY})),
         written=written,
+        disagrees=_disagreeing(told),
     )
 
 
@@ -140,6 +144,19 @@ def _steering(records: Sequence[Record]) -> int:
         elif isinstance(record, Admission):
             later = later or record.admitted
     return steered
+
+
+def _disagreeing(records: Sequence[Record]) -> str:
+    """What the tests that a model wrote said of what was handed out; the last word on it counts."""
+    ends = [r for r in records if isinstance(r, EpisodeEnd) and r.verdict is Verdict.PASS]
+    given = ends[-1].best_candidate if ends else ""
+    kept = [r for r in records if isinstance(r, Intent) and r.kind == "stands" and r.digest == given]
+    if not given or not kept:
+        return ""
+    weaker = json.loads(kept[-1].body)["issuer"]
+    signals = [r for r in records if isinstance(r, Signal) and r.origin is not Origin.RULE]
+    about = [s for s in signals if (s.trial, s.issuer, s.candidate_digest) == (kept[-1].trial, weaker, given)]
+    return about[-1].evidence.detail if about and about[-1].verdict is Verdict.FAIL else ""
 
 
 def _written(records: Iterable[Record]) -> WrittenTests | None:

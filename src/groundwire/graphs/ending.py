@@ -9,6 +9,7 @@ from groundwire.errors import GroundwireError
 from groundwire.graphs.account import account_of
 from groundwire.graphs.episode import Episode
 from groundwire.graphs.result import EpisodeResult
+from groundwire.graphs.standing import passed_by, said_against, what_stands
 from groundwire.patches import make_patch
 from groundwire.records import EpisodeEnd, StopReason
 from groundwire.signals import Origin, Verdict
@@ -17,7 +18,13 @@ __all__ = ["end_of", "result_of"]
 
 
 def end_of(episode: Episode, reason: StopReason, detail: str) -> EpisodeEnd:
-    """The record that ends an episode."""
+    """The record that ends an episode; what stands is submitted, whatever ends the loop."""
+    stands = what_stands(episode, reason)
+    if stands is not None:
+        against = said_against(episode.history, stands.digest)
+        said = ", ".join(filter(None, (str(reason), detail)))
+        episode.submit(passed_by(stands, episode.history))
+        reason, detail = StopReason.VERIFIED, "; ".join(filter(None, (against, f"after that: {said}")))
     solved = reason in (StopReason.VERIFIED, StopReason.ALREADY_PASSING)
     best = episode.history.best
     unjudged = reason is StopReason.NO_VERDICT or (best is None and reason is not StopReason.HIDDEN_FAILED)

@@ -105,6 +105,9 @@ class _Expansion:
             if via:
                 pieces.edges.append(Edge(self._entering(via), self._entering(to)))
         pieces.edges += [Edge(self._entering(actor), self._entering(by)) for actor, by in parts.hand_in().items()]
+        for name, by in parts.hands_in().items():
+            choice = EXITS if name in parts.tools else ""
+            pieces.edges.append(Edge(self._entering(name), self._entering(by), choice=choice))
         for tool, by in (*parts.confirms.items(), *parts.refers.items()):
             pieces.edges.append(Edge(self._entering(tool), self._entering(by), choice=EXITS))
         for tool in parts.tools:

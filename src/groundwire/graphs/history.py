@@ -51,6 +51,8 @@ class History:
         """In their order, but for bodies, model calls and programs."""
         self.written: dict[str, Intent] = {}
         """The tests that a model wrote, by the tool node that asked for them."""
+        self.standing: list[Intent] = []
+        """Candidates that stand, whatever tests that a model wrote say of them (`graphs.standing`)."""
         self.flaky: dict[tuple[str, ...], frozenset[str]] = {}
         """Cases that ended differently on one candidate, by yardstick."""
         self.refined: dict[str, list[Signal]] = {}
@@ -117,6 +119,8 @@ class History:
                 self.end = record
             case Intent(kind="model_tests"):
                 self.written[json.loads(record.body)["issuer"]] = record
+            case Intent(kind="stands"):
+                self.standing.append(record)
             case _:
                 pass
 

@@ -21,6 +21,7 @@ from groundwire.graphs.guarding import guarded
 from groundwire.graphs.nodes import ActorNode, CriticNode
 from groundwire.graphs.parts import GraphPart, Helpers, Parts, PlainPart, parts_of
 from groundwire.graphs.selection import LastAnswer
+from groundwire.graphs.standing import handing_in
 from groundwire.graphs.state import EpisodeState, Route
 from groundwire.graphs.strides import Leg, Stride, Way
 from groundwire.graphs.tool_node import Exits, ToolNode, judges_hidden
@@ -127,6 +128,9 @@ class _Lowering:
 
     def _add(self, name: str, node: Node, holder: object, helpers: Helpers) -> None:
         calls_graphs = bool(helpers.graphs or held_graphs(holder))
+        by = self._parts.hands_in().get(name)
+        if by:
+            node = handing_in(node, self._place(by))
         node = watched(self._place(name), node, calls_graphs=calls_graphs)
         if name in self._ways:
             self._legs[name] = Leg(node, self._ways[name])
@@ -165,6 +169,7 @@ class _Lowering:
             confirm=by is not None,
             confirm_is_hidden=by is not None and judges_hidden(parts.tools[by].tool),
             plain=parts.has_plain_edges(name),
+            last_word=self._place(by) if by else "",
             last=self._last_answer(by if name in parts.lasts else None),
             refer=name in parts.refers,
             cap=parts.caps.get(name),
@@ -183,6 +188,10 @@ class _Lowering:
 
     def _way(self, name: str) -> Way | None:
         """Where the state says that a node leads; None where only static edges do."""
+        way, by = self._way_on(name), self._parts.hands_in().get(name)
+        return partial(_or_hand_in, way, by) if way and by else way
+
+    def _way_on(self, name: str) -> Way | None:
         parts = self._parts
         if name in parts.stopping():
             return _leave(parts.targets(name), parts.hand_in().get(name))
@@ -203,7 +212,7 @@ class _Lowering:
         for sources, target in parts.joins:
             builder.add_edge(list(sources), target)
         for via, to in parts.gates.values():
-            if via and via not in self._legs:
+            if via and via not in self._legs and via not in parts.hands_in():
                 builder.add_edge(via, to)
         for part in parts.routers:
             router = bound_router(
@@ -219,12 +228,16 @@ class _Lowering:
     def _add_stops(self) -> None:
         """What can stop the episode leads to the end then, and a tool where its verdict leads."""
         parts = self._parts
-        for name in (*parts.stopping(), *parts.tools):
+        handing = parts.hands_in()
+        for name in (*parts.stopping(), *parts.tools, *(critic for critic in parts.critics if critic in handing)):
             plain, targets, by = parts.has_plain_edges(name), parts.targets(name), parts.hand_in().get(name)
             way = self._way(name)
             if way is None or name in self._legs or (name not in parts.tools and plain and not targets):
                 continue
             ways = [*self._ways_out(name).values()] if name in parts.tools else [*targets, *([by] if by else []), END]
+            if name in parts.critics:
+                ways = [to for via, to in parts.gates.values() if via == name]
+            ways += [handing[name]] if name in handing else []
             self._add_router(name, _awaited(way), ways)
 
     def _add_router(self, source: str, router: Callable[..., Coroutine[Any, Any, Any]], ways: Sequence[str]) -> None:
@@ -282,6 +295,10 @@ def _awaited(way: Way) -> Callable[[EpisodeState], Coroutine[Any, Any, Any]]:
 
 def _route(ways: Mapping[Route, str], state: EpisodeState) -> str:
     return ways[state.route]
+
+
+def _or_hand_in(way: Way, by: str, state: EpisodeState) -> str | Sequence[str]:
+    return by if state.route == Route.HAND_IN else way(state)
 
 
 def _leave(targets: Sequence[str], by: str | None) -> Way:

@@ -210,6 +210,33 @@ class Parts:
         """Actor → the tool that judges its last candidate, where that is the answer whatever was said of it before."""
         return {to: self.confirms[tool] for (tool, _), (_, to) in self.gates.items() if tool in self.lasts}
 
+    def hands_in(self) -> Mapping[str, str]:
+        """Node → the tool that judges what stands (`graphs.standing`) where the loop ends there.
+
+        These are the tools that are asked after another tool's PASS and hand on their own, and all that can run after
+        such a tool has asked for another try.
+        """
+        found: dict[str, str] = {}
+        for tool in self.confirms.values():
+            by = self.confirms.get(tool)
+            pending = [tool] if by else []
+            while pending:
+                name = pending.pop()
+                if by and name != by and name not in found:
+                    pending += self._after(name)
+                    if name in {*self.actors, *self.critics, *self.tools}:
+                        found[name] = by
+        return found
+
+    def _after(self, name: str) -> list[str]:
+        gated = [(tool, via, to) for (tool, _), (via, to) in self.gates.items()]
+        steps = [*self.edges, *((tool, via or to) for tool, via, to in gated)]
+        steps += [(via, to) for _, via, to in gated if via]
+        steps += [*self.confirms.items(), *self.refers.items()]
+        steps += [(router.source, to) for router in self.routers for to in router.path_map.values()]
+        steps += [(source, to) for sources, to in self.joins for source in sources]
+        return [to for source, to in steps if source == name]
+
     def is_all_in_the_ledger(self) -> bool:
         """True if every node's work is kept in the ledger: there are only actors, critics and tools."""
         nested = [parts_of(part.graph) for part in self.graphs.values()]

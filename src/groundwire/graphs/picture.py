@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from groundwire.graphs.feedback_graph import FeedbackGraph
 from groundwire.graphs.gate import GateKind
+from groundwire.graphs.parts import Parts
 from groundwire.graphs.wiring import END, START, Edge, Role, Wiring
 
 __all__ = ["as_mermaid"]
@@ -22,14 +23,15 @@ def as_mermaid(graph: FeedbackGraph) -> str:
         shown = name.replace('"', "#quot;")
         lines.append(f"  {names[name]}{shape.format(f'{shown} · {role}')}")
     lines.append("  end_((end))")
-    edges = dict.fromkeys(e for e in wiring.edges if not _is_only_a_stop(e, wiring))
+    edges = dict.fromkeys(e for e in wiring.edges if not _is_only_a_stop(e, graph.parts, wiring))
     lines += [f"  {names[edge.source]} {_arrow(edge, graph, wiring)} {names[edge.target]}" for edge in edges]
     return "\n".join(lines) + "\n"
 
 
-def _is_only_a_stop(edge: Edge, wiring: Wiring) -> bool:
-    """An actor with nothing to propose stops too; drawn, it would hide the shape."""
-    return edge.target == END and wiring.roles.get(edge.source) is Role.ACTOR
+def _is_only_a_stop(edge: Edge, parts: Parts, wiring: Wiring) -> bool:
+    """An actor with nothing to propose stops too; drawn, it would hide the shape. So would the way of what stands."""
+    stands = parts.hands_in().get(edge.source) == edge.target and parts.confirms.get(edge.source) != edge.target
+    return stands or (edge.target == END and wiring.roles.get(edge.source) is Role.ACTOR)
 
 
 def _arrow(edge: Edge, graph: FeedbackGraph, wiring: Wiring) -> str:

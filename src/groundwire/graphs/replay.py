@@ -19,7 +19,7 @@ from groundwire.graphs.rules import Rules
 from groundwire.limits import Limits, SandboxInfo
 from groundwire.memory import InMemoryStore
 from groundwire.mint import Keys, MemoryKeys, Mint, verify
-from groundwire.records import EpisodeEnd, EpisodeRecord, Intent, Recall, Record, StopReason, Store
+from groundwire.records import CandidateRecord, EpisodeEnd, EpisodeRecord, Intent, Recall, Record, StopReason, Store
 from groundwire.sandboxes import Sandbox
 from groundwire.signals import Signal, canonical
 from groundwire.tasks import Task
@@ -157,10 +157,12 @@ async def _lessons(source: Store, known: EpisodeRecord, records: Sequence[Record
 
 
 def _check_bodies(known: EpisodeRecord, records: Sequence[Record]) -> None:
-    judged = any(isinstance(r, Signal) for r in records)
     intents = {r.id for r in records if isinstance(r, Intent)}
     calls = [r for r in records if hasattr(r, "intent_id") and not getattr(r, "reused", "")]
-    if not judged or any(getattr(call, "intent_id", "") not in intents for call in calls):
+    judged = any(isinstance(r, Signal) for r in records)
+    # of answers none of which could be used there was nothing to judge
+    useless = bool(calls) and not any(isinstance(r, CandidateRecord) for r in records)
+    if not (judged or useless) or any(getattr(call, "intent_id", "") not in intents for call in calls):
         raise RecordNotFound(
             f"Episode {known.id} can't be replayed: its ledger no longer holds what was asked or seen.",
             do="A retention rule has dropped it (groundwire memory vacuum).",

@@ -12,6 +12,7 @@ from groundwire.graphs.origins import may_verify
 from groundwire.graphs.parts import Cap
 from groundwire.graphs.selection import LastAnswer
 from groundwire.graphs.stagnation import failures_until, last_steps, standstill
+from groundwire.graphs.standing import let_stand, said_against
 from groundwire.graphs.state import EpisodeState, Route
 from groundwire.records import Admission, StopReason
 from groundwire.signals import Evidence, NoVerdict, Observation, Origin, Verdict
@@ -32,6 +33,7 @@ class Exits:
         confirm_is_hidden: True if that tool judges hidden tests, so that without any the PASS stands.
         plain: True if it has ordinary edges, which are taken whatever the verdict.
         refer: True if another tool is asked where it is undecided.
+        last_word: the place of the tool that a PASS leads to; "" where it leads to none.
         cap: how often it may fail before the episode ends.
         last: set where the last candidate goes to the confirming tool, also without a PASS.
         takes_last: True if this is such a confirming tool.
@@ -42,6 +44,7 @@ class Exits:
     confirm_is_hidden: bool = False
     plain: bool = False
     refer: bool = False
+    last_word: str = ""
     cap: Cap | None = None
     last: LastAnswer | None = None
     takes_last: bool = False
@@ -65,8 +68,17 @@ class Routing:
 
     async def route(self, state: EpisodeState, episode: Episode, current: Judged) -> Update:
         """What to do about the current candidate."""
+        signal = current.signal
+        if signal.verdict is not Verdict.PASS and not may_verify(signal.origin, self.trusted):
+            await self.let_stand(state, episode, current.candidate.digest)
         update = await self._follow(state, episode, current)
         return self.exits.last.after_judging(update, current.signal, episode) if self.exits.last else update
+
+    async def let_stand(self, state: EpisodeState, episode: Episode, digest: str) -> None:
+        """Puts a candidate on record that a stronger tool has passed: what this one says can't take that back."""
+        if self._verified_elsewhere(state, episode, digest):
+            by = self.exits.last_word if self._must_confirm(episode) else ""
+            await let_stand(episode, state.trial, digest, issuer=self.name, by=by)
 
     async def _follow(self, state: EpisodeState, episode: Episode, current: Judged) -> Update:
         signal = current.signal
@@ -90,10 +102,12 @@ class Routing:
         return stop(StopReason.NO_VERDICT, f"{signal.reason}: {signal.evidence.detail}{times}")
 
     def _after_pass(self, state: EpisodeState, episode: Episode, current: Judged) -> Update:
-        if self.exits.confirm and (episode.task.hidden or not self.exits.confirm_is_hidden):
+        if self._must_confirm(episode):
             return {"route": Route.CONFIRM}
         signal = current.signal
-        if not may_verify(signal.origin, self.trusted) and not self._verified_elsewhere(state, episode, current):
+        if not may_verify(signal.origin, self.trusted) and not self._verified_elsewhere(
+            state, episode, current.candidate.digest
+        ):
             return stop(StopReason.INTERNAL_PASS, _not_verified(signal.origin))
         lost = [] if self.exits.takes_last else sorted(episode.ladder.lost(current.candidate.digest))
         if lost:
@@ -107,12 +121,17 @@ class Routing:
         if before is not None and before.verdict is not Verdict.PASS:
             said = f"the last candidate, although {before.issuer} gave {before.verdict}"
             return stop(StopReason.VERIFIED, f"{signal.evidence.detail}; {said}")
-        return stop(StopReason.VERIFIED, signal.evidence.detail)
+        against = said_against(episode.history, signal.candidate_digest)
+        return stop(StopReason.VERIFIED, "; ".join(filter(None, (signal.evidence.detail, against, state.detail))))
 
-    def _verified_elsewhere(self, state: EpisodeState, episode: Episode, current: Judged) -> bool:
+    def _must_confirm(self, episode: Episode) -> bool:
+        """True if what passes here is judged by another tool before it counts."""
+        return self.exits.confirm and (episode.task.hidden is not None or not self.exits.confirm_is_hidden)
+
+    def _verified_elsewhere(self, state: EpisodeState, episode: Episode, digest: str) -> bool:
         """True if another tool, whose word counts for more, has passed the same candidate in this trial."""
         return any(
-            j.candidate.digest == current.candidate.digest
+            j.candidate.digest == digest
             and j.signal.verdict is Verdict.PASS
             and may_verify(j.signal.origin, self.trusted)
             for j in episode.history.judged_of(state.trial)
@@ -179,10 +198,6 @@ class Routing:
         if admission.admitted:
             return _opened(kind, admission)
         if admission.reason == Refusal.BUDGET:
-            weak = not may_verify(current.signal.origin, self.trusted)
-            if weak and self._verified_elsewhere(state, episode, current):
-                # tests that a model wrote may ask for another try; they don't take back what stronger ones have said
-                return self._after_pass(state, episode, current)
             return stop(StopReason(f"budget_{used_up}"), current.signal.evidence.detail)
         return stop(StopReason.REFUSED, f"The gate refused: {admission.reason}.")
 

@@ -19,6 +19,8 @@ class Route(StrEnum):
     ADVANCE = "advance"
     CONFIRM = "confirm"
     REFER = "refer"
+    HAND_IN = "hand_in"
+    """The loop has ended, and what stands (`graphs.standing`) goes to the tool that has the last word."""
     STOP = "stop"
 
 

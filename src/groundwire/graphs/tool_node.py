@@ -76,6 +76,8 @@ class ToolNode:
     async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Update:
         """One superstep."""
         episode = runtime.context
+        if self._writing is not None and state.candidate:
+            await self.routing.let_stand(state, episode, state.candidate)
         await self._judge(state, episode)
         current = self._current(state, episode)
         if current is None:

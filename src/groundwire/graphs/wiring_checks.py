@@ -92,6 +92,14 @@ def _check_handing_on(parts: Parts) -> None:
 
 
 def _check_hand_in(parts: Parts) -> None:
+    for name, by in parts.hands_in().items():
+        own = {r.source for r in parts.routers} | {source for sources, _ in parts.joins for source in sources}
+        if name in own:
+            raise GraphError(
+                f"{name} must be able to lead to {by}, where what the user's tests passed is judged when the loop ends,"
+                " and it has edges of its own that choose or wait.",
+                do=f"Give {name} one plain edge.",
+            )
     ways = {(to, parts.confirms[tool]) for (tool, _), (_, to) in parts.gates.items() if tool in parts.lasts}
     for name, by in sorted(ways):
         others = sorted(other for to, other in ways if to == name and other != by)

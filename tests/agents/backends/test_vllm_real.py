@@ -13,17 +13,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from groundwire.agents.backends import VllmBackend, VllmServerBackend, allow_model_calls
-from groundwire.agents.backends.openai_compatible import KILLED
 from groundwire.agents.backends.vllm_engine import close_engines
-from groundwire.completions import Message, Request
-from groundwire.errors import ModelRejected
+from groundwire.agents.width.killing import KILLED, KillBelow
+from groundwire.completions import Message, Request, SwitchPenalty
+from groundwire.errors import ConfigError, ModelRejected
 from groundwire.loads import Load
 
 MODEL = os.environ.get("GROUNDWIRE_TEST_VLLM_MODEL", "")
@@ -34,6 +34,7 @@ OPTIONS: dict[str, Any] = {
     "enforce_eager": True,
     "dtype": "bfloat16",
     "max_lora_rank": 8,
+    "gpu_memory_utilization": 0.3,
 }
 
 pytestmark = [
@@ -117,19 +118,15 @@ async def test_cancelling_frees_the_place_at_once(backend: VllmBackend) -> None:
     assert backend.load() == Load(0, 0, SLOTS)
 
 
-async def test_an_answer_is_ended_when_its_tokens_are_not_worth_it(backend: VllmBackend) -> None:
-    told: list[Sequence[float]] = []
-
-    def watch() -> Callable[[Sequence[float]], bool]:
-        told.clear()
-        return lambda top: told.append(top) is None and len(told) < 5
-
-    asked = LONG.model_copy(update={"logprobs": True, "top_logprobs": 20})
-    killed = await backend.stream_while(asked, watch)
-    assert killed.finish_reasons == (KILLED,) and 5 <= killed.completion_tokens < 20
-    assert [len(top) for top in told] == [20] * 5 and backend.load() == Load(0, 0, SLOTS)
-    whole = await backend.stream_while(asked.model_copy(update={"max_tokens": 8}), lambda: lambda _top: True)
-    assert whole.finish_reasons == ("length",) and whole.completion_tokens == 8
+async def test_a_trace_below_the_threshold_is_aborted_and_its_place_is_free_at_once(backend: VllmBackend) -> None:
+    asked = LONG.model_copy(update={"logprobs": True, "top_logprobs": 2})
+    ended, kept = await asyncio.gather(
+        KillBelow(backend, threshold=1e9, window=3).complete(asked),
+        KillBelow(backend, threshold=0.0, window=3).complete(asked.model_copy(update={"max_tokens": 60})),
+    )
+    assert ended.finish_reasons == (KILLED,) and 3 <= ended.completion_tokens < 60 == kept.completion_tokens
+    assert ended.top_logprobs is not None and len(ended.top_logprobs[0]) == ended.completion_tokens
+    assert backend.load() == Load(0, 0, SLOTS)
 
 
 async def test_what_is_urgent_is_served_first(backend: VllmBackend) -> None:
@@ -210,7 +207,8 @@ def test_a_program_that_is_killed_leaves_no_engine(tmp_path: Path) -> None:
     program = f"""
 import asyncio
 from groundwire.agents.backends import VllmBackend
-from groundwire.completions import Message, Request
+from groundwire.agents.width.killing import KILLED, KillBelow
+from groundwire.completions import Message, Request, SwitchPenalty
 async def main():
     backend = VllmBackend({MODEL!r}, max_model_len=256, max_num_seqs=2, enforce_eager=True)
     await backend.complete(Request(messages=(Message(role="user", content="hello"),), max_tokens=2))
@@ -247,3 +245,38 @@ async def test_a_server_is_started_killed_and_started_again() -> None:
         assert (await backend.complete(ask("Say hello."))).texts[0]
         await backend.aclose()
     assert engine_processes() == []
+
+
+async def test_thought_switching_is_penalised_while_a_thought_is_young_and_not_after() -> None:
+    """Methods row 6 on a real engine: the tokens that the model would have chosen tell what was taken from them."""
+    with allow_model_calls():
+        backend = VllmBackend(f"{MODEL}?switch_penalty=true", **OPTIONS)
+        plain = ask("Name the capital of France in one sentence.", max_tokens=8)
+        (said,) = (await backend.complete(plain)).texts
+        first, third = said.split()[0], said.split()[2]
+        no_window = plain.model_copy(update={"switch_penalty": SwitchPenalty(words=(first, third), window=0)})
+        assert (await backend.complete(no_window)).texts == (said,), "a window of nothing changes nothing"
+        banned = SwitchPenalty(words=(first,), penalty=100.0)
+        other, beside = await backend.complete_many([plain.model_copy(update={"switch_penalty": banned}), plain])
+        assert not other.texts[0].startswith(first) and beside.texts == (said,), "the one beside it is left alone"
+        young = SwitchPenalty(words=(third,), penalty=100.0, window=1)
+        kept = await backend.complete(plain.model_copy(update={"switch_penalty": young}))
+        assert kept.texts == (said,), "the third word comes after the window of the first thought"
+        old = await backend.complete(
+            plain.model_copy(update={"switch_penalty": young.model_copy(update={"window": 9})})
+        )
+        assert old.texts[0].split()[2:3] != [third] and old.texts[0].split()[:1] == [first]
+        with pytest.raises(ConfigError, match="was not made to penalise"):
+            await VllmBackend(MODEL, **OPTIONS).complete(plain.model_copy(update={"switch_penalty": banned}))
+        await backend.aclose()
+
+
+async def test_a_server_is_told_of_it_too() -> None:
+    with allow_model_calls():
+        backend = VllmServerBackend(f"{MODEL}?switch_penalty=true", **OPTIONS)
+        plain = ask("Name the capital of France in one sentence.", max_tokens=8)
+        (said,) = (await backend.complete(plain)).texts
+        banned = SwitchPenalty(words=(said.split()[0],), penalty=100.0)
+        other = await backend.complete(plain.model_copy(update={"switch_penalty": banned}))
+        assert not other.texts[0].startswith(said.split()[0])
+        await backend.aclose()

@@ -8,13 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from groundwire.agents.backends.switches import logit_bias
 from groundwire.completions import Message, Request, ToolCall, ToolSpec
 
 __all__ = ["chat_body", "is_begun"]
 
 
-def chat_body(request: Request) -> dict[str, Any]:
-    """The fields of the body, without the model's name; what was not asked for is left out."""
+def chat_body(request: Request, *, has_windows: bool = False) -> dict[str, Any]:
+    """The fields of the body, without the model's name; what was not asked for is left out.
+
+    Args:
+        request: what is asked.
+        has_windows: True where a penalty on thought switching is told of in another way (`vllm_server`).
+
+    Raises:
+        ConfigError: such a penalty has no form in this API.
+    """
     body: dict[str, Any] = {
         "messages": [_message(m) for m in request.messages],
         "temperature": request.temperature,
@@ -26,6 +35,8 @@ def chat_body(request: Request) -> dict[str, Any]:
         body["stop"] = list(request.stop)
     if request.seed is not None:
         body["seed"] = request.seed
+    if not has_windows and (bias := logit_bias(request)):
+        body["logit_bias"] = bias
     if request.logprobs:
         body["logprobs"] = True
         if request.top_logprobs:

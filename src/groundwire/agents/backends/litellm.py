@@ -21,7 +21,7 @@ from groundwire.agents.backends.router import Fallbacks
 from groundwire.agents.backends.slots import Slots
 from groundwire.agents.backends.streams import Assembly
 from groundwire.completions import Completion, OnText, Request
-from groundwire.errors import ModelError, ModelRetryable
+from groundwire.errors import ConfigError, ModelError, ModelRejected, ModelRetryable
 
 __all__ = ["LiteLLMBackend"]
 
@@ -199,8 +199,8 @@ class LiteLLMBackend:
                 # httpx bounds each read; a server that dribbles would never be late without the deadline around it
                 async with self._slots.deadline():
                     return await self._ask(litellm, request, on_text, again=again)
-            except ModelError as error:  # ours already
-                fault = error
+            except (ConfigError, ModelError) as error:  # ours already
+                fault: ConfigError | ModelError = error
             except Exception as error:
                 fault = self._fault(error, litellm)
         # raised out here so that no traceback shows the library's error, whose text or request may hold the key
@@ -238,6 +238,11 @@ class LiteLLMBackend:
             "num_retries": 0,
             "drop_params": True,
         }
+        if "logit_bias" in arguments and not self._takes(litellm, "logit_bias"):
+            raise ModelRejected(
+                f"{self._name} takes no logit_bias, so thought switching can't be penalised there.",
+                do="Leave switch_penalty out, or use vllm: or vllm-server:.",
+            )
         if any(wants_hints(litellm, model) for model in self._models):
             arguments["messages"] = with_hints(arguments["messages"])
         if self._fallbacks is not None:  # each model has its own
@@ -250,8 +255,12 @@ class LiteLLMBackend:
         return arguments
 
     def _samples_at_once(self, litellm: Any) -> bool:
+        return self._takes(litellm, "n")
+
+    def _takes(self, litellm: Any, parameter: str) -> bool:
+        """True if all of its models' providers have the parameter."""
         try:
-            return all("n" in (litellm.get_supported_openai_params(model) or ()) for model in self._models)
+            return all(parameter in (litellm.get_supported_openai_params(model) or ()) for model in self._models)
         except Exception:  # unknown provider: the call itself says so
             return False
 

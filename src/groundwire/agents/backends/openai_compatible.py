@@ -77,6 +77,7 @@ class OpenAICompatibleBackend:
         echoes: True if the server gives an answer that was begun (a last message of the assistant) back as a whole.
         name: what the user calls the model, for messages; default: its address.
         extra: fields of a request's body that this server knows beyond the API.
+        has_windows: True where `extra` tells it of a penalty on thought switching, which is a `logit_bias` otherwise.
 
     Raises:
         ConfigError: an argument is out of range, or the address is none.
@@ -97,6 +98,7 @@ class OpenAICompatibleBackend:
         echoes: bool = False,
         name: str | None = None,
         extra: Callable[[Request], Mapping[str, Any]] = lambda _request: {},
+        has_windows: bool = False,
     ) -> None:
         base = _checked(url)
         self._model = model
@@ -108,6 +110,7 @@ class OpenAICompatibleBackend:
         self._looking = PerLoop(asyncio.Lock)
         self._echoes = echoes
         self._extra = extra
+        self._has_windows = has_windows
 
     @classmethod
     def from_spec(cls, spec: str, *, usd_per_token: tuple[float, float] | None = None) -> OpenAICompatibleBackend:
@@ -174,11 +177,14 @@ class OpenAICompatibleBackend:
         names = [cast("dict[str, Any]", e).get("id") for e in cast("list[Any]", entries or []) if isinstance(e, dict)]
         return [name for name in names if isinstance(name, str)]
 
+    def _body(self, request: Request) -> dict[str, Any]:
+        return chat_body(request, has_windows=self._has_windows)
+
     async def _complete(
         self, request: Request, on_text: OnText | None, watch: Callable[[], GoesOn] | None = None
     ) -> Completion:
         check_model_calls(self._name)
-        body = {"model": self._model or await self._only_model(), **chat_body(request), **self._extra(request)}
+        body = {"model": self._model or await self._only_model(), **self._body(request), **self._extra(request)}
         tries = count()
         (response, first_token_s), attempts = await self._retries.run(
             lambda: self._send(body, on_text, watch and Watched.over(request, watch()), again=next(tries) > 0)

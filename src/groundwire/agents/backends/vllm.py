@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from groundwire.agents.backends.guard import check_model_calls
-from groundwire.agents.backends.openai_compatible import KILLED, GoesOn
+from groundwire.agents.backends.openai_compatible import GoesOn
 from groundwire.agents.backends.replies import all_of
 from groundwire.agents.backends.vllm_engine.engine import SharedEngine
 from groundwire.agents.backends.vllm_engine.faults import EngineGone
 from groundwire.agents.backends.vllm_engine.options import EngineOptions, parse_spec
 from groundwire.agents.backends.vllm_engine.registry import engine_for, leave_engine
-from groundwire.agents.backends.vllm_engine.talk import completion_of, told_of_tokens
+from groundwire.agents.backends.vllm_engine.talk import completion_of
 from groundwire.completions import Completion, Request
 from groundwire.errors import ConfigError, ModelRetryable
 from groundwire.loads import Load
@@ -97,28 +97,33 @@ class VllmBackend:
             ModelReplyInvalid: see `Backend`.
             ConfigError: vLLM is not installed.
         """
-        return await self._asked(request, None)
+        return await self._complete(request, None)
 
     async def stream_while(self, request: Request, watch: Callable[[], GoesOn]) -> Completion:
-        """One sample, for as long as it is worth it; see `agents.width.killing.StreamsProbabilities`.
+        """One sample, for as long as it is worth it; see `agents.width.killing.StreamsProbabilities`. One that is ended
+        is aborted in the engine, which frees its place at once.
 
         Raises:
             ModelRejected, ModelRetryable, ModelReplyInvalid, ConfigError: as `complete`.
         """
-        return await self._asked(request, watch)
+        return await self._complete(request, watch)
 
-    async def _asked(self, request: Request, watch: Callable[[], GoesOn] | None) -> Completion:
+    async def _complete(self, request: Request, watch: Callable[[], GoesOn] | None) -> Completion:
         check_model_calls(self._model)
+        self._spec.options.check(request)
         for _ in range(STARTS):
             engine = self._engine
             try:
                 if engine is None or not engine.is_ready:
                     engine = await asyncio.to_thread(lambda: self.engine)
                     await engine.start(self._model)
-                goes_on = told_of_tokens(watch(), request.top_logprobs) if watch else None
                 async with asyncio.timeout(self._timeout_s):
                     output = await engine.answer(
-                        request, model=self._model, lora=self._spec.lora, fixed=self._sampling, goes_on=goes_on
+                        request,
+                        model=self._model,
+                        lora=self._spec.lora,
+                        fixed=self._sampling,
+                        goes_on=watch() if watch else None,
                     )
             except EngineGone:
                 continue
@@ -127,8 +132,7 @@ class VllmBackend:
                     f"{self._model} did not answer within {self._timeout_s:g} s.",
                     do="Raise timeout_s, or run fewer episodes at once.",
                 ) from None
-            completion = completion_of(output, request, model=self._model, name=self._spec.name)
-            return completion if output.finished else completion.model_copy(update={"finish_reasons": (KILLED,)})
+            return completion_of(output, request, model=self._model, name=self._spec.name)
         raise ModelRetryable(
             f"The engine of {self._model} ended, and after a new start it ended again.",
             do=f"See its log: {self.engine.log}. Often memory was short: lower max_num_seqs or max_model_len.",

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.request import getproxies
 
 from groundwire.agents.backends.chat_body import is_begun
@@ -25,6 +25,7 @@ from groundwire.agents.backends.model_server import Restarts, Running, Superviso
 from groundwire.agents.backends.model_server.process import LOOPBACK
 from groundwire.agents.backends.openai_compatible import GoesOn, OpenAICompatibleBackend
 from groundwire.agents.backends.replies import all_of
+from groundwire.agents.backends.switches import extra_of
 from groundwire.agents.backends.vllm_engine.faults import to_start_error
 from groundwire.agents.backends.vllm_engine.loading import INSTALL, installed_version, log_folder, platform_arguments
 from groundwire.agents.backends.vllm_engine.options import Spec, parse_spec
@@ -122,6 +123,7 @@ class VllmServerBackend:
         self, request: Request, ask: Callable[[OpenAICompatibleBackend], Awaitable[Completion]]
     ) -> Completion:
         check_model_calls(self._model)
+        self._spec.options.check(request)
         self._in_flight += request.n
         try:
             running, client = await self._connect(None)
@@ -176,6 +178,7 @@ class VllmServerBackend:
                 max_attempts=ATTEMPTS,
                 backoff_s=BACKOFF_S,
                 extra=_beyond_the_api,
+                has_windows=True,
             )
             self._connected = (running, client)
         return self._connected
@@ -186,6 +189,8 @@ def _beyond_the_api(request: Request) -> dict[str, Any]:
     body: dict[str, Any] = {"priority": request.priority} if request.priority else {}
     if is_begun(request):
         body |= {"add_generation_prompt": False, "continue_final_message": True}
+    if told := extra_of(request):
+        body["vllm_xargs"] = told
     return body
 
 
@@ -203,6 +208,8 @@ def server_arguments(spec: Spec, port: int) -> list[str]:
         flag = name.replace("_", "-")
         if isinstance(value, bool):
             command.append(f"--{flag}" if value else f"--no-{flag}")
+        elif isinstance(value, list):
+            command += [f"--{flag}", *map(str, cast("list[object]", value))]
         else:
             command.append(f"--{flag}={value}")
     return command

@@ -11,7 +11,7 @@ from groundwire.agents.width.confidence import TOP_K, Score, percentile, score, 
 from groundwire.agents.width.killing import KILLED, KillBelow
 from groundwire.agents.width.sampling import Draft, Sampler, in_order, named, ranked
 from groundwire.agents.width.voting import Vote, majority, shortest_majority, weighted
-from groundwire.completions import Backend
+from groundwire.completions import Backend, SwitchPenalty
 from groundwire.contexts import ActorContext
 from groundwire.errors import ConfigError
 from groundwire.trees import Candidate
@@ -46,6 +46,7 @@ class ConfidentVote:
         consensus: τ, the share of the vote at which sampling ends.
         temperature: of samples; 0.6 is published.
         max_tokens: of each.
+        switch_penalty: see `LLMActor`; with a vote it was published too.
 
     Raises:
         ConfigError: an argument is out of range.
@@ -66,6 +67,7 @@ class ConfidentVote:
         consensus: float = 0.95,
         temperature: float = 0.6,
         max_tokens: int = 4096,
+        switch_penalty: SwitchPenalty | None = None,
     ) -> None:
         if min(samples, window, warm_up, at_once) < 1 or not 0 < keep <= 100 or not 0 < consensus <= 1:
             raise ConfigError(
@@ -75,7 +77,7 @@ class ConfidentVote:
         batches = math.ceil(max(0, samples - warm_up) / at_once)
         if mode == "online" and batches >= STAGES:
             raise ConfigError(f"{batches} batches are more than {STAGES - 1}.", do="Raise at_once.")
-        self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
+        self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens, switch_penalty=switch_penalty)
         self._asking = asking
         self._samples = samples
         self._mode: Mode = mode
@@ -125,6 +127,7 @@ class ConfidentVote:
             KillBelow(self._sampler.backend, threshold, self._window),
             temperature=self._sampler.temperature,
             max_tokens=self._sampler.max_tokens,
+            switch_penalty=self._sampler.switch_penalty,
         )
         for stage in range(1, STAGES):
             vote = self._of_confident(drafts, threshold)

@@ -10,7 +10,7 @@ from groundwire.agents.backends.replies import all_of
 from groundwire.agents.call_options import SEEDS_PER_TRIAL, risen
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.width.asking import Answer, Asking, Question
-from groundwire.completions import Backend, Completion, Message, Request
+from groundwire.completions import Backend, Completion, Message, Request, SwitchPenalty
 from groundwire.contexts import ActorContext
 from groundwire.errors import ConfigError, ModelReplyInvalid
 from groundwire.trees import Candidate
@@ -57,12 +57,20 @@ class Sampler:
         model: a model id or a backend.
         temperature: of samples; 0.15 more with each escalation, up to 1.5.
         max_tokens: of each text.
+        switch_penalty: of samples; see `LLMActor`.
 
     Raises:
         ConfigError: an argument is out of range, or the model can't be had.
     """
 
-    def __init__(self, model: str | Backend, *, temperature: float = 0.8, max_tokens: int = 2048) -> None:
+    def __init__(
+        self,
+        model: str | Backend,
+        *,
+        temperature: float = 0.8,
+        max_tokens: int = 2048,
+        switch_penalty: SwitchPenalty | None = None,
+    ) -> None:
         if max_tokens < 1 or temperature < 0:
             raise ConfigError(
                 "A sampler got an argument out of range.", do="max_tokens is at least 1, the temperature at least 0."
@@ -70,6 +78,7 @@ class Sampler:
         self.backend = backend_for(model)
         self.temperature = temperature
         self.max_tokens = max_tokens
+        self.switch_penalty = switch_penalty
 
     async def drafts(
         self,
@@ -144,6 +153,7 @@ class Sampler:
             temperature=risen(self.temperature, context.escalation),
             max_tokens=self.max_tokens,
             stop=question.stop,
+            switch_penalty=self.switch_penalty,
             seed=_seed(context, stage, index),
             purpose=_staged("propose", context, stage),
             prompt_digest=question.prompt_digest,

@@ -6,11 +6,18 @@
 
 The baseline is judged first; visible tests steer; hidden tests judge once, at the end. The best verified candidate is
 kept, test by test (Reflexion, arXiv 2303.11366, with the check outside the model and the memory in SQL).
+
+With `own_tests`, tests that a model wrote stand beside the user's. They may ask for another try, and lose no PASS:
+
+    write ──► test ──pass──► own ──pass, or the loop has ended──► hidden ──► end
+      ▲         │             │
+      └─ reflect ◄─refine─────┘
 """
 
 from __future__ import annotations
 
 from groundwire.contexts import Actor, Critic, Tool
+from groundwire.errors import ConfigError
 from groundwire.graphs.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
 from groundwire.graphs.selection import Select
@@ -22,8 +29,8 @@ CARD = GraphCard(
     name="code_repair",
     does="a failing project goes in, a verified patch comes out",
     sources=("Reflexion (arXiv 2303.11366)", "Feedback Friction (arXiv 2506.11930)", "GLoRe (arXiv 2402.10963)"),
-    origins=(Origin.TESTS, Origin.HIDDEN_TESTS),
-    cost="trials × (width candidates + 1 reflection); none for a baseline that passes",
+    origins=(Origin.TESTS, Origin.MODEL_TESTS, Origin.HIDDEN_TESTS),
+    cost="trials × (width candidates + 1 reflection); none for a baseline that passes; 1 more for tests of its own",
     use="there are tests, and they fail",
     avoid="the only tests are a model's own: they pass wrong code, and reflection hurts (MBPP, Reflexion paper)",
 )
@@ -38,6 +45,7 @@ def code_repair(
     width: int = 1,
     select: Select = "best",
     baseline: bool = True,
+    own_tests: Tool | None = None,
 ) -> FeedbackGraph:
     """The graph; `compile` it with a store, a budget and a sandbox.
 
@@ -53,7 +61,15 @@ def code_repair(
             goes there, whatever came before it: how published self-repair loops choose their answer. A model's,
             sandbox's or ledger's error, and time that has run out, end an episode without an answer.
         baseline: False where there is nothing to repair yet: the first candidate is written before anything is judged.
+        own_tests: `ModelTests(…)`: judges what has passed the visible tests. Its FAIL asks for another try; where the
+            loop ends without anything better, what passed the visible tests is the answer, and the account says that
+            the model's own tests disagree.
+
+    Raises:
+        ConfigError: `own_tests` with `select="last"`: the last candidate may be a worse one than what has passed.
     """
+    if own_tests is not None and select == "last":
+        raise ConfigError("own_tests keep what has passed, and select='last' gives it up.", do="Leave one of them out.")
     graph = FeedbackGraph(name="code_repair" if select == "best" else f"code_repair_{select}")
     if baseline:
         graph.add_tool("baseline", judge)
@@ -66,6 +82,10 @@ def code_repair(
         graph.set_entry("baseline")
         graph.refine("baseline", to="write")
     graph.add_edge("write", "test")
-    graph.refine("test", via="reflect" if critic is not None else None, to="write")
-    graph.confirm("test", by="hidden", select=select)
+    via = None if critic is None else "reflect"
+    graph.refine("test", via=via, to="write")
+    if own_tests is not None:
+        graph.add_tool("own", own_tests)
+        graph.confirm("test", by="own").refine("own", via=via, to="write")
+    graph.confirm("test" if own_tests is None else "own", by="hidden", select=select)
     return graph

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from groundwire.agents.backends.vllm_engine.gauge import Gauge
-from groundwire.agents.backends.vllm_engine.talk import (
-    completion_of,
-    prompt_text,
-    sampling_arguments,
-    told_of_tokens,
-)
+from groundwire.agents.backends.vllm_engine.talk import Watching, completion_of, prompt_text, sampling_arguments
 from groundwire.completions import Message, Request
 from groundwire.errors import ModelRejected, ModelReplyInvalid, ModelRetryable
 from groundwire.loads import Load
@@ -86,15 +82,6 @@ def test_an_output_becomes_a_completion() -> None:
     assert (greedy.texts, greedy.completion_tokens, greedy.logprobs) == (("a", "a"), 2, None)
 
 
-def test_each_new_token_is_told_once_until_it_is_enough() -> None:
-    told: list[tuple[float, ...]] = []
-    watch = told_of_tokens(lambda top: told.append(tuple(top)) is None and len(told) < 3, 1)
-    written = [{5: likely(-0.5)}, {9: likely(-9.0), 6: likely(-1.0)}, {1: likely(-2.0)}, {1: likely(-3.0)}]
-    steps = [SimpleNamespace(outputs=[SimpleNamespace(logprobs=written[:n] or None)]) for n in (0, 2, 2, 4)]
-    assert [watch(step) for step in steps] == [True, True, True, False]
-    assert told == [(-0.5,), (-1.0,), (-2.0,)]
-
-
 def test_samples_off_the_schema_are_dropped_and_none_is_an_error() -> None:
     schema = {"type": "object", "required": ["n"]}
     request = Request(messages=(HELLO,), n=2, temperature=1.0, json_schema=schema)
@@ -118,3 +105,24 @@ def test_the_gauge_counts_what_the_engine_says() -> None:
     assert (gauge.prompt_tokens, gauge.cached_tokens, gauge.preempted, gauge.most_running) == (100, 60, 2, 3)
     gauge.in_flight = 0
     assert gauge.load() == Load(0, 0, 4), "nothing of ours runs, whatever the last step said"
+
+
+def test_a_sample_is_looked_at_token_by_token_while_it_is_written() -> None:
+    told: list[tuple[float, ...]] = []
+
+    def goes_on(top: Sequence[float]) -> bool:
+        told.append(tuple(top))
+        return len(told) < 3
+
+    watching, places = Watching(goes_on, 2), [{1: likely(-1.0), 2: likely(-0.5), 3: likely(-9.0)} for _ in range(4)]
+    written = SimpleNamespace(index=0, text="a", token_ids=[1], logprobs=places[:1], finish_reason=None)
+    unfinished = SimpleNamespace(outputs=[written], prompt_token_ids=[1], finished=False)
+    assert not watching.ends(unfinished) and told == [(-0.5, -1.0)]
+    written.logprobs = places
+    assert watching.ends(unfinished) and len(told) == 3, "each is told of once, the ones behind the last not at all"
+    written.token_ids, written.text = [1, 1, 1, 1], ""
+    asked = Request(messages=(HELLO,), logprobs=True, top_logprobs=2)
+    ended = completion_of(unfinished, asked, model="vllm:m", name="m")
+    assert (ended.finish_reasons, ended.completion_tokens) == (("killed",), 4)
+    whole = SimpleNamespace(outputs=[written], finished=True)
+    assert not Watching(lambda _top: False, 2).ends(whole), "what is all there is no longer ended"

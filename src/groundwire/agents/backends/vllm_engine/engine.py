@@ -13,17 +13,18 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import Coroutine, Generator, Mapping
 from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from groundwire.agents.backends.openai_compatible import GoesOn
 from groundwire.agents.backends.vllm_engine.faults import EngineGone, context_too_long, to_call_error, to_start_error
 from groundwire.agents.backends.vllm_engine.gauge import Gauge
 from groundwire.agents.backends.vllm_engine.leftovers import Leftovers
 from groundwire.agents.backends.vllm_engine.loading import load_vllm, log_folder, platform_arguments
 from groundwire.agents.backends.vllm_engine.options import EngineOptions
-from groundwire.agents.backends.vllm_engine.talk import prompt_text, sampling_arguments
+from groundwire.agents.backends.vllm_engine.talk import Watching, prompt_text, sampling_arguments
 from groundwire.agents.text import plain
 from groundwire.completions import Request
 from groundwire.errors import GroundwireError, ModelRejected, ModelRetryable
@@ -34,7 +35,6 @@ TELL_EVERY_S = 20.0
 CLOSE_TIMEOUT_S = 30.0
 
 T = TypeVar("T")
-Watch = Callable[[Any], bool] | None
 
 
 class SharedEngine:
@@ -77,7 +77,7 @@ class SharedEngine:
         return llm is not None and not self._closed and not llm.errored
 
     async def answer(
-        self, request: Request, *, model: str, lora: str | None, fixed: Mapping[str, Any], goes_on: Watch = None
+        self, request: Request, *, model: str, lora: str | None, fixed: Mapping[str, Any], goes_on: GoesOn | None = None
     ) -> Any:
         """vLLM's output for a request. The engine is started if it was not; cancelling it frees its place at once.
 
@@ -86,8 +86,7 @@ class SharedEngine:
             model: the id as the user named it.
             lora: folder of the adapter to answer through.
             fixed: sampling arguments that win over the request's.
-            goes_on: given the output so far after each step; where it says False the engine drops the request, and
-                what has come is returned, not finished.
+            goes_on: told of each token's likeliest log probabilities while a sample is written; False aborts it.
 
         Raises:
             EngineGone: the engine has died.
@@ -95,7 +94,8 @@ class SharedEngine:
             ModelRetryable: it failed with this request.
             ConfigError: vLLM is not installed.
         """
-        return await self._send(self._counted(request, goes_on, model, lora, fixed))
+        answering = self._answer(request, model=model, lora=lora, fixed=fixed, goes_on=goes_on)
+        return await self._send(self._counted(request.n, answering))
 
     async def start(self, model: str) -> None:
         """Starts it, where it was not.
@@ -166,15 +166,15 @@ class SharedEngine:
         with _without_the_program(), self._leftovers.noticing():
             return engine.AsyncLLM.from_engine_args(asked, stat_loggers=[self.gauge])
 
-    async def _counted(self, request: Request, *how: Any) -> Any:
-        self.gauge.in_flight += request.n
+    async def _counted(self, samples: int, answering: Coroutine[Any, Any, T]) -> T:
+        self.gauge.in_flight += samples
         try:
-            return await self._answer(request, *how)
+            return await answering
         finally:
-            self.gauge.in_flight -= request.n
+            self.gauge.in_flight -= samples
 
     async def _answer(
-        self, request: Request, goes_on: Watch, model: str, lora: str | None, fixed: Mapping[str, Any]
+        self, request: Request, *, model: str, lora: str | None, fixed: Mapping[str, Any], goes_on: GoesOn | None
     ) -> Any:
         await self._started(model)
         text = prompt_text(self._tokenizer, request.messages, model=model)
@@ -183,34 +183,35 @@ class SharedEngine:
         room = self._room - len(tokens)
         if room < 1:
             raise context_too_long(model, f"It has {len(tokens)} tokens; the engine's context is {self._room}.")
-        last: Any = None
-        generated = self._llm.generate(
+        outputs = self._llm.generate(
             {"prompt_token_ids": tokens},
-            self._sampling(request, room, fixed, as_it_comes=goes_on is not None),
+            self._sampling(request, room, fixed, as_written=goes_on is not None),
             f"groundwire-{next(self._names)}",
             lora_request=self._adapter(lora) if lora else None,
             priority=request.priority,
         )
+        watching = Watching(goes_on, request.top_logprobs) if goes_on else None
+        last: Any = None
         try:
-            async with aclosing(generated) as outputs:
-                async for last in outputs:
-                    if goes_on is not None and not goes_on(last):
-                        return last  # closing it drops the request, and so frees its place
+            async with aclosing(outputs):  # closed before its end it is aborted in the engine
+                async for output in outputs:
+                    last = output
+                    if watching is not None and watching.ends(output):
+                        return output
         except Exception as error:
             raise to_call_error(error, self.log, model=model) from error
         if last is None or not last.finished:
             raise ModelRetryable(f"The engine of {model} gave no whole answer.", do=f"See its log: {self.log}")
         return last
 
-    def _sampling(self, request: Request, room: int, fixed: Mapping[str, Any], *, as_it_comes: bool = False) -> Any:
+    def _sampling(self, request: Request, room: int, fixed: Mapping[str, Any], *, as_written: bool) -> Any:
         module: Any = importlib.import_module("vllm.sampling_params")
         arguments = sampling_arguments(request, room=room, fixed=fixed)
         if request.json_schema is not None:
             arguments["structured_outputs"] = module.StructuredOutputsParams(json=dict(request.json_schema))
-        kinds = module.RequestOutputKind
         # one output when all is there: a token's worth of work a token, on this side, otherwise
-        kind = kinds.CUMULATIVE if as_it_comes else kinds.FINAL_ONLY
-        return module.SamplingParams(**arguments, output_kind=kind)
+        kinds = module.RequestOutputKind
+        return module.SamplingParams(**arguments, output_kind=kinds.CUMULATIVE if as_written else kinds.FINAL_ONLY)
 
     def _adapter(self, folder: str) -> Any:
         if folder not in self._adapters:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qsl
 
+from groundwire.completions import Request
 from groundwire.errors import ConfigError
 
 __all__ = ["ALLOWED_IN_SPEC", "EngineOptions", "Spec", "parse_spec"]
@@ -35,10 +36,14 @@ ALLOWED_IN_SPEC = frozenset(
         "max_num_seqs",
         "pipeline_parallel_size",
         "quantization",
+        "switch_penalty",
         "tensor_parallel_size",
     }
 )
 """A model id may come from a stranger's pyproject.toml: what makes vLLM run code or fetch more is for Python only."""
+SWITCH_PENALTY = "switch_penalty"
+"""Our own option: the engine gets a part that can penalise thought switching (`completions.SwitchPenalty`)."""
+PROCESSOR = "groundwire.agents.backends.vllm_engine.switching:SwitchProcessor"
 LORA_RANKS = (8, 16, 32, 64, 128, 256, 512)
 """Ranks that vLLM has room for; an adapter of another one takes the next."""
 
@@ -88,7 +93,21 @@ class EngineOptions:
         given = {name: _thawed(value) for name, value in self.arguments}
         if "max_lora_rank" in given:
             given["enable_lora"] = True
+        if given.pop(SWITCH_PENALTY, False):
+            given["logits_processors"] = [*given.get("logits_processors", ()), PROCESSOR]
         return {"model": self.model, **DEFAULTS, **given}
+
+    def check(self, request: Request) -> None:
+        """Refuses a request that this engine was not made for.
+
+        Raises:
+            ConfigError: it asks for a penalty on thought switching, and the engine has no part that could take it.
+        """
+        if request.switch_penalty is not None and not dict(self.arguments).get(SWITCH_PENALTY):
+            raise ConfigError(
+                f"The engine of {self.name} was not made to penalise thought switching.",
+                do=f"Name it with the option:  vllm:{self.model}?{SWITCH_PENALTY}=true",
+            )
 
 
 @dataclass(frozen=True)

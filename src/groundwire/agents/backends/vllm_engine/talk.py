@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from groundwire.agents.backends.openai_compatible import KILLED, GoesOn
 from groundwire.agents.backends.replies import valid_samples
+from groundwire.agents.backends.switches import extra_of
 from groundwire.agents.text import plain
 from groundwire.completions import Completion, Message, Request
 from groundwire.errors import ModelRejected, ModelReplyInvalid, ModelRetryable
 
-__all__ = ["completion_of", "prompt_text", "sampling_arguments", "told_of_tokens"]
+__all__ = ["Watching", "completion_of", "prompt_text", "sampling_arguments"]
 
 ENDED_BY_THE_ENGINE = frozenset({"abort", "error"})
 
@@ -61,7 +63,37 @@ def sampling_arguments(request: Request, *, room: int, fixed: Mapping[str, Any])
         arguments["seed"] = request.seed
     if request.logprobs:
         arguments["logprobs"] = request.top_logprobs  # 0: of the sampled token alone
+    if told := extra_of(request):
+        arguments["extra_args"] = told
     return {**arguments, **fixed}
+
+
+class Watching:
+    """Looks at a sample while it is written, and says when it is not worth going on with.
+
+    Args:
+        goes_on: told of each token's likeliest log probabilities, highest first.
+        most: of these, how many.
+    """
+
+    def __init__(self, goes_on: GoesOn, most: int) -> None:
+        self._goes_on = goes_on
+        self._most = most
+        self._seen = 0
+
+    def ends(self, output: Any) -> bool:
+        """True where the answer is to be aborted; the output then says `killed`.
+
+        Args:
+            output: vLLM's `RequestOutput` of one sample, all that is written so far.
+        """
+        (sample,) = output.outputs
+        newest: list[Any] = list(sample.logprobs or ())[self._seen :]
+        self._seen += len(newest)
+        if all(self._goes_on(_likeliest(at, self._most)) for at in newest) or output.finished:
+            return False
+        sample.finish_reason = KILLED
+        return True
 
 
 def completion_of(output: Any, request: Request, *, model: str, name: str) -> Completion:
@@ -82,7 +114,7 @@ def completion_of(output: Any, request: Request, *, model: str, name: str) -> Co
     if ENDED_BY_THE_ENGINE & set(reasons):
         raise ModelRetryable(f"The engine of {model} ended the request before its answer.", do="Try again.")
     texts = [str(sample.text) for sample in samples]
-    if not any(text.strip() for text in texts):
+    if not any(text.strip() for text in texts) and KILLED not in reasons:
         raise ModelReplyInvalid(f"{model} gave an empty reply.", do="Try another model or temperature.")
     kept = valid_samples(texts, request.json_schema, model=model)
     completion_tokens = sum(len(sample.token_ids) for sample in samples)
@@ -101,23 +133,6 @@ def completion_of(output: Any, request: Request, *, model: str, name: str) -> Co
     )
 
 
-def told_of_tokens(goes_on: Callable[[Sequence[float]], bool], most: int) -> Callable[[Any], bool]:
-    """Tells `goes_on` of each new token's `most` likeliest log probabilities, highest first.
-
-    Returns:
-        What is given vLLM's output for a request of one sample after each step, and says whether to go on.
-    """
-    told = 0
-
-    def goes_on_after(output: Any) -> bool:
-        nonlocal told
-        found: list[Any] = list(output.outputs[0].logprobs or ())
-        new, told = found[told:], len(found)
-        return all(goes_on(_likeliest(at, most)) for at in new)
-
-    return goes_on_after
-
-
 def _logprobs(sample: Any) -> tuple[float, ...]:
     """Of each token that was sampled: vLLM gives a mapping from token to log probability at each position."""
     found: list[Any] = list(sample.logprobs or ())
@@ -130,5 +145,5 @@ def _top(sample: Any, most: int) -> tuple[tuple[float, ...], ...]:
     return tuple(_likeliest(at, most) for at in found)
 
 
-def _likeliest(at: Any, most: int) -> tuple[float, ...]:
+def _likeliest(at: Mapping[int, Any], most: int) -> tuple[float, ...]:
     return tuple(sorted((float(one.logprob) for one in at.values()), reverse=True)[:most])

@@ -16,6 +16,9 @@ __all__ = ["BlindResampling"]
 class BlindResampling:
     """As many samples as the graph asks for, in the order in which they came; never told what was judged.
 
+    The control of the other width methods, which ask in the same way (`Asking`). What makes the first tries of an actor
+    of yours over and over is `groundwire.agents.blind_actor.BlindActor`.
+
     Args:
         model: a model id or a backend.
         asking: how one answer is asked for and read.
