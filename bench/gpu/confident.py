@@ -164,8 +164,8 @@ async def modes(asked: argparse.Namespace, backend: Backend, kind: Kind) -> dict
     items = problems(asked.items, asked.seed, kind)
     wanted: list[tuple[str, Mode, float, int]] = [
         ("plain", "majority", 90, 0),
-        ("plain_again", "majority", 90, OTHER_SEEDS),
         *((f"online_keep_{keep}", "online", keep, 0) for keep in asked.keep),
+        ("plain_again", "majority", 90, OTHER_SEEDS),
         ("offline_keep_90", "offline", 90, 0),
     ]
     plain: list[Voted] = []
