@@ -47,7 +47,9 @@ def report(outcomes: Outcomes, matched: Sequence[Matched], about: str) -> str:
     if FIRST in outcomes:
         tables.append(("Against the first try", _against(outcomes, FIRST)))
     if matched:
-        tables.append(("Width with the check, at the tokens of each other arm", _matched(outcomes, matched)))
+        known = any(outcome.tokens for mine in outcomes.values() for outcome in mine)
+        at = "at the tokens of each other arm" if known else "with all samples (tokens are not known)"
+        tables.append((f"Width with the check, {at}", _matched(outcomes, matched)))
     blocks = ["\n".join(parts), *("\n".join((f"**{title}**", "", *table)) for title, table in tables)]
     return "\n\n".join(blocks)
 
@@ -108,7 +110,7 @@ def points(c: Comparison) -> str:
 
 
 def _times(c: Comparison) -> str:
-    return f"×{c.spent.arm / c.spent.control:.2f}" if c.spent.control else "–"
+    return f"×{c.spent.arm / c.spent.control:.2f}" if c.spent.what == "tokens" and c.spent.control else "–"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:

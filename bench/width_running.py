@@ -103,6 +103,8 @@ class Runner:
     async def matched(self, other: Outcome, task: Task, models: Callable[[], Backend]) -> Outcome:
         """Width with the check on as many samples as the other arm's tokens paid for: one at least, all at most.
 
+        Where tokens are not known, as in published logs, it has all samples.
+
         Args:
             other: what the other arm came to.
             task: the same.

@@ -51,7 +51,7 @@ for name in "$@"; do
     b) step 420 b-throughput "$python" bench/gpu/throughput.py "$parts/dense" ${small:+--eager --episodes 24 --tokens 16 --slots 8 --rounds 1 --alone 2} ;;
     m) step 420 m-throughput "$python" bench/gpu/throughput.py "$parts/dense" --ledger memory --rounds 1 ${small:+--eager --episodes 24 --tokens 16 --slots 8 --alone 2} ;;
     c) step 300 c-server "$python" bench/gpu/server_overhead.py "$parts/smol" ${small:+--eager --in-flight 8 --requests 24 --tokens 16 --rounds 1} ;;
-    v) step 280 v-confident "$python" bench/gpu/confident.py "vllm:$parts/smol" ${small:+--eager --items 3 --samples 18 --warm-up 6 --slots 16 --problems easy --keep 50} ;;
+    v) step 330 v-confident "$python" bench/gpu/confident.py "vllm:$parts/smol" ${small:+--eager --items 3 --samples 18 --warm-up 6 --slots 16 --problems easy --keep 50} ;;
     w)
       step 300 w-recording "$python" bench/bench_width.py record "$OUT/width.jsonl" --model "vllm:$parts/smol" --tasks both \
         --data "$parts" --max-tokens 256 --at-once 64 --seconds 160 ${small:+--eager --context 1536 --limit 2 --samples 3}

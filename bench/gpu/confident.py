@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from findings import tell
-from sums import AnswerKey, ShownExamples, problems, said_by
+from sums import KINDS, AnswerKey, Kind, ShownExamples, problems, said_by
 
 from groundwire import Budget
 from groundwire.agents.backends import VllmBackend, VllmServerBackend, backend_for
@@ -144,7 +144,7 @@ def figures(voted: list[Voted], plain: list[Voted]) -> dict[str, Any]:
 
 
 async def run(asked: argparse.Namespace) -> None:
-    """Easy problems, and hard ones."""
+    """All kinds of problems on one engine."""
     options: dict[str, Any] = {"max_model_len": asked.context, "max_num_seqs": asked.slots}
     options |= {"enforce_eager": True} if asked.eager else {}
     scheme, _, folder = asked.model.partition(":")
@@ -153,19 +153,19 @@ async def run(asked: argparse.Namespace) -> None:
     about = {name: getattr(asked, name) for name in ("model", "items", "samples", "warm_up", "window", "temperature")}
     try:
         for kind in asked.problems:
-            tell("confident", about | {"problems": kind} | await modes(asked, backend, hard=kind == "hard"))
+            tell("confident", about | {"problems": kind} | await modes(asked, backend, kind))
     finally:
         await backend.aclose()
 
 
-async def modes(asked: argparse.Namespace, backend: Backend, *, hard: bool) -> dict[str, Any]:
+async def modes(asked: argparse.Namespace, backend: Backend, kind: Kind) -> dict[str, Any]:
     """All modes, the plain one first."""
     found: dict[str, Any] = {}
-    items = problems(asked.items, asked.seed, hard=hard)
+    items = problems(asked.items, asked.seed, kind)
     wanted: list[tuple[str, Mode, float, int]] = [
         ("plain", "majority", 90, 0),
-        ("plain_again", "majority", 90, OTHER_SEEDS),
         *((f"online_keep_{keep}", "online", keep, 0) for keep in asked.keep),
+        ("plain_again", "majority", 90, OTHER_SEEDS),
         ("offline_keep_90", "offline", 90, 0),
     ]
     plain: list[Voted] = []
@@ -187,7 +187,7 @@ def main() -> None:
         ("context", 1024), ("slots", 256),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--problems", nargs="+", choices=("easy", "hard"), default=["easy", "hard"])
+    parser.add_argument("--problems", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--keep", type=int, nargs="+", default=[90, 50, 10], help="percent of traces that vote, online")
     parser.add_argument("--temperature", type=float, default=0.6)
     parser.add_argument("--eager", action="store_true", help="no compilation: for machines without a GPU")

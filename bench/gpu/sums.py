@@ -1,9 +1,10 @@
-"""Small word problems with one number as the answer, made by seed; asked for with examples, as small models need."""
+"""Problems with one number as the answer, made by seed; asked for with examples, as small models need."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 from groundwire.agents.width.asking import NOTHING, Answer, Extra, Question
 from groundwire.agents.width.text_answer import TextAnswer, after_mark
@@ -13,12 +14,13 @@ from groundwire.signals import CaseOutcome, CaseResult, Evidence, Observation, O
 from groundwire.tasks import Task
 from groundwire.trees import Candidate, Tree
 
-__all__ = ["AnswerKey", "ShownExamples", "problems"]
+__all__ = ["KINDS", "AnswerKey", "Kind", "ShownExamples", "problems", "said_by"]
 
 FILE = "answer.txt"
 NAMES = ("Ann", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gina", "Hugo")
 THINGS = ("apples", "books", "coins", "eggs", "marbles", "pens", "stamps", "shells")
-EXAMPLES = (
+SUMS = tuple((f"What is {a} + {b}?", f"{a} + {b} = {a + b}\nANSWER: {a + b}") for a, b in ((2, 5), (8, 6), (3, 9)))
+STORIES = (
     ("Ivy has 3 keys. She finds 4 more. How many keys has she now?", "Ivy has 3 + 4 = 7 keys.\nANSWER: 7"),
     ("Leo has 9 nuts. He eats 2 of them. How many nuts has he now?", "Leo has 9 - 2 = 7 nuts.\nANSWER: 7"),
     ("Mia has 2 bags with 5 balls each. How many balls has she?", "Mia has 2 * 5 = 10 balls.\nANSWER: 10"),
@@ -27,22 +29,38 @@ EXAMPLES = (
 )  # fmt: skip
 
 
-def problems(count: int, seed: int, *, hard: bool = False) -> list[tuple[Task, str]]:
+Kind = Literal["sums", "easy", "hard"]
+"""- `sums`: numbers alone, which also the smallest models know.
+- `easy`: stories of one step.
+- `hard`: stories with two steps, products and numbers over ten, which the smallest models mostly get wrong.
+"""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+def problems(count: int, seed: int, kind: Kind) -> list[tuple[Task, str]]:
     """Problems and their answers, no two of them the same.
 
     Args:
         count: how many.
         seed: the same one gives the same.
-        hard: two steps, products and numbers over ten, which the smallest models get wrong more often than not.
+        kind: how hard they are.
     """
     rng = random.Random(seed)
+    make = {"sums": _sum, "easy": _easy, "hard": _hard}[kind]
     found: dict[str, str] = {}
     while len(found) < count:
-        text, answer = _hard(rng) if hard else _easy(rng)
+        text, answer = make(rng)
         found.setdefault(text, str(answer))
     tree = Tree({FILE: b"?\n"})
-    tasks = [Task(id=f"sum-{i}", prompt=text, tree=tree, editable=(FILE,)) for i, text in enumerate(found)]
+    tasks = [
+        Task(id=f"{kind}-{i}", family=kind, prompt=text, tree=tree, editable=(FILE,)) for i, text in enumerate(found)
+    ]
     return list(zip(tasks, found.values(), strict=True))
+
+
+def _sum(rng: random.Random) -> tuple[str, int]:
+    a, b = rng.randint(1, 9), rng.randint(1, 9)
+    return f"What is {a} + {b}?", a + b
 
 
 def _easy(rng: random.Random) -> tuple[str, int]:
@@ -71,7 +89,8 @@ class ShownExamples(TextAnswer):
     def question(self, context: ActorContext, added: Extra = NOTHING, *, told: bool = True) -> Question:
         """See `Asking`. Nothing is added or told."""
         shown: list[Message] = []
-        for asked, answer in (*EXAMPLES, (context.task.prompt, "")):
+        examples = SUMS if context.task.family == "sums" else STORIES
+        for asked, answer in (*examples, (context.task.prompt, "")):
             shown.append(Message(role="user", content=asked))
             shown += [Message(role="assistant", content=answer)] if answer else []
         return Question(tuple(shown), added.digest)
