@@ -89,6 +89,7 @@ async def read_run(store: Store, run: RunRecord) -> Arm:
 
 def _facts(run: RunRecord) -> RunFacts:
     config: dict[str, Any] = json.loads(run.config)
+    imported: Mapping[str, Any] = config.get("imported") or {}
     return RunFacts(
         graph=run.graph,
         created_at=run.created_at,
@@ -98,7 +99,7 @@ def _facts(run: RunRecord) -> RunFacts:
         control_of=str(config.get("control_of", "")),
         control=str(config.get("control", "")),
         model=str(config.get("model", "") or config.get("cli", {}).get("settings", {}).get("model") or ""),
-        imported=str((config.get("imported") or {}).get("name", "")),
+        imported=str(imported.get("name", "")),
     )
 
 

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from groundwire.environments import ACTION_CHARS, Scene, Status, attempt, scene_as_text, tidied
+from groundwire.environments import attempt, scene_as_text
 from groundwire.logs.intercode import InterCodeEpisode, read_intercode
 from groundwire.logs.runs.environments import world_task
 from groundwire.logs.runs.logged import LoggedEpisode, LoggedTrial, seen
+from groundwire.scenes import ACTION_CHARS, Scene, Status, tidied
 from groundwire.signals import Evidence, NoVerdict, Observation, Verdict
 from groundwire.tasks import Task
 from groundwire.trees import Candidate
