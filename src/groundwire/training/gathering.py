@@ -223,6 +223,7 @@ class Gathered:
         first = next((t.prompt_digest for trial in trials for t in trial.turns if t.part == "actor"), "")
         asked = [self._episode.task_id, first or [told.get("prompt", ""), self._episode.base_digest]]
         config = self._config
+        imported: dict[str, Any] = config.get("imported") or {}
         return Trajectory(
             run=self._run.id,
             graph=self._run.graph,
@@ -243,7 +244,7 @@ class Gathered:
             grounded=bool(config.get("grounded", True)),
             trust=tuple(map(str, config.get("trust", ()))),
             control=str(config.get("control", "")),
-            imported=str((config.get("imported") or {}).get("name", "")),
+            imported=str(imported.get("name", "")),
             problems=tuple(dict.fromkeys(self._problems)),
         )
 

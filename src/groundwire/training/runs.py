@@ -18,6 +18,9 @@ from groundwire.training.trajectories import Trajectory
 
 __all__ = ["Trajectories", "hidden_texts_of", "trajectories_of"]
 
+AT_ONCE = 16
+"""Episodes that are read before any of them is handed on."""
+
 
 async def trajectories_of(
     store: Store, runs: Sequence[RunRecord], *, keys: Keys | None = None
@@ -77,28 +80,41 @@ class Trajectories:
         for place, trajectory in enumerate(self):
             places.setdefault(trajectory.group, []).append(place)
         with asyncio.Runner() as runner:
-            episodes = runner.run(self._episodes())
+            episodes: list[tuple[RunRecord, EpisodeRecord]] = []
+            runner.run(self._list(episodes))
             for wanted in places.values():
-                yield [runner.run(self._read(*episodes[place])) for place in wanted]
+                group: list[Trajectory] = []
+                runner.run(self._read([episodes[place] for place in wanted], group))
+                yield group
 
-    async def _episodes(self) -> list[tuple[RunRecord, EpisodeRecord]]:
-        return [(run, episode) for run in self._runs for episode in await self._store.episodes(run.id)]
+    async def _list(self, into: list[tuple[RunRecord, EpisodeRecord]]) -> None:
+        into.extend([(run, episode) for run in self._runs for episode in await self._store.episodes(run.id)])
 
-    async def _read(self, run: RunRecord, episode: EpisodeRecord) -> Trajectory:
-        return await read_trajectory(self._store, run, episode, keys=self._keys)
+    async def _read(self, episodes: Sequence[tuple[RunRecord, EpisodeRecord]], into: list[Trajectory]) -> None:
+        for run, episode in episodes:
+            into.append(await read_trajectory(self._store, run, episode, keys=self._keys))
 
     def _each(self) -> Iterator[Trajectory]:
         with asyncio.Runner() as runner:
             reading = trajectories_of(self._store, self._runs, keys=self._keys)
+            few: list[Trajectory] = []
             try:
-                while (trajectory := runner.run(_next(reading))) is not None:
-                    yield trajectory
+                while True:
+                    runner.run(_read_on(reading, few))
+                    if not few:
+                        return
+                    yield from few
+                    few.clear()
             finally:
                 runner.run(reading.aclose())
 
 
-async def _next(reading: AsyncGenerator[Trajectory]) -> Trajectory | None:
-    return await anext(reading, None)
+async def _read_on(reading: AsyncGenerator[Trajectory], into: list[Trajectory]) -> None:
+    # not returned: what a task returns is put into words when a runner ends, however large it is
+    async for trajectory in reading:
+        into.append(trajectory)
+        if len(into) >= AT_ONCE:
+            return
 
 
 async def hidden_texts_of(store: Store, runs: Sequence[RunRecord]) -> tuple[str, ...]:

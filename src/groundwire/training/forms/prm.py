@@ -146,5 +146,5 @@ FORM = Form(
     name="prm",
     row=PrmRow,
     make=rows,
-    about="Process supervision: prompt, steps and a label each by executed checks, for TRL's PRMTrainer.",
+    about="Process supervision: prompt, steps and a label each by executed checks, in TRL's stepwise form.",
 )

@@ -1,0 +1,71 @@
+"""What an export leaves out, whatever the form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from recorded_runs import repairing, saying, trajectories
+
+from groundwire.errors import ConfigError
+from groundwire.training import Form, Rejected, Row, Trajectory
+from groundwire.training.exporting import Rules, export
+from groundwire.training.provenance import provenance_of, written_by
+from groundwire.training.schema import Options
+from groundwire.training.trajectories import Author, Flaw
+from groundwire.training.writing import opened
+
+
+class Thought(Row):
+    """A reflection, which no check has judged."""
+
+    text: str
+    """What a critic said."""
+
+
+def thoughts(told: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
+    """One row a reflection, and one that a check stands behind for each episode."""
+    for one in told:
+        for remark in one.remarks:
+            parts = [written_by(remark.author, "text", remark.text)]
+            yield Thought(provenance=provenance_of([(one, ())], parts, options), text=remark.text)
+        parts = [written_by(Author.HUMAN, "text", one.prompt)]
+        yield Thought(provenance=provenance_of([(one, list(one.attempts))], parts, options), text=one.prompt)
+
+
+async def test_rows_that_only_a_model_stands_behind_are_left_out(tmp_path: Path) -> None:
+    told = await trajectories(tmp_path, repairing([saying("41"), saying("42")]))
+    form = Form(name="thoughts", row=Thought, make=thoughts, about="")
+    with opened(tmp_path / "rows.jsonl", form) as sink:
+        report = export(form, told, sink)
+    assert (report.rows, dict(report.rejected), dict(report.origins)) == (1, {"model_only": 1}, {"env": 1})
+    with opened(tmp_path / "rows.jsonl", form) as sink:
+        report = export(form, told, sink, rules=Rules(keep_model_only=True))
+    assert dict(report.origins) == {"model": 1, "env": 1}
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 2
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if "rows" in path.name]
+
+
+async def test_a_failure_half_way_leaves_what_was_there(tmp_path: Path) -> None:
+    told = await trajectories(tmp_path, repairing([saying("42")]))
+    form = Form(name="thoughts", row=Thought, make=thoughts, about="")
+    out = tmp_path / "rows.jsonl"
+    out.write_text("old\n")
+
+    def breaks() -> Iterator[Trajectory]:
+        yield told[0]
+        raise RuntimeError("the ledger is gone")
+
+    with pytest.raises(RuntimeError, match="gone"), opened(out, form) as sink:
+        export(form, breaks(), sink)
+    assert out.read_text() == "old\n" and names(tmp_path) == ["rows.jsonl"]
+
+
+def test_some_flaws_are_never_allowed() -> None:
+    for flaw in (Flaw.BROKEN_SEAL, Flaw.NO_VERDICT):
+        with pytest.raises(ConfigError, match=flaw):
+            Rules(allowed=frozenset({flaw, Flaw.TRUNCATED}))
