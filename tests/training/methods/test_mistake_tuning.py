@@ -33,9 +33,9 @@ async def test_both_domains_have_as_many_rows(tmp_path: Path) -> None:
     assert first.mistakes == ("42",) and len(second.mistakes) == 1, "the case that failed; the same one is named once"
     assert second.rethinking is not None
     assert second.rethinking[-2].content == saying("40") and "<evidence>\n- 42\n" in second.rethinking[-1].content
-    # here the case that failed is named as the answer is: the leak check finds it
+    # here the case that failed is named as the answer is: the leak check finds it wherever it was shown
     written, report = exported("mistake_tuning", told, tmp_path / "rows.jsonl", gold={"sum": ["42"]})
-    assert {row["domain"] for row in written} == {CORRECT} and report.rejected["holds_the_answer"] == 2
+    assert [row["domain"] for row in written] == [CORRECT] and report.rejected["holds_the_answer"] == 3
 
 
 async def test_no_prompt_where_nothing_executed_refused_it(tmp_path: Path) -> None:

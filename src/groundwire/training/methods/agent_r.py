@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from groundwire.errors import ConfigError
 from groundwire.signals import Origin
-from groundwire.training.grouping import by_group
+from groundwire.training.grouping import by_task
 from groundwire.training.provenance import provenance_of, written_by
 from groundwire.training.schema import ChatMessage, Form, Options, Part, Rejected, Row
 from groundwire.training.trajectories import Author, Trajectory
@@ -135,7 +135,7 @@ def spliced(
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row for each bad walk, with the good walk that shares most of its beginning."""
-    for episodes in by_group(trajectories):
+    for episodes in by_task(trajectories):
         walks = [walk for trajectory in episodes for walk in walks_of(trajectory)]
         if not walks:
             yield from (Rejected("no_walk", trajectory.episode) for trajectory in episodes)

@@ -15,7 +15,7 @@ from html import escape
 from groundwire.signals import Origin, Verdict, canonical
 from groundwire.toolcalls import Call, Steps
 from groundwire.training.answers import Answer
-from groundwire.training.grouping import by_group
+from groundwire.training.grouping import by_task
 from groundwire.training.provenance import provenance_of, written_by
 from groundwire.training.schema import ChatMessage, Form, Options, Rejected, Row
 from groundwire.training.trajectories import Attempt, Author, Seen, Trajectory, Turn
@@ -67,7 +67,7 @@ class _Failed:
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row for each failed call."""
-    for episodes in by_group(trajectories):
+    for episodes in by_task(trajectories):
         right = [call for trajectory in episodes for call in _right_calls(trajectory)]
         for trajectory in episodes:
             failed = list(_failed_calls(trajectory))

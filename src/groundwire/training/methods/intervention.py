@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from groundwire.stepwise import by_lines
-from groundwire.training.grouping import by_group
+from groundwire.training.grouping import by_task
 from groundwire.training.provenance import chat, parts_of_prompt, provenance_of, written_by
 from groundwire.training.schema import ChatMessage, Form, Options, Part, Rejected, Row
 from groundwire.training.trajectories import Attempt, Author, Trajectory, Turn
@@ -98,7 +98,7 @@ def continuation_pass(paths: Sequence[tuple[Path, bool]], begun: Path) -> tuple[
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row for each wrong answer and each step that was tried in place of its first bad one."""
-    for episodes in by_group(trajectories):
+    for episodes in by_task(trajectories):
         told = [one for trajectory in episodes for one in _told(trajectory)]
         paths = [(one.path, one.is_right) for one in told]
         done: set[Path] = set()

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from groundwire.errors import ConfigError
 from groundwire.toolcalls import Call
 from groundwire.training.answers import Answer
-from groundwire.training.grouping import by_group
+from groundwire.training.grouping import by_task
 from groundwire.training.provenance import provenance_of, written_by
 from groundwire.training.schema import ChatMessage, Form, Options, Rejected, Row
 from groundwire.training.trajectories import Attempt, Author, Trajectory
@@ -185,7 +185,7 @@ _Made = tuple[Trajectory, list[tuple[Attempt, Call]]]
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row an episode in which tools were called, where the right calls of its question are known."""
-    for episodes in by_group(trajectories):
+    for episodes in by_task(trajectories):
         gold = min((found for t in episodes if (found := _gold_of(t))), key=lambda found: len(found[1]), default=None)
         made: list[_Made] = []
         for trajectory in episodes:

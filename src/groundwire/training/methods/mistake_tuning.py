@@ -16,7 +16,7 @@ from typing import Literal
 
 from groundwire.signals import Verdict
 from groundwire.training.answers import Answer, answers_of
-from groundwire.training.grouping import by_group
+from groundwire.training.grouping import by_task
 from groundwire.training.leaks import normal_form
 from groundwire.training.provenance import provenance_of, written_by
 from groundwire.training.schema import ChatMessage, Form, Options, Part, Rejected, Row
@@ -65,7 +65,7 @@ def _said_of(attempt: Attempt) -> tuple[str, ...]:
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """As many right as wrong answers of each question, one row each."""
-    for episodes in by_group(trajectories):
+    for episodes in by_task(trajectories):
         found: dict[Domain, dict[str, Answer]] = {CORRECT: {}, INCORRECT: {}}
         for trajectory in episodes:
             for answer in answers_of(trajectory):
@@ -86,25 +86,17 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
 
 
 def _row_of(answer: Answer, domain: Domain, known: Sequence[tuple[Attempt, tuple[str, ...]]], options: Options) -> Row:
-    place = next((n for n, (attempt, _) in enumerate(known) if attempt is answer.attempt), None)
-    earlier = known[: place + 1] if place is not None else []
-    mistakes = tuple(dict.fromkeys(text for _, said in reversed(earlier) for text in said))[:MISTAKES]
+    until = next((n for n, (attempt, _) in enumerate(known, 1) if attempt is answer.attempt), 0)
+    mistakes = tuple(dict.fromkeys(text for _, said in reversed(known[:until]) for text in said))[:MISTAKES]
     begun = f"{domain}\n"
-    said = answer.completion
-    completion = said.model_copy(update={"content": begun + said.content})
+    completion = answer.completion.model_copy(update={"content": begun + answer.completion.content})
     parts: list[Part] = [*answer.prompt_parts, written_by(Author.HUMAN, "completion[0]", begun, "tag")]
     for part in answer.completion_parts("completion[0]"):
         moved = {"start": part.start + len(begun), "end": part.end + len(begun)}
         parts.append(part.model_copy(update=moved))
-    asked = _rethinking(mistakes) if mistakes else ""
-    rethinking = (*answer.prompt, said, ChatMessage(role="user", content=asked)) if mistakes else None
-    if rethinking is not None:
-        for part in answer.prompt_parts:
-            parts.append(part.model_copy(update={"part": part.part.replace("prompt", "rethinking", 1)}))
-        parts.append(written_by(Author.MODEL, f"rethinking[{len(answer.prompt)}]", said.content, "attempt"))
-        parts.append(written_by(Author.ENV, f"rethinking[{len(answer.prompt) + 1}]", asked, "evidence"))
+    rethinking, told = _rethinking(answer, mistakes) if mistakes else (None, ())
     return MistakeRow(
-        provenance=provenance_of([answer.source], parts, options, turns=[answer.turn]),
+        provenance=provenance_of([answer.source], (*parts, *told), options, turns=[answer.turn]),
         prompt=answer.prompt,
         completion=(completion,),
         domain=domain,
@@ -113,9 +105,18 @@ def _row_of(answer: Answer, domain: Domain, known: Sequence[tuple[Attempt, tuple
     )
 
 
-def _rethinking(mistakes: Sequence[str]) -> str:
+def _rethinking(answer: Answer, mistakes: Sequence[str]) -> tuple[tuple[ChatMessage, ...], tuple[Part, ...]]:
+    """The prompt that asks for mistakes, and who wrote which part of it."""
     quoted = "\n".join(f"- {escape(text, quote=False)}" for text in mistakes)
-    return f"{ASKED}\n<evidence>\n{quoted}\n</evidence>\n{TO_DO}"
+    asked = f"{ASKED}\n<evidence>\n{quoted}\n</evidence>\n{TO_DO}"
+    said, count = answer.completion, len(answer.prompt)
+    shown = (
+        part.model_copy(update={"part": f"rethinking{part.part.removeprefix('prompt')}"})
+        for part in answer.prompt_parts
+    )
+    own = written_by(Author.MODEL, f"rethinking[{count}]", said.content, "attempt")
+    evidence = written_by(Author.ENV, f"rethinking[{count + 1}]", asked, "evidence")
+    return (*answer.prompt, said, ChatMessage(role="user", content=asked)), (*shown, own, evidence)
 
 
 FORM = Form(

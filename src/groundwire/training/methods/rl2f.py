@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 
 from groundwire.toolcalls import Answer as LastStep
 from groundwire.training.answers import Answer, answers_of
-from groundwire.training.grouping import by_group
+from groundwire.training.grouping import by_task
 from groundwire.training.leaks import normal_form
 from groundwire.training.provenance import provenance_of, written_by
 from groundwire.training.schema import ChatMessage, Form, Options, Part, Rejected, Row
@@ -76,7 +76,8 @@ def holds_the_answer(text: str, gold: Iterable[str]) -> bool:
     """True if a text holds one of the answers as a whole word; case, spacing and the spelling of numbers (1,000.0 for
     1000) don't count."""
     plain = _plain(text)
-    return any(re.search(rf"(?<!\w){re.escape(form)}(?!\w)", plain) for one in gold if (form := _plain(one)))
+    # a number goes on behind a point
+    return any(re.search(rf"(?<![\w.]){re.escape(form)}(?!\w|\.\d)", plain) for one in gold if (form := _plain(one)))
 
 
 def _plain(text: str) -> str:
@@ -93,7 +94,7 @@ def _as_number(match: re.Match[str]) -> str:
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row an episode in which a teacher spoke."""
-    for episodes in by_group(trajectories):
+    for episodes in by_task(trajectories):
         gold = sorted({text for trajectory in episodes for text in _right_answers(trajectory)})
         for trajectory in episodes:
             answers: list[Answer] = []
