@@ -32,7 +32,8 @@ async def test_a_line_that_was_refused_and_the_one_in_its_place(tmp_path: Path) 
     assert (row.prefix, row.bad_step, row.intervention, row.first_bad) == (("one\n",), "lie\n", "two\n", 2)
     assert row.messages[-1].content == "one\ntwo\n", "the prefix and the intervention, and nothing that followed"
     assert row.loss_mask == (False,) * (len(row.messages) - 1) + (True,)
-    assert (row.continuations, row.continuation_pass, row.unit) == (2, 0.5, "line") and row.continuation_pass >= FEWEST
+    assert (row.continuations, row.continuation_pass, row.unit, row.basis) == (2, 0.5, "line", "refused")
+    assert row.continuation_pass >= FEWEST
     assert reasons == ["nothing_follows_it"], "three ends the proof: that is the answer, and no step towards it"
     learned = [p for p in row.provenance.origins if p.part == f"messages[{len(row.messages) - 1}]"]
     assert [(p.start, p.end, p.what) for p in learned] == [(0, 4, "prefix"), (4, 8, "intervention")]
@@ -55,14 +56,15 @@ async def test_a_step_in_a_world_and_one_that_led_nowhere(tmp_path: Path) -> Non
         ]
     rows, reasons = made("intervention", await read(tmp_path, *runs), InterventionRow)
     (row,) = rows
-    assert (row.prefix, row.bad_step, row.intervention) == (("look",), "kick door", "lift mat")
+    assert (row.prefix, row.bad_step, row.intervention) == (("look",), "unlock door", "lift mat")
+    assert row.basis == "outcomes", "it was lost two steps later, but nobody has won after this one"
     assert [m.content for m in row.messages if m.role == "assistant"] == ["Action: look", "Action: lift mat"]
     assert [learned for m, learned in zip(row.messages, row.loss_mask, strict=True) if m.role == "assistant"] == [
         True
     ] * 2
     assert row.messages[-2].content == "You see a door and a mat." and row.continuation_pass == 1.0
     assert "no_continuation_passed" in reasons, "unlock door without the key was gone on from, and lost"
-    assert "nothing_else_was_tried" in reasons
+    assert set(reasons) == {"no_continuation_passed", "nothing_follows_it"}
 
 
 async def test_a_call_in_place_of_the_one_that_failed(tmp_path: Path) -> None:

@@ -4,15 +4,16 @@ A wrong answer up to its first bad step, then the one step that another answer o
 nothing after it: with what followed, the paper solved about half as many. Both parts are learned. A row is there only
 if going on from the new step led to a right answer at least once in 32 times.
 
-The first bad step is the one that an executed check refused; the paper lets the model look for it, with a reference in
-view. A step is a line that a step checker went through, an action in a world, or a call of a tool.
+The first bad step is the one that an executed check refused; or, in a walk through a world, which is often judged only
+at its end, the first after which nobody has won, at a place from which somebody has. The paper lets the model look for
+it, with a reference in view. A step is a line that a step checker went through, an action, or a call of a tool.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from groundwire.stepwise import by_lines
@@ -56,6 +57,8 @@ class InterventionRow(Row):
     """Answers that went on from the intervention."""
     continuation_pass: float
     """Share of these that executed checks passed."""
+    basis: Literal["refused", "outcomes"]
+    """Why the step is the bad one: a check refused it, or nobody has won after it who did from the place before."""
     unit: Literal["line", "action"]
     """What a step is; `action` also for calls of tools."""
 
@@ -71,6 +74,7 @@ class _Told:
         first_bad: number of the first step that a check refused, counted from 1; 0: none.
         walk: where the steps were taken one by one.
         turn: the answer whose steps they are, where they are lines.
+        refused: a check refused that step.
     """
 
     trajectory: Trajectory
@@ -79,6 +83,7 @@ class _Told:
     first_bad: int
     walk: Walk | None = None
     turn: Turn | None = None
+    refused: bool = True
 
     @property
     def is_right(self) -> bool:
@@ -101,9 +106,11 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
     for episodes in by_task(trajectories):
         told = [one for trajectory in episodes for one in _told(trajectory)]
         paths = [(one.path, one.is_right) for one in told]
+        won_from = {path[:length] for path, right in paths if right for length in range(len(path) + 1)}
         done: set[Path] = set()
-        for bad in told:
-            if not bad.first_bad:
+        for one in told:
+            bad = _with_first_bad(one, won_from)
+            if bad is None:
                 continue
             place = bad.path[: bad.first_bad - 1]
             where = f"{bad.trajectory.episode} trial {bad.attempt.trial}, step {bad.first_bad}"
@@ -121,6 +128,15 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
                     )
         if not told:
             yield from (Rejected("no_checked_steps", trajectory.episode) for trajectory in episodes)
+
+
+def _with_first_bad(one: _Told, won_from: Set[Path]) -> _Told | None:
+    """A wrong answer with its first bad step; None where it is right, or where no step of it can be told to be bad."""
+    left = one.first_bad
+    if one.walk is not None and not one.is_right and () in won_from:
+        parted = next((n for n in range(1, len(one.path) + 1) if one.path[:n] not in won_from), 0)
+        left = min(filter(None, (left, parted)), default=0)
+    return replace(one, first_bad=left, refused=left == one.first_bad) if left else None
 
 
 def _row_of(
@@ -150,6 +166,7 @@ def _row_of(
         first_bad=len(begun),
         continuations=count,
         continuation_pass=share,
+        basis="refused" if bad.refused else "outcomes",
         unit="line" if source.walk is None else "action",
     )
 

@@ -97,7 +97,7 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
         for answer in answers_of(trajectory):
             if isinstance(answer, Rejected):
                 yield answer
-            elif steps_in(trajectory, answer.attempt):
+            elif answer.judged is not answer.attempt or len(steps_in(trajectory, answer.attempt)) > 1:
                 # steps of one trial follow each other: none of them is another one's rival
                 yield Rejected("step_and_no_whole_answer", f"{trajectory.episode} trial {answer.attempt.trial}")
             else:
