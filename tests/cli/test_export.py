@@ -7,6 +7,7 @@ import json
 import sys
 from contextlib import aclosing
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import pyarrow.parquet as parquet
@@ -22,7 +23,9 @@ from groundwire.cli.export import Asked, run_export
 from groundwire.completions import Completion, Request
 from groundwire.errors import ConfigError, StorageError
 from groundwire.records import RunRecord
-from groundwire.training.catalogue import form_names
+from groundwire.training import Row, forms
+from groundwire.training.catalogue import form, form_names
+from groundwire.training.schema import Provenance
 
 
 def recorded(folder: Path, graph: FeedbackGraph, *tasks: Task, **options: Any) -> RunRecord:
@@ -204,3 +207,11 @@ def test_schemas_and_the_list_of_formats() -> None:
         assert schema["$id"].startswith(f"groundwire.training.{name}.v")
         undescribed = [n for n, p in schema["properties"].items() if "description" not in p and "$ref" not in p]
         assert undescribed == [], f"{name}: every column says what it holds"
+
+
+def test_the_guide_names_every_column_that_trainers_read() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "training.md").read_text()
+    for module in iter_modules(forms.__path__):
+        own = set(form(module.name).row.model_fields) - set(Row.model_fields)
+        assert [column for column in own if f"`{column}`" not in guide] == [], module.name
+    assert [name for name in Provenance.model_fields if f"`{name}`" not in guide] == []

@@ -215,7 +215,7 @@ def _tell(console: Console, asked: Asked, report: Report) -> None:
 
 def _warnings(asked: Asked, report: Report) -> Iterator[str]:
     if report.off_policy:
-        sources = ", ".join(report.sources)
+        sources = ", ".join(name for name in report.sources if name != asked.target_model)
         yield (
             f"off-policy: {report.off_policy} of {plural(report.rows, 'row')} come from {sources}, not from"
             f" {asked.target_model}. Fine-tuning on another model's corrections does not teach a model to correct its"
