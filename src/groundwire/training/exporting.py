@@ -85,9 +85,8 @@ class Report:
 
     def data(self) -> dict[str, Any]:
         """All of it as plain data."""
-        told = {
-            name: getattr(self, name) for name in ("rows", "episodes", "duplicates", "off_policy", "examples", "notes")
-        }
+        kept = ("rows", "episodes", "duplicates", "off_policy", "examples", "notes")
+        told = {name: getattr(self, name) for name in kept}
         counted = {name: dict(getattr(self, name)) for name in ("refused", "rejected", "origins", "sources")}
         return {**told, **counted, "means": self.means}
 

@@ -14,7 +14,7 @@ import builtins
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -45,6 +45,7 @@ BRIDGE = "That is not right."
 AGAIN = "Let me begin anew."
 _EXCEPTION = re.compile(r"\b[A-Z][A-Za-z]{2,40}\b")
 Variant = Literal["fix_continue", "fresh_restart"]
+Kind = Literal["wrong", "bridge", "right"]
 
 
 class Segment(BaseModel):
@@ -52,7 +53,7 @@ class Segment(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    kind: Literal["wrong", "bridge", "right"]
+    kind: Kind
     """What it is."""
     start: int
     """Of its first character."""
@@ -141,11 +142,15 @@ def _row_of(wrong: Answer, right: Answer, kind: str, variant: Variant, options: 
         bridge = f"\n\n{why}\n\n"
     else:
         bridge = f"\n\n{why} {AGAIN}\n\n"
-    texts = (("wrong", failed, Author.MODEL), ("bridge", bridge, said.author if said else Author.HUMAN))
+    texts: tuple[tuple[Kind, str, Author], ...] = (
+        ("wrong", failed, Author.MODEL),
+        ("bridge", bridge, said.author if said else Author.HUMAN),
+        ("right", repaired, Author.MODEL),
+    )
     segments: list[Segment] = []
     parts: list[Part] = list(wrong.prompt_parts)
     end = 0
-    for name, text, author in (*texts, ("right", repaired, Author.MODEL)):
+    for name, text, author in texts:
         if text:
             segments.append(Segment(kind=name, start=end, end=end + len(text), loss=name != "wrong"))
             parts.append(Part(part="completion[0]", start=end, end=end + len(text), origin=author, what=name))
@@ -165,7 +170,8 @@ def _row_of(wrong: Answer, right: Answer, kind: str, variant: Variant, options: 
 def _from_the_error_on(wrong: str, right: str) -> tuple[str, str]:
     """The wrong answer through its first line that differs, and the right one from there on."""
     failed, repaired = wrong.splitlines(keepends=True), right.splitlines(keepends=True)
-    shared = len(commonprefix([failed, repaired]))
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(failed, repaired, strict=False))
+    shared = sum(1 for _ in alike)
     return "".join(failed[: shared + 1]), "".join(repaired[shared:]) or right
 
 

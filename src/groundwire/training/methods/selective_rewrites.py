@@ -56,20 +56,16 @@ def better(original: Losses, rewrite: Losses, by: By) -> Kept | None:
     first, second = original.ifd, rewrite.ifd
     if first is None or second is None:
         return None
+    return "rewrite" if _worth(second) > _worth(first) else "original"
+
+
+def _worth(ifd: float) -> tuple[bool, float]:
     # above 1 the answer is likelier without the prompt: nothing about the prompt can be learned from it
-    return (
-        "rewrite"
-        if (second <= 1, second if second <= 1 else -second)
-        > (
-            first <= 1,
-            first if first <= 1 else -first,
-        )
-        else "original"
-    )
+    return (True, ifd) if ifd <= 1 else (False, -ifd)
 
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
-    """One row for each right answer that came after the first right one to the same question and says something else."""
+    """One row for each right answer after the first right one to the same question that says something else."""
     for episodes in by_group(trajectories):
         right: list[Answer] = []
         for trajectory in episodes:
