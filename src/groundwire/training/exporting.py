@@ -60,7 +60,8 @@ class Report:
         origins: rows by what vouches for them.
         off_policy: rows that another model wrote than the one to be trained.
         sources: rows by the revision of the model that wrote what is learned.
-        totals: of each column that the form tells of, its sum.
+        totals: of each column that the form tells of, its sum, over the rows where it is known.
+        known: of each of these columns, in how many rows it is known.
         notes: what the form and the filters say of the rows.
     """
 
@@ -74,6 +75,7 @@ class Report:
     off_policy: int = 0
     sources: Counter[str] = field(default_factory=Counter[str])
     totals: dict[str, float] = field(default_factory=dict[str, float])
+    known: Counter[str] = field(default_factory=Counter[str])
     notes: list[str] = field(default_factory=list[str])
 
     def reject(self, reason: str, where: str) -> None:
@@ -92,8 +94,8 @@ class Report:
 
     @property
     def means(self) -> dict[str, float]:
-        """Of each column that the form tells of, its mean over the written rows."""
-        return {name: total / self.rows for name, total in self.totals.items()} if self.rows else {}
+        """Of each column that the form tells of, its mean over the written rows where it is known."""
+        return {name: total / self.known[name] for name, total in self.totals.items()}
 
 
 class Admitted:
@@ -221,4 +223,6 @@ def _count(row: Row, report: Report) -> None:
     if provenance.model_revision:
         report.sources[provenance.model_revision] += 1
     for column in row.told:
-        report.totals[column] = report.totals.get(column, 0.0) + float(getattr(row, column))
+        if (value := getattr(row, column)) is not None:
+            report.totals[column] = report.totals.get(column, 0.0) + float(value)
+            report.known[column] += 1

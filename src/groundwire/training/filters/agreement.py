@@ -21,7 +21,7 @@ from groundwire.textlines import lines_of
 from groundwire.training.schema import Row
 from groundwire.training.trajectories import Attempt, Trajectory, Turn
 
-__all__ = ["NOTE", "Agreement", "K", "SameAnswer", "agreed", "read_same_answers", "said", "what_was_said"]
+__all__ = ["NOTE", "Agreement", "K", "SameAnswer", "agreed", "made_of", "read_same_answers", "said"]
 
 K = 5
 """Guesses that SECToR compares."""
@@ -50,13 +50,13 @@ def said(attempt: Attempt) -> str:
     return hashlib.sha256(canonical(sorted(changes)).encode()).hexdigest()[:32]
 
 
-def what_was_said(trajectory: Trajectory) -> Iterator[tuple[Turn, str]]:
-    """Each answer of a model that made a candidate, judged or not, with what it comes to."""
+def made_of(trajectory: Trajectory) -> Iterator[tuple[Attempt, Turn]]:
+    """Each answer of a model, behind the candidate that it made, judged or not."""
     turns = {turn.id: turn for turn in trajectory.turns}
     for attempt in trajectory.attempts:
         for turn_id in (attempt.turn, *attempt.twins):
             if turn_id in turns:
-                yield turns[turn_id], said(attempt)
+                yield attempt, turns[turn_id]
 
 
 def _question(trajectory: Trajectory, turn: Turn) -> str:
@@ -101,8 +101,8 @@ class Agreement:
         votes: dict[str, Counter[str]] = {}
         given: dict[str, tuple[str, str]] = {}
         for trajectory in trajectories:
-            for turn, answer in what_was_said(trajectory):
-                question = _question(trajectory, turn)
+            for attempt, turn in made_of(trajectory):
+                question, answer = _question(trajectory, turn), said(attempt)
                 votes.setdefault(question, Counter())[answer] += 1
                 given[turn.id] = question, answer
         shares = {
@@ -169,9 +169,9 @@ class SameAnswer:
         given: dict[str, str] = {}
         for trajectory in trajectories:
             if trajectory.task in votes:
-                for turn, answer in what_was_said(trajectory):
-                    votes[trajectory.task].append(answer)
-                    given[turn.id] = answer
+                for attempt, turn in made_of(trajectory):
+                    given[turn.id] = said(attempt)
+                    votes[trajectory.task].append(given[turn.id])
         right: dict[str, str | None] = {}
         for tasks in sets:
             common = agreed([agreed(votes[task], 0.0) for task in tasks])

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from groundwire.training.answers import Answer, answers_of
-from groundwire.training.filters.agreement import NOTE, agreed, said
+from groundwire.training.answers import Answer
+from groundwire.training.filters.agreement import NOTE, agreed, made_of, said
 from groundwire.training.grouping import by_group
 from groundwire.training.provenance import provenance_of, written_by
 from groundwire.training.schema import ChatMessage, Form, Options, Rejected, Row
@@ -32,30 +32,28 @@ class ConsistentAnswerRow(Row):
     """Share of the answers that say the same."""
     n: int
     """Answers to the question."""
-    reward: float
-    """1.0 or 0.0, by executed checks: what the filter let through. It did not keep the row."""
+    reward: float | None
+    """1.0 or 0.0, by executed checks, where they judged the answer: what the filter let through, and not why."""
 
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
-    """One row a question whose answers agree."""
+    """One row a question whose answers agree, judged or not."""
     for episodes in by_group(trajectories):
-        questions: dict[str, list[Answer]] = {}
+        questions: dict[str, list[tuple[Answer, str]]] = {}
         for trajectory in episodes:
-            for answer in answers_of(trajectory):
-                if isinstance(answer, Rejected):
-                    yield answer
-                else:
-                    questions.setdefault(answer.group, []).append(answer)
+            for attempt, turn in made_of(trajectory):
+                answer = Answer(trajectory, attempt, turn, judged=attempt)
+                questions.setdefault(answer.group, []).append((answer, said(attempt)))
         for answers in questions.values():
             yield _row_of(answers, options)
 
 
-def _row_of(answers: Sequence[Answer], options: Options) -> Row | Rejected:
-    where = answers[0].trajectory.episode
+def _row_of(answers: Sequence[tuple[Answer, str]], options: Options) -> Row | Rejected:
+    where = answers[0][0].trajectory.episode
     if len(answers) < options.least_answers:
         return Rejected("too_few_answers", where)
-    common = agreed([said(answer.attempt) for answer in answers], options.agreement)
-    same = [answer for answer in answers if said(answer.attempt) == common]
+    common = agreed([text for _, text in answers], options.agreement)
+    same = [answer for answer, text in answers if text == common]
     if not same:
         return Rejected("answers_disagree", where)
     first = same[0]
@@ -68,7 +66,7 @@ def _row_of(answers: Sequence[Answer], options: Options) -> Row | Rejected:
         completion=(ChatMessage(role="assistant", content=text),),
         agreement=len(same) / len(answers),
         n=len(answers),
-        reward=first.reward,
+        reward=first.attempt.reward,
     )
 
 
