@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
+from groundwire.tools.environments.worlds.numbers.expressions import SIGNS
 from groundwire.training.provenance import provenance_of, written_by
 from groundwire.training.schema import ChatMessage, Form, Options, Rejected, Row
 from groundwire.training.stream_of_search import Node, Operation, as_text, read
@@ -21,7 +22,7 @@ __all__ = ["FORM", "StreamOfSearchRow", "rows", "tree_of"]
 
 _ASKED = re.compile(r"Make ([0-9]{1,9}) of ([0-9, ]{1,120}), using each number at most once\.")
 _LEFT = re.compile(r"^Left: ([0-9, ]{1,120})\.$", re.MULTILINE)
-_DONE = re.compile(r"\s*([0-9]{1,9})\s*([-+*/])\s*([0-9]{1,9})\b.*", re.DOTALL)
+_DONE = re.compile(r"\s*([0-9]{1,9})\s*([-+*/])\s*([0-9]{1,9})\s*(?:[=(].*)?", re.DOTALL)
 
 
 class StreamOfSearchRow(Row):
@@ -64,11 +65,11 @@ def _walk(root: Node, trial: Trial, target: int) -> Literal["", "answered_at_onc
         if attempt.base:
             continue
         left = _left(attempt)
+        done = _DONE.fullmatch("".join(SIGNS.get(char, char) for char in attempt.note))
         if left is None or left == here.numbers:
-            if attempt.reward is not None and left is not None and not _DONE.fullmatch(attempt.note):
+            if attempt.reward is not None and left is not None and done is None:
                 return "answered_at_once"
             continue
-        done = _DONE.fullmatch(attempt.note)
         operation = _operation(here.numbers, left, done) if done else None
         if operation is None:
             return "step_unknown"
