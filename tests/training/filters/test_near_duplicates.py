@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from groundwire.errors import ConfigError
 from groundwire.training import Row
 from groundwire.training.filters.near_duplicates import NearDuplicates, shingles
-from groundwire.training.schema import Provenance
+from groundwire.training.schema import Part, Provenance
 from groundwire.training.trajectories import Author
 
 NOWHERE = Provenance(
@@ -21,16 +21,20 @@ NOWHERE = Provenance(
 
 
 class Said(Row):
-    """A text."""
+    """A question and its answer."""
 
-    text: str
+    prompt: str
+    """What is asked."""
+    completion: str
     """What is said."""
-    other: tuple[str, ...] = ()
-    """More of it."""
 
 
-def said(text: str, *other: str) -> Said:
-    return Said(provenance=NOWHERE, text=text, other=other)
+def said(text: str, prompt: str = "Say something.", boilerplate: str = "") -> Said:
+    until, end = len(boilerplate), len(boilerplate) + len(prompt)
+    ours = Part(part="prompt", end=until, origin=Author.HUMAN, what="prompt")
+    theirs = Part(part="prompt", start=until, end=end, origin=Author.HUMAN, what="task")
+    provenance = NOWHERE.model_copy(update={"origins": (ours, theirs)})
+    return Said(provenance=provenance, prompt=boilerplate + prompt, completion=text)
 
 
 LONG = " ".join(f"word{number}" for number in range(200))
@@ -43,14 +47,17 @@ def test_the_first_of_rows_that_are_alike_is_kept() -> None:
         said(LONG.upper()),
         said(" ".join(f"word{number}" for number in range(100, 300))),  # 96 of 296 are shared
         said("short"),
-        said("short", "but more"),
+        said("short", "Say something else."),
         said("short"),
+        said("short", "What is this?", boilerplate=LONG),
+        said("short", "What is that?", boilerplate=LONG),
+        said("short", "What is this?", boilerplate=LONG),
     ]
-    told = []
+    told: list[list[str]] = []
     for _ in range(2):
         alike = NearDuplicates(0.8)
         told.append([alike.refuses(row) for row in rows])
-    assert told[0] == told[1] == ["", "near_duplicate", "near_duplicate", "", "", "", "near_duplicate"]
+    assert told[0] == told[1] == ["", *["near_duplicate"] * 2, "", "", "", "near_duplicate", "", "", "near_duplicate"]
 
 
 @given(st.lists(st.text(max_size=80), min_size=1, max_size=8))

@@ -19,6 +19,7 @@ Keep = Callable[[int, int, Sequence[str]], str | None]
 SLIPS = 0.03
 ROUNDS = 3
 SUMS = 1200
+NOTHING: list[tuple[Cell, int]] = []
 
 
 @dataclass
@@ -73,7 +74,7 @@ def rounds(keep: Keep, samples: int) -> list[float]:
             a, b = draw.randrange(10**length), draw.randrange(10**length)
             answers = [student.add(a, b) for _ in range(samples)]
             kept = keep(a, b, [text for text, _ in answers])
-            taught += next((steps[:length] for text, steps in answers if text == kept), [])
+            taught += next(iter([steps[:length] for text, steps in answers if text == kept]), NOTHING)
         student.trained(taught)
         told.append(student.accuracy())
     return told

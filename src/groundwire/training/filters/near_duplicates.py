@@ -1,6 +1,7 @@
-"""Rows that say almost what another has said: MinHash over shingles of words (Broder 1997), by the library rensa.
+"""Rows that ask almost the same and answer it almost the same: MinHash over shingles (Broder 1997), by rensa.
 
-The first of such rows is kept. A row takes about 1.6 KB of memory, so a million of them fit into 2 GB.
+The first of such rows is kept. What our prompt files say to every task is set aside, else all questions would be alike.
+A row takes about 3 KB of memory.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ from typing import Any
 from groundwire.errors import ConfigError
 from groundwire.training.schema import Row, texts_in
 
-__all__ = ["NearDuplicates", "shingles"]
+__all__ = ["NearDuplicates", "asked_and_said", "shingles"]
 
 WORDS = 5
 """Of one shingle."""
 PERMUTATIONS = 128
-"""The similarity is estimated with a standard error of at most 1 / (2 √128) = 0.044."""
+"""A similarity is estimated with a standard error of at most 1 / (2 √128) = 0.044."""
 BANDS = 16
 """Of 8 hashes each: rows that are 0.8 alike meet with a probability of 0.95, and of 0.9 with 0.9999."""
 SEED = 42
+PROMPT = "prompt"
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 
@@ -29,13 +31,23 @@ def shingles(text: str) -> list[str]:
     return list(dict.fromkeys(" ".join(words[at : at + WORDS]) for at in range(max(1, len(words) - WORDS + 1))))
 
 
+def asked_and_said(row: Row) -> tuple[str, str]:
+    """What a row asks, without what our prompt file says to every task, and what it answers."""
+    shown = dict(row.shown())
+    parts = [part for part in row.provenance.origins if part.part in shown]
+    own = [part for part in parts if part.what != PROMPT]
+    asked = [shown[part.part][part.start : part.end] for part in own or parts]
+    said = [text for column in sorted(row.answers) for _, text in texts_in(row.model_dump(mode="json").get(column), "")]
+    return "\n".join(asked if parts else shown.values()), "\n".join(said)
+
+
 class NearDuplicates:
     """Keeps the first of all rows that are alike, the same rows each time.
 
-    What a row holds but for its provenance is compared: question and answers alike.
+    Two rows are alike where both what they ask and what they answer is.
 
     Args:
-        least: Jaccard similarity of the shingles from which two rows are alike, 0.5 to 1.
+        least: Jaccard similarity of the shingles from which two texts are alike, 0.5 to 1.
 
     Raises:
         ConfigError: the number is out of range, or rensa is not installed.
@@ -50,14 +62,25 @@ class NearDuplicates:
             import rensa
         except ImportError as error:
             raise ConfigError("Near duplicates need rensa.", do='pip install "groundwire[training]"') from error
+        self._least = least
         self._rensa: Any = rensa  # it has no types
-        self._known: Any = self._rensa.RMinHashDeduplicator(least, PERMUTATIONS, True, BANDS, SEED)
-        self._count = 0
+        # rows that are alike in both halves are so as a whole: that finds the few that must be compared
+        self._near: Any = self._rensa.RMinHashLSH(least, PERMUTATIONS, BANDS)
+        self._kept: list[tuple[Any, Any]] = []
 
     def refuses(self, row: Row) -> str:
         """See `Filter`."""
-        body = row.model_dump(mode="json", exclude={"provenance", "schema_version"})
+        asked, said = (shingles(text) for text in asked_and_said(row))
+        whole = self._sketch([*(f"? {one}" for one in asked), *(f"! {one}" for one in said)])
+        halves = self._sketch(asked), self._sketch(said)
+        for place in self._near.query(whole):
+            if all(mine.jaccard(its) >= self._least for mine, its in zip(halves, self._kept[place], strict=True)):
+                return "near_duplicate"
+        self._near.insert(len(self._kept), whole)
+        self._kept.append(halves)
+        return ""
+
+    def _sketch(self, tokens: list[str]) -> Any:
         sketch = self._rensa.RMinHash(PERMUTATIONS, SEED)
-        sketch.update(shingles("\n".join(text for _, text in texts_in(body, ""))))
-        self._count += 1
-        return "" if self._known.add(str(self._count), sketch) else "near_duplicate"
+        sketch.update(tokens)
+        return sketch
