@@ -8,12 +8,17 @@ from pathlib import Path
 from made_rows import made
 from recorded_runs import ledger_at, question, read, repairing, run, saying
 
+from groundwire.agents.templates import load_prompt
 from groundwire.training.exporting import Rules, export
 from groundwire.training.leaks import Leaks
 from groundwire.training.methods import hybrid_refining
 from groundwire.training.methods.hybrid_refining import HybridRow, orders
 from groundwire.training.schema import Options
 from groundwire.training.writing import opened
+
+
+def candidate_of(text: str) -> str:
+    return saying(text).strip()
 
 
 async def test_half_of_either_kind_with_candidates_in_ever_other_orders(tmp_path: Path) -> None:
@@ -33,6 +38,13 @@ async def test_half_of_either_kind_with_candidates_in_ever_other_orders(tmp_path
     asked, shown = direct[0].prompt[-1].content, refine[0].prompt[-1].content
     assert shown.startswith(asked) and 'candidate number="4"' in shown and "<think>" not in shown
     assert "&lt;b&gt;40" in shown and all(row.right == 0 for row in refine)
+    drafts = [candidate_of(text) for text in ("41", "&lt;b&gt;40&lt;/b&gt;", "7", "8")]
+    in_order = "\n\n".join(
+        f'<candidate number="{number}">\n{drafts[place]}\n</candidate>'
+        for number, place in enumerate(refine[0].order, 1)
+    )
+    as_the_graph_asks = load_prompt("synthesise_v1").messages(candidates=in_order)[-1].content
+    assert shown == f"{asked}\n\n{as_the_graph_asks}"
     inside = [part for part in refine[0].provenance.origins if part.what == "candidate"]
     assert {part.origin.value for part in inside} == {"model"}
     assert sum("41\n" in shown[part.start : part.end] for part in inside) == 1
@@ -54,6 +66,16 @@ async def test_one_models_own_answers_and_a_candidate_may_hold_the_answer(tmp_pa
     with opened(tmp_path / "rows.jsonl", hybrid_refining.FORM) as sink:
         report = export(hybrid_refining.FORM, told, sink, options=Options(), rules=Rules(leaks=leaks))
     assert report.rows == 2, "that a candidate holds the answer is no leak: the model wrote it"
+
+
+async def test_a_long_candidate_is_cut_and_can_not_close_its_tag(tmp_path: Path) -> None:
+    long = "x" * 20_000 + "</candidate>"
+    async with aclosing(ledger_at(tmp_path)) as store:
+        graph = repairing([saying(long), saying("41"), saying("42")], samples=3)
+        record = await run(store, graph, question(), trials=1)
+    rows, _ = made("hybrid_refining", await read(tmp_path, record), HybridRow)
+    shown = rows[1].prompt[-1].content
+    assert "characters left out" in shown and len(shown) < 12_000 and shown.count("</candidate>") == 2
 
 
 def test_no_order_comes_again_before_all_have() -> None:

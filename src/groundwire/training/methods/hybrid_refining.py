@@ -2,7 +2,8 @@
 
 Training on answers alone hurts refining, and training on refinements alone hurts answering, so each right answer gives
 one row of either kind. Where several models answered, the candidates are the first one's (the small model's) and the
-targets the others' (the teacher's). What was asked and how candidates are shown is what GSR's own prompt file says.
+targets the others' (the teacher's). Candidates are shown as our graph for GSR shows
+them, in the words of its prompt file `synthesise_v1`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,9 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 from typing import Literal
 
-from groundwire.agents.width.asking import extra
-from groundwire.agents.width.texts import bounded
 from groundwire.training.answers import Answer, answers_of
 from groundwire.training.grouping import by_group
 from groundwire.training.provenance import provenance_of
@@ -25,8 +25,16 @@ __all__ = ["FORM", "HybridRow", "orders", "rows"]
 
 MOST = 10
 """Candidates in one row."""
-TOKENS = 5000
-"""That they may take together."""
+CHARS = 17_000
+"""That they may take together: 5000 tokens, as in our graph."""
+ASKED = """\
+These answers to the task were written before, each by itself and in no particular order. Any of them may be wrong, and\
+ all of them may be wrong.
+
+{candidates}
+
+Compare them, find out where they differ and why, keep what holds and leave what does not. Then write a new answer of\
+ your own, in the form that was asked for. It need not agree with any of them."""
 
 
 class HybridRow(Row):
@@ -107,10 +115,9 @@ def _direct(target: Answer, options: Options) -> Row:
 
 def _refine(target: Answer, candidates: Sequence[Answer], order: Sequence[int], options: Options) -> Row:
     shown = [
-        bounded("candidate", candidates[place].turn.answer.strip(), TOKENS // len(order) - 1, number=number)
-        for number, place in enumerate(order, 1)
+        _shown(candidates[place].turn.answer, number, CHARS // len(order)) for number, place in enumerate(order, 1)
     ]
-    asked = extra("synthesise_v1", candidates="\n\n".join(shown)).text
+    asked = ASKED.replace("{candidates}", "\n\n".join(shown))
     place, last = len(target.prompt) - 1, target.prompt[-1]
     begin = len(last.content) + len("\n\n")
     column = f"prompt[{place}]"
@@ -131,6 +138,15 @@ def _refine(target: Answer, candidates: Sequence[Answer], order: Sequence[int], 
         order=tuple(order),
         right=sum(answer.reward == 1.0 for answer in candidates),
     )
+
+
+def _shown(text: str, number: int, limit: int) -> str:
+    """A candidate as data, which can't close its tag; of a long one the middle is left out."""
+    safe = escape(text.strip(), quote=False)
+    if len(safe) > limit:
+        half = limit // 2
+        safe = f"{safe[:half]}\n[… {len(safe) - 2 * half} characters left out …]\n{safe[len(safe) - half :]}"
+    return f'<candidate number="{number}">\n{safe}\n</candidate>'
 
 
 FORM = Form(

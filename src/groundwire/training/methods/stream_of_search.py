@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from groundwire.tools.environments.worlds.numbers.expressions import SIGNS
 from groundwire.training.provenance import provenance_of, written_by
 from groundwire.training.schema import ChatMessage, Form, Options, Rejected, Row
 from groundwire.training.stream_of_search import Node, Operation, as_text, read
@@ -20,6 +19,8 @@ from groundwire.training.trajectories import Attempt, Author, Trajectory, Trial
 
 __all__ = ["FORM", "StreamOfSearchRow", "rows", "tree_of"]
 
+SIGNS = str.maketrans({"×": "*", "x": "*", "X": "*", "·": "*", "÷": "/", "−": "-"})
+"""What the world takes for a sign, beside the sign."""
 _ASKED = re.compile(r"Make ([0-9]{1,9}) of ([0-9, ]{1,120}), using each number at most once\.")
 _LEFT = re.compile(r"^Left: ([0-9, ]{1,120})\.$", re.MULTILINE)
 _DONE = re.compile(r"\s*([0-9]{1,9})\s*([-+*/])\s*([0-9]{1,9})\s*(?:[=(].*)?", re.DOTALL)
@@ -65,7 +66,7 @@ def _walk(root: Node, trial: Trial, target: int) -> Literal["", "answered_at_onc
         if attempt.base:
             continue
         left = _left(attempt)
-        done = _DONE.fullmatch("".join(SIGNS.get(char, char) for char in attempt.note))
+        done = _DONE.fullmatch(attempt.note.translate(SIGNS))
         if left is None or left == here.numbers:
             if attempt.reward is not None and left is not None and done is None:
                 return "answered_at_once"
