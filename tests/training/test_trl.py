@@ -1,0 +1,274 @@
+"""Exports as the real libraries take them: `datasets` loads them, and one step of each TRL trainer is made on them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from guessing import ANSWER
+from recorded_runs import ledger_at, repairing, run, saying
+from tiny_language_model import tiny_model, tokenizer_of
+
+from groundwire import Task, Tree
+from groundwire.agents import ScriptedBackend
+from groundwire.cli.export import Asked, run_export
+from groundwire.completions import Backend, Completion, Request
+from groundwire.contexts import ToolContext
+from groundwire.sandbox import open_sandbox
+from groundwire.signals import Verdict
+from groundwire.tools import Command
+from groundwire.trees import Candidate
+
+# what the libraries say to one another
+pytestmark = [pytest.mark.model, pytest.mark.filterwarnings("ignore:.*gradient_checkpointing:FutureWarning")]
+
+FORMS = ("sft", "dpo", "kto", "prm", "grpo", "rlvr")
+ENOUGH = 2048
+"""Tokens; nothing is cut off."""
+IGNORED = -100
+"""The label of a token that has no loss."""
+EVEN = f"import sys; sys.exit(sum(open({ANSWER!r}, 'rb').read()) % 2)"
+"""A check that 42 passes, 41 fails, and what a random model says passes half of the time."""
+
+
+def question(number: int) -> Task:
+    prompt = f"Write text {number} whose bytes have an even sum."
+    files = Tree({ANSWER: b"?\n"})
+    return Task(id=f"even-{number}", prompt=prompt, tree=files, editable=(ANSWER,), command=("python", "-c", EVEN))
+
+
+@dataclass
+class Trainers:
+    """The libraries, the exported rows as `datasets` loads them, and what is trained."""
+
+    folder: Path
+    trl: Any
+    datasets: Any
+    tokenizer: Any = None
+
+    def rows(self, name: str, ending: str = "jsonl") -> Any:
+        """An export, loaded."""
+        kind = "json" if ending == "jsonl" else ending
+        file = str(self.folder / f"{name}.{ending}")
+        return self.datasets.load_dataset(kind, data_files=file, split="train", cache_dir=str(self.folder / "cache"))
+
+    def options(self, **options: Any) -> dict[str, Any]:
+        """Of any trainer: one step on the CPU, with no word to anybody."""
+        return {
+            "output_dir": str(self.folder / "out"),
+            "max_steps": 1,
+            "learning_rate": 0.01,
+            "per_device_train_batch_size": 4,
+            "report_to": "none",
+            "use_cpu": True,
+            "bf16": False,
+            "save_strategy": "no",
+            "logging_strategy": "no",
+            "disable_tqdm": True,
+            **options,
+        }
+
+    def trained(self, name: str, rows: Any, settings: Mapping[str, Any], **parts: Any) -> Any:
+        """Makes one step, which changes weights; returns the batch that it was made on."""
+        taken: list[Any] = []
+        config = getattr(self.trl, f"{name}Config")(**self.options(**settings))
+        trainer = getattr(self.trl, f"{name}Trainer")(
+            model=tiny_model(self.tokenizer), args=config, train_dataset=rows, processing_class=self.tokenizer, **parts
+        )
+        compute = trainer.compute_loss
+
+        def watched(model: Any, inputs: Any, *args: Any, **more: Any) -> Any:
+            taken.append(dict(inputs))
+            return compute(model, inputs, *args, **more)
+
+        trainer.compute_loss = watched
+        one_step(trainer)
+        return taken[0]
+
+
+def one_step(trainer: Any) -> None:
+    before = {name: weights.detach().clone() for name, weights in trainer.model.named_parameters()}
+    assert trainer.train().global_step == 1
+    assert any(not weights.detach().equal(before[name]) for name, weights in trainer.model.named_parameters())
+
+
+def exported(folder: Path) -> None:
+    """A run on three questions, two answers a trial, as the files that trainers get."""
+
+    async def work() -> str:
+        async with aclosing(ledger_at(folder)) as store:
+            said = [["41", "42"], ["43", "44"], ["45", "47"], ["One more."], ["42", "44"]]
+            answers = [saying(text) if text.isdigit() else text for texts in said for text in texts]
+            graph = repairing([], backend=ScriptedBackend(answers, model="tiny"), check=Command(), samples=2)
+            return (await run(store, graph, *map(question, (1, 2, 3)))).id
+
+    made = asyncio.run(work())
+    for name in FORMS:
+        for ending in ("jsonl", "parquet"):
+            asked = Asked(runs=[made], form=name, out=folder / f"{name}.{ending}", target_model="tiny", as_json=True)
+            assert run_export(asked, {"db": f"sqlite:///{folder / 'ledger.db'}"}) == 0
+
+
+@pytest.fixture(scope="module")
+def trainers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trainers]:
+    with pytest.MonkeyPatch.context() as patched:
+        # read once, when they are imported: nothing is looked for elsewhere
+        for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_DATASETS_DISABLE_PROGRESS_BARS"):
+            patched.setenv(name, "1")
+        patched.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
+        trl: Any = pytest.importorskip("trl", reason="TRL is not installed: pip install trl datasets")
+        datasets: Any = pytest.importorskip("datasets", reason="datasets is not installed")
+        folder = tmp_path_factory.mktemp("exports")
+        exported(folder)
+        trainers = Trainers(folder, trl, datasets)
+        trainers.tokenizer = tokenizer_of((folder / "sft.jsonl").read_text().splitlines())
+        yield trainers
+
+
+def spoken(ids: Any, mask: Any, trainers: Trainers) -> list[str]:
+    """What has a loss, of each row, as text."""
+    return [trainers.tokenizer.decode(row[kept.bool()]).strip() for row, kept in zip(ids, mask, strict=True)]
+
+
+def completions(rows: Any, column: str = "completion") -> list[str]:
+    return [f"{row[column][0]['content']}</s>" for row in rows]
+
+
+def test_both_files_of_every_form_load_and_hold_the_same(trainers: Trainers) -> None:
+    for name in FORMS:
+        lines, table = trainers.rows(name), trainers.rows(name, "parquet")
+        assert lines.num_rows == table.num_rows > 0 and set(lines.column_names) == set(table.column_names)
+        assert lines["provenance"][0]["episodes"] == table["provenance"][0]["episodes"]
+
+
+def test_sft_has_its_loss_on_what_our_mask_says(trainers: Trainers) -> None:
+    torch: Any = pytest.importorskip("torch")
+    rows = trainers.rows("sft")
+    batch = trainers.trained("SFT", rows, {"max_length": ENOUGH})
+    labels = batch["labels"]
+    assert sorted(spoken(batch["input_ids"], labels != IGNORED, trainers)) == sorted(completions(rows))
+    assert all(sum(row["loss_mask"]) == 1 and row["loss_mask"][-1] for row in rows), "the last message alone is learned"
+    fresh = tiny_model(trainers.tokenizer)
+    inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "labels")}
+    loss = fresh(**inputs).loss
+    scores = fresh(batch["input_ids"], attention_mask=batch["attention_mask"]).logits[:, :-1]
+    kept = labels[:, 1:] != IGNORED
+    by_hand = torch.nn.functional.cross_entropy(scores[kept], labels[:, 1:][kept])
+    assert loss.item() == pytest.approx(by_hand.item(), rel=1e-4)
+
+
+def test_dpo_and_kto_have_their_losses_on_the_answers(trainers: Trainers) -> None:
+    pairs = trainers.rows("dpo")
+    options = {"max_length": ENOUGH}
+    batch = trainers.trained("DPO", pairs, options, ref_model=tiny_model(trainers.tokenizer))
+    heard = spoken(batch["input_ids"], batch["completion_mask"], trainers)
+    assert sorted(heard) == sorted(completions(pairs, "chosen") + completions(pairs, "rejected"))
+    answers = trainers.rows("kto")
+    assert set(answers["label"]) == {True, False}
+    batch = trainers.trained("KTO", answers, options, ref_model=tiny_model(trainers.tokenizer))
+    heard = spoken(batch["input_ids"], batch["completion_mask"], trainers)
+    by_label = {text: row["label"] for row, text in zip(answers, completions(answers), strict=True)}
+    assert heard and [by_label[text] for text in heard] == [bool(label) for label in batch["label"]]
+
+
+def test_steps_are_trained_by_their_labels(trainers: Trainers) -> None:
+    """TRL 1.16 has no PRMTrainer: the same rows through token classification, a label at the end of each step."""
+    transformers: Any = pytest.importorskip("transformers")
+    tokenizer = trainers.tokenizer
+
+    def labelled(row: Mapping[str, Any]) -> dict[str, list[int]]:
+        ids: list[int] = tokenizer(row["prompt"] + "\n")["input_ids"]
+        labels = [IGNORED] * len(ids)
+        for step, holds in zip(row["completions"], row["labels"], strict=True):
+            more: list[int] = tokenizer(step + "\n")["input_ids"]
+            ids += more
+            labels += [IGNORED] * (len(more) - 1) + [int(holds)]
+        return {"input_ids": ids, "labels": labels}
+
+    rows = trainers.rows("prm")
+    made = trainers.datasets.Dataset.from_list([labelled(row) for row in rows])
+    assert [[label for label in row if label != IGNORED] for row in made["labels"]] == [
+        list(map(int, row)) for row in rows["labels"]
+    ]
+    assert set(rows["first_error"]) == {0} and list(map(len, rows["labels"])) == [2, 2, 3], "one PASS is enough"
+    one_step(
+        transformers.Trainer(
+            model=tiny_model(tokenizer, "LlamaForTokenClassification", num_labels=2),
+            args=transformers.TrainingArguments(**trainers.options()),
+            train_dataset=made,
+            data_collator=transformers.DataCollatorForTokenClassification(tokenizer),
+        )
+    )
+
+
+async def no_model(backend: Backend, request: Request) -> Completion:
+    raise AssertionError("a check asks no model")
+
+
+async def judged(tasks: Sequence[Task], texts: Sequence[str]) -> list[float]:
+    """A reward each, by the tasks' own command in a real sandbox."""
+    async with aclosing(await open_sandbox()) as sandbox:
+
+        async def opened() -> Any:
+            return sandbox
+
+        context = ToolContext(sandbox=opened, call=no_model)
+        rewards: list[float] = []
+        for task, text in zip(tasks, texts, strict=True):
+            candidate = Candidate(task.tree.digest, {ANSWER: text.encode()})
+            found = await Command().judge(candidate, task, context)
+            assert found.verdict is not Verdict.NONE, found.evidence
+            rewards.append(float(found.verdict is Verdict.PASS))
+        return rewards
+
+
+def test_grpo_on_questions_whose_answers_a_sandboxed_check_rewards(trainers: Trainers) -> None:
+    given: list[float] = []
+
+    def reward(completions: Any, task: list[str], command: list[list[str]], **_: Any) -> list[float]:
+        tasks = [question(int(name.removeprefix("even-"))) for name in task]
+        assert [list(one.command) for one in tasks] == command
+        given.extend(asyncio.run(judged(tasks, [messages[0]["content"] for messages in completions])))
+        return given
+
+    rows = trainers.rows("rlvr")
+    assert set(rows["task"]) == {"even-1", "even-2", "even-3"} and not {"completion", "chosen"} & set(rows.column_names)
+    options = {"num_generations": 8, "per_device_train_batch_size": 8, "max_completion_length": 8}
+    trainers.trained("GRPO", rows, options, reward_funcs=reward)
+    assert set(given) == {0.0, 1.0}, "a group that is all right or all wrong teaches nothing"
+
+
+def test_grpo_on_what_was_answered_and_rewarded_before(trainers: Trainers) -> None:
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in trainers.rows("grpo"):
+        groups.setdefault(row["prompt"][-1]["content"], []).append(row)
+    assert all(len({row["group"] for row in group}) == 1 and group[0]["n"] == len(group) for group in groups.values())
+    groups = {prompt: group for prompt, group in groups.items() if len(group) == 2}
+    assert [[row["reward"] for row in group] for group in groups.values()] == [[0, 1], [0, 1], [0, 0]]
+    tokenizer = trainers.tokenizer
+
+    def replayed(prompts: Any, _trainer: Any) -> dict[str, Any]:
+        """The answers of each group in their order, in the place of new ones."""
+        taken = {prompt: iter(group) for prompt, group in groups.items()}
+        answers = [next(taken[prompt[-1]["content"]]) for prompt in prompts]
+        asked = [tokenizer.apply_chat_template(p, add_generation_prompt=True, return_dict=False) for p in prompts]
+        said = [tokenizer(f"{row['completion'][0]['content']}</s>")["input_ids"] for row in answers]
+        stored = [row["reward"] for row in answers]
+        return {"prompt_ids": asked, "completion_ids": said, "logprobs": None, "stored": stored}
+
+    def reward(completions: Any, stored: list[float], **_: Any) -> list[float]:
+        return stored
+
+    questions = trainers.datasets.Dataset.from_list([{"prompt": group[0]["prompt"]} for group in groups.values()])
+    options = {"num_generations": 2, "per_device_train_batch_size": 6}
+    batch = trainers.trained("GRPO", questions, options, reward_funcs=reward, rollout_func=replayed)
+    heard = spoken(batch["completion_ids"], batch["completion_mask"], trainers)
+    better = {row["completion"][0]["content"] + "</s>": row["reward"] == 1.0 for g in groups.values() for row in g}
+    gained = [float(advantage) for advantage in batch["advantages"]]
+    assert sorted(heard) == sorted(better) and sorted(map(round, gained)) == [-1, -1, 0, 0, 1, 1]
+    assert all(better[text] is (gain > 0) for text, gain in zip(heard, gained, strict=True) if gain)
