@@ -73,12 +73,15 @@ class NearDuplicates:
         asked, said = (shingles(text) for text in asked_and_said(row))
         whole = self._sketch([*(f"? {one}" for one in asked), *(f"! {one}" for one in said)])
         halves = self._sketch(asked), self._sketch(said)
-        for place in self._near.query(whole):
-            if all(mine.jaccard(its) >= self._least for mine, its in zip(halves, self._kept[place], strict=True)):
-                return "near_duplicate"
+        near: list[int] = self._near.query(whole)
+        if any(self._alike(halves, self._kept[place]) for place in near):
+            return "near_duplicate"
         self._near.insert(len(self._kept), whole)
         self._kept.append(halves)
         return ""
+
+    def _alike(self, one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
+        return one[0].jaccard(other[0]) >= self._least and one[1].jaccard(other[1]) >= self._least
 
     def _sketch(self, tokens: list[str]) -> Any:
         sketch = self._rensa.RMinHash(PERMUTATIONS, SEED)
