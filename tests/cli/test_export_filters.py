@@ -34,10 +34,8 @@ async def recorded(folder: Path, rounds: Sequence[Sequence[str]] = ROUNDS) -> li
 
 
 def exported(folder: Path, runs: list[str], **options: Any) -> int:
-    name = options.pop("form", "grpo")
-    asked = Asked(
-        runs=runs, form=name, out=folder / "rows.jsonl", as_json=True, filters=AskedFilters(**options), target_model="x"
-    )
+    name, out = options.pop("form", "grpo"), folder / options.pop("out", "rows.jsonl")
+    asked = Asked(runs=runs, form=name, out=out, as_json=True, filters=AskedFilters(**options), target_model="x")
     return run_export(asked, {"db": f"sqlite:///{folder / 'ledger.db'}"})
 
 
@@ -58,7 +56,8 @@ def test_every_filter_has_its_flag_and_its_line_in_the_report(
 
     pairs = tmp_path / "pairs.jsonl"
     pairs.write_text('{"tasks": ["a", "b"]}\n')
-    assert exported(tmp_path, runs, same_answer=pairs) == 1
+    assert exported(tmp_path, runs, same_answer=pairs, out="none.parquet") == 1
+    assert not list(tmp_path.glob("*none*")), "nothing half-written is left, and nobody complains"
     assert json.loads(capsys.readouterr().out)["rejected"] == {"same_answer_expected": 12}
     assert exported(tmp_path, runs, near_duplicates=0.5) == 0
     told = json.loads(capsys.readouterr().out)

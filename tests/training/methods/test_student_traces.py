@@ -26,7 +26,7 @@ async def test_failed_runs_are_kept_with_their_perplexity_by_which_they_can_be_f
     told = await trajectories(tmp_path, repairing([saying("41"), saying("42")], name="teacher"))
     rows, _ = made("student_traces", told, StudentTraceRow)
     assert [(row.reward, row.ppl_under_target, row.ppl_from) for row in rows] == [(0, None, None), (1, None, None)]
-    wrong, right = (row.turn for row in rows)
+    wrong, right = (row.provenance.turns[0] for row in rows)
     losses = {wrong: Losses(turn=wrong, answer_given_prompt=0.5), right: Losses(turn=right, logprobs=(-2.0, -4.0))}
     rows, _ = made("student_traces", told, StudentTraceRow, losses=losses)
     assert [row.ppl_under_target for row in rows] == pytest.approx([1.6487, 20.0855], abs=1e-4)
@@ -40,7 +40,7 @@ async def test_failed_runs_are_kept_with_their_perplexity_by_which_they_can_be_f
             rules = Rules(filters=(Perplexity(most, losses),))
             report = export(student_traces.FORM, told, sink, options=Options(losses=losses), rules=rules)
         assert report.rejected == rejected
-        assert [json.loads(line)["turn"] for line in file.read_text().splitlines()] == kept
+        assert [json.loads(line)["provenance"]["turns"][0] for line in file.read_text().splitlines()] == kept
     with opened(file, student_traces.FORM) as sink:
         rules = Rules(filters=(Perplexity(10.0, {wrong: losses[wrong]}),))
         assert export(student_traces.FORM, told, sink, rules=rules).rejected == {"perplexity_unknown": 1}

@@ -1,7 +1,7 @@
 """Whole answers, right or wrong, with their perplexity under the model to be trained (Shape of Thought, 2512.22255).
 
 A trace that is near the student's own distribution teaches it even where its answer is wrong, so failures stay. The
-perplexity is what `--losses` says; where the target model wrote the answer itself, its stored log probabilities do.
+perplexity is what the given losses say; where the target model wrote the answer itself, its stored log probabilities do.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ class StudentTraceRow(Row):
     """What was asked, as it was sent."""
     completion: tuple[ChatMessage, ...]
     """The answer, with its reasoning, letter for letter."""
-    turn: str
-    """The answer's id, by which losses are given."""
     reward: float
     """1.0 or 0.0, by executed checks alone."""
     ppl_under_target: float | None
@@ -57,7 +55,6 @@ def _row_of(answer: Answer, options: Options) -> Row:
         provenance=provenance_of([answer.source], parts, options, turns=[turn]),
         prompt=answer.prompt,
         completion=(answer.completion,),
-        turn=turn.id,
         reward=answer.reward,
         ppl_under_target=ppl,
         ppl_from=source,
