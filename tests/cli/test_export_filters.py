@@ -72,7 +72,7 @@ def test_every_filter_has_its_flag_and_its_line_in_the_report(
     assert rejected == {"perplexity_too_high": len(turns) - 2, "perplexity_unknown": 12 - len(turns)}
     assert exported(tmp_path, runs, form="student_traces", losses=losses) == 0
     rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert sorted(row["ppl_from"] or "" for row in rows) == [""] * (12 - len(turns)) + ["losses"] * len(turns)
+    assert [row["ppl_from"] for row in rows].count("losses") == len(turns) < len(rows)
     capsys.readouterr()
 
     before = out.read_text()

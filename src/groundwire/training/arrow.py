@@ -22,7 +22,7 @@ def schema_of(form: Form) -> Any:
 
 
 def _fields(model: type[BaseModel]) -> list[Any]:
-    model.model_rebuild()  # its computed fields have no types before
+    model.model_rebuild()  # what a computed column returns is known only then
     told = {name: field.annotation for name, field in model.model_fields.items()}
     told |= {name: field.return_type for name, field in model.model_computed_fields.items()}
     return [pa.field(name, _type(annotation)) for name, annotation in told.items()]

@@ -1,7 +1,8 @@
 """Whole answers, right or wrong, with their perplexity under the model to be trained (Shape of Thought, 2512.22255).
 
 A trace that is near the student's own distribution teaches it even where its answer is wrong, so failures stay. The
-perplexity is what the given losses say; where the target model wrote the answer itself, its stored log probabilities do.
+perplexity is what the given losses say, and else, where the target model wrote the answer itself, its stored log
+probabilities.
 """
 
 from __future__ import annotations
