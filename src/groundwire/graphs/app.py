@@ -13,6 +13,7 @@ from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownV
 
 from groundwire import __version__
 from groundwire.completions import OnText
+from groundwire.errors import ConfigError
 from groundwire.graphs.base_trees import BaseTrees
 from groundwire.graphs.batch import Work, run_batch
 from groundwire.graphs.blocking import iterate, wait_for
@@ -309,6 +310,7 @@ class FeedbackApp:
         *,
         at_once: int | None = None,
         seed: int = 0,
+        times: int = 1,
         observers: Sequence[Observer] = (),
         reuse: Reuse = "never",
     ) -> list[EpisodeResult]:
@@ -319,15 +321,19 @@ class FeedbackApp:
             at_once: episodes at a time; None: four, or, where the model's engine says how busy it is, as many as keep
                 it so (`graphs.in_flight`).
             seed: for reproducible choices.
+            times: episodes of each task, one after the other in the results, with seeds of their own: `seed`, `seed`
+                + 1, ….
             observers: told of each record after the ledger has it.
             reuse: as for `arun`.
 
         Raises:
-            ConfigError: `at_once` is less than 1.
+            ConfigError: `at_once` or `times` is less than 1.
         """
+        if times < 1:
+            raise ConfigError(f"times is {times}.", do="Run each task at least once.")
         run_id = await self.start_run()
         sandboxes = Sandboxes(self._sandbox)
-        works = [Work(self, task, seed) for task in tasks]
+        works = [Work(self, task, seed + more) for task in tasks for more in range(times)]
         # by identity: the same task may be there twice
         results: dict[int, EpisodeResult] = {}
         try:

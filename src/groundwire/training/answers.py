@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from groundwire.signals import NoVerdict, canonical
+from groundwire.signals import NoVerdict, Origin, canonical
 from groundwire.training.provenance import Source, chat, chat_calls, parts_of_prompt
 from groundwire.training.schema import ChatMessage, Part, Rejected
 from groundwire.training.trajectories import Attempt, Author, Span, Trajectory, Turn
@@ -39,6 +39,12 @@ class Answer:
     def reward(self) -> float:
         """1.0 or 0.0, by executed checks alone."""
         return self.judged.reward or 0.0
+
+    @property
+    def is_step(self) -> bool:
+        """True where it is a step in a world or with tools: what is right at another place says nothing of this one."""
+        stepwise = (NoVerdict.GO_ON, Origin.ENVIRONMENT)
+        return any(signal.reason in stepwise or signal.origin in stepwise for signal in self.trajectory.signals)
 
     @property
     def source(self) -> Source:

@@ -47,7 +47,8 @@ def similarity(one: str, other: str) -> float:
 
 
 def pairs_of(right: Sequence[Answer], wrong: Sequence[Answer]) -> Iterator[tuple[Answer, Answer, bool]]:
-    """Each wrong answer with one right answer, and whether both were asked the same: that is preferred.
+    """Each wrong answer with one right answer, and whether both were asked the same: that is preferred, and of a step
+    in a world no other will do.
 
     The right ones take turns, so that none is in all pairs.
 
@@ -64,6 +65,8 @@ def pairs_of(right: Sequence[Answer], wrong: Sequence[Answer]) -> Iterator[tuple
     any_of_them = cycle(right)
     for rejected in wrong:
         same = turns.get(rejected.turn.prompt_digest)
+        if same is None and rejected.is_step:
+            continue
         yield next(same or any_of_them), rejected, same is not None
 
 

@@ -2,5 +2,6 @@
 
 from groundwire.agents.acting.critics import EpisodeCritic, StepsCritic
 from groundwire.agents.acting.react import ReActActor
+from groundwire.agents.acting.roll_outs import RollOutActor
 
-__all__ = ["EpisodeCritic", "ReActActor", "StepsCritic"]
+__all__ = ["EpisodeCritic", "ReActActor", "RollOutActor", "StepsCritic"]

@@ -31,6 +31,7 @@ NAMES = (
     "strategy_router",
     "refined_best_of_n",
     "side_by_side_judge",
+    "trajectory_factory",
     "self_refine",
     "blind_resampling",
     "fusion",

@@ -26,10 +26,12 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
         for answers in told.values():
             right = [answer for answer in answers if answer.reward == 1.0]
             wrong = [answer for answer in answers if answer.reward != 1.0]
+            paired: set[str] = set()
             for chosen, rejected, same in pairs_of(right, wrong):
+                paired.add(rejected.turn.id)
                 yield row_of(chosen, rejected, same, options)
-            if not right:
-                yield from (Rejected("no_right_answer", answer.trajectory.episode) for answer in wrong)
+            alone = (answer for answer in wrong if answer.turn.id not in paired)
+            yield from (Rejected("no_right_answer", answer.trajectory.episode) for answer in alone)
 
 
 FORM = Form(
