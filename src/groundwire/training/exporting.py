@@ -10,7 +10,7 @@ from typing import Any
 
 from groundwire.errors import ConfigError
 from groundwire.training.filters import Filter
-from groundwire.training.grouping import by_group
+from groundwire.training.grouping import Key, by_group, group_of
 from groundwire.training.leaks import Leaks
 from groundwire.training.schema import Form, Options, Rejected, Row
 from groundwire.training.trajectories import Author, Flaw, ModelRevision, Trajectory
@@ -117,9 +117,9 @@ class Admitted:
     def __iter__(self) -> Iterator[Trajectory]:
         return (trajectory for trajectory in self._trajectories if self._may_pass(trajectory))
 
-    def in_groups(self) -> Iterator[Sequence[Trajectory]]:
+    def in_groups(self, key: Key = group_of) -> Iterator[Sequence[Trajectory]]:
         """See `groundwire.training.grouping.Grouped`."""
-        for group in by_group(self._trajectories):
+        for group in by_group(self._trajectories, key):
             kept = [trajectory for trajectory in group if self._may_pass(trajectory)]
             if kept:
                 yield kept

@@ -13,6 +13,7 @@ from groundwire.hidden_texts import canaries_in, telling_lines, texts_of
 from groundwire.mint import Keys
 from groundwire.records import EpisodeRecord, RunRecord, Store
 from groundwire.tasks import Task
+from groundwire.training.grouping import Key, group_of
 from groundwire.training.reading import read_trajectory
 from groundwire.training.trajectories import Trajectory
 
@@ -70,15 +71,18 @@ class Trajectories:
             do="async for trajectory in trajectories_of(store, runs): …",
         )
 
-    def in_groups(self) -> Iterator[Sequence[Trajectory]]:
-        """By `Trajectory.group`, one group in memory at a time: the ledger is read twice.
+    def in_groups(self, key: Key = group_of) -> Iterator[Sequence[Trajectory]]:
+        """By group, one group in memory at a time: the ledger is read twice.
+
+        Args:
+            key: what episodes of one group have in common.
 
         Raises:
             StorageError, ConfigError: as above.
         """
         places: dict[str, list[int]] = {}
         for place, trajectory in enumerate(self):
-            places.setdefault(trajectory.group, []).append(place)
+            places.setdefault(key(trajectory), []).append(place)
         with asyncio.Runner() as runner:
             episodes: list[tuple[RunRecord, EpisodeRecord]] = []
             runner.run(self._list(episodes))

@@ -1,0 +1,47 @@
+"""Rows of a published method, held to its published schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import jsonschema
+
+from groundwire.training import Rejected, Row, Trajectory
+from groundwire.training.catalogue import form
+from groundwire.training.exporting import Report, Rules, export
+from groundwire.training.leaks import Leaks
+from groundwire.training.schema import Options, json_schema
+from groundwire.training.writing import opened
+
+__all__ = ["exported", "made"]
+
+R = TypeVar("R", bound=Row)
+
+
+def made(name: str, told: Iterable[Trajectory], kind: type[R]) -> tuple[list[R], list[str]]:
+    """A method's rows, each valid by its schema, backed by sealed signals and complete about who wrote what; and why
+    others are none."""
+    schema = json_schema(form(name))
+    rows: list[R] = []
+    reasons: list[str] = []
+    for one in form(name).make(told, Options()):
+        if isinstance(one, Rejected):
+            reasons.append(one.reason)
+            continue
+        assert isinstance(one, kind)
+        jsonschema.validate(json.loads(one.model_dump_json()), schema)
+        assert one.provenance.origins and one.provenance.signals and one.provenance.origin == "env"
+        rows.append(one)
+    return rows, reasons
+
+
+def exported(
+    name: str, told: Iterable[Trajectory], file: Path, gold: Mapping[str, Sequence[str]] | None = None
+) -> tuple[list[dict[str, Any]], Report]:
+    """What `groundwire export` writes, and its account."""
+    with opened(file, form(name)) as sink:
+        report = export(form(name), told, sink, rules=Rules(leaks=Leaks(gold=gold or {})))
+    return [json.loads(line) for line in file.read_text().splitlines()], report
