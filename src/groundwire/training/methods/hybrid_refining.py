@@ -9,6 +9,7 @@ them, in the words of its prompt file `synthesise_v1`.
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
@@ -56,12 +57,9 @@ def orders(count: int, seed: str) -> Iterator[tuple[int, ...]]:
     """Orders of candidates, each drawn by the seed; none comes again before all have come."""
     draw = random.Random(seed)
     used: set[tuple[int, ...]] = set()
-    every = 1
-    for factor in range(2, count + 1):
-        every *= factor
     while True:
         order = tuple(draw.sample(range(count), count))
-        if len(used) == every:
+        if len(used) == math.factorial(count):
             used.clear()
         if order not in used:
             used.add(order)
