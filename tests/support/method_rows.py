@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import jsonschema
+import pyarrow
 
 from groundwire.training import Rejected, Row, Trajectory
+from groundwire.training.arrow import schema_of
 from groundwire.training.catalogue import form
 from groundwire.training.exporting import Report, Rules, export
 from groundwire.training.leaks import Leaks
@@ -18,12 +20,13 @@ from groundwire.training.writing import opened
 
 __all__ = ["exported", "made"]
 
+pa: Any = pyarrow  # it has no types
 R = TypeVar("R", bound=Row)
 
 
 def made(name: str, told: Iterable[Trajectory], kind: type[R]) -> tuple[list[R], list[str]]:
-    """A method's rows, each valid by its schema, backed by sealed signals and complete about who wrote what; and why
-    others are none."""
+    """A method's rows, and why others are none. Each is valid by its schema, fit for Parquet, backed by sealed signals
+    and complete about who wrote what."""
     schema = json_schema(form(name))
     rows: list[R] = []
     reasons: list[str] = []
@@ -32,7 +35,9 @@ def made(name: str, told: Iterable[Trajectory], kind: type[R]) -> tuple[list[R],
             reasons.append(one.reason)
             continue
         assert isinstance(one, kind)
-        jsonschema.validate(json.loads(one.model_dump_json()), schema)
+        body = json.loads(one.model_dump_json())
+        jsonschema.validate(body, schema)
+        assert pa.Table.from_pylist([body], schema=schema_of(form(name))).num_rows == 1
         assert one.provenance.origins and one.provenance.signals and one.provenance.origin == "env"
         rows.append(one)
     return rows, reasons

@@ -90,6 +90,13 @@ async def test_rows_of_right_answers_and_the_accuracy_of_both_arms(tmp_path: Pat
     assert (told.tasks, told.clean, told.prefilled, told.lost, told.left_out) == (2, 1.0, 0.5, 0.5, 1)
     with pytest.raises(ConfigError):
         robustness(both[:3])
+    said = both[0].trials[-1]
+    program = said.turns[0].model_copy(update={"reasoning": "", "answer": "return 6 * 7 == 42\n"})
+    change = said.attempts[0].changes[0].model_copy(update={"path": "sum.py", "content": program.answer})
+    attempt = said.attempts[0].model_copy(update={"changes": (change,)})
+    bare = said.model_copy(update={"turns": (program,), "attempts": (attempt,)})
+    no_thought = both[0].model_copy(update={"trials": (bare,)})
+    assert made("flawed_thinking", [no_thought], FlawedRow) == ([], ["no_thinking"])
     assert "begun_already" in made("flawed_thinking", both, FlawedRow)[1]
     written, report = exported("flawed_thinking", both[:1], tmp_path / "rows.jsonl", gold={"sum": ["40"]})
     held = sum("40" in row.prefill for row in rows[:2])

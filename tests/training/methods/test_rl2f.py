@@ -24,6 +24,8 @@ async def test_turns_with_who_was_shown_what_and_rewards_of_the_check(tmp_path: 
     assert not any(turn.privileged for turn in students) and all(turn.loss for turn in students)
     assert [turn.reward for turn in students] == [0, 0, 1] == [a.reward for a in told[0].attempts]
     assert teachers[0].content == "Carry the four." and row.reward == 1.0
+    written, report = exported("rl2f", told, tmp_path / "rows.jsonl", gold={"sum": ["42"]})
+    assert len(written) == 1 and report.means == {"reward": 1, "leaks": 0}, "the student may know the answer"
 
 
 async def test_a_teacher_who_tells_is_masked_and_nothing_after_it_is_learned(tmp_path: Path) -> None:

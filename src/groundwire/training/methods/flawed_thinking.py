@@ -13,6 +13,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Literal
 
 from groundwire.errors import ConfigError
@@ -25,6 +26,8 @@ from groundwire.training.trajectories import Author, Trajectory
 __all__ = ["FORM", "KINDS", "Flawed", "FlawedRow", "Kind", "Robustness", "inject_error", "robustness", "rows"]
 
 Kind = Literal["calculation", "reasoning"]
+PROSE = frozenset({".md", ".txt", ".jsonl", ""})
+"""Endings of files that an answer may be without being a program; steps of walks are in `.jsonl`."""
 KINDS: tuple[Kind, ...] = ("calculation", "reasoning")
 TURNED = (
     *(("more", "less"), ("greater", "smaller"), ("larger", "smaller"), ("higher", "lower"), ("before", "after")),
@@ -152,8 +155,10 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
 
 
 def _rows_of(answer: Answer, where: str, options: Options) -> Iterator[Row | Rejected]:
-    # where there was thought, it is the thought that goes wrong, and it goes on
-    trace = _THOUGHT_ENDS.sub("", answer.turn.reasoning) or answer.turn.text
+    trace = _thinking_of(answer)
+    if not trace.strip():
+        yield Rejected("no_thinking", where)
+        return
     for kind in KINDS:
         try:
             flawed = inject_error(trace, kind)
@@ -172,6 +177,15 @@ def _rows_of(answer: Answer, where: str, options: Options) -> Iterator[Row | Rej
             before=flawed.before,
             after=flawed.after,
         )
+
+
+def _thinking_of(answer: Answer) -> str:
+    """What was thought, without its end mark; else the words before the first fence. A program alone is no thinking."""
+    if answer.turn.reasoning:
+        return _THOUGHT_ENDS.sub("", answer.turn.reasoning)
+    text = answer.turn.text
+    files = (c for c in answer.attempt.changes if PurePath(c.path).suffix not in PROSE)
+    return "" if any((c.content or "").strip() in (text.strip(), "") for c in files) else text.partition("```")[0]
 
 
 @dataclass(frozen=True)
