@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from contextlib import aclosing
 from pathlib import Path
-from typing import TypeVar
 
-import jsonschema
 import numpy as np
 import pytest
 from guessing import Check
 from hypothesis import given
 from hypothesis import strategies as st
+from made_rows import made
 from recorded_runs import Certain, ledger_at, question, read, repairing, run, saying, trajectories
 from worlds import Porch
 
@@ -28,8 +25,8 @@ from groundwire.graphs.library.episodic import episodic
 from groundwire.graphs.library.verified_steps import verified_steps
 from groundwire.records import ModelCall
 from groundwire.stepwise import StepRules
-from groundwire.training import Rejected, Row, Trajectory
-from groundwire.training.catalogue import form, form_names
+from groundwire.training import Trajectory
+from groundwire.training.catalogue import form_names
 from groundwire.training.forms.grpo import GrpoRow, switched_rewards
 from groundwire.training.forms.kto import KtoRow
 from groundwire.training.forms.prm import PrmRow
@@ -39,27 +36,6 @@ from groundwire.training.forms.trajectory import TrajectoryRow
 from groundwire.training.methods.score_steps import ScoreStepRow, step_offsets
 from groundwire.training.methods.two_attempts import TwoAttemptsRow, shaped_reward
 from groundwire.training.pairing import PairRow
-from groundwire.training.schema import Options, json_schema
-
-R = TypeVar("R", bound=Row)
-
-
-def made(
-    name: str, told: Iterable[Trajectory], kind: type[R], *, keep_failed: bool | None = None, target: str = ""
-) -> tuple[list[R], list[str]]:
-    """A form's rows, each valid by its published schema and complete about who wrote what; and why others are none."""
-    schema = json_schema(form(name))
-    rows: list[R] = []
-    reasons: list[str] = []
-    for one in form(name).make(told, Options(keep_failed=keep_failed, target_model=target)):
-        if isinstance(one, Rejected):
-            reasons.append(one.reason)
-            continue
-        assert isinstance(one, kind)
-        jsonschema.validate(json.loads(one.model_dump_json()), schema)
-        assert one.provenance.origins and one.provenance.signals and one.provenance.origin == "env"
-        rows.append(one)
-    return rows, reasons
 
 
 async def test_every_form_of_one_episode_that_failed_and_passed(tmp_path: Path) -> None:

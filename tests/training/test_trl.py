@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from groundwire.trees import Candidate
 pytestmark = [pytest.mark.model, pytest.mark.filterwarnings("ignore:.*gradient_checkpointing:FutureWarning")]
 
 FORMS = ("sft", "dpo", "kto", "prm", "grpo", "rlvr")
+GUIDE = Path(__file__).parents[2] / "docs" / "training.md"
 ENOUGH = 2048
 """Tokens; nothing is cut off."""
 IGNORED = -100
@@ -177,21 +179,16 @@ def test_dpo_and_kto_have_their_losses_on_the_answers(trainers: Trainers) -> Non
 
 
 def test_steps_are_trained_by_their_labels(trainers: Trainers) -> None:
-    """TRL 1.16 has no PRMTrainer: the same rows through token classification, a label at the end of each step."""
+    """TRL 1.16 has no PRMTrainer: the same rows through token classification, with the guide's own function."""
     transformers: Any = pytest.importorskip("transformers")
     tokenizer = trainers.tokenizer
 
-    def labelled(row: Mapping[str, Any]) -> dict[str, list[int]]:
-        ids: list[int] = tokenizer(row["prompt"] + "\n")["input_ids"]
-        labels = [IGNORED] * len(ids)
-        for step, holds in zip(row["completions"], row["labels"], strict=True):
-            more: list[int] = tokenizer(step + "\n")["input_ids"]
-            ids += more
-            labels += [IGNORED] * (len(more) - 1) + [int(holds)]
-        return {"input_ids": ids, "labels": labels}
+    written = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    names: dict[str, Any] = {"tokenizer": tokenizer}
+    exec(next(code for code in written if "def labelled" in code), names)
 
     rows = trainers.rows("prm")
-    made = trainers.datasets.Dataset.from_list([labelled(row) for row in rows])
+    made = trainers.datasets.Dataset.from_list([names["labelled"](row) for row in rows])
     assert [[label for label in row if label != IGNORED] for row in made["labels"]] == [
         list(map(int, row)) for row in rows["labels"]
     ]

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rich.console import Console
 from rich.text import Text
 
+from groundwire.cli.export_filters import AskedFilters, alarms, filters_of, round_lines, rounds_data
 from groundwire.cli.repair import open_store, unique_run
 from groundwire.cli.text import plain, plural
 from groundwire.errors import ConfigError
@@ -23,8 +24,10 @@ from groundwire.records import RunRecord
 from groundwire.settings import Settings
 from groundwire.textlines import lines_of
 from groundwire.training.catalogue import form, form_names
-from groundwire.training.exporting import Report, Rules, export
+from groundwire.training.exporting import Admitted, Report, Rules, export
+from groundwire.training.filters import Filter
 from groundwire.training.leaks import Leaks
+from groundwire.training.losses import read_losses
 from groundwire.training.runs import Trajectories, hidden_texts_of
 from groundwire.training.schema import Options, json_schema
 from groundwire.training.trajectories import Flaw
@@ -47,6 +50,7 @@ class Asked:
     truncated: bool = False
     unverified: bool = False
     gold: Path | None = None
+    filters: AskedFilters = field(default_factory=AskedFilters)
     as_json: bool = False
 
 
@@ -86,31 +90,37 @@ def run_export(asked: Asked, flags: Mapping[str, Any]) -> int:
         )
     chosen = form(asked.form)
     console = Console(stderr=True, highlight=False)
+    options = _options(asked)
+    rules = Rules(allowed=_allowed(asked), keep_model_only=asked.keep_model_only)
     store = open_store(Settings.resolve(flags))
     try:
         runs, secrets = asyncio.run(_read(store, asked.runs))
-        rules = Rules(
-            allowed=_allowed(asked),
-            keep_model_only=asked.keep_model_only,
+        trajectories = Trajectories(store, runs)
+        # what is refused has no say in what the rest is held against
+        admitted = Admitted(trajectories, rules, Report())
+        rules = replace(
+            rules,
             leaks=Leaks(gold=_gold(asked.gold), secrets=secrets),
+            filters=filters_of(asked.filters, admitted, options.losses, [run.id for run in runs]),
         )
         with _written(asked.out, chosen.name, console) as (sink, progress):
-            report = export(
-                chosen,
-                Trajectories(store, runs),
-                sink,
-                options=Options(target_model=asked.target_model, keep_failed=asked.keep_failed),
-                rules=rules,
-                progress=progress,
-            )
+            report = export(chosen, trajectories, sink, options=options, rules=rules, progress=progress)
             if not report.rows:
                 raise _Nothing(report)
     except _Nothing as nothing:
         report = nothing.report
     finally:
         asyncio.run(store.aclose())
-    _tell(console, asked, report)
+    _tell(console, asked, report, rules.filters)
     return 0 if report.rows else 1
+
+
+def _options(asked: Asked) -> Options:
+    filters = asked.filters
+    chosen = Options(target_model=asked.target_model, keep_failed=asked.keep_failed, least_answers=filters.min_answers)
+    if filters.losses is not None:
+        chosen = replace(chosen, losses=read_losses(filters.losses))
+    return chosen if filters.min_agreement is None else replace(chosen, agreement=filters.min_agreement)
 
 
 class _Nothing(Exception):
@@ -178,13 +188,14 @@ def _nobody(_rows: int) -> None:
     """No terminal, no progress."""
 
 
-def _tell(console: Console, asked: Asked, report: Report) -> None:
-    warnings = list(_warnings(asked, report))
+def _tell(console: Console, asked: Asked, report: Report, filters: Sequence[Filter]) -> None:
+    warnings = [*_warnings(asked, report), *alarms(filters, report)]
     if asked.as_json:
         told = {
             "format": asked.form,
             "file": str(asked.out) if report.rows else None,
             **report.data(),
+            **rounds_data(filters),
             "warnings": warnings,
         }
         json.dump(told, sys.stdout, indent=2)
@@ -205,6 +216,8 @@ def _tell(console: Console, asked: Asked, report: Report) -> None:
         console.print(Text(f"  {'duplicates':<18}{report.duplicates:>8}  left out"), soft_wrap=True)
     for name, mean in report.means.items():
         console.print(Text(f"  mean {name}: {mean:.3f}"), soft_wrap=True)
+    for line in round_lines(filters):
+        console.print(Text(f"  {line}"), soft_wrap=True)
     for warning in warnings:
         console.print(Text(f"warning: {plain(warning, limit=600)}", style="yellow"), soft_wrap=True)
     if report.rows:

@@ -49,6 +49,29 @@ def export(
         Path | None,
         typer.Option(help='JSON lines, each {"task": id, "answers": [...]}: rows that show one of these are left out.'),
     ] = None,
+    min_agreement: Annotated[
+        float | None,
+        typer.Option(help="Share of the answers to the same question that must say the same, 0 to 1."),
+    ] = None,
+    min_answers: Annotated[int, typer.Option(help="How many answers a question must have to agree.")] = 5,
+    same_answer: Annotated[
+        Path | None,
+        typer.Option(help='JSON lines, each {"tasks": [id, id]}: tasks whose answers must agree, as a+b and b+a.'),
+    ] = None,
+    near_duplicates: Annotated[
+        float | None,
+        typer.Option(help="Leave out rows at least so much like one before, 0.5 to 1 (Jaccard).", metavar="SIMILARITY"),
+    ] = None,
+    losses: Annotated[
+        Path | None,
+        typer.Option(help='JSON lines, each {"turn": id, "answer_given_prompt": nats}: under the model to be trained.'),
+    ] = None,
+    max_ppl: Annotated[
+        float | None, typer.Option(help="Highest perplexity of an answer by --losses; unknown ones are left out.")
+    ] = None,
+    rounds: Annotated[
+        bool, typer.Option("--rounds", help="The runs are rounds of self-training, in this order: compare them.")
+    ] = False,
     schema: Annotated[str, typer.Option(metavar="FORMAT", help="Print the JSON Schema of a format, and end.")] = "",
     list_: Annotated[bool, typer.Option("--list", help="List all formats, and end.")] = False,
     db: Annotated[
@@ -58,6 +81,7 @@ def export(
 ) -> None:
     """Write what runs came to as training data: rewards from executed checks alone, and where every part is from."""
     from groundwire.cli.export import Asked, list_forms, print_schema, run_export
+    from groundwire.cli.export_filters import AskedFilters
 
     if list_:
         raise typer.Exit(list_forms(as_json=json))
@@ -74,6 +98,15 @@ def export(
         truncated=allow_truncated,
         unverified=allow_unverified,
         gold=gold,
+        filters=AskedFilters(
+            min_agreement=min_agreement,
+            min_answers=min_answers,
+            same_answer=same_answer,
+            near_duplicates=near_duplicates,
+            losses=losses,
+            max_ppl=max_ppl,
+            rounds=rounds,
+        ),
         as_json=json,
     )
     raise typer.Exit(run_export(asked, {"db": db}))

@@ -1,6 +1,6 @@
 """Verified experience that others can train on: trajectories out of a ledger, and rows in the forms that trainers read.
 
-    ledger ─► reading ─► Trajectory ─► forms/NAME.py | methods/NAME.py ─► rows ─► writing: JSONL or Parquet
+    ledger ─► reading ─► Trajectory ─► forms/NAME.py | methods/NAME.py ─► rows ─► filters ─► writing: JSONL or Parquet
 
 Nothing that steers a run may import this: what is exported here is for people and for trainers.
 

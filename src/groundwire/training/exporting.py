@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundwire.errors import ConfigError
+from groundwire.training.filters import Filter
 from groundwire.training.grouping import Key, by_group, group_of
 from groundwire.training.leaks import Leaks
 from groundwire.training.schema import Form, Options, Rejected, Row
@@ -31,11 +32,13 @@ class Rules:
         allowed: flaws that are only noted in the rows; a broken seal and an episode without verdicts never are.
         keep_model_only: rows that nothing but a model stands behind.
         leaks: what may be in no row.
+        filters: what else a row must pass, in this order.
     """
 
     allowed: frozenset[Flaw] = frozenset()
     keep_model_only: bool = False
     leaks: Leaks = field(default_factory=Leaks)
+    filters: Sequence[Filter] = ()
 
     def __post_init__(self) -> None:
         never = self.allowed & {Flaw.BROKEN_SEAL, Flaw.NO_VERDICT}
@@ -57,7 +60,9 @@ class Report:
         origins: rows by what vouches for them.
         off_policy: rows that another model wrote than the one to be trained.
         sources: rows by the revision of the model that wrote what is learned.
-        totals: of each column that the form tells of, its sum.
+        totals: of each column that the form tells of, its sum, over the rows where it is known.
+        known: of each of these columns, in how many rows it is known.
+        notes: what the form and the filters say of the rows.
     """
 
     rows: int = 0
@@ -70,6 +75,8 @@ class Report:
     off_policy: int = 0
     sources: Counter[str] = field(default_factory=Counter[str])
     totals: dict[str, float] = field(default_factory=dict[str, float])
+    known: Counter[str] = field(default_factory=Counter[str])
+    notes: list[str] = field(default_factory=list[str])
 
     def reject(self, reason: str, where: str) -> None:
         """Counts something that gives no row."""
@@ -80,14 +87,15 @@ class Report:
 
     def data(self) -> dict[str, Any]:
         """All of it as plain data."""
-        told = {name: getattr(self, name) for name in ("rows", "episodes", "duplicates", "off_policy", "examples")}
+        kept = ("rows", "episodes", "duplicates", "off_policy", "examples", "notes")
+        told = {name: getattr(self, name) for name in kept}
         counted = {name: dict(getattr(self, name)) for name in ("refused", "rejected", "origins", "sources")}
         return {**told, **counted, "means": self.means}
 
     @property
     def means(self) -> dict[str, float]:
-        """Of each column that the form tells of, its mean over the written rows."""
-        return {name: total / self.rows for name, total in self.totals.items()} if self.rows else {}
+        """Of each column that the form tells of, its mean over the written rows where it is known."""
+        return {name: total / self.known[name] for name, total in self.totals.items()}
 
 
 class Admitted:
@@ -165,6 +173,7 @@ def export(
         StorageError: the ledger can't be read.
     """
     report, rules = Report(), rules or Rules()
+    report.notes.extend(dict.fromkeys(note for note in (form.note, *(one.note for one in rules.filters)) if note))
     written: set[int] = set()
     for made in form.make(Admitted(trajectories, rules, report), options or Options()):
         if isinstance(made, Rejected):
@@ -187,15 +196,23 @@ def _checked(row: Row, form: Form, rules: Rules, report: Report, written: set[in
     if leak := rules.leaks.found(row, line):
         report.reject(leak, where)
         return None
-    if not form.repeats:
-        # eight bytes each, since there may be millions
-        body = row.model_dump_json(exclude={"provenance"})
-        digest = int.from_bytes(hashlib.blake2b(body.encode(), digest_size=8).digest())
-        if digest in written:
-            report.duplicates += 1
+    digest = None if form.repeats else _digest_of(row)
+    if digest in written:
+        report.duplicates += 1
+        return None
+    for one in rules.filters:
+        if reason := one.refuses(row):
+            report.reject(reason, where)
             return None
+    if digest is not None:
         written.add(digest)
     return line
+
+
+def _digest_of(row: Row) -> int:
+    """Of what a row says; eight bytes, since there may be millions."""
+    body = row.model_dump_json(exclude={"provenance"})
+    return int.from_bytes(hashlib.blake2b(body.encode(), digest_size=8).digest())
 
 
 def _count(row: Row, report: Report) -> None:
@@ -206,4 +223,6 @@ def _count(row: Row, report: Report) -> None:
     if provenance.model_revision:
         report.sources[provenance.model_revision] += 1
     for column in row.told:
-        report.totals[column] = report.totals.get(column, 0.0) + float(getattr(row, column))
+        if (value := getattr(row, column)) is not None:
+            report.totals[column] = report.totals.get(column, 0.0) + float(value)
+            report.known[column] += 1

@@ -14,7 +14,7 @@ __all__ = ["PLANTED", "Leaks", "normal_form"]
 
 PLANTED = re.compile(r"gwcanary[0-9a-f]{32}")
 """The token that the firewall plants into the copies of hidden tests; it exists nowhere else."""
-OWN_WORDS = frozenset({"attempt", "assistant", "action", "call"})
+OWN_WORDS = frozenset({"attempt", "assistant", "action", "call", "candidate"})
 """What an actor is shown again of its own: that it wrote the answer there is no leak."""
 _SPACES = re.compile(r"\s+")
 

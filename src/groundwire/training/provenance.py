@@ -79,6 +79,7 @@ def provenance_of(
         task=trajectories[0].task,
         trials=tuple(sorted({*(a.trial for a in attempts), *(turn.trial for turn in turns)})),
         candidates=_each(attempt.digest for attempt in attempts),
+        turns=_each(turn.id for turn in turns),
         signals=tuple(signal.id for signal in signals),
         signal_origins=tuple(dict.fromkeys(signal.origin for signal in signals)),
         seals="unverified" if Flaw.UNVERIFIED in flaws else "verified",

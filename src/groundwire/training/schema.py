@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, cast
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from groundwire.signals import Origin
+from groundwire.training.losses import Losses
 from groundwire.training.trajectories import Author, Trajectory
 
 __all__ = [
@@ -105,6 +106,8 @@ class Provenance(_Frozen):
     """Trials of these episodes, counted from 1."""
     candidates: tuple[str, ...] = ()
     """Digests of the candidates that the row's answers made."""
+    turns: tuple[str, ...] = ()
+    """Ids of the answers that are learned from: the model call's, and the sample's number behind `#`."""
     signals: tuple[str, ...] = ()
     """Ids of the sealed signals that its rewards and labels rest on."""
     signal_origins: tuple[Origin, ...] = ()
@@ -191,10 +194,16 @@ class Options:
     Args:
         target_model: the model that is to be trained; empty where that is not known.
         keep_failed: keep what executed checks failed; None: as is usual for the form.
+        losses: by `Turn.id`, the losses of answers under the model that is to be trained, where they were measured.
+        agreement: share of a question's answers that must say the same, where a form keeps what agrees, 0 to 1.
+        least_answers: how many answers a question must have there.
     """
 
     target_model: str = ""
     keep_failed: bool | None = None
+    losses: Mapping[str, Losses] = field(default_factory=dict[str, Losses])
+    agreement: float = 0.6
+    least_answers: int = 5
 
 
 Make = Callable[[Iterable[Trajectory], Options], Iterator[Row | Rejected]]
@@ -211,6 +220,7 @@ class Form:
         make: makes them.
         about: what it is for, in one line; with the paper, where there is one.
         repeats: rows that are the same but for their provenance are all kept: how often something came is part of it.
+        note: what whoever exports must be told of its rows.
     """
 
     name: str
@@ -218,6 +228,7 @@ class Form:
     make: Make = field(repr=False)
     about: str
     repeats: bool = False
+    note: str = ""
 
 
 def json_schema(form: Form) -> dict[str, Any]:

@@ -60,6 +60,11 @@ class _Table:
         self._flush()
         self._writer.close()
 
+    def abandon(self) -> None:
+        """Ends what nobody will read; else the writer would try to when the file is closed."""
+        with suppress(Exception):
+            self._writer.close()
+
     def _flush(self) -> None:
         if self._rows:
             self._writer.write_batch(self._arrow.RecordBatch.from_pylist(self._rows, schema=self._schema))
@@ -94,7 +99,11 @@ def opened(path: Path, form: Form) -> Generator[Sink]:
                 yield _Lines(file)
             else:
                 table = _Table(file, form)
-                yield table
+                try:
+                    yield table
+                except BaseException:
+                    table.abandon()
+                    raise
                 table.close()
             file.flush()
             os.fsync(file.fileno())
