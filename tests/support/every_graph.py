@@ -38,6 +38,7 @@ from groundwire.graphs.library.catalogue import builder, card
 from groundwire.stepwise import StepRules
 from groundwire.toolcalls import Ruling
 from groundwire.tools import AnswerCheck, Corpus, FunctionTool, HiddenTests, RuleReviewer, Toolbox
+from groundwire.tools.environments import EnvironmentTool
 from groundwire.tools.environments.worlds.fiction_search.corpus import PASSAGES, QUESTIONS
 from groundwire.trees import Candidate
 
@@ -159,6 +160,11 @@ class EveryGraph:
         task = environment_task(Corridor(), id="corridor", prompt="Walk on.")
         actor = ReActActor(self.model, max_tokens=12)
         return builder("episodic")(actor, EpisodeCritic(self.model), Corridor), task, 1
+
+    def _trajectory_factory(self) -> tuple[FeedbackGraph, Task, int]:
+        task = environment_task(Corridor(), id="corridor", prompt="Walk on.")
+        policy = ReActActor(self.model, remembers="nothing", max_tokens=12)
+        return builder("trajectory_factory")(policy, EnvironmentTool(Corridor), ways=2), task, 1
 
     def _plan_ahead(self) -> tuple[FeedbackGraph, Task, int]:
         actor = LookaheadActor(LLMForesight(self.model, max_tokens=16), depth=1, width=1, simulations=1)

@@ -49,7 +49,7 @@ def alarm(told: Sequence[Round]) -> int | None:
 def test_fewer_are_right_and_more_are_kept_until_the_alarm(tmp_path: Path) -> None:
     folder = tmp_path / "falling"
     folder.mkdir()
-    records = asyncio.run(recorded(folder, ["aa ab bc", "aa bb bc", "bb bb cc", "bb bb cc", "bb bb cc"]))
+    records = asyncio.run(recorded(folder, ["aa ca bc", "aa bb bc", "bb bb cc", "bb bb cc", "bb bb cc"]))
     told, report = compared(folder, records)
     assert [one.run for one in told] == [record.id for record in records]
     assert [one.answers for one in told] == [6] * 5

@@ -128,7 +128,12 @@ def soft(scores: Sequence[Sequence[float]], *, regularisation: float = REGULARIS
     for _ in range(ROUNDS):
         left = [1 / made / sum(k * v for k, v in zip(row, across, strict=True)) for row in kernel]
         across = [1 / right / sum(kernel[i][j] * left[i] for i in range(made)) for j in range(right)]
-    return [made * sum(left[i] * kernel[i][j] * across[j] * scores[i][j] for j in range(right)) for i in range(made)]
+    shares = [[k * v for k, v in zip(row, across, strict=True)] for row in kernel]
+    # a call's shares are made to sum to 1 at last: the scaling comes near that, and at times slowly
+    return [
+        sum(share * score for share, score in zip(mine, row, strict=True)) / sum(mine)
+        for mine, row in zip(shares, scores, strict=True)
+    ]
 
 
 def _check(scores: Sequence[Sequence[float]]) -> None:
