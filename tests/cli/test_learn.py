@@ -102,8 +102,10 @@ def test_a_learner_with_memory_beats_itself_without_and_only_one_of_them_remembe
     assert shown.code == 0 and len(shown.data["episodes"]) == 12 and not shown.data["seals"]["broken"]
 
 
-def test_what_a_person_sees(learn: Any) -> None:
-    ran = learn(STAIRS, "--episodes", 6, "--trials", 2, "--model", "random")
+def test_what_a_person_sees(learn: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    ran = learn(STAIRS, "--episodes", 6, "--trials", 2, "--model", "random", "--plot", "~/curve.svg")
+    assert (tmp_path / "curve.svg").is_file()
     assert "won by trial" in ran.out and "first trials won, mean of the last 5 episodes" in ran.out
     assert "━━ with memory" in ran.out and "trials to success in episodes 1-6" in ran.out
     assert "can't tell if memory helped (n = 6): won within 2 trials" in ran.out
@@ -191,6 +193,8 @@ def test_what_can_not_be_done_is_said_before_anything_is_played(learn: Any, tmp_
     assert "Did you mean --model tabular?" in refused(STAIRS, "--model", "tabulars")
     assert "names no picture" in refused(STAIRS, "--plot", tmp_path / "x.jpeg")
     assert "no folder" in refused(STAIRS, "--plot", tmp_path / "none" / "x.png")
+    (tmp_path / "folder.png").mkdir()
+    assert "is a folder" in refused(STAIRS, "--plot", tmp_path / "folder.png")
     corridor = refused(f"{SUPPORT / 'worlds.py'}:Corridor", "--model", "random")
     assert "does not say what can be done" in corridor and "--model MODEL" in corridor
     assert "keeps its world" in refused(STAIRS, "--resume", "0")

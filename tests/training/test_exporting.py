@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -63,6 +64,13 @@ async def test_a_failure_half_way_leaves_what_was_there(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="gone"), opened(out, form) as sink:
         export(form, breaks(), sink)
     assert out.read_text() == "old\n" and names(tmp_path) == ["rows.jsonl"]
+    before = os.umask(0o077)
+    try:
+        with opened(out, form) as sink:
+            export(form, told, sink)
+    finally:
+        os.umask(before)
+    assert out.stat().st_mode & 0o777 == 0o600, "what others may read is for the user to say"
 
 
 def test_some_flaws_are_never_allowed() -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Any, get_type_hints
 
 from typing_extensions import is_protocol
@@ -22,6 +20,7 @@ from groundwire.graphs.library.catalogue import NAMES, card
 from groundwire.graphs.library.self_refine import self_refine
 from groundwire.tasks import Task
 from groundwire.tools import HiddenTests
+from groundwire.user_code import user_module
 
 __all__ = ["Builder", "builder_of", "built", "full_name", "self_refine_of"]
 
@@ -39,7 +38,9 @@ def builder_of(name: str) -> Builder:
     path, colon, function = name.rpartition(":")
     if not colon:
         return _of_library(name)
-    found = getattr(_imported(Path(path).expanduser()), function, None)
+    if not path.endswith(".py"):
+        raise ConfigError(f"{path} is no Python file.", do="Name the graph as FILE.py:FUNCTION.")
+    found = getattr(user_module(path, form="FILE.py:FUNCTION"), function, None)
     if not callable(found):
         raise ConfigError(f"{path} has no function {function!r}.", do="Name one that returns a FeedbackGraph.")
     return found
@@ -133,19 +134,3 @@ def _of_library(name: str) -> Builder:
             f"There is no graph {name!r}.", do=f"Choose one of {', '.join(NAMES)}, or name FILE.py:FUNCTION."
         )
     return getattr(import_module(f"groundwire.graphs.library.{name}"), card(name).name)
-
-
-def _imported(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise ConfigError(f"There is no file {path}.", do="Name the graph as FILE.py:FUNCTION.")
-    spec = spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise ConfigError(f"{path} is no Python file.", do="Name the graph as FILE.py:FUNCTION.")
-    module = module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except GroundwireError:
-        raise
-    except Exception as error:  # a user's own file may raise anything
-        raise ConfigError(f"{path} can't be imported: {type(error).__name__}: {error}.") from error
-    return module

@@ -17,7 +17,7 @@ from groundwire.agents.learning.catalogue import LEARNERS
 from groundwire.cli.arms import Arm, Control, Main
 from groundwire.cli.graph_choice import Builder
 from groundwire.cli.learning_arms import WithMemory, WithoutMemory
-from groundwire.cli.learning_view import LearningTally, difference_line, show_learning
+from groundwire.cli.learning_view import ARMS, LearningTally, difference_line, show_learning
 from groundwire.cli.repair import unique_run
 from groundwire.cli.run import SuiteRun
 from groundwire.cli.suite import Suite
@@ -55,6 +55,8 @@ class Learn:
         for path in self.plots:
             if path.suffix not in FORMATS:
                 raise ConfigError(f"{path} names no picture.", do=f"End its name with {', '.join(FORMATS)}.")
+            if path.expanduser().is_dir():
+                raise ConfigError(f"{path} is a folder.", do="Name a file.")
             if not path.expanduser().resolve().parent.is_dir():
                 raise ConfigError(f"There is no folder {path.parent} for {path.name}.", do="Make it first.")
         if self.plots:
@@ -158,7 +160,7 @@ class _LearnRun(SuiteRun):
         }
         bought: Sequence[Difference] = differences(read[0], read[1], most) if controls else ()
         for path in self._learn.plots:
-            _save(path, f"{self.suite.source.name}   {self.suite.settings.model}", learned)
+            self._save(path, learned, main.run_id)
         if self.as_json:
             told = [{**as_data(one), "said": difference_line(one)} for one in bought]
             print_line(
@@ -172,7 +174,7 @@ class _LearnRun(SuiteRun):
             return
         show_learning(self.console, learned, bought, whole=all(arm.tally.done == arm.tally.total for arm in arms))
         for path in self._learn.plots:
-            self.console.print(Text(f"plot: {path}", style="dim"), soft_wrap=True)
+            self.console.print(Text(f"plot: {plain(str(path), limit=400)}", style="dim"), soft_wrap=True)
         self.console.print(Text(f"report: groundwire report {main.run_id}", style="dim"), soft_wrap=True)
 
     def _without_numbers(self, main: Main, controls: Sequence[Control], error: ConfigError) -> None:
@@ -182,6 +184,16 @@ class _LearnRun(SuiteRun):
         for arm in (main, *controls):
             self.console.print(Text(f"{arm.name:<16} {arm.tally.counts()}", style="bold"), soft_wrap=True)
         self.console.print(Text(str(error), style="yellow"), soft_wrap=True)
+
+    def _save(self, path: Path, arms: Mapping[str, Any], run_id: str) -> None:
+        title = f"{self.suite.source.name}   {self.suite.settings.model}"
+        try:
+            _saver()(path.expanduser(), title, {ARMS[name]: arm for name, arm in arms.items()})
+        except OSError as error:
+            raise ConfigError(
+                f"The plot can't be written to {path}: {error.strerror}.",
+                do=f"Name another file; nothing is played again:  groundwire learn --resume {run_id} --plot FILE",
+            ) from error
 
     def _kit(self) -> WorldKit:
         kit = WorldKit.in_world(self.suite.settings, self.suite.source.name, self._learn.repeats)
@@ -195,12 +207,3 @@ def _saver() -> Any:
     except (ImportError, ConfigError) as error:
         raise ConfigError("A plot needs matplotlib and numpy.", do='pip install "groundwire[eval]"') from error
     return save_learning_plot
-
-
-def _save(path: Path, title: str, arms: Mapping[str, Any]) -> None:
-    from groundwire.cli.learning_view import ARMS
-
-    try:
-        _saver()(path, title, {ARMS[name]: arm for name, arm in arms.items()})
-    except OSError as error:
-        raise ConfigError(f"The plot can't be written to {path}: {error.strerror}.", do="Name another file.") from error

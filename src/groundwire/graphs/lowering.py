@@ -16,13 +16,13 @@ from groundwire.graphs.bounds import Bounds, bound_function, bound_router, bound
 from groundwire.graphs.calls import Node, watched
 from groundwire.graphs.episode import Episode
 from groundwire.graphs.foreign import held_graphs
-from groundwire.graphs.gate import GateKind
 from groundwire.graphs.guarding import guarded
+from groundwire.graphs.leading import Leading
 from groundwire.graphs.nodes import ActorNode, CriticNode
 from groundwire.graphs.parts import GraphPart, Helpers, Parts, PlainPart, parts_of
 from groundwire.graphs.selection import LastAnswer
 from groundwire.graphs.standing import handing_in
-from groundwire.graphs.state import EpisodeState, Route
+from groundwire.graphs.state import EpisodeState
 from groundwire.graphs.strides import Leg, Stride, Way
 from groundwire.graphs.tool_node import Exits, ToolNode, judges_hidden
 from groundwire.graphs.wiring import Role
@@ -85,8 +85,9 @@ class _Lowering:
         self._trust = trust
         self._around = around
         self._want_coverage = around.want_coverage or wants_coverage(parts)
+        self._leading = Leading(parts)
         self._legs: dict[str, Leg] = {}
-        self._ways: Mapping[str, Way] = self._known_ways() if strides else {}
+        self._ways: Mapping[str, Way] = self._leading.known() if strides else {}
         # LangGraph's own annotations are partly unknown to a strict type checker, so the builder is Any here
         self._builder: Any = StateGraph(state, context_schema=Episode)
 
@@ -179,29 +180,6 @@ class _Lowering:
     def _last_answer(self, by: str | None) -> LastAnswer | None:
         return LastAnswer(judges_hidden(self._parts.tools[by].tool)) if by else None
 
-    def _known_ways(self) -> Mapping[str, Way]:
-        """Where actors, critics and tools lead, unless routers or joins of the user's have a say in it."""
-        parts = self._parts
-        own = {router.source for router in parts.routers} | {source for sources, _ in parts.joins for source in sources}
-        names = [name for name in (*parts.actors, *parts.critics, *parts.tools) if name not in own]
-        return {name: way for name in names if (way := self._way(name)) is not None}
-
-    def _way(self, name: str) -> Way | None:
-        """Where the state says that a node leads; None where only static edges do."""
-        way, by = self._way_on(name), self._parts.hands_in().get(name)
-        return partial(_or_hand_in, way, by) if way and by else way
-
-    def _way_on(self, name: str) -> Way | None:
-        parts = self._parts
-        if name in parts.stopping():
-            return _leave(parts.targets(name), parts.hand_in().get(name))
-        if name in parts.tools and not parts.has_plain_edges(name):
-            return partial(_route, self._ways_out(name))
-        targets = [*parts.targets(name), *(to for via, to in parts.gates.values() if via == name)]
-        if name in parts.critics and len(set(targets)) == 1:
-            return lambda _state: targets[0]
-        return None
-
     def _add_edges(self) -> None:
         parts, builder = self._parts, self._builder
         builder.add_edge(START, parts.entry_name())
@@ -228,17 +206,12 @@ class _Lowering:
     def _add_stops(self) -> None:
         """What can stop the episode leads to the end then, and a tool where its verdict leads."""
         parts = self._parts
-        handing = parts.hands_in()
-        for name in (*parts.stopping(), *parts.tools, *(critic for critic in parts.critics if critic in handing)):
-            plain, targets, by = parts.has_plain_edges(name), parts.targets(name), parts.hand_in().get(name)
-            way = self._way(name)
-            if way is None or name in self._legs or (name not in parts.tools and plain and not targets):
-                continue
-            ways = [*self._ways_out(name).values()] if name in parts.tools else [*targets, *([by] if by else []), END]
-            if name in parts.critics:
-                ways = [to for via, to in parts.gates.values() if via == name]
-            ways += [handing[name]] if name in handing else []
-            self._add_router(name, _awaited(way), ways)
+        handing = [critic for critic in parts.critics if critic in parts.hands_in()]
+        for name in (*parts.stopping(), *parts.tools, *handing):
+            way = self._leading.of(name)
+            is_static = name not in parts.tools and parts.has_plain_edges(name) and not parts.targets(name)
+            if way is not None and name not in self._legs and not is_static:
+                self._add_router(name, _awaited(way), self._leading.targets(name))
 
     def _add_router(self, source: str, router: Callable[..., Coroutine[Any, Any, Any]], ways: Sequence[str]) -> None:
         if source in self._parts.graphs:
@@ -248,19 +221,6 @@ class _Lowering:
             )
         else:
             self._builder.add_conditional_edges(source, router, list(dict.fromkeys(ways)))
-
-    def _ways_out(self, tool: str) -> Mapping[Route, str]:
-        parts = self._parts
-        ways: dict[Route, str] = {Route.STOP: END}
-        for kind, route in ((GateKind.REFINE, Route.REFINE), (GateKind.ADVANCE, Route.ADVANCE)):
-            if (tool, kind) in parts.gates:
-                via, to = parts.gates[tool, kind]
-                ways[route] = via or to
-        if tool in parts.confirms:
-            ways[Route.CONFIRM] = parts.confirms[tool]
-        if tool in parts.refers:
-            ways[Route.REFER] = parts.refers[tool]
-        return ways
 
 
 def wants_coverage(parts: Parts) -> bool:
@@ -289,24 +249,5 @@ def _awaited(way: Way) -> Callable[[EpisodeState], Coroutine[Any, Any, Any]]:
 
     async def leave(state: EpisodeState) -> str | Sequence[str]:
         return way(state)
-
-    return leave
-
-
-def _route(ways: Mapping[Route, str], state: EpisodeState) -> str:
-    return ways[state.route]
-
-
-def _or_hand_in(way: Way, by: str, state: EpisodeState) -> str | Sequence[str]:
-    return by if state.route == Route.HAND_IN else way(state)
-
-
-def _leave(targets: Sequence[str], by: str | None) -> Way:
-    def leave(state: EpisodeState) -> str | Sequence[str]:
-        if by and state.route == Route.CONFIRM:
-            return by
-        if state.route == Route.STOP or not targets:
-            return END
-        return targets[0] if len(targets) == 1 else targets
 
     return leave

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -88,13 +88,9 @@ def opened(path: Path, form: Form) -> Generator[Sink]:
     if path.is_dir() or not path.parent.is_dir():
         what = "is a folder" if path.is_dir() else "is in a folder that is not there"
         raise ConfigError(f"{path} {what}.", do="Name another file, or make the folder.")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    part = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
+        with part.open("xb") as file:
             if path.suffix == ".jsonl":
                 yield _Lines(file)
             else:
@@ -107,7 +103,6 @@ def opened(path: Path, form: Form) -> Generator[Sink]:
                 table.close()
             file.flush()
             os.fsync(file.fileno())
-        part.chmod(0o644)
         part.replace(path)
     except OSError as error:
         raise _unwritable(path, error) from error

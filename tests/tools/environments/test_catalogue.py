@@ -40,6 +40,9 @@ class Half:
 def broken():
     raise OSError("no licence")
 
+class Stuck(Lamp):
+    def close(self): raise OSError("the door is stuck")
+
 class Coin(gymnasium.Env):
     action_space = gymnasium.spaces.Discrete(2)
     observation_space = gymnasium.spaces.Discrete(2)
@@ -88,6 +91,8 @@ def test_ones_own_world_is_a_class_a_world_or_an_env_of_gymnasium(own: Path) -> 
         ("my_worlds.py:NUMBER", "is no world: it is of type int"),
         ("my_worlds.py:Half", "it has no act and no close"),
         ("my_worlds.py:broken", "can't be made: OSError: no licence"),
+        ("my_worlds.py:Stuck", "can't be made: OSError: the door is stuck"),
+        ("gymnasium:crooked:Maze-v0", "can't be imported: ZeroDivisionError"),
         ("crooked.py:World", "can't be imported: ZeroDivisionError"),
         ("nowhere.py:World", "There is no file nowhere.py"),
         ("no_such_module:World", "No module named 'no_such_module'"),

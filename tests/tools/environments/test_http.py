@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import BaseServer
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, ClassVar
 
 import pytest
@@ -79,7 +79,7 @@ class _Hostile(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         type(self).asked.append(self.path)
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
         status, headers, body = type(self).answer
         self.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **headers}.items():
@@ -130,6 +130,38 @@ def test_a_hostile_answer_breaks_the_trial_and_nothing_else(answer: Answer, said
             made.reset(0)
         made.close()
     assert Handler.asked == ["/reset"], "it is asked once, and sends nobody elsewhere"
+
+
+def test_what_a_server_says_of_itself_is_data() -> None:
+    class Handler(_Hostile):
+        asked: ClassVar[list[str]] = []
+
+        def do_GET(self) -> None:
+            self.do_POST()
+
+    Handler.answer = (200, {}, json.dumps({"prompt": "Buy a lamp.\x1b[2J"}).encode())
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, running(server):
+        assert world(f"http://127.0.0.1:{server.server_port}").prompt == "Buy a lamp.\ufffd[2J"
+
+
+def test_a_world_that_can_not_begin_is_closed() -> None:
+    closed = Event()
+
+    class Shut(Porch):
+        def reset(self, seed: int) -> Scene:
+            self.has_begun = True
+            raise OSError("shut")
+
+        def close(self) -> None:
+            if getattr(self, "has_begun", False):
+                closed.set()
+
+    with WorldServer(World("shut", Shut)) as server, running(server):
+        environment = HttpEnvironment(server.address)
+        with pytest.raises(RuntimeError, match="500: OSError: shut"):
+            environment.reset(0)
+        environment.close()
+    assert closed.wait(20)
 
 
 def test_an_answer_drop_by_drop_is_not_waited_for() -> None:

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from groundwire.agents.learning.standing import Standing
+from groundwire.agents.learning.moment import Moment
 from groundwire.contexts import ActorContext, Needs
 from groundwire.errors import ConfigError
 from groundwire.experience import Known, place_of
@@ -43,7 +43,7 @@ class BanditActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Standing.of(context)
+        here = Moment.of(context)
         place = place_of(here.scene)
         scenes = [here.start, *(move.scene for move in here.moves)]
         used = Counter(move.action for scene, move in zip(scenes, here.moves, strict=False) if scene == here.scene)

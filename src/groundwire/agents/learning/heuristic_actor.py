@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from groundwire.agents.learning.standing import Standing
+from groundwire.agents.learning.moment import Moment
 from groundwire.contexts import ActorContext, Needs
 from groundwire.trees import Candidate
 
@@ -29,7 +29,7 @@ class HeuristicActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Standing.of(context)
+        here = Moment.of(context)
         scenes = [here.start, *(move.scene for move in here.moves)]
         been = Counter(scene.text for scene in scenes)
         led = {(s.text, move.action): move.scene.text for s, move in zip(scenes, here.moves, strict=False)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groundwire.agents.learning.standing import Standing
+from groundwire.agents.learning.moment import Moment
 from groundwire.contexts import ActorContext, Needs
 from groundwire.trees import Candidate
 
@@ -23,5 +23,5 @@ class RandomActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Standing.of(context)
+        here = Moment.of(context)
         return [here.then(here.chance().choice(here.scene.actions))]

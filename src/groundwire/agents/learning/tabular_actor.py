@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 
+from groundwire.agents.learning.moment import Moment
 from groundwire.agents.learning.places import KnownWorld, end_or_place
 from groundwire.agents.learning.plan import Plan
-from groundwire.agents.learning.standing import Standing
 from groundwire.contexts import ActorContext, Needs
 from groundwire.environments import Move
 from groundwire.experience import Experience, place_of
@@ -41,14 +41,14 @@ class TabularActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Standing.of(context)
+        here = Moment.of(context)
         plan = self._mind(here).plan_after(here.moves)
         place = place_of(here.scene)
         worth = [plan.worth(place, action) for action in here.scene.actions]
         best = [a for a, value in zip(here.scene.actions, worth, strict=True) if value >= max(worth) - EQUAL]
         return [here.then(here.chance().choice(best))]
 
-    def _mind(self, here: Standing) -> _Mind:
+    def _mind(self, here: Moment) -> _Mind:
         context = here.context
         key = (context.task.tree.digest, context.trial, context.seed)
         mind = self._minds.pop(key, None)
@@ -63,7 +63,7 @@ class TabularActor:
 class _Mind:
     """What one trial knows, and its plan."""
 
-    def __init__(self, experience: Experience, here: Standing) -> None:
+    def __init__(self, experience: Experience, here: Moment) -> None:
         self._experience = experience
         self._start = here.start
         self._world = KnownWorld(experience, here.start)

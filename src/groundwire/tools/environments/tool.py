@@ -98,6 +98,10 @@ class EnvironmentTool:
             return self._broken(session, NoVerdict.LIMIT_HIT, f"it gave no answer in {self._timeout_s:g} s")
         except WorldBroke as error:
             return self._broken(session, NoVerdict.RUNNER_CRASHED, f"it broke: {shorten(str(error), MESSAGE_CHARS)}")
+        except BaseException:  # cancelled: nobody comes back for this world
+            if session is not None:
+                session.close()
+            raise
         return self._seen_in(session, places[-1], start.scene)
 
     def _at_hand(self, places: list[Place]) -> tuple[Session | None, int]:

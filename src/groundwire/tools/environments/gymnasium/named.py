@@ -11,8 +11,8 @@ from groundwire.errors import ConfigError
 from groundwire.tools.environments.gymnasium.environment import GymnasiumEnvironment
 from groundwire.tools.environments.gymnasium.known import known
 from groundwire.tools.environments.options import options_in
-from groundwire.tools.environments.own import import_from_here
 from groundwire.tools.environments.world import World
+from groundwire.user_code import user_module
 
 __all__ = ["gymnasium_world", "looks_like_an_id"]
 
@@ -90,7 +90,7 @@ def gymnasium_world(name: str) -> World:
 
 def _spec_of_package(gymnasium: Any, id: str) -> Any:
     package, _, own = id.partition(":")
-    import_from_here(package)
+    user_module(package, form="gymnasium:PACKAGE:ID")
     return gymnasium.spec(own)
 
 
@@ -98,5 +98,5 @@ def _value(text: str) -> Any:
     """An option's value: a Python literal where it is one (also `true` and `false`), and otherwise the text."""
     try:
         return ast.literal_eval({"true": "True", "false": "False", "none": "None"}.get(text, text))
-    except (ValueError, SyntaxError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # as `literal_eval` documents
         return text

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from groundwire.environments import Scene
 from groundwire.errors import ConfigError
 from groundwire.printable import plain
+from groundwire.scenes import cleaned
 from groundwire.tools.environments.http.contract import (
     MOST_BYTES,
     About,
@@ -67,7 +68,7 @@ def http_world(address: str) -> World:
     return World(
         name=base,
         make=lambda: HttpEnvironment(base, oracle=about.oracle),
-        prompt=about.prompt,
+        prompt=cleaned(about.prompt),
         actions=about.actions,
         about="a world behind an address",
     )

@@ -92,7 +92,11 @@ class WorldServer(ThreadingHTTPServer):
     def begin(self, asked: Reset) -> Begun:
         """Begins a trial; where there are too many, the one that has been idle longest is closed."""
         session, name = _Session(self._world), secrets.token_urlsafe(16)
-        scene = session.reset(asked.seed)
+        try:
+            scene = session.reset(asked.seed)
+        except BaseException:
+            session.close()
+            raise
         with self._lock:
             self._sessions[name] = session
             oldest = self._sessions.popitem(last=False)[1] if len(self._sessions) > SESSIONS else None

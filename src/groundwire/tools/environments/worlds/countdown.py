@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from functools import lru_cache
 
 from groundwire.tools.environments.world import World
 from groundwire.tools.environments.worlds.numbers.combining import COUNTDOWN, Numbers, Puzzle, after, moves
-from groundwire.tools.environments.worlds.numbers.position import NumbersPosition
+from groundwire.tools.environments.worlds.numbers.position import beginning_with
 from groundwire.tools.environments.worlds.playing import Playing
 
 __all__ = ["WORLD", "begin", "puzzle", "reached"]
@@ -47,12 +46,7 @@ def reached(numbers: tuple[int, ...]) -> dict[int, int]:
     return found
 
 
-@lru_cache(maxsize=256)
-def begin(seed: int) -> NumbersPosition:
-    """The first position of a seed; positions never change, so that all may share it."""
-    found = puzzle(seed)
-    return NumbersPosition(found, found.start)
-
+begin = beginning_with(puzzle)
 
 WORLD = World(
     name="countdown",

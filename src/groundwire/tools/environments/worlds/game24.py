@@ -6,11 +6,10 @@ As in Tree of Thoughts (arXiv 2305.10601); the puzzles are drawn by seed, and on
 from __future__ import annotations
 
 import random
-from functools import lru_cache
 
 from groundwire.tools.environments.world import World
 from groundwire.tools.environments.worlds.numbers.combining import GAME24, Puzzle, solve
-from groundwire.tools.environments.worlds.numbers.position import NumbersPosition
+from groundwire.tools.environments.worlds.numbers.position import beginning_with
 from groundwire.tools.environments.worlds.playing import Playing
 
 __all__ = ["WORLD", "begin", "puzzle"]
@@ -28,12 +27,7 @@ def puzzle(seed: int) -> Puzzle:
             return found
 
 
-@lru_cache(maxsize=256)
-def begin(seed: int) -> NumbersPosition:
-    """The first position of a seed; positions never change, so that all may share it."""
-    found = puzzle(seed)
-    return NumbersPosition(found, found.start)
-
+begin = beginning_with(puzzle)
 
 WORLD = World(
     name="game24",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Self
 
 from groundwire.environments import Scene, Status
@@ -18,8 +20,9 @@ from groundwire.tools.environments.worlds.numbers.expressions import (
 )
 from groundwire.tools.environments.worlds.playing import Refused
 
-__all__ = ["NumbersPosition"]
+__all__ = ["NumbersPosition", "beginning_with"]
 
+POSITIONS_KEPT = 256
 NUMBER = r"(-?[0-9]{1,12}(?:/[0-9]{1,12})?)"
 LEFT = r"\(left:([-0-9/ ,]{0,80})\)"
 PAIR = re.compile(rf"\s*{NUMBER}\s*([-+*/])\s*{NUMBER}\s*(?:=\s*{NUMBER}\s*)?(?:{LEFT}\s*)?")
@@ -102,3 +105,18 @@ class NumbersPosition:
 
 def _listed(numbers: Numbers) -> str:
     return ", ".join(map(str, numbers))
+
+
+def beginning_with(puzzle: Callable[[int], Puzzle]) -> Callable[[int], NumbersPosition]:
+    """The first position of each seed; positions never change, so that all may share it.
+
+    Args:
+        puzzle: of a seed.
+    """
+
+    @lru_cache(maxsize=POSITIONS_KEPT)
+    def begin(seed: int) -> NumbersPosition:
+        found = puzzle(seed)
+        return NumbersPosition(found, found.start)
+
+    return begin

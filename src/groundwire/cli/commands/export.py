@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["EXPORT_CODES", "export"]
+from groundwire.cli.commands.options import Db, Json
 
-EXPORT_CODES = (
+__all__ = ["CODES", "export"]
+
+CODES = (
     "Exit codes: 0 rows were written, 1 nothing could be exported, 2 usage, 6 storage, 130. Formats: docs/training.md."
 )
 
@@ -74,10 +76,8 @@ def export(
     ] = False,
     schema: Annotated[str, typer.Option(metavar="FORMAT", help="Print the JSON Schema of a format, and end.")] = "",
     list_: Annotated[bool, typer.Option("--list", help="List all formats, and end.")] = False,
-    db: Annotated[
-        str | None, typer.Option(help="Database URL of ledger and memory.  [default: in the user's data folder]")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
+    db: Db = None,
+    json: Json = False,
 ) -> None:
     """Write what runs came to as training data: rewards from executed checks alone, and where every part is from."""
     from groundwire.cli.export import Asked, list_forms, print_schema, run_export

@@ -11,11 +11,11 @@ from groundwire.environments import Move, Scene, attempt, moves_so_far, start_of
 from groundwire.errors import CandidateError
 from groundwire.trees import Candidate
 
-__all__ = ["Standing"]
+__all__ = ["Moment"]
 
 
 @dataclass(frozen=True)
-class Standing:
+class Moment:
     """One place in one trial.
 
     Args:
@@ -31,7 +31,7 @@ class Standing:
     scene: Scene
 
     @classmethod
-    def of(cls, context: ActorContext) -> Standing:
+    def of(cls, context: ActorContext) -> Moment:
         """Where an actor stands.
 
         Raises:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from groundwire.cli.commands.options import Json
+
 __all__ = ["models"]
 
 models = typer.Typer(
@@ -15,7 +17,6 @@ models = typer.Typer(
     help="The small models that run on this CPU: for --model local, and for --embeddings.",
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Which = Annotated[
     str, typer.Argument(help="local (93 MB to fetch: a language model) or embeddings (22 MB: compares lessons).")
 ]

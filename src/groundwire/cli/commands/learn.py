@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from groundwire.cli.run_commands import (
+from groundwire.cli.commands.options import (
     Calls,
     Db,
-    Json,
+    JsonLines,
     Reuse,
     Seconds,
     Tokens,
@@ -85,7 +85,7 @@ def learn(
     resume: Annotated[
         str | None, typer.Option(metavar="RUN", help="Go on with this run, as it was asked for; ENV is left out.")
     ] = None,
-    json: Json = False,
+    json: JsonLines = False,
 ) -> None:
     """Play many worlds of one kind, with memory and without; see if it learns. Processes that share --db share what
     they learn."""
