@@ -105,6 +105,11 @@ class KnownWorld:
         return True
 
     @property
+    def has_chance(self) -> bool:
+        """True if what an action leads to is a matter of chance: not where worlds of other seeds only look the same."""
+        return not self._is_alone and self.places.has_chance
+
+    @property
     def _is_alone(self) -> bool:
         return self._repeated >= STEADY and not self._contradicted
 
