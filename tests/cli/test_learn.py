@@ -46,9 +46,18 @@ def of(kind: str, told: Sequence[dict[str, Any]], **fields: Any) -> list[dict[st
     return [t for t in told if t["type"] == kind and all(t.get(k) == v for k, v in fields.items())]
 
 
-async def ledger(file: Path, run_id: str, namespace: str = "") -> dict[int, list[Any]]:
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database that processes may share."""
+    if request.param == "postgres":
+        return request.getfixturevalue("postgres_url")
+    return f"sqlite:///{tmp_path / 'ledger.db'}"
+
+
+async def ledger(file: Path | str, run_id: str, namespace: str = "") -> dict[int, list[Any]]:
     """By seed, the records of a run's episodes."""
-    async with aclosing(SqlStore(f"sqlite:///{file}", namespace=namespace)) as store:
+    url = file if isinstance(file, str) else f"sqlite:///{file}"
+    async with aclosing(SqlStore(url, namespace=namespace)) as store:
         return {episode.seed: list(await store.records(episode.id)) for episode in await store.episodes(run_id)}
 
 
@@ -100,6 +109,15 @@ def test_a_learner_with_memory_beats_itself_without_and_only_one_of_them_remembe
     assert beside["comparison"]["difference"] == pytest.approx(summary["memory"][0]["difference"])
     shown = learn(main_run, "--json", command="show")
     assert shown.code == 0 and len(shown.data["episodes"]) == 12 and not shown.data["seals"]["broken"]
+
+    # the other arm is found by the id that was printed, wherever it is kept
+    shown = learn(control[:20], "--json", command="show")
+    assert shown.code == 0 and len(shown.data["episodes"]) == 12 and shown.data["run"]["id"] == control
+    alone = learn(control, "--json", command="report")
+    assert [arm["run"] for arm in alone.data["runs"]] == [control]
+    named = learn(main_run, "--control", control, "--json", command="report")
+    assert named.data["runs"][0]["controls"][0]["comparison"]["difference"] == beside["comparison"]["difference"]
+    assert learn("no-such-run", command="show").code == 2
 
 
 def test_what_a_person_sees(learn: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,16 +186,15 @@ def test_a_killed_run_is_gone_on_with_and_nothing_is_played_twice(learn: Any, tm
     assert summary["learning"]["with_memory"]["episodes"] == len(after)
 
 
-def test_two_processes_learn_together(learn: Any, tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+def test_two_processes_learn_together(learn: Any, url: str) -> None:
     asked = ("--episodes", "8", "--trials", "2", "--model", "tabular", "--no-control", "--db", url, "--json")
     other = begin("learn", STAIRS, *asked, "--seed", "100")
     outs = [learn(STAIRS, *asked, "--seed", "0").out, other.communicate(timeout=100)[0]]
     runs = [of("run", lines(out))[0]["run_id"] for out in outs]
     assert [len(of("episode", lines(out))) for out in outs] == [8, 8]
-    played = [asyncio.run(ledger(tmp_path / "ledger.db", run)) for run in runs]
+    played = [asyncio.run(ledger(url, run)) for run in runs]
     assert [sorted(p) for p in played] == [list(range(8)), list(range(100, 108))]
-    third = lines(learn(STAIRS, *asked[:6], "--seed", 200, "--no-control", "--json").out)
+    third = lines(learn(STAIRS, *asked, "--seed", 200).out)
     assert of("memory", third) == [{"type": "memory", "is_empty": False}]
     assert of("summary", third)[0]["learning"]["with_memory"]["to_success"] == [1] * 8, "what both learned is there"
 

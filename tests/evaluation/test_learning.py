@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 from rows import episode, trials
 
@@ -25,16 +23,15 @@ def test_curves_follow_the_seeds_and_an_episode_that_was_not_won_has_one_trial_m
     assert told.by_trial == [Rate(2, 5), Rate(2, 5), Rate(3, 5)]
     assert told.first_tries == [Rate(0, 1), Rate(0, 2), Rate(0, 2), Rate(1, 2), Rate(2, 2)]
     (stretch,) = told.stretches
-    assert (stretch.first, stretch.last, stretch.mean) == (1, 5, pytest.approx(2.6))
+    assert (stretch.after, stretch.until, stretch.mean) == (0, None, pytest.approx(2.6))
     assert 1 <= stretch.low <= 2.6 <= stretch.high <= 4
 
 
-def test_stretches_cover_every_episode_once() -> None:
-    told = learning_of(played(*["-"] * 13, *["+"] * 14), 1)
+def test_stretches_cover_every_episode_once_in_the_order_of_play() -> None:
+    told = learning_of(played(*["+"] * 14, *["-"] * 13), 1)
     assert told.window == window_for(27) == 5
-    spans = [(one.first, one.last) for one in told.stretches]
-    assert spans[0][0] == 1 and spans[-1][1] == 27 and len(spans) == 5
-    assert all(after[0] == before[1] + 1 for before, after in pairwise(spans))
+    assert [(one.after, one.until) for one in told.stretches] == [(0, 4), (5, 10), (11, 15), (16, 21), (22, None)]
+    assert sum(one.solved.whole for one in told.stretches) == 27
     assert told.stretches[0].mean == 2 and told.stretches[-1].mean == 1
 
 

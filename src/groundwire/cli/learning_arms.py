@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from groundwire.benchmarks import Item
 from groundwire.cli.arms import Control, Main
+from groundwire.cli.finding import store_without_memory
 from groundwire.cli.graph_choice import Builder
-from groundwire.cli.repair import open_store
 from groundwire.cli.suite import Suite
 from groundwire.cli.world_kit import WorldKit
 from groundwire.graphs import FeedbackApp, FeedbackGraph
 from groundwire.graphs.control import without_memory_of
 from groundwire.memory import SqlStore
-from groundwire.settings import Settings
 
-__all__ = ["WithMemory", "WithoutMemory", "store_without_memory"]
-
-NAMESPACE = "without-memory"
-"""Where the arms without memory write: no lesson, rate or statistic of theirs is ever seen from where memory is used,
-and none of it from there."""
-
-
-def store_without_memory(settings: Settings) -> SqlStore:
-    """The ledger of arms without memory, in the same database."""
-    name = f"{settings.namespace}/{NAMESPACE}" if settings.namespace else NAMESPACE
-    return open_store(settings.model_copy(update={"namespace": name}))
+__all__ = ["WithMemory", "WithoutMemory"]
 
 
 class WithMemory(Main):

@@ -138,7 +138,8 @@ def _table(name: str, arm: Learning) -> Iterator[str]:
     first = arm.by_trial[0]
     yield f"{name:<15} won {_rate(won)}   in the first trial {_rate(first)}"
     if arm.stretches:
-        told = (f"{s.first}-{s.last}: {s.mean:.1f} [{s.low:.1f}, {s.high:.1f}]" for s in arm.stretches)
+        bounds = ((s, arm.episodes if s.until is None else s.until + 1) for s in arm.stretches)
+        told = (f"{s.after + 1}-{last}: {s.mean:.1f} [{s.low:.1f}, {s.high:.1f}]" for s, last in bounds)
         yield f"{'':<15} trials to success in episodes {'  '.join(told)}"
 
 

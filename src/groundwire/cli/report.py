@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from groundwire.cli.learning_arms import store_without_memory
-from groundwire.cli.repair import open_store, unique_run
+from groundwire.cli.finding import store_with, store_without_memory
+from groundwire.cli.repair import open_store
 from groundwire.cli.text import plain
 from groundwire.errors import ConfigError
 from groundwire.evaluation import Arm, read_run
@@ -59,20 +59,21 @@ def run_report(
 
 
 async def _read(prefixes: Sequence[str], flags: Mapping[str, Any], control: str | None) -> tuple[Sequence[Arm], str]:
-    async with aclosing(open_store(Settings.resolve(flags))) as store:
-        runs = {run.id: run for run in [await unique_run(store, prefix) for prefix in prefixes]}
-        control_id = ""
-        if control is not None:
-            named = await unique_run(store, control)
-            runs[named.id], control_id = named, named.id
-        else:
-            runs |= await _controls(store, runs)
-        arms = [await read_run(store, run) for run in runs.values()]
-    if control is None and any("learn" in json.loads(run.config) for run in runs.values()):
-        # arms without memory are kept where memory can't see them
-        async with aclosing(store_without_memory(Settings.resolve(flags))) as apart:
-            arms += [await read_run(apart, run) for run in (await _controls(apart, runs)).values()]
-    return arms, control_id
+    settings = Settings.resolve(flags)
+    runs: dict[str, RunRecord] = {}
+    arms: list[Arm] = []
+    last = ""
+    for prefix in (*prefixes, *([control] if control is not None else [])):
+        async with store_with(settings, prefix) as (store, run):
+            arms += [await read_run(store, run)] if run.id not in runs else []
+            runs[run.id], last = run, run.id
+    if control is not None:
+        return arms, last
+    learns = any("learn" in json.loads(run.config) for run in runs.values())
+    for opened in (open_store, *([store_without_memory] if learns else [])):
+        async with aclosing(opened(settings)) as store:
+            arms += [await read_run(store, run) for run in (await _controls(store, runs)).values()]
+    return arms, ""
 
 
 async def _controls(store: Store, runs: Mapping[str, RunRecord]) -> dict[str, RunRecord]:

@@ -15,8 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from groundwire.cli.account import account_data, account_lines
+from groundwire.cli.finding import store_with
 from groundwire.cli.live import MARKS, counts, headline
-from groundwire.cli.repair import open_store, unique_run
+from groundwire.cli.repair import open_store
 from groundwire.cli.text import plain, plural, tokens
 from groundwire.errors import SealError
 from groundwire.graphs.account import account_of, non_discriminating
@@ -70,8 +71,7 @@ def show_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
     """
 
     async def read() -> tuple[RunRecord, list[tuple[EpisodeRecord, Sequence[Record]]]]:
-        async with aclosing(open_store(Settings.resolve(flags))) as store:
-            run = await unique_run(store, prefix)
+        async with store_with(Settings.resolve(flags), prefix) as (store, run):
             episodes = await store.episodes(run.id)
             return run, [(e, await store.records(e.id)) for e in episodes]
 

@@ -8,40 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
+from groundwire.evaluation.carrying_over import CarriedOver, carried_over
 from groundwire.evaluation.columns import Floats, Ints
 from groundwire.evaluation.comparing import LEVEL, Answer, compare, paired_interval, sign_test
 from groundwire.evaluation.rates import Rate
 from groundwire.evaluation.rows import PASS
 from groundwire.evaluation.trials import Trials
 
-__all__ = ["Difference", "Learning", "Stretch", "differences", "learning_of", "window_for"]
+__all__ = ["Difference", "Learning", "differences", "learning_of", "window_for"]
 
 STRETCHES = 5
 EPISODES_OF_A_STRETCH = 5
 """The least; fewer say nothing."""
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """Trials to success over some episodes in a row; one that was not won counts as one trial more than it had.
-
-    Args:
-        first: its first episode, counted from 1.
-        last: its last.
-        mean: trials to success.
-        low: lower end of the mean's 95 % interval (bootstrap).
-        high: upper end.
-    """
-
-    first: int
-    last: int
-    mean: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +35,7 @@ class Learning:
         by_trial: episodes won by then, after 1, 2, … trials.
         first_tries: those won, of the last `window` episodes, after 1, 2, … episodes: the learning curve.
         window: see there.
-        stretches: trials to success on unseen seeds, after more and more episodes.
+        stretches: trials to success on unseen seeds, after more and more episodes, in the order of play.
         seeds: of the episodes.
         to_success: by episode, trials to success; `trials + 1` where it was not won.
     """
@@ -64,7 +45,7 @@ class Learning:
     by_trial: Sequence[Rate]
     first_tries: Sequence[Rate]
     window: int
-    stretches: Sequence[Stretch]
+    stretches: Sequence[CarriedOver]
     seeds: Sequence[int]
     to_success: Sequence[int]
 
@@ -123,7 +104,7 @@ def learning_of(trials: Trials, most: int, *, window: int | None = None) -> Lear
         by_trial=[Rate(int((taken <= trial).sum()), n) for trial in range(1, most + 1)],
         first_tries=[Rate(int(first[at] - first[max(0, at - size)]), min(at, size)) for at in range(1, n + 1)],
         window=size,
-        stretches=_stretches(taken.astype(np.float64)),
+        stretches=_stretches(trials, most),
         seeds=seeds.tolist(),
         to_success=taken.tolist(),
     )
@@ -200,14 +181,8 @@ def _to_success(trials: Trials, most: int) -> tuple[Ints, Ints]:
     return seeds[order], taken[order]
 
 
-def _stretches(taken: Floats) -> Sequence[Stretch]:
-    n = len(taken)
+def _stretches(trials: Trials, most: int) -> Sequence[CarriedOver]:
+    n = len(trials.starts)
     count = min(STRETCHES, n // EPISODES_OF_A_STRETCH)
-    edges = [round(n * part / count) for part in range(count + 1)] if count else []
-    found: list[Stretch] = []
-    for begin, end in pairwise(edges):
-        part = taken[begin:end]
-        low, high = paired_interval(part)
-        if low is not None and high is not None:
-            found.append(Stretch(begin + 1, end, float(part.mean()), low, high))
-    return found
+    edges = [round(n * part / count) for part in range(count)]
+    return carried_over(trials, most, after=edges) if count else ()

@@ -305,6 +305,23 @@ async def test_the_tabular_one_takes_a_known_way_rather_than_one_that_nobody_has
     assert {await chosen("tabular", context(wall, seed=s)) for s in range(20)} == {"down", "right"}, (
         "its own moves count"
     )
+    # worlds of other seeds look the same and answer otherwise; this one has always answered the same
+    others = known([*rows, way(0, 1, "down", there(0, 1)), way(0, 1, "down", there(2, 2))])
+    steady = known(
+        (place, action, replace(followed, times=2))
+        for place, action, followed in [way(0, 0, a, there(0, 0)) for a in ("left", "up", "right")]
+    )
+    given = Experience(task=steady, family=others)
+    assert {await chosen("tabular", context([], given, seed=s)) for s in range(20)} == {"down"}, (
+        "what led nowhere is not tried ten times because other worlds contradict each other"
+    )
+    # nor because one action of many has led to two places: something unseen had changed
+    hidden = known(
+        [(way(2, 2, "up", there(1, 2))), way(2, 2, "up", there(2, 2))]
+        + [(place, action, f) for place, actions in steady.items() for action, (f,) in actions.items()]
+        + [(*way(2, 2, a, there(2, 2))[:2], replace(way(2, 2, a, there(2, 2))[2], times=2)) for a in ("left", "right")]
+    )
+    assert {await chosen("tabular", context([], Experience(task=hidden), seed=s)) for s in range(20)} == {"down"}
 
 
 def test_an_unknown_name_is_told_the_known_ones() -> None:

@@ -15,7 +15,10 @@ OTHERS = 5.0
 """As many answers of this task's own world weigh as much as all of the others of its family: its seed is its chance,
 and what has failed in it would fail again."""
 STEADY = 3
-"""Actions that were repeated, and each time led to the same, until a world is taken to have no chance in it."""
+"""Actions that must have been repeated until a world may be taken to have no chance in it."""
+CHANCE = 0.2
+"""Of the actions that were repeated, those that led to several places, from which on chance is at work. Fewer are no
+sign of it: what can't be seen from there had changed, such as a door that was opened from its other side."""
 
 Ways = dict[str, dict[str, dict[str, float]]]
 """Place → action → where it led → how often."""
@@ -53,15 +56,15 @@ class Places:
 
     @property
     def has_chance(self) -> bool:
-        """True if an action has led to two places from one."""
-        return any(_is_open(ways) for actions in self.led.values() for ways in actions.values())
+        """True if chance decides where actions lead."""
+        return _by_chance(*_counted(self.led))
 
 
 class KnownWorld:
     """What one trial knows.
 
     The family's tasks are worlds of other seeds. What they have in common shows in all of them together, chance
-    included. But where this task's own world has answered the same each time it was asked the same, it is the one that
+    included. But where this task's own world has answered the same when it was asked the same, it is the one that
     counts, for all that was done in it.
 
     Args:
@@ -74,9 +77,7 @@ class KnownWorld:
         self._choices = {place_of(start): len(start.actions)}
         self._own = Places()
         self._own.take(experience.task, but={})
-        done = [ways for actions in self._own.led.values() for ways in actions.values()]
-        self._repeated = sum(sum(ways.values()) > 1 for ways in done)
-        self._contradicted = any(map(_is_open, done))
+        self._repeated, self._open = _counted(self._own.led)
         self.places = self._together()
 
     def see(self, before: Scene, move: Move) -> bool:
@@ -88,10 +89,11 @@ class KnownWorld:
         place, action, to = place_of(before), move.action, end_or_place(move.scene)
         if move.scene.status is Status.RUNNING:
             self._choices[to] = self.places.choices[to] = len(move.scene.actions)
+        was_open = _is_open(self._own.led.get(place, {}).get(action, {}))
         self._own.add(place, action, to, 1.0)
         ways = self._own.led[place][action]
         self._repeated += sum(ways.values()) == 2
-        self._contradicted = self._contradicted or _is_open(ways)
+        self._open += _is_open(ways) and not was_open
         if self._is_alone is not was_alone:
             self.places = self._together()
             return True
@@ -105,8 +107,13 @@ class KnownWorld:
         return True
 
     @property
+    def has_chance(self) -> bool:
+        """True if what an action leads to is a matter of chance: not where worlds of other seeds only look the same."""
+        return not self._is_alone and self.places.has_chance
+
+    @property
     def _is_alone(self) -> bool:
-        return self._repeated >= STEADY and not self._contradicted
+        return self._repeated >= STEADY and not _by_chance(self._repeated, self._open)
 
     def _together(self) -> Places:
         made = Places()
@@ -118,6 +125,16 @@ class KnownWorld:
                 for to, times in ways.items():
                     made.add(place, action, to, times * weight)
         return made
+
+
+def _counted(led: Ways) -> tuple[int, int]:
+    """Of all that was done: what was repeated, and what led to several places."""
+    done = [ways for actions in led.values() for ways in actions.values()]
+    return sum(sum(ways.values()) > 1 for ways in done), sum(map(_is_open, done))
+
+
+def _by_chance(repeated: int, opened: int) -> bool:
+    return opened > CHANCE * repeated
 
 
 def _is_open(ways: Mapping[str, float]) -> bool:

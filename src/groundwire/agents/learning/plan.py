@@ -25,11 +25,12 @@ class Plan:
     Args:
         places: what is known.
         start: where one is.
+        has_chance: True if an action may lead to several places from one.
     """
 
-    def __init__(self, places: Places, start: str) -> None:
+    def __init__(self, places: Places, start: str, *, has_chance: bool) -> None:
         self._places = places
-        self._has_chance = places.has_chance
+        self._has_chance = has_chance
         self.values: dict[str, float] = {WON: 1.0, LOST: 0.0}
         self._into: dict[str, list[tuple[str, Mapping[str, float]]]] = {}
         for place in self._reached(start):

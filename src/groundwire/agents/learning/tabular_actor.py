@@ -84,5 +84,5 @@ class _Mind:
                 self._plan = None
             self._moves.append(move)
         if self._plan is None:
-            self._plan = Plan(self._world.places, self._planned_from)
+            self._plan = Plan(self._world.places, self._planned_from, has_chance=self._world.has_chance)
         return self._plan
