@@ -275,7 +275,7 @@ async def test_the_heuristic_goes_where_it_has_not_been() -> None:
     assert {await chosen("heuristic", context(moves, seed=s)) for s in range(9)} == {"down"}
 
 
-async def test_the_bandit_prefers_what_won_and_the_tasks_own_word_over_the_familys() -> None:
+async def test_the_bandit_prefers_what_won_and_the_tasks_own_word_over_that_of_the_family() -> None:
     def arms(won: str) -> Any:
         ways = {a: Followed("", Status.LOST, 0, 9, 9, 8 if a == won else 0) for a in ("left", "down", "right", "up")}
         return known((place_of(there(0, 0)), action, followed) for action, followed in ways.items())
