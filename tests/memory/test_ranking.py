@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.memory.ranking import FUSION, Candidate, Chooser, Question, fuse, rank_family
-from groundwire.memory.usefulness import Moment
+from groundwire.memory.usefulness import Standing
 
 QUESTION = Question("task", "family")
 
@@ -44,7 +44,7 @@ def test_each_ranking_lifts_a_lesson() -> None:
     assert ordered(many, meaning=[2])[0] == 2
     framed = [candidate(9), candidate(1, frames=("a.py:f",)), candidate(8)]
     assert ordered(framed, Question("task", "family", frames=("a.py:f", "b.py:g")))[0] == 1
-    useful = [candidate(3, standing=Moment(9, 1, 3.0)), candidate(2, standing=Moment(9, 9, 3.0)), candidate(1)]
+    useful = [candidate(3, standing=Standing(9, 1, 3.0)), candidate(2, standing=Standing(9, 9, 3.0)), candidate(1)]
     assert ordered(useful) == [2, 3, 1]
 
 
@@ -54,13 +54,13 @@ def test_two_rankings_outweigh_one() -> None:
 
 
 def test_a_harmful_lesson_sinks() -> None:
-    bad = candidate(5, standing=Moment(8, 1, 5.0))
+    bad = candidate(5, standing=Standing(8, 1, 5.0))
     assert ordered([bad, *(candidate(number) for number in range(1, 5))]).index(5) > 0
 
 
 def test_why_names_every_rank_that_counted() -> None:
     found, why = rank_family(
-        [candidate(1, frames=("a.py:f",)), candidate(2, standing=Moment(4, 4, 2.0))],
+        [candidate(1, frames=("a.py:f",)), candidate(2, standing=Standing(4, 4, 2.0))],
         Question("task", "family", frames=("a.py:f",)),
         [1],
         [2, 1],
@@ -73,7 +73,7 @@ def test_why_names_every_rank_that_counted() -> None:
 
 @given(st.lists(st.integers(0, 30), unique=True), st.randoms())
 def test_the_order_does_not_hang_on_the_order_of_the_rows(numbers: list[int], chance: random.Random) -> None:
-    candidates = [candidate(n, fresh=n // 3, standing=Moment(n % 2, n % 2, 0.5)) for n in numbers]
+    candidates = [candidate(n, fresh=n // 3, standing=Standing(n % 2, n % 2, 0.5)) for n in numbers]
     words = [n for n in numbers if n % 4 == 0]
     first = ordered(candidates, words=words)
     chance.shuffle(candidates)

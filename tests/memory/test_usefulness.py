@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.memory.usefulness import FEWEST_TRIALS, Moment, Rate, expected_rate
+from groundwire.memory.usefulness import FEWEST_TRIALS, Rate, Standing, expected_rate
 
 
 def test_without_any_trial_half_are_expected_to_pass() -> None:
@@ -30,20 +30,20 @@ def test_rates_stay_between_nothing_and_all(trials: int, passed: int) -> None:
 
 @given(st.integers(1, 10**4), st.integers(0, 10**4))
 def test_the_interval_holds_the_rate(trials: int, passed: int) -> None:
-    low, high = Moment(trials, min(trials, passed)).interval
+    low, high = Standing(trials, min(trials, passed)).interval
     rate = min(trials, passed) / trials
     assert -1e-9 <= low <= rate + 1e-9 and rate - 1e-9 <= high <= 1 + 1e-9
 
 
 def test_the_interval_is_wilsons() -> None:
     """Worked by hand from Wilson 1927: (0.2 + 4.4045/10 ± 2.968 √(0.016 + 0.022023)) / 1.8809 for 2 of 10."""
-    low, high = Moment(10, 2).interval
+    low, high = Standing(10, 2).interval
     assert (round(low, 3), round(high, 3)) == (0.033, 0.648)
 
 
 def test_nothing_is_said_before_five_trials() -> None:
-    assert not Moment(FEWEST_TRIALS - 1, 0, 4.0).lowers_success
-    assert Moment(FEWEST_TRIALS, 0, 5.0).lowers_success
+    assert not Standing(FEWEST_TRIALS - 1, 0, 4.0).lowers_success
+    assert Standing(FEWEST_TRIALS, 0, 5.0).lowers_success
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_nothing_is_said_before_five_trials() -> None:
     [(20, 0, 10.0, True), (20, 2, 15.0, True), (20, 8, 10.0, False), (20, 0, 0.5, False), (20, 20, 10.0, False)],
 )
 def test_only_what_is_surely_below_its_tasks_rate(trials: int, passed: int, expected: float, lowers: bool) -> None:
-    assert Moment(trials, passed, expected).lowers_success is lowers
+    assert Standing(trials, passed, expected).lowers_success is lowers
 
 
 def test_a_lesson_that_does_nothing_is_seldom_taken_for_harmful() -> None:
@@ -66,23 +66,23 @@ def _is_caught(rate: float, chance: random.Random) -> bool:
     passed = 0
     for trials in range(1, 51):
         passed += chance.random() < rate
-        if Moment(trials, passed, rate * trials).lowers_success:
+        if Standing(trials, passed, rate * trials).lowers_success:
             return True
     return False
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.6, 0.8, 1.0])
 def test_a_lesson_that_spoils_every_trial_is_caught_soon(rate: float) -> None:
-    assert any(Moment(trials, 0, rate * trials).lowers_success for trials in range(1, 11))
+    assert any(Standing(trials, 0, rate * trials).lowers_success for trials in range(1, 11))
 
 
 def test_effect_is_drawn_towards_nothing_while_trials_are_few() -> None:
-    few, many = Moment(1, 1, 0.5), Moment(100, 100, 50.0)
+    few, many = Standing(1, 1, 0.5), Standing(100, 100, 50.0)
     assert 0 < few.effect < 0.15 < many.effect < 0.5
-    assert Moment().effect == 0.0
-    assert Moment(10, 0, 5.0).effect < 0
+    assert Standing().effect == 0.0
+    assert Standing(10, 0, 5.0).effect < 0
 
 
 def test_it_reads_as_a_sentence() -> None:
-    assert str(Moment()) == "never measured"
-    assert str(Moment(10, 2, 6.0)).startswith("2 of 10 trials passed, 6.0 were to be expected; 99.7 % interval 3% to")
+    assert str(Standing()) == "never measured"
+    assert str(Standing(10, 2, 6.0)).startswith("2 of 10 trials passed, 6.0 were to be expected; 99.7 % interval 3% to")
