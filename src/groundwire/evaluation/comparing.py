@@ -12,7 +12,7 @@ from groundwire.evaluation.columns import Bools, Floats, Ints
 from groundwire.evaluation.episodes import Episodes
 from groundwire.evaluation.trials import Trials
 
-__all__ = ["Answer", "Comparison", "Spent", "compare", "paired_interval", "sign_test"]
+__all__ = ["Answer", "Comparison", "Spent", "answer_by", "compare", "paired_interval", "sign_test"]
 
 RESAMPLES = 9_999
 LEVEL = 0.95
@@ -58,6 +58,13 @@ class Spent:
         return f"{self.what} {self.arm:,} against {self.control:,} (×{self.arm / self.control:.2f}): {said}"
 
 
+def answer_by(low: float | None, high: float | None, p: float, *, more_is_better: bool = True) -> Answer:
+    """Whether a difference helped, by both ends of its interval and an exact test's p; see `Comparison.answer`."""
+    if low is None or high is None or p >= 1 - LEVEL or low <= 0 <= high:
+        return Answer.CANT_TELL
+    return Answer.HELPED if (low > 0) == more_is_better else Answer.HURT
+
+
 @dataclass(frozen=True)
 class Comparison:
     """An arm beside its control, paired on task and seed; a task is the unit, its seeds are averaged.
@@ -94,11 +101,7 @@ class Comparison:
     def answer(self) -> Answer:
         """Helped or hurt only if the interval leaves out 0 and the exact test agrees, since a bootstrap of few tasks is
         narrower than what is known."""
-        if self.low is None or self.high is None or self.p >= 1 - LEVEL:
-            return Answer.CANT_TELL
-        if self.low > 0:
-            return Answer.HELPED
-        return Answer.HURT if self.high < 0 else Answer.CANT_TELL
+        return answer_by(self.low, self.high, self.p)
 
     def sentence(self, what: str = "reflection") -> str:
         """What a reader is told first: `reflection helped (n = 164): +8.3 points …`."""

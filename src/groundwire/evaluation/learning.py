@@ -13,7 +13,7 @@ import numpy as np
 
 from groundwire.evaluation.carrying_over import CarriedOver, carried_over
 from groundwire.evaluation.columns import Floats, Ints
-from groundwire.evaluation.comparing import LEVEL, Answer, compare, paired_interval, sign_test
+from groundwire.evaluation.comparing import Answer, answer_by, compare, paired_interval, sign_test
 from groundwire.evaluation.rates import Rate
 from groundwire.evaluation.rows import PASS
 from groundwire.evaluation.trials import Trials
@@ -160,14 +160,8 @@ def _paired(what: str, ours: Floats, others: Floats, *, up: bool) -> Difference:
         better=better,
         worse=worse,
         p=p,
-        answer=_answer(low, high, p, up=up),
+        answer=answer_by(low, high, p, more_is_better=up),
     )
-
-
-def _answer(low: float | None, high: float | None, p: float, *, up: bool) -> Answer:
-    if low is None or high is None or p >= 1 - LEVEL or low <= 0 <= high:
-        return Answer.CANT_TELL
-    return Answer.HELPED if (low > 0) == up else Answer.HURT
 
 
 def _to_success(trials: Trials, most: int) -> tuple[Ints, Ints]:

@@ -11,7 +11,7 @@ from groundwire.training.provenance import Source, chat, chat_calls, parts_of_pr
 from groundwire.training.schema import ChatMessage, Part, Rejected
 from groundwire.training.trajectories import Attempt, Author, Span, Trajectory, Turn
 
-__all__ = ["Answer", "answers_of", "as_text"]
+__all__ = ["Answer", "answers_of", "as_text", "judged_in"]
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,12 @@ def answers_of(trajectory: Trajectory) -> Iterator[Answer | Rejected]:
         for turn in trial.turns:
             if turn.loss and turn.id not in used:
                 yield Rejected("answer_without_candidate", where)
+
+
+def judged_in(trajectories: Iterable[Trajectory]) -> tuple[list[Answer], list[Rejected]]:
+    """The answers of several episodes, and what is rejected instead of one, each in order; see `answers_of`."""
+    told = [each for trajectory in trajectories for each in answers_of(trajectory)]
+    return [each for each in told if isinstance(each, Answer)], [each for each in told if isinstance(each, Rejected)]
 
 
 def as_text(messages: Iterable[ChatMessage]) -> str:

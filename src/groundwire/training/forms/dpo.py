@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from groundwire.training.answers import Answer, answers_of
+from groundwire.training.answers import Answer, judged_in
 from groundwire.training.grouping import by_group
 from groundwire.training.pairing import PairRow, pairs_of, row_of
 from groundwire.training.schema import Form, Options, Rejected, Row
@@ -16,16 +16,14 @@ __all__ = ["FORM", "rows"]
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row a wrong answer, with a right answer to the same question of the same model's revision."""
     for episodes in by_group(trajectories):
+        answers, unjudged = judged_in(episodes)
+        yield from unjudged
         told: dict[str, list[Answer]] = {}
-        for trajectory in episodes:
-            for answer in answers_of(trajectory):
-                if isinstance(answer, Rejected):
-                    yield answer
-                else:
-                    told.setdefault(answer.turn.model.revision, []).append(answer)
-        for answers in told.values():
-            right = [answer for answer in answers if answer.reward == 1.0]
-            wrong = [answer for answer in answers if answer.reward != 1.0]
+        for answer in answers:
+            told.setdefault(answer.turn.model.revision, []).append(answer)
+        for of_one in told.values():
+            right = [answer for answer in of_one if answer.reward == 1.0]
+            wrong = [answer for answer in of_one if answer.reward != 1.0]
             paired: set[str] = set()
             for chosen, rejected, same in pairs_of(right, wrong):
                 paired.add(rejected.turn.id)

@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
 from groundwire.errors import ConfigError
-from groundwire.training.answers import Answer, answers_of
+from groundwire.training.answers import Answer, judged_in
 from groundwire.training.grouping import by_group
 from groundwire.training.provenance import provenance_of
 from groundwire.training.schema import ChatMessage, Form, Options, Rejected, Row
@@ -58,15 +58,13 @@ class GrpoRow(Row):
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row an answer, in groups."""
     for episodes in by_group(trajectories):
+        answers, rejected = judged_in(episodes)
+        yield from rejected
         groups: dict[str, list[Answer]] = {}
-        for trajectory in episodes:
-            for answer in answers_of(trajectory):
-                if isinstance(answer, Rejected):
-                    yield answer
-                else:
-                    groups.setdefault(answer.group, []).append(answer)
-        for group, answers in groups.items():
-            yield from _rows_of(group, answers, options)
+        for answer in answers:
+            groups.setdefault(answer.group, []).append(answer)
+        for group, members in groups.items():
+            yield from _rows_of(group, members, options)
 
 
 def _rows_of(group: str, answers: Sequence[Answer], options: Options) -> Iterator[Row]:

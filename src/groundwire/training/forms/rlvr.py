@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from groundwire.signals import Origin
-from groundwire.training.answers import Answer, answers_of
+from groundwire.training.answers import Answer, judged_in
 from groundwire.training.grouping import by_group
 from groundwire.training.provenance import provenance_of
 from groundwire.training.schema import ChatMessage, Form, Options, Rejected, Row
@@ -42,13 +42,9 @@ class RlvrRow(Row):
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row a question that executed checks have judged an answer to."""
     for episodes in by_group(trajectories):
-        answers: list[Answer] = []
-        for trajectory in episodes:
-            for answer in answers_of(trajectory):
-                if isinstance(answer, Rejected):
-                    yield answer
-                elif not answers or answer.turn.prompt_digest == answers[0].turn.prompt_digest:
-                    answers.append(answer)
+        judged, rejected = judged_in(episodes)
+        yield from rejected
+        answers = [answer for answer in judged if answer.turn.prompt_digest == judged[0].turn.prompt_digest]
         if answers:
             yield _row_of(answers, options)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from groundwire.training.answers import Answer, answers_of
+from groundwire.training.answers import judged_in
 from groundwire.training.grouping import by_group
 from groundwire.training.pairing import PairRow, pairs_of, row_of
 from groundwire.training.schema import Form, Options, Rejected, Row
@@ -30,13 +30,8 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
     """One row a wrong answer of M0 to which a newer model gave a right one."""
     models = revisions_by_age(trajectories)
     for episodes in by_group(trajectories):
-        answers: list[Answer] = []
-        for trajectory in episodes:
-            for answer in answers_of(trajectory):
-                if isinstance(answer, Rejected):
-                    yield answer
-                else:
-                    answers.append(answer)
+        answers, unjudged = judged_in(episodes)
+        yield from unjudged
         wrong = [a for a in answers if a.turn.model == models[0] and a.reward != 1.0]
         right = [a for a in answers if a.turn.model != models[0] and a.reward == 1.0]
         for chosen, rejected, same in pairs_of(right, wrong):

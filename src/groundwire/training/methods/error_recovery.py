@@ -20,7 +20,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from groundwire.signals import Origin, Verdict
-from groundwire.training.answers import Answer, answers_of
+from groundwire.training.answers import Answer, judged_in
 from groundwire.training.grouping import by_group
 from groundwire.training.provenance import provenance_of
 from groundwire.training.schema import ChatMessage, Form, Options, Part, Rejected, Row
@@ -108,13 +108,9 @@ def error_histogram(trajectories: Iterable[Trajectory]) -> Counter[str]:
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """Two rows a failed attempt for which there is a right answer."""
     for episodes in by_group(trajectories):
-        answers: list[Answer] = []
-        for trajectory in episodes:
-            for answer in answers_of(trajectory):
-                if isinstance(answer, Rejected):
-                    yield answer
-                elif not answer.is_twin:
-                    answers.append(answer)
+        judged, rejected = judged_in(episodes)
+        yield from rejected
+        answers = [answer for answer in judged if not answer.is_twin]
         right = [answer for answer in answers if answer.reward == 1.0]
         for wrong in answers:
             if not (kind := error_type(wrong.attempt)):

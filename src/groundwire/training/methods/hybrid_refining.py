@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Literal
 
-from groundwire.training.answers import Answer, answers_of
+from groundwire.training.answers import Answer, judged_in
 from groundwire.training.grouping import by_group
 from groundwire.training.provenance import provenance_of
 from groundwire.training.schema import ChatMessage, Form, Options, Part, Rejected, Row
@@ -69,15 +69,13 @@ def orders(count: int, seed: str) -> Iterator[tuple[int, ...]]:
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """Two rows a right answer to a question that has other answers."""
     for episodes in by_group(trajectories):
+        answers, rejected = judged_in(episodes)
+        yield from rejected
         questions: dict[str, list[Answer]] = {}
-        for trajectory in episodes:
-            for answer in answers_of(trajectory):
-                if isinstance(answer, Rejected):
-                    yield answer
-                else:
-                    questions.setdefault(answer.turn.prompt_digest, []).append(answer)
-        for digest, answers in questions.items():
-            yield from _rows_of(digest, answers, options)
+        for answer in answers:
+            questions.setdefault(answer.turn.prompt_digest, []).append(answer)
+        for digest, asked in questions.items():
+            yield from _rows_of(digest, asked, options)
 
 
 def _rows_of(digest: str, answers: Sequence[Answer], options: Options) -> Iterator[Row | Rejected]:

@@ -15,7 +15,7 @@ from html import escape
 from typing import Literal
 
 from groundwire.signals import Verdict
-from groundwire.training.answers import Answer, answers_of
+from groundwire.training.answers import Answer, judged_in
 from groundwire.training.grouping import by_task
 from groundwire.training.leaks import normal_form
 from groundwire.training.provenance import provenance_of, written_by
@@ -66,18 +66,16 @@ def _said_of(attempt: Attempt) -> tuple[str, ...]:
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """As many right as wrong answers of each question, one row each."""
     for episodes in by_task(trajectories):
+        answers, rejected = judged_in(episodes)
+        yield from rejected
         found: dict[Domain, dict[str, Answer]] = {CORRECT: {}, INCORRECT: {}}
-        for trajectory in episodes:
-            for answer in answers_of(trajectory):
-                if isinstance(answer, Rejected):
-                    yield answer
-                else:
-                    domain = CORRECT if answer.reward == 1.0 else INCORRECT
-                    found[domain].setdefault(normal_form(answer.completion.content), answer)
+        for answer in answers:
+            domain = CORRECT if answer.reward == 1.0 else INCORRECT
+            found[domain].setdefault(normal_form(answer.completion.content), answer)
         pairs = min(map(len, found.values()))
         known = mistakes_in(episodes)
-        for domain, answers in found.items():
-            for place, answer in enumerate(answers.values()):
+        for domain, different in found.items():
+            for place, answer in enumerate(different.values()):
                 if place < pairs:
                     yield _row_of(answer, domain, known, options)
                 else:

@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from groundwire.toolcalls import Answer as LastStep
-from groundwire.training.answers import Answer, answers_of
+from groundwire.training.answers import Answer, judged_in
 from groundwire.training.grouping import by_task
 from groundwire.training.leaks import normal_form
 from groundwire.training.provenance import provenance_of, written_by
@@ -97,12 +97,9 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
     for episodes in by_task(trajectories):
         gold = sorted({text for trajectory in episodes for text in _right_answers(trajectory)})
         for trajectory in episodes:
-            answers: list[Answer] = []
-            for answer in answers_of(trajectory):
-                if isinstance(answer, Rejected):
-                    yield answer
-                elif not answer.is_twin:
-                    answers.append(answer)
+            judged, rejected = judged_in([trajectory])
+            yield from rejected
+            answers = [answer for answer in judged if not answer.is_twin]
             remarks = [remark for remark in trajectory.remarks if remark.text.strip()]
             if not answers or not remarks:
                 yield Rejected("no_teacher" if answers else "no_answer", trajectory.episode)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from groundwire.training.answers import Answer, answers_of
+from groundwire.training.answers import Answer, judged_in
 from groundwire.training.grouping import by_group
 from groundwire.training.losses import Losses
 from groundwire.training.provenance import provenance_of
@@ -67,14 +67,9 @@ def _worth(ifd: float) -> tuple[bool, float]:
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row for each right answer after the first right one to the same question that says something else."""
     for episodes in by_group(trajectories):
-        right: list[Answer] = []
-        for trajectory in episodes:
-            for answer in answers_of(trajectory):
-                if isinstance(answer, Rejected):
-                    yield answer
-                elif answer.reward == 1.0:
-                    right.append(answer)
-        if right:
+        answers, rejected = judged_in(episodes)
+        yield from rejected
+        if right := [answer for answer in answers if answer.reward == 1.0]:
             yield from _rows_of(right, options)
 
 
