@@ -23,6 +23,7 @@ from groundwire.memory import SqlStore
 from groundwire.memory.failures import explain
 from groundwire.memory.place import locate
 from groundwire.records import RunRecord
+from groundwire.sandbox.bwrap_launch import find_bwrap
 
 NOBODY = 65534
 
@@ -187,9 +188,7 @@ def fill(*prefix: str, folder: Path, how: str) -> subprocess.CompletedProcess[st
 
 
 def test_a_disk_that_is_full(tmp_path: Path) -> None:
-    bubblewrap = shutil.which("bwrap")
-    if bubblewrap is None:
-        pytest.skip("bwrap, which gives the test a small disk of its own, is not installed")
+    bubblewrap = str(find_bwrap())
     mount = ["--size", str(2 << 20), "--tmpfs", str(tmp_path)]
     if subprocess.run(
         [bubblewrap, "--dev-bind", "/", "/", *mount, "true"], capture_output=True, check=False
