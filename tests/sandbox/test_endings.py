@@ -37,7 +37,7 @@ def leave():
 """
 # the same without an environment that could tell whose it is, and one after the other for as long as it may
 UNKNOWN = SURVIVOR.replace("os.execv(", "os.execve(").replace("MARK])", "MARK], {})")
-CANCELS = int(os.environ.get("GROUNDWIRE_TEST_CANCELS", "15"))
+CANCELS = int(os.environ.get("GROUNDWIRE_TEST_CANCELS", "9"))
 """Of each kind of sandbox; 200 in the soak."""
 
 
@@ -126,7 +126,7 @@ async def test_a_survivor_that_holds_the_output_does_not_hold_us(run: Run):
 
 async def test_a_fork_bomb_ends(run: Run):
     code = "import os\nwhile True:\n try: os.fork()\n except OSError: pass"
-    result = await run(code, wall_s=3, processes=32)
+    result = await run(code, wall_s=1, processes=32)
     assert result.limit_hit in ("wall_s", "processes")
 
 
