@@ -184,7 +184,7 @@ FILL = """
 def fill(*prefix: str, folder: Path, how: str) -> subprocess.CompletedProcess[str]:
     script = textwrap.dedent(FILL)
     command = [*prefix, sys.executable, "-c", script, str(folder), how]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_a_disk_that_is_full(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ FORK = """
 
 def test_a_fork_uses_connections_of_its_own(url: str) -> None:
     command = [sys.executable, "-W", "error", "-c", textwrap.dedent(FORK), url]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, done.stdout) == (0, "['parent again', 'child', 'parent']\n"), done.stderr
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 PROGRAM = Path(sys.executable).with_name("groundwire")
-TIMEOUT_S = 120
+TIMEOUT_S = 600
+"""Far beyond what a busy machine needs."""
 
 BUGGY = {
     "shop/__init__.py": "",

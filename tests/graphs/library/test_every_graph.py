@@ -36,9 +36,6 @@ async def once(run: Run) -> tuple[EpisodeResult, Sequence[Record]]:
 
 
 @pytest.mark.model
-@pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")
-# LiteLLM reads its stream in a way that pydantic warns of
-@pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning")
 @pytest.mark.parametrize("names", [NAMES], ids=["one server"])
 async def test_what_a_real_model_answers_is_decided_on_by_what_is_outside_of_it(names: Sequence[str]) -> None:
     async with local_backend(options=ONE_SLOT) as backend:
