@@ -1,6 +1,6 @@
 # make demo   real repairs on this machine: no key, GPU or daemon
-# make test   the whole test suite; tests of services that are not here (Docker, PostgreSQL, Chromium) are skipped and say so
-# make test-services   these alone
+# make test   the whole test suite; what needs a service that is not here (Docker, PostgreSQL, Chromium) is skipped and says so
+# make test-services   only the tests that need one
 # make check  ruff, pyright strict, import-linter, typos
 PYTHON ?= python3
 VENV := .venv
@@ -11,6 +11,9 @@ STAMP := $(VENV)/.installed
 
 demo: model
 	$(BIN)/groundwire demo
+
+# every worker and every program that a test starts would compile it all anew
+unexport PYTHONDONTWRITEBYTECODE
 
 # a worker for each core, up to four; one that has done its part takes tests from another
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
