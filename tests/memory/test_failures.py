@@ -50,6 +50,7 @@ def open_folder() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="groundwire-test-"))
     folder.chmod(0o755)
     yield folder
+    folder.chmod(0o755)
     shutil.rmtree(folder)
 
 

@@ -120,8 +120,7 @@ async def test_survivors_die_at_the_deadline(run: Run):
 async def test_a_survivor_that_holds_the_output_does_not_hold_us(run: Run):
     code = "import os, time\nif os.fork() == 0: os.setsid(); time.sleep(300)\nprint('parent')"
     result = await run(code, wall_s=30)
-    assert result.stdout == b"parent\n"
-    assert result.duration_s < 10
+    assert (result.stdout, result.limit_hit) == (b"parent\n", None)
 
 
 async def test_a_fork_bomb_ends(run: Run):
