@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import socket
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import textwrap
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from powerless import as_nobodys
 from sqlalchemy.engine import make_url
 
 from groundwire.errors import StorageBusy, StorageError
@@ -24,8 +22,6 @@ from groundwire.memory.failures import explain
 from groundwire.memory.place import locate
 from groundwire.records import RunRecord
 from groundwire.sandbox.bwrap_launch import find_bwrap
-
-NOBODY = 65534
 
 
 async def failure(url: str | None, *, busy_s: float = 30.0) -> StorageError:
@@ -42,33 +38,6 @@ async def failure(url: str | None, *, busy_s: float = 30.0) -> StorageError:
         assert word not in str(error)
     assert "confidential" not in repr(error.__cause__)
     return error
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that every user can reach; pytest's own are for their owner only."""
-    folder = Path(tempfile.mkdtemp(prefix="groundwire-test-"))
-    folder.chmod(0o755)
-    yield folder
-    folder.chmod(0o755)
-    shutil.rmtree(folder)
-
-
-@pytest.fixture
-def powerless() -> Iterator[None]:
-    """Root may write everywhere, so it becomes nobody for the test."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    yield
-    os.seteuid(0)
-
-
-def as_nobodys(path: Path, mode: int) -> None:
-    if os.geteuid() == 0:
-        os.chown(path, NOBODY, -1)
-    path.chmod(mode)
 
 
 async def test_a_folder_that_can_not_be_written(
