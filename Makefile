@@ -1,21 +1,28 @@
 # make demo   real repairs on this machine: no key, GPU or daemon
-# make test   the whole test suite
+# make test   the whole test suite; what needs a service that is not here (Docker, PostgreSQL, Chromium) is skipped and says so
+# make test-services   only the tests that need one
 # make check  ruff, pyright strict, import-linter, typos
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check format clean model embeddings
+.PHONY: demo test test-services check format clean model embeddings
 
 demo: model
 	$(BIN)/groundwire demo
 
-# a worker for each core, up to four; files stay whole, since their tests share fixtures. Then those that need Docker, one after
-# the other: they count its containers
+# every worker and every program that a test starts would compile it all anew
+unexport PYTHONDONTWRITEBYTECODE
+
+# a worker for each core, up to four; one that has done its part takes tests from another
+PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
+
 test: model embeddings
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile -m "not docker"
-	$(BIN)/pytest -m docker
+	$(PYTEST)
+
+test-services: $(STAMP)
+	$(PYTEST) -m "docker or postgres or browser or system_bwrap"
 
 # the demo's second act and the tests marked `model` need it; without it both are left out, and say so
 model: $(STAMP)

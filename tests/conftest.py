@@ -7,12 +7,19 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from postgres_server import postgres_server, postgres_url
+from powerless import open_folder, powerless
+from services import need_services
 
-__all__ = ["own_homes", "postgres_server", "postgres_url"]
+__all__ = ["open_folder", "own_homes", "postgres_server", "postgres_url", "powerless"]
 
 # a busy machine is no finding: nothing here is asserted about time
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    need_services(item)
 
 
 @pytest.fixture(autouse=True)

@@ -118,3 +118,11 @@ def test_the_path_that_a_hidden_command_names_is_hidden(tmp_path: Path, command:
 def test_a_hidden_command_that_names_no_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="can't be told"):
         Task.from_folder(lay_out(tmp_path, a_py=""), hidden="pytest -m secret")
+
+
+def test_a_folder_that_may_not_be_read_is_named(open_folder: Path, request: pytest.FixtureRequest) -> None:
+    lay_out(open_folder, a_py="")
+    (open_folder / "closed").mkdir(mode=0)
+    request.getfixturevalue("powerless")
+    with pytest.raises(TaskError, match=r"closed can't be read: Permission denied"):
+        Task.from_folder(open_folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -193,7 +194,7 @@ def _walk(root: Path) -> Iterator[Path]:
             if child.is_symlink() and not child.resolve().is_relative_to(root):
                 continue
             if child.is_dir():
-                is_venv = (child / "pyvenv.cfg").is_file()
+                is_venv = os.path.lexists(child / "pyvenv.cfg")
                 if child.name not in IGNORED_FOLDERS and not is_venv and not child.is_symlink():
                     pending.append(child)
             elif child.is_file() and not child.name.endswith(IGNORED_SUFFIXES):

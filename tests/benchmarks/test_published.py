@@ -16,6 +16,7 @@ from groundwire.benchmarks import Item, benchmark
 from groundwire.graphs.sandboxes import Sandboxes
 from groundwire.signals import Verdict
 
+pytestmark = pytest.mark.slow
 PASS, FAIL = Verdict.PASS, Verdict.FAIL
 FOLDERS = {
     "humaneval": "humaneval",

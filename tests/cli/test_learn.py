@@ -189,7 +189,7 @@ def test_a_killed_run_is_gone_on_with_and_nothing_is_played_twice(learn: Any, tm
 def test_two_processes_learn_together(learn: Any, url: str) -> None:
     asked = ("--episodes", "8", "--trials", "2", "--model", "tabular", "--no-control", "--db", url, "--json")
     other = begin("learn", STAIRS, *asked, "--seed", "100")
-    outs = [learn(STAIRS, *asked, "--seed", "0").out, other.communicate(timeout=100)[0]]
+    outs = [learn(STAIRS, *asked, "--seed", "0").out, other.communicate(timeout=600)[0]]
     runs = [of("run", lines(out))[0]["run_id"] for out in outs]
     assert [len(of("episode", lines(out))) for out in outs] == [8, 8]
     played = [asyncio.run(ledger(url, run)) for run in runs]

@@ -239,7 +239,7 @@ def test_without_lessons_it_says_where_they_come_from(tmp_path: Path) -> None:
 def test_the_program_itself_prints_errors_for_people(tmp_path: Path) -> None:
     program = Path(sys.executable).with_name("groundwire")
     command = [program, "memory", "show", "ffff", "--db", f"sqlite:///{tmp_path}/x.db"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert ran.returncode != 0 and ran.stdout == ""
     assert ran.stderr.startswith("error: ") and "Traceback" not in ran.stderr
     assert "groundwire memory list" in ran.stderr

@@ -173,7 +173,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_without_repeating_anything(
     assert [line.split()[1] for line in begun[1:]] == ["a", "b"], begun
     wait_until_begun(db, begun[0].split()[1], "z")
     process.send_signal(signal.SIGINT)
-    rest = process.communicate(timeout=60)[0]
+    rest = process.communicate(timeout=600)[0]
     run_id = begun[0].split()[1]
     assert process.returncode == 130 and f"go on with:  groundwire resume {run_id}" in rest, rest
 

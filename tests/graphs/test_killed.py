@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import crashing
 import pytest
 from sqlalchemy.engine import make_url
 
+pytestmark = pytest.mark.slow
 EVERY_EFFECT = [
     "propose wrong", "tell 1", "judge wrong", "reflect 1",
     "propose worse", "tell 2", "judge worse", "reflect 2",
@@ -52,28 +54,38 @@ def of_ours(marks: Sequence[str]) -> list[str]:
     return [mark for mark in marks if not mark.startswith("tell")]
 
 
+Crashed = Mapping[str, Sequence[dict[str, Any]]]
+EVERY = [f"after {n}" for n in range(1, TRANSACTIONS + 1)]
 LATE = ("after 3", "after 5", "after 8", "after 10")
 CUT_OFF = ("before 4", "before 5", "before 9")
 
 
 @pytest.fixture(scope="module")
-def crashed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+def crashed(tmp_path_factory: pytest.TempPathFactory) -> Crashed:
     """All in one process, so that the imports are paid for once."""
-    wanted = [*plans(LATE, CHECKPOINTS, "sync"), *plans(LATE, "", "exit"), *plans(CUT_OFF, CHECKPOINTS, "sync")]
-    return crash(tmp_path_factory.mktemp("crashed"), wanted)
+    wanted = {
+        "sync": plans(EVERY, CHECKPOINTS, "sync"),
+        "async": plans(LATE, CHECKPOINTS, "async"),
+        "exit": plans(LATE, CHECKPOINTS, "exit"),
+        "no checkpointer": plans(LATE, "", "exit"),
+        "cut off": plans(CUT_OFF, CHECKPOINTS, "sync"),
+    }
+    results = iter(crash(tmp_path_factory.mktemp("crashed"), list(chain.from_iterable(wanted.values()))))
+    return {name: list(islice(results, len(asked))) for name, asked in wanted.items()}
 
 
-def test_nothing_is_done_twice_after_kill_9(crashed: list[dict[str, Any]]) -> None:
-    """Killed right after a transaction: every effect of actors, critics, tools and plain nodes happened once."""
-    assert [r["marks"] for r in crashed[:4]] == [EVERY_EFFECT] * 4
+def test_nothing_is_done_twice_after_kill_9(crashed: Crashed) -> None:
+    """Killed right after any transaction: every effect of actors, critics, tools and plain nodes happened once."""
+    assert [r["marks"] for r in crashed["sync"]] == [EVERY_EFFECT] * TRANSACTIONS
 
 
-def test_without_a_checkpointer_only_plain_nodes_run_again_after_kill_9(crashed: list[dict[str, Any]]) -> None:
-    assert [of_ours(r["marks"]) for r in crashed[4:8]] == [of_ours(EVERY_EFFECT)] * 4
+@pytest.mark.parametrize("how", ["async", "exit", "no checkpointer"])
+def test_where_checkpoints_come_late_only_plain_nodes_run_again_after_kill_9(crashed: Crashed, how: str) -> None:
+    assert [of_ours(r["marks"]) for r in crashed[how]] == [of_ours(EVERY_EFFECT)] * len(LATE)
 
 
-def test_an_effect_that_was_cut_off_before_its_record_is_the_only_one_repeated(crashed: list[dict[str, Any]]) -> None:
-    twice = [sorted({m for m in r["marks"] if r["marks"].count(m) > 1}) for r in crashed[8:]]
+def test_an_effect_that_was_cut_off_before_its_record_is_the_only_one_repeated(crashed: Crashed) -> None:
+    twice = [sorted({m for m in r["marks"] if r["marks"].count(m) > 1}) for r in crashed["cut off"]]
     assert twice == [["reflect 1"], ["propose worse"], ["judge right"]]
 
 
@@ -82,11 +94,3 @@ def test_nothing_is_done_twice_after_kill_9_with_checkpoints_in_postgres(postgre
     url = make_url(postgres_url).set(drivername="postgresql").render_as_string(hide_password=False)
     results = crash(tmp_path, plans(LATE, url, "sync"))
     assert [r["marks"] for r in results] == [EVERY_EFFECT] * 4
-
-
-@pytest.mark.slow
-def test_kill_9_at_every_transaction(tmp_path: Path) -> None:
-    kills = [f"after {n}" for n in range(1, TRANSACTIONS + 1)]
-    results = crash(tmp_path, [p for d in ("sync", "async", "exit") for p in plans(kills, CHECKPOINTS, d)])
-    assert [of_ours(r["marks"]) for r in results] == [of_ours(EVERY_EFFECT)] * 3 * TRANSACTIONS
-    assert [r["marks"] for r in results[:TRANSACTIONS]] == [EVERY_EFFECT] * TRANSACTIONS

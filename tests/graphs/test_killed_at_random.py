@@ -16,7 +16,8 @@ import paying
 import pytest
 from sqlalchemy import create_engine, text
 
-KILLS = int(os.environ.get("GROUNDWIRE_TEST_KILLS", "20")) // 2
+pytestmark = pytest.mark.slow
+KILLS = int(os.environ.get("GROUNDWIRE_TEST_KILLS", "8")) // 2
 """Of each database; 100 in the soak."""
 
 

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-import pytest
-from published import published
 
 from groundwire import Budget, EpisodeResult, StopReason, Task
 from groundwire.agents import LLMActor, ReplayActor, RuleCritic, ScriptedBackend
@@ -28,7 +22,6 @@ from groundwire.records import ModelCall, Record
 from groundwire.signals import Origin, Signal, Verdict
 from groundwire.tools import HiddenTests, Unittest
 
-ROOT = Path(__file__).parents[2]
 HEAD = 'def double(n):\n    """Twice n."""\n'
 SQUARE = "def double(n):\n    return n * n\n"
 TABLE = "def double(n):\n    return {1: 2, 2: 4}[n]\n"
@@ -149,24 +142,3 @@ async def test_a_recorded_failure_ends_the_episode_as_it_did_then() -> None:
     recording = Recording([Recorded(task="t", failure=Failure("ModelRejected", "no credit"))])
     result, _ = await of_model(ReplayBackend(recording))
     assert (result.stop_reason, result.detail) == (StopReason.MODEL_ERROR, "no credit")
-
-
-# --- LDB's published logs
-
-
-@pytest.mark.slow
-def test_a_slice_of_ldb_s_logs_is_judged_as_the_logs_say(tmp_path: Path) -> None:
-    """Ten rows from all over each log. In full: bench/bench_ldb.py, figures in bench/RESULTS.md."""
-    kept = tmp_path / "outcomes.jsonl"
-    script = ROOT / "bench" / "bench_ldb.py"
-    command = [sys.executable, script, "--data", published("ldb"), "--limit", "10", "--json", kept]
-    subprocess.run(command, check=True, timeout=900, stdout=subprocess.DEVNULL)
-    rows = [json.loads(line) for line in kept.read_text().splitlines()]
-    assert len(rows) == 50
-    for row in rows:
-        last, best = row["last"], row["best"]
-        assert last["solved"] is row["logged_solved"], row["task"]
-        assert (last["accesses"], last["before_end"], last["unopened"]) == (1, 0, 0)
-        assert (best["before_end"], best["unopened"]) == (0, 0)
-        assert best["accesses"] == (best["reason"] in ("verified", "hidden_failed"))
-        assert last["solved"] or not best["solved"]

@@ -14,18 +14,16 @@ from typing import Any
 
 import pytest
 from guessing import Guesser, Noter
+from services import IMAGE
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, NoVerdict, Rules, StopReason, Task, Tree, Verdict
 from groundwire.contexts import Tool
-from groundwire.errors import SandboxUnavailable
 from groundwire.limits import Limits
 from groundwire.memory import InMemoryStore
 from groundwire.sandbox import open_sandbox
 from groundwire.sandboxes import Sandbox
 from groundwire.signals import Signal
 from groundwire.tools import Command, Pytest
-
-IMAGE = os.environ.get("GROUNDWIRE_TEST_IMAGE", "sandbox-py:latest")
 
 
 class Ran:
@@ -120,10 +118,7 @@ async def test_a_runner_that_hangs_after_its_tests_is_no_verdict() -> None:
 
 async def killed(times: int) -> Ran:
     """A judging of two seconds in Docker, whose container is killed the first `times` times."""
-    try:
-        sandbox = await open_sandbox("docker", image=IMAGE)
-    except SandboxUnavailable as error:
-        pytest.skip(f"docker: {error.what}")
+    sandbox = await open_sandbox("docker", image=IMAGE)
     killer = asyncio.create_task(asyncio.to_thread(_kill, times))
     try:
         return await judge(
@@ -144,7 +139,7 @@ def _kill(times: int) -> None:
     done: set[str] = set()
     deadline = time.monotonic() + 60
     while len(done) < times and time.monotonic() < deadline:
-        for container in client.containers.list(filters={"label": "groundwire.owner"}):
+        for container in client.containers.list(filters={"label": "groundwire.owner"}, ignore_removed=True):
             if container.labels["groundwire.owner"].split(":")[1] == str(os.getpid()) and container.id not in done:
                 container.kill()
                 done.add(container.id)

@@ -13,10 +13,13 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from groundwire.memory import SqlStore
 from groundwire.memory.place import locate
 from groundwire.records import EpisodeRecord, TrialRecord
 
+pytestmark = pytest.mark.slow
 WRITER = """
     import asyncio, os, sys
     from groundwire.memory import SqlStore
@@ -33,7 +36,7 @@ WRITER = """
 
     asyncio.run(main())
 """
-REPEATS = 5
+REPEATS = 3
 
 
 def test_what_was_acknowledged_survives_a_kill(url: str) -> None:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import socket
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import textwrap
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from powerless import as_nobodys
 from sqlalchemy.engine import make_url
 
 from groundwire.errors import StorageBusy, StorageError
@@ -23,8 +21,7 @@ from groundwire.memory import SqlStore
 from groundwire.memory.failures import explain
 from groundwire.memory.place import locate
 from groundwire.records import RunRecord
-
-NOBODY = 65534
+from groundwire.sandbox.bwrap_launch import find_bwrap
 
 
 async def failure(url: str | None, *, busy_s: float = 30.0) -> StorageError:
@@ -41,32 +38,6 @@ async def failure(url: str | None, *, busy_s: float = 30.0) -> StorageError:
         assert word not in str(error)
     assert "confidential" not in repr(error.__cause__)
     return error
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that every user can reach; pytest's own are for their owner only."""
-    folder = Path(tempfile.mkdtemp(prefix="groundwire-test-"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
-
-
-@pytest.fixture
-def powerless() -> Iterator[None]:
-    """Root may write everywhere, so it becomes nobody for the test."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    yield
-    os.seteuid(0)
-
-
-def as_nobodys(path: Path, mode: int) -> None:
-    if os.geteuid() == 0:
-        os.chown(path, NOBODY, -1)
-    path.chmod(mode)
 
 
 async def test_a_folder_that_can_not_be_written(
@@ -183,13 +154,11 @@ FILL = """
 def fill(*prefix: str, folder: Path, how: str) -> subprocess.CompletedProcess[str]:
     script = textwrap.dedent(FILL)
     command = [*prefix, sys.executable, "-c", script, str(folder), how]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_a_disk_that_is_full(tmp_path: Path) -> None:
-    bubblewrap = shutil.which("bwrap")
-    if bubblewrap is None:
-        pytest.skip("bwrap, which gives the test a small disk of its own, is not installed")
+    bubblewrap = str(find_bwrap())
     mount = ["--size", str(2 << 20), "--tmpfs", str(tmp_path)]
     if subprocess.run(
         [bubblewrap, "--dev-bind", "/", "/", *mount, "true"], capture_output=True, check=False

@@ -243,7 +243,7 @@ def bare(attack: Attack, prey: Prey, home: Path) -> ExecResult:
                 env={**os.environ, "GROUNDWIRE_OUT": str(out)},
                 pass_fds=[ours.fileno()],
                 capture_output=True,
-                timeout=60,
+                timeout=600,
                 check=False,
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -11,6 +12,9 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from docker.errors import NotFound
+from sandboxes_here import own_containers
+from services import IMAGE
 
 from groundwire.errors import SandboxCrashed, SandboxUnavailable
 from groundwire.limits import Limits
@@ -20,15 +24,11 @@ from groundwire.sandboxes import Sandbox
 from groundwire.trees import Tree
 
 pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="module")]
-IMAGE = os.environ.get("GROUNDWIRE_TEST_IMAGE", "sandbox-py:latest")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def box() -> AsyncIterator[Sandbox]:
-    try:
-        opened = await open_sandbox("docker", image=IMAGE)
-    except SandboxUnavailable as error:
-        pytest.skip(f"docker: {error.what}")
+    opened = await open_sandbox("docker", image=IMAGE)
     yield opened
     await opened.aclose()
 
@@ -42,14 +42,10 @@ def client() -> Iterator[Any]:
     engine.close()
 
 
-def ours(client: Any) -> list[Any]:
-    return client.containers.list(all=True, filters={"label": "groundwire.owner"})
-
-
 async def running(client: Any) -> Any:
     """Our one container, once it runs."""
     for _ in range(200):
-        for container in ours(client):
+        for container in own_containers(client):
             if container.status == "running":
                 await asyncio.sleep(0.5)
                 return container
@@ -93,7 +89,7 @@ async def test_a_container_is_hardened_labelled_and_removed(box: Sandbox, client
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert ours(client) == []
+    assert own_containers(client) == []
 
 
 async def test_nothing_is_left_after_a_run_that_failed_or_ran_out_of_something(box: Sandbox, client: Any):
@@ -101,7 +97,7 @@ async def test_nothing_is_left_after_a_run_that_failed_or_ran_out_of_something(b
     await box.run(["python", "-c", "while True: pass"], Tree(), Limits(wall_s=0.5))
     result = await box.run(["python", "-c", "b = bytearray(900 << 20)"], Tree(), Limits(memory_bytes=64 << 20))
     assert result.limit_hit == "memory_bytes"
-    assert ours(client) == []
+    assert own_containers(client) == []
 
 
 async def test_a_container_killed_from_outside_is_an_infrastructure_error(box: Sandbox, client: Any):
@@ -109,7 +105,7 @@ async def test_a_container_killed_from_outside_is_an_infrastructure_error(box: S
     (await running(client)).kill()
     with pytest.raises(SandboxCrashed, match="without a result"):
         await task
-    assert ours(client) == []
+    assert own_containers(client) == []
 
 
 async def test_leftovers_of_a_dead_groundwire_are_removed_and_nobody_elses(box: Sandbox, client: Any):
@@ -127,12 +123,12 @@ async def test_leftovers_of_a_dead_groundwire_are_removed_and_nobody_elses(box: 
     try:
         second = await open_sandbox("docker", image=IMAGE)
         await second.aclose()
-        left = {c.id for c in client.containers.list(all=True)}
+        left = {c.id for c in client.containers.list(all=True, ignore_removed=True)}
         assert {name for name, c in made.items() if c.id in left} == {"living", "elsewhere"}
         assert stranger.id in left
     finally:
         for container in (*made.values(), stranger):
-            if container.id in {c.id for c in client.containers.list(all=True)}:
+            with contextlib.suppress(NotFound):
                 container.remove(force=True)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import docker
 import pytest
 import pytest_asyncio
-from sandboxes_here import opened
+from sandboxes_here import opened, own_containers
 
 from groundwire.errors import CandidateError, SandboxCrashed
 from groundwire.limits import ExecResult, Limits
@@ -85,14 +85,14 @@ async def test_one_container_serves_one_candidate_after_the_other(box: Sandbox):
     client: Any = docker.from_env()
     held = await box.warm(Tree())
     try:
-        before = {c.id for c in client.containers.list()}
+        before = {c.id for c in own_containers(client)}
         for _ in range(5):
             assert (await said(held, "print(1)")).stdout == b"1\n"
-        assert len({c.id for c in client.containers.list()} - before) == 1
+        assert len({c.id for c in own_containers(client)} - before) == 1
         await asyncio.gather(*(said(held, "import time; time.sleep(0.3)") for _ in range(6)))
-        assert len({c.id for c in client.containers.list()} - before) <= 4
+        assert len({c.id for c in own_containers(client)} - before) <= 4
         await held.aclose()
-        assert {c.id for c in client.containers.list()} <= before
+        assert {c.id for c in own_containers(client)} <= before
     finally:
         client.close()
 
@@ -130,15 +130,15 @@ async def test_a_container_that_is_killed_is_replaced(box: Sandbox):
     client: Any = docker.from_env()
     held = await box.warm(Tree())
     try:
-        before = {c.id for c in client.containers.list()}
+        before = {c.id for c in own_containers(client)}
         await said(held, "pass")
-        (victim,) = [c for c in client.containers.list() if c.id not in before]
+        (victim,) = [c for c in own_containers(client) if c.id not in before]
         victim.kill()
         with pytest.raises(SandboxCrashed):
             await said(held, "print(1)")
         assert (await said(held, "print(2)")).stdout == b"2\n"
         await held.aclose()
-        assert {c.id for c in client.containers.list(all=True)} <= before
+        assert {c.id for c in own_containers(client)} <= before
     finally:
         client.close()
 
@@ -147,16 +147,16 @@ async def test_a_cancelled_candidate_takes_its_container_with_it(box: Sandbox):
     client: Any = docker.from_env()
     held = await box.warm(Tree())
     try:
-        before = {c.id for c in client.containers.list()}
+        before = {c.id for c in own_containers(client)}
         task = asyncio.create_task(said(held, "import time; time.sleep(60)"))
         for _ in range(200):
-            if {c.id for c in client.containers.list()} - before:
+            if {c.id for c in own_containers(client)} - before:
                 break
             await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert {c.id for c in client.containers.list(all=True)} <= before
+        assert {c.id for c in own_containers(client)} <= before
     finally:
         await held.aclose()
         client.close()

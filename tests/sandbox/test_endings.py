@@ -37,7 +37,7 @@ def leave():
 """
 # the same without an environment that could tell whose it is, and one after the other for as long as it may
 UNKNOWN = SURVIVOR.replace("os.execv(", "os.execve(").replace("MARK])", "MARK], {})")
-CANCELS = int(os.environ.get("GROUNDWIRE_TEST_CANCELS", "15"))
+CANCELS = int(os.environ.get("GROUNDWIRE_TEST_CANCELS", "9"))
 """Of each kind of sandbox; 200 in the soak."""
 
 
@@ -120,13 +120,12 @@ async def test_survivors_die_at_the_deadline(run: Run):
 async def test_a_survivor_that_holds_the_output_does_not_hold_us(run: Run):
     code = "import os, time\nif os.fork() == 0: os.setsid(); time.sleep(300)\nprint('parent')"
     result = await run(code, wall_s=30)
-    assert result.stdout == b"parent\n"
-    assert result.duration_s < 10
+    assert (result.stdout, result.limit_hit) == (b"parent\n", None)
 
 
 async def test_a_fork_bomb_ends(run: Run):
     code = "import os\nwhile True:\n try: os.fork()\n except OSError: pass"
-    result = await run(code, wall_s=3, processes=32)
+    result = await run(code, wall_s=1, processes=32)
     assert result.limit_hit in ("wall_s", "processes")
 
 

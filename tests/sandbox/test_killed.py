@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from sandboxes_here import KINDS, opened
 
-KILLS = int(os.environ.get("GROUNDWIRE_TEST_KILLS", "20"))
+pytestmark = pytest.mark.slow
+KILLS = int(os.environ.get("GROUNDWIRE_TEST_KILLS", "8"))
 """Of each kind of sandbox; 200 in the soak."""
 GONE_S = 20.0
 SCRIPT = Path(__file__).parents[1] / "support" / "busy_sandbox.py"
@@ -80,7 +81,6 @@ async def left_over(kind: str, mark: str, pid: int) -> list[int | Path]:
     return left
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 async def test_nothing_is_left_of_a_groundwire_that_was_killed(kind: str):
     await (await opened(kind)).aclose()

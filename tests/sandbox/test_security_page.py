@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from sandboxes_here import IMAGE, KINDS, opened
+from sandboxes_here import KINDS, opened
+from services import IMAGE
 
 from groundwire.errors import SandboxUnavailable
 from groundwire.limits import Enforcement, LimitName, Limits

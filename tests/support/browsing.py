@@ -6,18 +6,14 @@ import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 
-import pytest
 from playwright.sync_api import Browser, sync_playwright
-
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+from services import BROWSERS
 
 
 @contextmanager
 def chromium() -> Generator[Browser]:
-    """A browser without a window; the test is skipped where there is none."""
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if program is None:
-        pytest.skip("no Chromium here: apt-get install chromium")
+    """A browser without a window, for tests marked `browser`."""
+    program = next(filter(None, map(shutil.which, BROWSERS)))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program)
         try:

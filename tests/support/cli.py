@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 PROGRAM = Path(sys.executable).with_name("groundwire")
+TIMEOUT_S = 600
+"""Far beyond what a busy machine needs."""
 
 BUGGY = {
     "shop/__init__.py": "",
@@ -49,23 +54,58 @@ def lay_out(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
+class _Forking:
+    """The program in a process that has imported it, and forks for each run."""
+
+    def __init__(self) -> None:
+        self._server: subprocess.Popen[str] | None = None
+
+    def run(self, job: dict[str, Any]) -> int:
+        server = self._server = self._server or self._start()
+        assert server.stdin and server.stdout
+        print(json.dumps(job), file=server.stdin, flush=True)
+        if not select.select([server.stdout], [], [], TIMEOUT_S)[0]:
+            os.killpg(server.pid, signal.SIGKILL)
+            server.communicate()
+            self._server = None
+            raise subprocess.TimeoutExpired(job["argv"], TIMEOUT_S)
+        return int(server.stdout.readline())
+
+    def _start(self) -> subprocess.Popen[str]:
+        script = Path(__file__).with_name("forking_program.py")
+        server = subprocess.Popen(
+            [sys.executable, script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            # threads of a library would be lost in a fork
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            start_new_session=True,
+        )
+        atexit.register(server.communicate)
+        return server
+
+
+_forking = _Forking()
+
+
 def groundwire(*arguments: str | Path, env: dict[str, str] | None = None, cwd: Path | None = None) -> Ran:
-    """Runs the program; homes come from the test's own environment."""
-    done = subprocess.run(
-        [PROGRAM, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=120,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "160", **(env or {})},
-        stdin=subprocess.DEVNULL,
-    )
-    return Ran(done.returncode, done.stdout, done.stderr)
+    """Runs the program; homes come from the test's own environment. It is imported once and forked: see `begin`."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, err = Path(folder, "out"), Path(folder, "err")
+        job = {
+            "argv": [str(PROGRAM), *map(str, arguments)],
+            "cwd": str(cwd or Path.cwd()),
+            "env": {**os.environ, "COLUMNS": "160", **(env or {})},
+            "out": str(out),
+            "err": str(err),
+        }
+        code = _forking.run(job)
+        return Ran(code, out.read_text(errors="replace"), err.read_text(errors="replace"))
 
 
 def begin(*arguments: str | Path, interrupts: signal.Handlers = signal.SIG_DFL) -> subprocess.Popen[str]:
-    """Starts the program and leaves it running; both of its streams come together.
+    """Starts the program itself and leaves it running; both of its streams come together.
 
     Args:
         arguments: its own.

@@ -10,7 +10,7 @@ from guessing import Check
 from wide import QUESTION
 from worlds import Corridor, Porch
 
-from groundwire import Budget, FeedbackGraph, Origin, Task
+from groundwire import Budget, EpisodeResult, FeedbackGraph, Origin, Task
 from groundwire.agents import LLMActor, LLMCritic, ToolActor
 from groundwire.agents.acting import EpisodeCritic, ReActActor
 from groundwire.agents.distiller import Distiller
@@ -35,6 +35,8 @@ from groundwire.completions import Backend, Completion, Request
 from groundwire.contexts import Actor, ActorContext
 from groundwire.environments import environment_task
 from groundwire.graphs.library.catalogue import builder, card
+from groundwire.memory import InMemoryStore
+from groundwire.records import Record
 from groundwire.stepwise import StepRules
 from groundwire.toolcalls import Ruling
 from groundwire.tools import AnswerCheck, Corpus, FunctionTool, HiddenTests, RuleReviewer, Toolbox
@@ -42,7 +44,7 @@ from groundwire.tools.environments import EnvironmentTool
 from groundwire.tools.environments.worlds.fiction_search.corpus import PASSAGES, QUESTIONS
 from groundwire.trees import Candidate
 
-__all__ = ["EveryGraph", "Named", "Run"]
+__all__ = ["EveryGraph", "Named", "Run", "once"]
 
 WORDS = 8
 """Tokens of an answer: what a small model says in them is hardly ever right, and that is for the checks to say."""
@@ -202,3 +204,13 @@ class EveryGraph:
         return ToolActor(self.model, tools.specs, form=self.form, max_tokens=24, repairs=0, resamples=0)
 
     _answer = AnswerCheck(lambda answer: "42" in answer)
+
+
+async def once(run: Run) -> tuple[EpisodeResult, Sequence[Record]]:
+    """Runs it, and again from its ledger, in which nobody is asked and all comes out the same."""
+    app = run.graph.compile(store=InMemoryStore(), budget=run.budget)
+    result = await app.arun(run.task)
+    records = await app.store.records(result.episode_id)
+    replayed = await app.areplay(run.task, run_id=result.run_id, episode_id=result.episode_id)
+    assert replayed.difference is None and replayed.seals_verified
+    return result, records

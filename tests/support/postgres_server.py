@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
+from services import POSTGRES
 
 __all__ = ["postgres_server", "postgres_url"]
 
 
 @pytest.fixture(scope="session")
 def postgres_server() -> str:
-    url = os.environ.get("GROUNDWIRE_TEST_POSTGRES")
-    if not url:
-        pytest.skip("GROUNDWIRE_TEST_POSTGRES is not set: export it from .ci/start-postgres.sh")
-    return url
+    assert POSTGRES, "only tests marked `postgres` may use it"
+    return POSTGRES
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from groundwire.sandbox import open_sandbox
 from groundwire.signals import NoVerdict, Verdict
 from groundwire.tools import Pytest, Unittest
 
+pytestmark = pytest.mark.slow
+
 FILES = {
     "mod.py": "def f(x):\n    return x + 1\n",
     "test_mod.py": "import unittest\nfrom mod import f\nclass T(unittest.TestCase):\n    def test_a(self):\n"
@@ -37,7 +39,6 @@ def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin" / "python"
 
 
-@pytest.mark.slow
 async def test_a_missing_pytest_is_no_verdict_with_its_cure(bare_python: Path, bench_of: Any) -> None:
     sandbox = await open_sandbox(python=bare_python)
     try:
@@ -53,7 +54,6 @@ async def test_a_missing_pytest_is_no_verdict_with_its_cure(bare_python: Path, b
         await sandbox.aclose()
 
 
-@pytest.mark.slow
 async def test_an_old_pytest_is_no_verdict(bare_python: Path, bench_of: Any) -> None:
     (packages,) = (bare_python.parent.parent / "lib").glob("python*/site-packages")
     (packages / "pytest.py").write_text("__version__ = '6.2.5'\nversion_tuple = (6, 2, 5)\n")
@@ -82,7 +82,6 @@ def others(*versions: str) -> list[Path]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("python", others("3.9", "3.10", "3.12", "3.13", "3.14"), ids=lambda p: p.name)
 async def test_other_pythons_run_unittest_with_coverage(python: Path, bench_of: Any) -> None:
     sandbox = await open_sandbox(python=python)
@@ -96,7 +95,6 @@ async def test_other_pythons_run_unittest_with_coverage(python: Path, bench_of: 
         await sandbox.aclose()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("python", others("3.12", "3.13", "3.14"), ids=lambda p: p.name)
 async def test_newer_pythons_run_pytest_with_coverage(python: Path, bench_of: Any, tmp_path: Path) -> None:
     packages = make_environment(python, tmp_path / "venv")

@@ -26,7 +26,11 @@ from groundwire.tools import Command
 from groundwire.trees import Candidate
 
 # what the libraries say to one another
-pytestmark = [pytest.mark.model, pytest.mark.filterwarnings("ignore:.*gradient_checkpointing:FutureWarning")]
+pytestmark = [
+    pytest.mark.model,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.*gradient_checkpointing:FutureWarning"),
+]
 
 FORMS = ("sft", "dpo", "kto", "prm", "grpo", "rlvr")
 GUIDE = Path(__file__).parents[2] / "docs" / "training.md"

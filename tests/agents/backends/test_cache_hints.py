@@ -6,8 +6,6 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from groundwire.agents.backends.litellm import LiteLLMBackend
 from groundwire.agents.backends.prices import rates_from_cost_map
 from groundwire.completions import Message, Request
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
 
     Connect = Callable[..., LiteLLMBackend]
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")
 
 MARK = {"type": "ephemeral"}
 SYSTEM, TASK = Message(role="system", content="be brief"), Message(role="user", content="the task")

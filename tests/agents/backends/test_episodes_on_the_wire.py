@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
     Reach = Callable[..., LiteLLMBackend | OpenAICompatibleBackend]
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning"),
-    pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning"),
-]
 
 ASK = Request(messages=(Message(role="user", content="guess"),), max_tokens=50, purpose="propose")
 TASK = Task(id="guess", family="words", tree=Tree({ANSWER: b"nothing"}))

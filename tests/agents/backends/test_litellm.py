@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Connect = Callable[..., LiteLLMBackend]
 
-# LiteLLM silences this warning of pydantic's at its import; pytest's filters undo that
-pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"answer": {"type": "integer"}}, "required": ["answer"]}
 

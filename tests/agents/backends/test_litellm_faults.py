@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     Connect = Callable[..., LiteLLMBackend]
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")
 
 ASK = Request(messages=(Message(role="user", content="hi"),))
 

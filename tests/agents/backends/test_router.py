@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
     Connect = Callable[..., LiteLLMBackend]
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning"),
-    pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning"),
-]
 
 ASK = Request(messages=(Message(role="user", content="hi"),))
 

@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 
     Reach = Callable[..., LiteLLMBackend | OpenAICompatibleBackend]
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning"),
-    # LiteLLM reads its stream in a way that pydantic warns of
-    pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning"),
-]
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -14,6 +14,8 @@ from groundwire.tasks import Hidden, Task
 from groundwire.tools import HiddenTests, Pytest
 from groundwire.trees import Tree
 
+pytestmark = pytest.mark.slow
+
 LIBRARY = {
     "library/__init__.py": "",
     "library/books.py": (
@@ -95,7 +97,6 @@ PROJECTS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PROJECTS)
 async def test_repairs(name: str) -> None:
     files, check, touched = PROJECTS[name]

@@ -260,3 +260,13 @@ def test_what_would_be_expensive_is_not_worked_out(expression: str, tmp_path: Pa
     )
     report = audit_path(written(source, tmp_path))
     assert [x.verdict for x in report.loops] == [Verdict.UNGROUNDED]
+
+
+def test_folders_that_may_not_be_read_are_left_out(
+    open_folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (open_folder / "closed").mkdir(mode=0)
+    written(CRITIC, open_folder)
+    monkeypatch.chdir(open_folder)
+    request.getfixturevalue("powerless")
+    assert audit_path(open_folder).graphs

@@ -1,61 +1,20 @@
-"""Each ready-made graph once with the real small model, and once by replay of a recording, with nobody to ask."""
+"""Each ready-made graph by replay of a recording, with nobody to ask."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
 import pytest
-from every_graph import EveryGraph, Run
-from real_model import local_backend
+from every_graph import EveryGraph, once
 from trails import trail
 
-from groundwire import EpisodeResult, StopReason, Verdict
 from groundwire.agents import ScriptedBackend
-from groundwire.agents.backends.local_model import ServerOptions
 from groundwire.agents.backends.replay import ReplayBackend
 from groundwire.completions import Request
 from groundwire.graphs.library.catalogue import NAMES, card
-from groundwire.memory import InMemoryStore
 from groundwire.recordings import Recording, recorded_calls
-from groundwire.records import Admission, ModelCall, Record
+from groundwire.records import ModelCall
 from groundwire.signals import Signal
-
-ONE_SLOT = ServerOptions(slots=1, context_tokens=2048, threads=1)
-BROKEN = {StopReason.REFUSED, StopReason.STORAGE_ERROR, StopReason.INTERRUPTED}
-
-
-async def once(run: Run) -> tuple[EpisodeResult, Sequence[Record]]:
-    """Runs it, and again from its ledger, in which nobody is asked and all comes out the same."""
-    app = run.graph.compile(store=InMemoryStore(), budget=run.budget)
-    result = await app.arun(run.task)
-    records = await app.store.records(result.episode_id)
-    replayed = await app.areplay(run.task, run_id=result.run_id, episode_id=result.episode_id)
-    assert replayed.difference is None and replayed.seals_verified
-    return result, records
-
-
-@pytest.mark.model
-@pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")
-# LiteLLM reads its stream in a way that pydantic warns of
-@pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning")
-@pytest.mark.parametrize("names", [NAMES], ids=["one server"])
-async def test_what_a_real_model_answers_is_decided_on_by_what_is_outside_of_it(names: Sequence[str]) -> None:
-    async with local_backend(options=ONE_SLOT) as backend:
-        every = EveryGraph(backend)
-        for name in names:
-            run = every.run(name)
-            result, records = await once(run)
-            assert any(isinstance(r, ModelCall) and not r.error for r in records), (name, result.error)
-            assert result.stop_reason not in BROKEN, (name, result.detail)
-            judged = [r for r in records if isinstance(r, Signal)]
-            assert {s.origin for s in judged} <= run.origins, name
-            passed = {s.candidate_digest for s in judged if s.verdict is Verdict.PASS}
-            assert result.verdict is not Verdict.PASS or passed, name
-            opened = {r.signal_id for r in records if isinstance(r, Admission) and r.admitted}
-            assert opened <= {s.id for s in judged if s.verdict is not Verdict.PASS}, name
-            assert result.grounded is card(name).grounded, name
-    assert not every.thrown, "what was vetoed was not done"
 
 
 def says(request: Request) -> str:

@@ -176,7 +176,7 @@ def _files(root: Path) -> dict[str, bytes]:
             if path.is_symlink() or path.name in SKIPPED or path.name.startswith(".env") or path.suffix in SECRET:
                 continue
             if path.is_dir():
-                if not (path / "pyvenv.cfg").exists():
+                if not os.path.lexists(path / "pyvenv.cfg"):
                     pending.append(path)
             elif path.is_file() and path.stat().st_size <= MAX_FILE_BYTES and os.access(path, os.R_OK):
                 found[path.relative_to(root.resolve()).as_posix()] = content = path.read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -91,7 +92,7 @@ def _files(folder: Path) -> Iterator[Path]:
             ):
                 continue
             if child.is_dir():
-                if not (child / "pyvenv.cfg").exists():
+                if not os.path.lexists(child / "pyvenv.cfg"):
                     pending.append(child)
             elif child.suffix in {".py", ".ipynb"} and child.is_file() and _mentions(child):
                 seen += 1

@@ -22,5 +22,5 @@ context.Process(target=ends[0].wait).start()
 
 
 def test_engines_are_closed_before_their_processes_are_waited_for() -> None:
-    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=600)
     assert (ran.returncode, ran.stderr) == (0, "")
