@@ -50,6 +50,40 @@ def test_git_apply_gives_the_changed_tree(
     assert found == after
 
 
+@pytest.mark.parametrize(
+    ("path", "content", "mode", "executable"),
+    [
+        ("plain", b"x\n", True, True),
+        ("plain", b"y\n", True, True),
+        ("run", b"x\n", False, False),
+        ("run", b"y\n", False, False),
+        ("run", b"y\n", None, True),
+        ("new", b"x\n", True, True),
+        ("new", b"", True, True),
+        ("new", b"x\n", None, False),
+        ("binary", b"\xff", True, True),
+    ],
+)
+def test_git_apply_gives_the_mode(
+    tmp_path: Path, path: str, content: bytes, mode: bool | None, executable: bool
+) -> None:
+    base = Tree({"plain": b"x\n", "run": b"x\n", "binary": b"\xff"}, frozenset({"run"}))
+    lay_out(tmp_path, dict(base.files))
+    (tmp_path / "run").chmod(0o755)
+    patch = make_patch(base, {path: content}, {} if mode is None else {path: mode})
+    (tmp_path / "fix.patch").write_bytes(patch.encode())
+    subprocess.run(["git", "apply", "fix.patch"], cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / path).read_bytes() == content
+    assert bool((tmp_path / path).stat().st_mode & 0o100) is executable
+
+
+def test_a_patch_says_modes_as_git_does() -> None:
+    base = Tree({"a": b"x\n", "b": b""}, frozenset({"b"}))
+    patch = make_patch(base, {"a": b"x\n", "b": b"", "c": b"1\n"}, {"a": True, "b": True, "c": True})
+    assert patch.splitlines()[:3] == ["diff --git a/a b/a", "old mode 100644", "new mode 100755"]
+    assert patch.splitlines()[3:5] == ["diff --git a/c b/c", "new file mode 100755"]
+
+
 def test_nothing_changed_is_no_patch() -> None:
     assert make_patch(Tree({"a": b"x"}), {"a": b"x"}) == ""
 

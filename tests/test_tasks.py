@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,33 @@ def test_a_plain_project_needs_no_task_file(tmp_path: Path) -> None:
         assert not task.may_edit(path), path
 
 
+def test_a_star_in_a_glob_stays_in_its_folder() -> None:
+    task = Task("t", editable=("src/*.py", "lib/**/*.py", "data"), test_files=("spec/*.py", "checks/"))
+    for path in ("src/a.py", "lib/a.py", "lib/a/b.py", "data/a/b.csv", "spec/deep/x.py"):
+        assert task.may_edit(path) is (path != "spec/deep/x.py"), path
+    for path in ("src/a/b.py", "SRC/a.py", "other/a.py", "spec/a.py", "checks/a/b.py"):
+        assert not task.may_edit(path), path
+    assert task.is_test("spec/a.py")
+    assert not task.is_test("spec/deep/x.py")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["test_a.py", "a_test.py", "x/y/test_a.py", "x/a_test.py", "test_helpers/deep/util.py", "x/test_helpers/util.py",
+     "tests/a.json", "x/tests/y/a.py", "test/a.py", "x/y/conftest.py", "tox.ini"],
+)  # fmt: skip
+def test_what_is_a_test_where_nothing_is_said(path: str) -> None:
+    assert Task("t").is_test(path)
+    assert not Task("t", editable=("**",)).may_edit(path)
+
+
+def test_an_older_task_is_read_by_its_own_rule() -> None:
+    old = Task("t", editable=("src/*.py",), test_files=("test_*.py",), stars_cross=True)
+    assert old.may_edit("src/a/b.py")
+    assert old.is_test("test_data/x.py")
+    assert old.describe() != replace(old, stars_cross=False).describe()
+
+
 def test_what_is_hidden_is_in_no_tree_that_an_actor_sees(tmp_path: Path) -> None:
     root = lay_out(
         tmp_path,
@@ -48,6 +76,14 @@ def test_what_is_hidden_is_in_no_tree_that_an_actor_sees(tmp_path: Path) -> None
     assert task.may_edit("src/x.py")
     assert not task.may_edit("a.py")
     assert "assert 42" not in task.describe()
+
+
+def test_a_hidden_file_stays_executable(tmp_path: Path) -> None:
+    root = lay_out(tmp_path, a_py="", check_py="#!/bin/sh\n")
+    (root / "check.py").chmod(0o755)
+    task = Task.from_folder(root, hidden="sh check.py")
+    assert task.hidden is not None
+    assert task.hidden.tree.executable == {"check.py"}
 
 
 def test_flags_win_over_the_file(tmp_path: Path) -> None:
@@ -75,6 +111,10 @@ def test_the_projects_own_interpreter_is_found(tmp_path: Path) -> None:
         '[hidden]\nfolder = "x"\n',
         "[sandbox]\nwall_s = 'long'\n",
         "id = 3\n",
+        "editable = ['!src/generated']\n",
+        "editable = ['/src']\n",
+        "editable = ['src/**.py']\n",
+        "[tests]\nfiles = ['../tests']\n",
         "[sandbox]\nnetwork = ['example.org']\n",
         "[sandbox]\nnetwork = 'example.org:443'\n",
     ],
@@ -113,6 +153,15 @@ def test_the_path_that_a_hidden_command_names_is_hidden(tmp_path: Path, command:
     assert task.hidden is not None
     assert set(task.hidden.tree.files) == {"deep/secret/test_x.py"}
     assert set(task.tree.files) == {"a.py"}
+
+
+@pytest.mark.parametrize("name", ["checks[1]", "che?ks", "checks*"])
+def test_what_is_hidden_may_have_any_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "test_x.py").write_text("assert 1")
+    task = Task.from_folder(lay_out(tmp_path, a_py=""), hidden_dir=name)
+    assert task.hidden is not None
+    assert (set(task.tree.files), set(task.hidden.tree.files)) == ({"a.py"}, {f"{name}/test_x.py"})
 
 
 def test_a_hidden_command_that_names_no_file_is_refused(tmp_path: Path) -> None:

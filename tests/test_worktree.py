@@ -30,6 +30,24 @@ def test_changes_are_written_and_modes_kept(tmp_path: Path) -> None:
     assert sorted(p.name for p in root.iterdir()) == ["a.py", "pkg"]
 
 
+def test_modes_are_set_and_taken_away(tmp_path: Path) -> None:
+    root = folder(tmp_path)
+    (root / "gone.py").chmod(0o640)
+    base = Tree(BASE.files, frozenset({"a.py"}))
+    apply_changes(
+        root, base, {"a.py": b"old\n", "gone.py": b"x", "new.sh": b""}, {"a.py": False, "gone.py": True, "new.sh": True}
+    )
+    modes = {path.name: path.stat().st_mode & 0o777 for path in root.iterdir()}
+    assert modes == {"a.py": 0o644, "gone.py": 0o750, "new.sh": 0o755}
+
+
+def test_a_mode_changed_meanwhile_stops_everything(tmp_path: Path) -> None:
+    root = folder(tmp_path)
+    with pytest.raises(CandidateError, match=r"a\.py has changed"):
+        apply_changes(root, BASE, {"a.py": b"old\n", "gone.py": None}, {"a.py": True})
+    assert (root / "gone.py").exists()
+
+
 def test_a_file_changed_meanwhile_stops_everything(tmp_path: Path) -> None:
     root = folder(tmp_path)
     (root / "gone.py").write_bytes(b"edited")

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 
 from groundwire.errors import CandidateError
-from groundwire.trees import Tree
+from groundwire.trees import NO_MODES, Tree
 
 __all__ = ["count_lines", "make_patch"]
 
@@ -14,13 +14,19 @@ CONTEXT_LINES = 3
 NO_NEWLINE = "\\ No newline at end of file\n"
 
 
-def make_patch(base: Tree, changes: Mapping[str, bytes | None]) -> str:
+def make_patch(base: Tree, changes: Mapping[str, bytes | None], modes: Mapping[str, bool] = NO_MODES) -> str:
     """A unified diff with git's headers; a file that does not change leaves no trace.
+
+    Args:
+        base: what the changes apply to.
+        changes: path → new content, or None where the file is deleted.
+        modes: path → whether it carries the executable bit from now on.
 
     Raises:
         CandidateError: a changed file is not UTF-8 text.
     """
-    return "".join(_file_patch(base, path, changes[path]) for path in sorted(changes))
+    after = base.with_changes(changes, modes)
+    return "".join(_file_patch(base, after, path) for path in sorted(changes))
 
 
 def count_lines(base: Tree, changes: Mapping[str, bytes | None]) -> tuple[int, int]:
@@ -33,20 +39,28 @@ def count_lines(base: Tree, changes: Mapping[str, bytes | None]) -> tuple[int, i
     return added, removed
 
 
-def _file_patch(base: Tree, path: str, content: bytes | None) -> str:
-    before = base.files.get(path)
-    if before == content:
+def _file_patch(base: Tree, after: Tree, path: str) -> str:
+    before, content = base.files.get(path), after.files.get(path)
+    old_mode, new_mode = _mode(base, path), _mode(after, path)
+    if before == content and (content is None or old_mode == new_mode):
         return ""
-    mode = "100755" if path in base.executable else "100644"
     head = f"diff --git {_quote('a/' + path)} {_quote('b/' + path)}\n"
     if before is None:
-        head += f"new file mode {mode}\n"
+        head += f"new file mode {new_mode}\n"
     elif content is None:
-        head += f"deleted file mode {mode}\n"
+        head += f"deleted file mode {old_mode}\n"
+    elif old_mode != new_mode:
+        head += f"old mode {old_mode}\nnew mode {new_mode}\n"
+    if before == content:
+        return head
     old = "/dev/null" if before is None else _quote(f"a/{path}")
     new = "/dev/null" if content is None else _quote(f"b/{path}")
     body = difflib.unified_diff(_lines(path, before), _lines(path, content), old, new, n=CONTEXT_LINES)
     return head + "".join(line if line.endswith("\n") else f"{line}\n{NO_NEWLINE}" for line in body)
+
+
+def _mode(tree: Tree, path: str) -> str:
+    return "100755" if path in tree.executable else "100644"
 
 
 def _lines(path: str, content: bytes | None) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from groundwire.limits import ExecResult, Limits, SandboxInfo
-from groundwire.trees import Tree
+from groundwire.trees import NO_MODES, Tree
 
 __all__ = ["Sandbox", "WarmSandbox"]
 
@@ -83,10 +83,11 @@ class WarmSandbox(Protocol):
         changes: Mapping[str, bytes | None],
         limits: Limits,
         *,
+        modes: Mapping[str, bool] = NO_MODES,
         env: Mapping[str, str] | None = None,
         collect: Sequence[str] = (),
     ) -> ExecResult:
-        """As `Sandbox.run(["python", *arguments], tree.with_changes(changes), …)`, but faster.
+        """As `Sandbox.run(["python", *arguments], tree.with_changes(changes, modes), …)`, but faster.
 
         Args:
             arguments: as on Python's command line: `-m MODULE …`, `-c CODE …` or `SCRIPT …`.

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from groundwire.errors import ConfigError, TaskError
+from groundwire.globs import check_glob, matches, matches_across_folders
 from groundwire.limits import Limits
 from groundwire.signals import canonical
-from groundwire.trees import Tree, check_path, matches
+from groundwire.trees import Tree, check_path
 
 __all__ = ["Hidden", "Task"]
 
-TEST_GLOBS = ("test_*.py", "*_test.py", "**/test_*.py", "**/*_test.py", "tests/**", "test/**", "**/conftest.py",
-              "conftest.py", "pytest.ini", "tox.ini", "**/tests/**")  # fmt: skip
+TEST_GLOBS = ("**/test_*.py", "**/*_test.py", "**/test_*/**/*.py", "test/**", "**/tests/**", "**/conftest.py",
+              "pytest.ini", "tox.ini")  # fmt: skip
 CONFIG_GLOBS = (
     "pyproject.toml",
     "setup.py",
@@ -54,11 +55,14 @@ class Task:
         command: what judges a candidate, split; never given to a shell. `()`: the tool's own default.
         family: tasks that share lessons.
         editable: globs of what a candidate may change; `()`: every Python file that is not a test or configuration.
+            What a glob names: `groundwire.globs`.
         test_files: globs of the visible tests; they can be read, never edited.
         hidden: what judges at the end.
         limits: ceilings for one judging.
         folder: where the project came from, if it came from a folder.
         python: the interpreter that runs the project; None: the project's `.venv`, else the current one.
+        stars_cross: True for what was recorded while `*` in a glob stood for `/` too. An episode is read, gone on with
+            and replayed by the rule that it began with.
     """
 
     id: str
@@ -72,6 +76,7 @@ class Task:
     limits: Limits = Limits()
     folder: Path | None = None
     python: Path | None = None
+    stars_cross: bool = False
 
     def public(self) -> Task:
         """The task as actors, critics and memory may see it: without anything hidden, and not where it came from.
@@ -82,9 +87,17 @@ class Task:
 
     def may_edit(self, path: str) -> bool:
         """True if a candidate may change, add or delete `path`."""
-        if matches(path, self.test_files) or matches(path, CONFIG_GLOBS):
+        if self.is_test(path) or matches(path, CONFIG_GLOBS):
             return False
-        return matches(path, self.editable) if self.editable else path.endswith(".py")
+        return self.matches(path, self.editable) if self.editable else path.endswith(".py")
+
+    def is_test(self, path: str) -> bool:
+        """True if `path` is a visible test, which can be read and never edited."""
+        return self.matches(path, self.test_files)
+
+    def matches(self, path: str, globs: Sequence[str]) -> bool:
+        """True if `path` matches any of `globs`, read as this task's own are."""
+        return (matches_across_folders if self.stars_cross else matches)(path, globs)
 
     def describe(self) -> str:
         """Canonical JSON of what identifies the task: ids, commands, digests (no file contents)."""
@@ -97,6 +110,7 @@ class Task:
                 "command": list(self.command),
                 "editable": list(self.editable),
                 "test_files": list(self.test_files),
+                "stars_cross": self.stars_cross,
                 "hidden": self.hidden and {"command": list(self.hidden.command), "tree": self.hidden.tree.digest},
                 "folder": str(self.folder) if self.folder else None,
                 "limits": self.limits.model_dump(mode="json"),
@@ -198,7 +212,8 @@ def _path_in(root: Path, command: str) -> str:
 
 def _hidden_tree(root: Path, secret_path: str) -> Tree:
     if (root / secret_path).is_file():
-        return Tree({secret_path: (root / secret_path).read_bytes()})
+        is_executable = bool((root / secret_path).stat().st_mode & 0o100)
+        return Tree({secret_path: (root / secret_path).read_bytes()}, frozenset({secret_path} if is_executable else ()))
     inner = Tree.from_folder(root / secret_path)
     return Tree(
         {f"{secret_path}/{path}": content for path, content in inner.files.items()},
@@ -206,10 +221,13 @@ def _hidden_tree(root: Path, secret_path: str) -> Tree:
     )
 
 
+_Glob = Annotated[str, AfterValidator(check_glob)]
+
+
 class _Tests(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)
     command: str = ""
-    files: list[str] = []
+    files: list[_Glob] = []
 
 
 class _Hidden(BaseModel):
@@ -223,7 +241,7 @@ class _Spec(BaseModel):
     id: str = ""
     family: str = ""
     prompt: str = ""
-    editable: list[str] = []
+    editable: list[_Glob] = []
     tests: _Tests = _Tests()
     hidden: _Hidden = _Hidden()
     sandbox: Mapping[str, Any] = {}

@@ -7,15 +7,17 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import Any
 
 from groundwire.errors import CandidateError, TaskError
+from groundwire.globs import matches
 
-__all__ = ["Candidate", "Tree", "check_path", "matches"]
+__all__ = ["Candidate", "Tree", "check_path"]
 
 IGNORED_FOLDERS = frozenset(
     {
@@ -26,6 +28,7 @@ IGNORED_FOLDERS = frozenset(
 IGNORED_SUFFIXES = (".pyc", ".pyo")
 MAX_TREE_BYTES = 256 * 1024 * 1024
 MAX_PATH_LENGTH = 1024
+NO_MODES: Mapping[str, bool] = MappingProxyType({})
 
 
 def check_path(path: str) -> str:
@@ -60,31 +63,24 @@ def _encodes(text: str) -> bool:
     return True
 
 
-def matches(path: str, globs: Iterable[str]) -> bool:
-    """True if `path` matches any of `globs`; `**` spans folders and a folder's name covers what is below it."""
-    for glob in globs:
-        pattern = glob.rstrip("/")
-        if fnmatchcase(path, pattern) or path.startswith(f"{pattern}/"):
-            return True
-        if "**/" in pattern and fnmatchcase(path, pattern.replace("**/", "")):
-            return True
-    return False
+_KINDS = {None: b"F", True: b"X", False: b"N"}
+"""By the executable bit: nothing said of it, set, taken away."""
 
 
-def _entries(files: Mapping[str, bytes | None], executable: Collection[str]) -> Iterator[bytes]:
+def _entries(files: Mapping[str, bytes | None], modes: Mapping[str, bool]) -> Iterator[bytes]:
     for path in sorted(files):
         content = files[path]
-        kind = b"D" if content is None else b"X" if path in executable else b"F"
+        kind = b"D" if content is None else _KINDS[modes.get(path)]
         body = b"" if content is None else content
         name = path.encode()
         yield b"%c%d:%s%d:%s" % (kind, len(name), name, len(body), body)
 
 
-def _digest(*heads: str, files: Mapping[str, bytes | None], executable: Collection[str] = ()) -> str:
+def _digest(*heads: str, files: Mapping[str, bytes | None], modes: Mapping[str, bool]) -> str:
     sha = hashlib.sha256()
     for head in heads:
         sha.update(f"{len(head)}:{head}".encode())
-    for entry in _entries(files, executable):
+    for entry in _entries(files, modes):
         sha.update(entry)
     return sha.hexdigest()
 
@@ -104,7 +100,7 @@ class Tree:
     @cached_property
     def digest(self) -> str:
         """sha256 over paths, contents and executable bits, as hex."""
-        return _digest("tree", files=self.files, executable=self.executable)
+        return _digest("tree", files=self.files, modes=dict.fromkeys(self.executable, True))
 
     @classmethod
     def from_folder(cls, folder: Path, *, exclude: Iterable[str] = ()) -> Tree:
@@ -146,20 +142,24 @@ class Tree:
                 executable.add(name)
         return cls(files, frozenset(executable))
 
-    def with_changes(self, changes: Mapping[str, bytes | None]) -> Tree:
-        """This tree with files replaced or added (bytes) or deleted (None)."""
+    def with_changes(self, changes: Mapping[str, bytes | None], modes: Mapping[str, bool] = NO_MODES) -> Tree:
+        """This tree with files replaced or added (bytes) or deleted (None).
+
+        Args:
+            changes: path → new content, or None.
+            modes: path → whether it carries the executable bit from now on; the others are as they were.
+        """
         files = dict(self.files)
         for path, content in changes.items():
             if content is None:
                 files.pop(path, None)
             else:
                 files[path] = content
-        return Tree(files, self.executable)
+        return Tree(files, self.executable_with(modes))
 
-    def without(self, globs: Iterable[str]) -> Tree:
-        """This tree without the paths that match."""
-        drop = tuple(globs)
-        return Tree({p: c for p, c in self.files.items() if not matches(p, drop)}, self.executable)
+    def executable_with(self, modes: Mapping[str, bool]) -> frozenset[str]:
+        """The paths that carry the executable bit once it is set or taken away as `modes` says."""
+        return self.executable - modes.keys() | {path for path, executable in modes.items() if executable}
 
     def to_bytes(self) -> bytes:
         """Its body, for storage."""
@@ -213,34 +213,49 @@ class Candidate:
         changes: path → new content, or None where the file is deleted. Empty: the base itself.
         edits: names of the edits that made it, for statistics (`compare.boundary`, `llm.rewrite`).
         note: one line for people.
+        modes: path → True where a changed file becomes executable, False where it no longer is. Of a path that is not
+            in it the candidate says nothing: the file is as executable as it was.
+
+    Raises:
+        CandidateError: a path is not one inside the tree, or a mode is that of a file that is not written.
     """
 
     base_digest: str
     changes: Mapping[str, bytes | None]
     edits: tuple[str, ...] = ()
     note: str = ""
+    modes: Mapping[str, bool] = field(default_factory=dict[str, bool])
 
     def __post_init__(self) -> None:
         for path in self.changes:
             check_path(path)
+        for path in self.modes:
+            if self.changes.get(path) is None:
+                raise CandidateError(f"{path!r} has a mode, and the candidate does not write it.")
 
     @cached_property
     def digest(self) -> str:
         """sha256 of the canonical form, as hex."""
-        return _digest("candidate", self.base_digest, files=self.changes)
+        return _digest("candidate", self.base_digest, files=self.changes, modes=self.modes)
 
     @property
     def is_base(self) -> bool:
         """True if it changes nothing."""
         return not self.changes
 
+    def applied_to(self, tree: Tree) -> Tree:
+        """The tree that it makes of another one."""
+        return tree.with_changes(self.changes, self.modes)
+
     def extends(self, earlier: Candidate) -> bool:
-        """True if it only appends to `earlier`: same base, every file kept, contents only grown."""
+        """True if it only appends to `earlier`: same base, every file and mode kept, contents only grown."""
         if self.base_digest != earlier.base_digest:
             return False
         for path, before in earlier.changes.items():
             after = self.changes.get(path)
             if path not in self.changes or (before is None) != (after is None):
+                return False
+            if self.modes.get(path) != earlier.modes.get(path):
                 return False
             if before is not None and after is not None and not after.startswith(before):
                 return False
@@ -249,7 +264,9 @@ class Candidate:
     def to_bytes(self) -> bytes:
         """Its canonical body, for storage."""
         changes = {p: None if c is None else base64.b85encode(c).decode() for p, c in self.changes.items()}
-        body = {"base": self.base_digest, "changes": changes, "edits": self.edits, "note": self.note}
+        body: dict[str, Any] = {"base": self.base_digest, "changes": changes, "edits": self.edits, "note": self.note}
+        if self.modes:
+            body["modes"] = dict(self.modes)
         return json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
 
     @classmethod
@@ -262,6 +279,7 @@ class Candidate:
         try:
             data = json.loads(body)
             changes = {p: None if c is None else base64.b85decode(c) for p, c in data["changes"].items()}
-            return cls(data["base"], changes, tuple(data["edits"]), data["note"])
+            modes = {path: bool(mode) for path, mode in data.get("modes", {}).items()}
+            return cls(data["base"], changes, tuple(data["edits"]), data["note"], modes)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CandidateError(f"A stored candidate can't be read: {error}.") from error

@@ -9,6 +9,7 @@ import socket
 import sys
 import textwrap
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -303,7 +304,9 @@ async def test_everything_a_program_can_do_to_a_tree(scene: Scene, ground: Groun
         "shop/new/mod.py": b"y = 1\n",
         "shop/binary.py": bytes(range(256)),
         "shop/inside.py": b"s\n",
+        "shop/run.py": b"r\n",
     }
+    assert candidate.modes == {"shop/run.py": True}
     assert set(ground.last.refused) == {
         "link_outside: shop/outside.py",
         "link_outside: shop/up.py",
@@ -313,7 +316,6 @@ async def test_everything_a_program_can_do_to_a_tree(scene: Scene, ground: Groun
         "bad_name: 'shop/\\udcff.py'",
         "bad_name: 'shop/a\\nb.py'",
         "too_large: shop/huge.py",
-        "mode: shop/run.py",
         "tests: tests/test_price.py",
         "tests: tests/test_extra.py",
         "tests: conftest.py",
@@ -322,6 +324,37 @@ async def test_everything_a_program_can_do_to_a_tree(scene: Scene, ground: Groun
         "read_only: notes.log",
     }
     assert "its changes to conftest.py, tests/test_extra.py, tests/test_price.py were refused" in candidate.note
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+async def test_the_executable_bit_goes_in_and_comes_out(scene: Scene, ground: Ground, isolated: bool) -> None:
+    task = scene.task({"on.py": "1\n", "off.py": "2\n", "kept.py": "3\n"}, editable=("*.py",))
+    task = replace(task, tree=Tree(task.tree.files, frozenset({"off.py", "kept.py"})))
+    program = script("""
+        import os, pathlib
+        assert [os.access(f"{name}.py", os.X_OK) for name in ("on", "off", "kept")] == [False, True, True]
+        for name, mode in (("on", 0o755), ("off", 0o644)):
+            pathlib.Path(f"{name}.py").chmod(mode)
+        pathlib.Path("kept.py").write_text("4\\n")
+        pathlib.Path("new.py").write_text("5\\n")
+        pathlib.Path("new.py").chmod(0o700)
+    """)
+    (candidate,) = await CommandActor(program, isolated=isolated).propose(scene.context(task, **given(ground)), 1)
+    assert candidate.changes == {"on.py": b"1\n", "off.py": b"2\n", "kept.py": b"4\n", "new.py": b"5\n"}
+    assert candidate.modes == {"on.py": True, "off.py": False, "new.py": True}
+    assert candidate.applied_to(task.tree).executable == {"on.py", "kept.py", "new.py"}
+    assert "4 files changed" in candidate.note
+    best = scene.judged(candidate)
+    more = given(ground, tree=candidate.applied_to(task.tree), best=best)
+    undo = script("import os; os.chmod('on.py', 0o644); os.chmod('off.py', 0o755)")
+    (undone,) = await CommandActor(undo, isolated=isolated).propose(scene.context(task, **more), 1)
+    assert (undone.changes, undone.modes) == ({"kept.py": b"4\n", "new.py": b"5\n"}, {"new.py": True})
+
+
+async def test_the_mode_of_a_file_that_is_read_only_is_put_back(scene: Scene, ground: Ground) -> None:
+    with pytest.raises(CandidateError, match=r"tests: tests/test_price\.py"):
+        await CommandActor("chmod +x tests/test_price.py").propose(scene.context(**given(ground)), 1)
+    assert ground.last.candidate is None
 
 
 async def test_a_program_that_only_changes_tests_is_told_of(scene: Scene, ground: Ground) -> None:

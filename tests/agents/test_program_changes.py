@@ -30,7 +30,7 @@ ENDED: dict[str, Any] = {"exit_code": 0, "signal": None, "timed_out": False, "er
 
 def report(*changes: tuple[str, bytes | None], problems: list[tuple[str, str]] | None = None, **ended: Any) -> bytes:
     encoded = [[path, None if content is None else base64.b64encode(content).decode()] for path, content in changes]
-    return json.dumps({**ENDED, "changes": encoded, "problems": problems or [], **ended}).encode()
+    return json.dumps({**ENDED, "changes": encoded, "modes": [], "problems": problems or [], **ended}).encode()
 
 
 def sorted_of(*changes: tuple[str, bytes | None], **fields: Any) -> Changes:
@@ -53,6 +53,8 @@ def sorted_of(*changes: tuple[str, bytes | None], **fields: Any) -> Changes:
         report(more=1),
         report().replace(b'"changes": []', b'"changes": [["a.py", "no base64!"]]'),
         report().replace(b'"changes": []', b'"changes": [["a.py"]]'),
+        report(modes=[["a.py", 1]]),
+        report(modes=[["a.py"]]),
         report().replace(b'"changes": []', b'"changes": [["\\ud800.py", ""]]'),
     ],
 )
@@ -98,6 +100,20 @@ def test_only_editable_paths_get_through(changes: list[tuple[str, bytes | None]]
     assert (
         candidate.changes.items() <= got.allowed.items() and candidate.edits == ("x",) and "\x1b" not in candidate.note
     )
+
+
+@given(st.lists(st.tuples(paths, st.booleans()), max_size=12), st.booleans())
+def test_only_modes_of_editable_files_get_through(modes: list[tuple[str, bool]], deleted: bool) -> None:
+    told = [(path, mode) for path, mode in modes if path.isprintable()]
+    got = sorted_of(("shop/price.py", None if deleted else b"y\n"), modes=told)
+    assert got.modes.keys() <= (set[str]() if deleted else {"shop/price.py"})
+    candidate_of(TASK, TREE, got.allowed, edits=(), note="", modes=got.modes)
+
+
+def test_a_mode_that_the_base_has_is_not_set() -> None:
+    got = sorted_of(modes=[("shop/price.py", False)])
+    assert (got.modes, got.files) == ({"shop/price.py": False}, 1)
+    assert candidate_of(TASK, TREE, got.allowed, edits=(), note="", modes=got.modes).is_base
 
 
 def test_too_much_is_left_out_and_told() -> None:

@@ -43,6 +43,18 @@ def test_another_program_s_change_is_verified(project: Path, tmp_path: Path, fla
     assert "program" in groundwire("show", ran.data["run_id"]).out
 
 
+def test_an_executable_bit_is_judged_verified_patched_and_applied(tmp_path: Path) -> None:
+    test = "import subprocess\n\n\ndef test_it_runs():\n    subprocess.run(['./run.sh'], check=True)\n"
+    task = 'editable = ["*.sh"]\n'
+    project = lay_out(tmp_path / "project", {"run.sh": "#!/bin/sh\n", "test_run.py": test, "task.toml": task})
+    ran = groundwire("repair", project, "--test", TEST, "--actor-command", "chmod +x run.sh", "--apply", "--json")
+    assert ran.code == 0, ran.out + ran.err
+    assert ran.data["patch"] == "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n"
+    assert (project / "run.sh").stat().st_mode & 0o777 == 0o755
+    again = groundwire("replay", ran.data["run_id"], "--verify")
+    assert again.code == 0, again.out + again.err
+
+
 def test_each_program_that_can_not_propose_gets_one_clear_answer(project: Path) -> None:
     ran = groundwire("repair", project, "--test", TEST, "--actor-command", "no-such-agent --fix")
     assert ran.code == 2 and "no-such-agent can't be started" in ran.err and "Traceback" not in ran.err

@@ -116,6 +116,24 @@ def test_a_run_of_another_graph_says_where_to_replay_it(recorded: str, database:
     assert (ran.code, "app.areplay" in ran.err) == (2, True), ran.err
 
 
+def test_a_run_is_replayed_by_the_glob_rule_that_it_was_recorded_under(tmp_path: Path) -> None:
+    """Before globs stayed in their folder, `shop/*.py` named `shop/deep/price.py`, and no record said so."""
+    files = {path.replace("shop/", "shop/deep/"): text.replace("shop.", "shop.deep.") for path, text in BUGGY.items()}
+    files |= {"shop/__init__.py": "", "task.toml": 'editable = ["shop/**/*.py"]\n[tests]\nfiles = ["tests"]\n'}
+    project, script = lay_out(tmp_path / "project", files), tmp_path / "script.jsonl"
+    answer = ANSWER.format("").replace("shop/", "shop/deep/")
+    script.write_text("".join(json.dumps(text) + "\n" for text in (answer, "")))
+    ledger = tmp_path / "ledger.db"
+    ran = groundwire("repair", project, "--test", TEST, "--model", f"scripted:{script}", "--db", url(ledger), "--json")
+    assert (ran.code, ran.data["verdict"]) == (0, "pass"), ran.out + ran.err
+    change(ledger, """UPDATE episodes SET task = replace(task, 'shop/**/*.py', 'shop/*.py')""")
+    refused = replay(ran.data["run_id"], ledger)
+    assert refused.code == 1, "the rule of today lets nobody write it"
+    change(ledger, """UPDATE episodes SET task = replace(task, '"stars_cross":false,', '')""")
+    again = replay(ran.data["run_id"], ledger)
+    assert again.code == 0, again.out + again.err
+
+
 def test_show_marks_a_call_that_was_cut_off(recorded: str, database: Path) -> None:
     change(database, "UPDATE intents SET usd = 0.25 WHERE kind = 'model_call'")
     change(database, "DELETE FROM model_calls WHERE seq = (SELECT max(seq) FROM model_calls)")

@@ -52,7 +52,7 @@ async def test_a_change_of_what_may_not_be_changed_is_a_fail(
 
 @pytest.mark.parametrize("path", ["conftest.py", "deep/conftest.py", ".pytest.ini", "pytest.toml"])
 async def test_what_steers_pytest_is_out_of_reach_whatever_the_task_says(bench: Any, path: str) -> None:
-    task = replace(bench.task(PROJECT, editable=["*"]), test_files=("test_mod.py",))
+    task = replace(bench.task(PROJECT, editable=["**"]), test_files=("test_mod.py",))
     found = await bench.judge(Pytest(), task, {"mod.py": RIGHT, path: "x"})
     assert [c.id for c in found.evidence.cases] == [f"tamper::{path}"]
 

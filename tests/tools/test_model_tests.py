@@ -56,7 +56,7 @@ def candidate_of(task: Task, changes: Mapping[str, bytes | None]) -> Any:
 
 
 async def test_a_candidate_can_not_bring_its_own(bench: Any) -> None:
-    task = replace(bench.task(PROJECT), test_files=("nothing",), editable=("*",))
+    task = replace(bench.task(PROJECT), test_files=("nothing",), editable=("**",))
     cheat = {"test_written_by_model.py": b"def test_1():\n    pass\n"}
     seen = await ModelTests(Writer()).judge(candidate_of(task, cheat), task, with_cases(bench.context(), GOOD))
     assert seen.verdict is Verdict.FAIL

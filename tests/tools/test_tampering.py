@@ -67,7 +67,7 @@ def at_import(code: str, says: Sequence[str] = ()) -> Attack:
 
 
 def steering(path: str, content: str, more: Mapping[str, str] | None = None) -> Attack:
-    return Attack({path: content, **(more or {})}, [f"tamper::{path}"], editable=["*"])
+    return Attack({path: content, **(more or {})}, [f"tamper::{path}"], editable=["**"])
 
 
 STATIC = {
@@ -94,7 +94,7 @@ RUNNING = {
             "evil-1.dist-info/METADATA": "Name: evil\n",
             "evil.py": PLUGIN,
         },
-        editable=["*"],
+        editable=["**"],
         env={"PYTHONPATH": ""},
     ),
     "a pytest of its own": Attack({"pytest.py": "raise SystemExit(0)\n"}),
@@ -246,5 +246,5 @@ async def test_a_suite_that_writes_data_once_it_passes_is_no_tampering(bench: An
 
 
 async def test_a_conftest_that_the_task_calls_editable_is_still_the_base_trees(bench: Any) -> None:
-    task = replace(bench.task(PROJECT | {"conftest.py": ""}, command=COMMAND, editable=["*"]), test_files=(TEST,))
+    task = replace(bench.task(PROJECT | {"conftest.py": ""}, command=COMMAND, editable=["**"]), test_files=(TEST,))
     assert (await bench.judge(Pytest(), task, {"mod.py": RIGHT}, base_first=True)).verdict is Verdict.PASS

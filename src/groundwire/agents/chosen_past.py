@@ -96,4 +96,4 @@ def _from(context: ActorContext, past: Judged | None) -> ActorContext:
     base = context.task.tree
     if past is None:
         return replace(context, tree=base, failing=None, best=None)
-    return replace(context, tree=base.with_changes(past.candidate.changes), failing=past, best=past)
+    return replace(context, tree=past.candidate.applied_to(base), failing=past, best=past)

@@ -109,12 +109,18 @@ def lessons_as_data(lessons: Sequence[Lesson]) -> str:
 
 def difference(judged: Judged, shown: Tree, base: Tree) -> str:
     """How the judged candidate differs from the tree that is shown, as a unified diff; empty if it does not."""
-    after = base.with_changes(judged.candidate.changes)
+    after = judged.candidate.applied_to(base)
     parts: list[str] = []
     for path in sorted({*after.files, *shown.files}):
         old, new = shown.files.get(path, b""), after.files.get(path, b"")
         if old != new:
             parts += [f"{line}\n" for line in _unified(path, _lines(old), _lines(new))]
+        if (
+            path in after.files
+            and path in judged.candidate.modes
+            and (path in shown.executable) != (path in after.executable)
+        ):
+            parts.append(f"{plain(path, 200)} {'is now' if path in after.executable else 'is no longer'} executable\n")
     return head_tail("".join(parts), DIFF_CHARS)
 
 

@@ -16,7 +16,7 @@ from groundwire.agents.proposals import MAX_FILE_BYTES
 from groundwire.agents.text import plain
 from groundwire.errors import CandidateError
 from groundwire.tasks import Task
-from groundwire.trees import Tree, check_path, matches
+from groundwire.trees import Tree, check_path
 
 __all__ = [
     "MAX_CHANGED_BYTES",
@@ -49,8 +49,6 @@ class Refusal(StrEnum):
     NOT_A_FILE = "not_a_file"
     """A pipe, a device, a socket, or a link to a folder."""
     BAD_NAME = "bad_name"
-    MODE = "mode"
-    """The executable bit changed, which a candidate can't carry; what the file holds still counts."""
     TOO_LARGE = "too_large"
     TOO_MUCH = "too_much"
     """Beyond the files or bytes that one candidate may change."""
@@ -69,6 +67,8 @@ class ProgramReport(BaseModel):
     duration_s: float
     changes: list[tuple[str, Encoded | None]]
     """(path, new content, in base64 on its way, or None where it was deleted)."""
+    modes: list[tuple[str, bool]]
+    """(path, whether it is executable now) of files where that is not as it was."""
     problems: list[tuple[str, str]]
     """(reason, path)."""
 
@@ -79,13 +79,20 @@ class Changes:
 
     Args:
         allowed: path → new content, or None where it was deleted.
+        modes: path → whether it is executable now, where that is not as it was.
         refused: the rest, each as `reason: path`.
         tests: visible tests it changed, which were put back.
     """
 
     allowed: dict[str, bytes | None]
+    modes: dict[str, bool]
     refused: tuple[str, ...]
     tests: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> int:
+        """How many files it changed, in what they hold or in their mode."""
+        return len(self.allowed.keys() | self.modes.keys())
 
 
 def read_report(body: bytes) -> ProgramReport | None:
@@ -119,9 +126,24 @@ def sort_changes(report: ProgramReport, start: Tree, task: Task) -> Changes:
     for path in _below_a_file(allowed, start):
         del allowed[path]
         refused.append((Refusal.BAD_NAME, path))
-    tests = tuple(plain(path, PATH_CHARS) for reason, path in refused if reason == Refusal.TESTS)
+    modes = _modes(report, start.with_changes(allowed), task, refused)
+    tests = tuple(dict.fromkeys(plain(path, PATH_CHARS) for reason, path in refused if reason == Refusal.TESTS))
     told = dict.fromkeys(f"{plain(reason, REASON_CHARS)}: {plain(path, PATH_CHARS)}" for reason, path in refused)
-    return Changes(allowed, tuple(told)[:MAX_REFUSED], tests[:MAX_REFUSED])
+    return Changes(allowed, modes, tuple(told)[:MAX_REFUSED], tests[:MAX_REFUSED])
+
+
+def _modes(report: ProgramReport, after: Tree, task: Task, refused: list[tuple[str, str]]) -> dict[str, bool]:
+    """The modes that count: of files that are there and may be edited."""
+    modes: dict[str, bool] = {}
+    for path, executable in report.modes:
+        reason = _refusal(path, None, task)
+        if reason is None and len(modes) >= MAX_CHANGED_FILES:
+            reason = Refusal.TOO_MUCH
+        if reason is not None:
+            refused.append((reason, path))
+        elif path in after.files:
+            modes[path] = executable
+    return modes
 
 
 def _refusal(path: str, content: bytes | None, task: Task) -> Refusal | None:
@@ -129,7 +151,7 @@ def _refusal(path: str, content: bytes | None, task: Task) -> Refusal | None:
         check_path(path)
     except CandidateError:
         return Refusal.BAD_NAME
-    if matches(path, task.test_files):
+    if task.is_test(path):
         return Refusal.TESTS
     if not task.may_edit(path):
         return Refusal.READ_ONLY

@@ -49,14 +49,14 @@ def main() -> None:
     before = folder.survey()
     report = run(job, support)
     try:
-        changes, problems = folder.compare(before)
+        changes, modes, problems = folder.compare(before)
     except OSError as error:
-        changes, problems = [], [[f"unreadable ({error.strerror})", "."]]
+        changes, modes, problems = [], [], [[f"unreadable ({error.strerror})", "."]]
     path = os.path.join(out, REPORT)
     if os.path.lexists(path):
         os.unlink(path)
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-        json.dump({**report, "changes": changes, "problems": problems}, file)
+        json.dump({**report, "changes": changes, "modes": modes, "problems": problems}, file)
 
 
 def run(job: dict[str, Any], support: str) -> dict[str, Any]:
@@ -196,9 +196,15 @@ class Folder:
                 known[path] = (bool(status.st_mode & 0o100), hashlib.sha256(self._read(path)).digest())
         return known
 
-    def compare(self, before: Known) -> tuple[list[list[str | None]], list[list[str]]]:
-        """What is not as it was: (path, content or None where it is gone), and (reason, path) of what can't be told."""
+    def compare(self, before: Known) -> tuple[list[list[str | None]], list[list[Any]], list[list[str]]]:
+        """What is not as it was.
+
+        Returns:
+            (path, content or None where it is gone), (path, whether it is executable now), and (reason, path) of what
+            can't be told.
+        """
         changes: list[list[str | None]] = []
+        modes: list[list[Any]] = []
         problems: list[list[str]] = []
         seen: set[str] = set()
         room = self._max_bytes
@@ -215,8 +221,9 @@ class Folder:
             if content is None:
                 problems.append([reason, path])
                 continue
-            if stat.S_ISREG(status.st_mode) and bool(status.st_mode & 0o100) != was_executable:
-                problems.append(["mode", path])
+            is_executable = stat.S_ISREG(status.st_mode) and bool(status.st_mode & 0o100)
+            if stat.S_ISREG(status.st_mode) and is_executable != was_executable and len(modes) < self._max_files:
+                modes.append([path, is_executable])
             if hashlib.sha256(content).digest() == was:
                 continue
             room -= len(content)
@@ -229,7 +236,7 @@ class Folder:
         gone = sorted(path for path in before.keys() - seen if not os.path.isfile(self._full(path)))
         changes += [[path, None] for path in gone[: self._max_files]]
         problems += [["too_much", path] for path in gone[self._max_files :]]
-        return changes, problems[:MAX_PROBLEMS]
+        return changes, modes, problems[:MAX_PROBLEMS]
 
     def _content(self, path: str, status: os.stat_result) -> tuple[bytes | None, str]:
         """What the file holds, or why that can't be told; a link that stays inside stands for what it leads to."""

@@ -132,16 +132,21 @@ class ProgramRun:
         )
 
     def _candidate(self, changes: Changes, report: ProgramReport, ended_by: str) -> Candidate | None:
-        count = len(changes.allowed)
+        count = changes.files
         note = [f"{self.program}: {count} file{'s' if count != 1 else ''} changed"]
         if ended_by or report.exit_code:
             note.append(f"ended by {ended_by}" if ended_by else f"exit status {report.exit_code}")
         if changes.tests:
             note.append(f"its changes to {', '.join(changes.tests[:3])} were refused: tests are read-only")
         made = candidate_of(
-            self.task, self.tree, changes.allowed, edits=[f"command.{self.program}"], note="; ".join(note)
+            self.task,
+            self.tree,
+            changes.allowed,
+            edits=[f"command.{self.program}"],
+            note="; ".join(note),
+            modes=changes.modes,
         )
-        unchanged = made.is_base or self.task.tree.with_changes(made.changes).digest == self.tree.digest
+        unchanged = made.is_base or made.applied_to(self.task.tree).digest == self.tree.digest
         return None if unchanged else made
 
     def _output(self, ran: ExecResult) -> ProgramResult:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from groundwire.agents.relevance import Relevance
 from groundwire.agents.text import CHARS_PER_TOKEN, data, fenced, plain, tagged
 from groundwire.tasks import Task
-from groundwire.trees import Tree, matches
+from groundwire.trees import Tree
 
 __all__ = ["ProjectView", "view_project"]
 
@@ -82,12 +82,12 @@ def view_project(
 
 def _tests(tree: Tree, task: Task) -> list[str]:
     """Visible tests; among Python ones, what else lies in their folders is data."""
-    every = [path for path in tree.files if matches(path, task.test_files)]
+    every = [path for path in tree.files if task.is_test(path)]
     return [path for path in every if path.endswith(".py")] or every
 
 
 def _is_source(path: str, task: Task) -> bool:
-    return task.may_edit(path) or (path.endswith(".py") and not matches(path, task.test_files))
+    return task.may_edit(path) or (path.endswith(".py") and not task.is_test(path))
 
 
 def _readable(tree: Tree, path: str) -> bool:

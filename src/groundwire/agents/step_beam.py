@@ -130,7 +130,7 @@ class NextStep:
     async def __call__(self, context: ActorContext, beam: Judged | None, n: int) -> Sequence[Candidate]:
         """See `Extender`. Empty steps and equal ones are left out."""
         base = context.task.tree
-        shown = base.with_changes(beam.candidate.changes) if beam else base
+        shown = beam.candidate.applied_to(base) if beam else base
         written = shown.files.get(self._path, b"").decode("utf-8", "replace")
         place = [j.candidate.digest for j in context.judged].index(beam.candidate.digest) if beam else 0
         prompt = load_prompt("next_step_v1")

@@ -151,7 +151,8 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
         patch_file = _write_patch(job, result)
         applied = job.apply and result.stop_reason is StopReason.VERIFIED and result.best is not None
         if applied and result.best is not None:
-            apply_changes(job.folder, task.tree, result.best.candidate.changes)
+            verified = result.best.candidate
+            apply_changes(job.folder, task.tree, verified.changes, verified.modes)
         if job.as_json:
             json.dump(as_data(result, task, patch_file, applied, store.url), sys.stdout, indent=2)
             sys.stdout.write("\n")

@@ -80,7 +80,7 @@ def change_size(candidate: Candidate, base: Tree) -> Size:
     files = 0
     for path, content in candidate.changes.items():
         before = base.files.get(path)
-        if content != before:
+        if content != before or path in candidate.modes:
             old, new = Counter((before or b"").splitlines()), Counter((content or b"").splitlines())
             lines += (new - old).total() + (old - new).total()
             files += 1

@@ -22,7 +22,7 @@ from groundwire.graphs.driving import Driven, Durability, drive
 from groundwire.graphs.ending import result_of
 from groundwire.graphs.episode import Episode, Observer
 from groundwire.graphs.metering import Meter
-from groundwire.graphs.opening import find_episode
+from groundwire.graphs.opening import as_recorded, find_episode
 from groundwire.graphs.replay import Replay, Replayed, check_same, without_traces
 from groundwire.graphs.result import EpisodeResult
 from groundwire.graphs.reuse import Cache, Reuse
@@ -135,6 +135,7 @@ class FeedbackApp:
         """
         own = sandboxes or Sandboxes(self._sandbox)
         known = await find_episode(self.store, run_id, episode_id, task) if episode_id else None
+        task = as_recorded(task, known) if known else task
         run = run_id or await self.start_run()
         episode = Episode(
             run_id=run,
@@ -298,7 +299,7 @@ class FeedbackApp:
         known = await find_episode(self.store, run_id, episode_id, task)
         await check_same(self.store, run_id, self._describe())
         replay = await Replay.read(self.store, known, self._keys)
-        episode = replay.episode(task, self.budget, self.rules)
+        episode = replay.episode(as_recorded(task, known), self.budget, self.rules)
         await episode.note(known)
         graph = self._strides or without_traces(self.langgraph)
         await drive(graph, episode, self.input(episode), durability="exit", supersteps=self._supersteps)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from groundwire.environments import START
 from groundwire.errors import RecordNotFound, SealError, TaskError
+from groundwire.graphs.opening import stars_crossed
 from groundwire.masking import Masker
 from groundwire.records import Artifact, EpisodeRecord, Store, tree_key
 from groundwire.tasks import Hidden, Task
@@ -70,6 +71,7 @@ async def task_of(record: EpisodeRecord, store: Store) -> Task:
         command=tuple(told["command"]),
         editable=tuple(told["editable"]),
         test_files=tuple(told["test_files"]),
+        stars_cross=stars_crossed(told),
         hidden=Hidden(tuple(hidden["command"]), Tree({})) if hidden else None,
     )
 

@@ -48,7 +48,8 @@ def result_of(
     history, meter, task = episode.history, episode.meter, episode.task
     account = account_of(history.records)
     end = history.end or end_of(episode, StopReason.INTERRUPTED, "Paused; the ledger holds all so far.")
-    verified = end.verdict is Verdict.PASS and history.best is not None
+    best = history.best
+    verified = end.verdict is Verdict.PASS and best is not None
     return EpisodeResult(
         run_id=episode.run_id,
         episode_id=episode.id,
@@ -56,8 +57,8 @@ def result_of(
         verdict=end.verdict,
         stop_reason=end.stop_reason,
         detail=end.detail,
-        best=history.best,
-        patch=make_patch(task.tree, history.best.candidate.changes) if verified and history.best else "",
+        best=best,
+        patch=make_patch(task.tree, best.candidate.changes, best.candidate.modes) if verified and best else "",
         trials=max(history.proposed, default=0),
         signals=len(history.signals),
         reflections=len(history.reflections),

@@ -234,7 +234,7 @@ class Episode:
         best = self.history.best
         if best is None or (best.signal.verdict is not Verdict.PASS and not self.history.base_was_judged):
             return self.task.tree
-        return self.task.tree.with_changes(best.candidate.changes)
+        return best.candidate.applied_to(self.task.tree)
 
     async def keep_coverage(self, signal_id: str, coverage: Coverage) -> None:
         """Stores a coverage map and keeps it at hand."""

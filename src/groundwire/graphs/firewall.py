@@ -26,11 +26,12 @@ from typing import cast
 from groundwire.completions import Completion, Request
 from groundwire.contexts import Lesson
 from groundwire.errors import HiddenLeak
+from groundwire.globs import matches
 from groundwire.hidden_texts import canaries_in, telling_lines, texts_of
 from groundwire.records import Artifact, Intent, ModelCall, Record
 from groundwire.signals import Evidence, Observation, Signal
 from groundwire.tasks import Task
-from groundwire.trees import Candidate, Tree, matches
+from groundwire.trees import Candidate, Tree
 
 __all__ = ["Firewall", "withheld"]
 
@@ -105,7 +106,7 @@ class Firewall:
     def _is_test(self, path: str) -> bool:
         hidden = self._task.hidden
         named = hidden is not None and path in hidden.command
-        return path.endswith(".py") and (named or matches(path.rpartition("/")[2], ("test_*.py", "*_test.py")))
+        return path.endswith(".py") and (named or matches(path, ("**/test_*.py", "**/*_test.py")))
 
     def check_prompt(self, request: Request) -> None:
         """Before a request is sent.

@@ -205,7 +205,7 @@ class CriticNode:
         context = CriticContext(
             task=episode.task.public(),
             failing=failing,
-            tree=episode.task.tree.with_changes(failing.candidate.changes),
+            tree=failing.candidate.applied_to(episode.task.tree),
             call=EpisodeCaller(episode, state.trial),
             lessons=await given_to(episode, state.trial, failing),
             trial=state.trial,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 from groundwire.errors import ConfigError, RecordNotFound
 from groundwire.records import EpisodeRecord, Store
 from groundwire.tasks import Task
 
-__all__ = ["find_episode"]
+__all__ = ["as_recorded", "find_episode", "stars_crossed"]
 
 
 async def find_episode(store: Store, run_id: str | None, episode_id: str, task: Task) -> EpisodeRecord:
@@ -27,3 +32,13 @@ async def find_episode(store: Store, run_id: str | None, episode_id: str, task: 
                 )
             return record
     raise RecordNotFound(f"Run {run_id} has no episode {episode_id}.", do="List them:  groundwire show RUN")
+
+
+def as_recorded(task: Task, record: EpisodeRecord) -> Task:
+    """The task, with its globs read as they were when the episode began."""
+    return replace(task, stars_cross=stars_crossed(json.loads(record.task)))
+
+
+def stars_crossed(told: Mapping[str, Any]) -> bool:
+    """Whether `*` in the globs of a recorded task stood for `/` too; it did before the record said so."""
+    return bool(told.get("stars_cross", True))

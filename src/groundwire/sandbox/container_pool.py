@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 from groundwire.errors import SandboxCrashed
 from groundwire.limits import Limits, Network
@@ -93,9 +94,12 @@ class ContainerPool:
             return done, late
 
     async def _discard(self, container: Container) -> None:
-        container.stop()
-        with contextlib.suppress(SandboxCrashed):
-            await asyncio.shield(asyncio.wrap_future(self._threads.submit(container.close)))
+        def end() -> None:
+            container.stop()
+            with contextlib.suppress(SandboxCrashed):
+                container.close()
+
+        await asyncio.shield(_aside(end))
 
     async def aclose(self) -> None:
         """Removes the containers that are free, and from now on every other as it is given back."""
@@ -110,18 +114,58 @@ async def finish(
 ) -> tuple[Contained, bool]:
     """Waits for blocking work; when late or cancelled, stops it and still waits, so that nothing is left.
 
+    Both block, so neither ever runs on the event loop, which goes on with everything else meanwhile.
+
+    Args:
+        threads: where the work runs.
+        work: what is waited for.
+        stop: brings the work to its end, from another thread.
+        timeout_s: wall seconds until it is late.
+
     Returns:
         What came of it, and whether it was late.
+
+    Raises:
+        SandboxCrashed: it was late, and could not be stopped.
     """
-    working = threads.submit(work)
+    working = asyncio.wrap_future(threads.submit(work))
+    working.add_done_callback(_seen)
     try:
-        async with asyncio.timeout(timeout_s):
-            return await asyncio.shield(asyncio.wrap_future(working)), False
-    except TimeoutError:
-        stop()
-        return working.result(GRACE_S), True
+        await asyncio.wait({working}, timeout=timeout_s)
+        late = not working.done()
+        if late:
+            await _ended(working, stop)
     except asyncio.CancelledError:
-        stop()
-        with contextlib.suppress(Exception):
-            working.result(GRACE_S)
+        await _uninterrupted(_ended(working, stop))
         raise
+    if not working.done():
+        raise SandboxCrashed(
+            f"Docker did not end a container within {GRACE_S:g} s.", do="Check that the Docker engine still answers."
+        )
+    return working.result(), late
+
+
+async def _ended(working: asyncio.Future[Contained], stop: Callable[[], None]) -> None:
+    """Stops the work, and gives both a moment to end."""
+    await asyncio.wait({working, _aside(stop)}, timeout=GRACE_S)
+
+
+def _aside(end: Callable[[], None]) -> asyncio.Future[None]:
+    """Runs what brings work to its end: not in the work's threads, all of which may wait for just that."""
+    ending = asyncio.get_running_loop().run_in_executor(None, end)
+    ending.add_done_callback(_seen)
+    return ending
+
+
+def _seen(future: asyncio.Future[Any]) -> None:
+    """Marks its exception as seen: who gave up waiting is told nothing any more."""
+    if not future.cancelled():
+        future.exception()
+
+
+async def _uninterrupted(ending: Coroutine[Any, Any, None]) -> None:
+    """Waits for it to its end, however often the waiting is cancelled; it takes no longer than its grace."""
+    task = asyncio.ensure_future(ending)
+    while not task.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({task})

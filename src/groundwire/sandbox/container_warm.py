@@ -8,7 +8,7 @@ from groundwire.limits import ExecResult, Limits
 from groundwire.sandbox.container_pool import ContainerPool
 from groundwire.sandbox.exchange import laid_bytes
 from groundwire.sandbox.guest import wire
-from groundwire.trees import Tree
+from groundwire.trees import NO_MODES, Tree
 
 __all__ = ["WarmContainers"]
 
@@ -48,6 +48,7 @@ class WarmContainers:
         changes: Mapping[str, bytes | None],
         limits: Limits,
         *,
+        modes: Mapping[str, bool] = NO_MODES,
         env: Mapping[str, str] | None = None,
         collect: Sequence[str] = (),
     ) -> ExecResult:
@@ -55,7 +56,7 @@ class WarmContainers:
         changed = {path: content for path, content in changes.items() if content is not None}
         job = self._job_of(
             ["python", *arguments],
-            Tree(changed, self._tree.executable & changed.keys()),
+            Tree(changed, self._tree.executable_with(modes) & changed.keys()),
             limits,
             env=env,
             collect=collect,

@@ -18,7 +18,7 @@ from groundwire.sandbox.exchange import Channel, laid_bytes, make_job
 from groundwire.sandbox.process import Process
 from groundwire.sandbox.requirements import require
 from groundwire.sandboxes import Sandbox, WarmSandbox
-from groundwire.trees import Tree
+from groundwire.trees import NO_MODES, Tree
 
 __all__ = ["ColdForks", "ForkServer"]
 
@@ -88,6 +88,7 @@ class ForkServer:
         changes: Mapping[str, bytes | None],
         limits: Limits,
         *,
+        modes: Mapping[str, bool] = NO_MODES,
         env: Mapping[str, str] | None = None,
         collect: Sequence[str] = (),
     ) -> ExecResult:
@@ -95,13 +96,13 @@ class ForkServer:
         require(limits, self._info)
         if limits.network:
             # the server's namespace has none
-            return await self._cold.run(arguments, changes, limits, env=env, collect=collect)
+            return await self._cold.run(arguments, changes, limits, modes=modes, env=env, collect=collect)
         changed = {path: content for path, content in changes.items() if content is not None}
         job = make_job(
             box=self._box,
             arguments=arguments,
             python=self._python,
-            tree=Tree(changed, self._tree.executable & changed.keys()),
+            tree=Tree(changed, self._tree.executable_with(modes) & changed.keys()),
             deleted=sorted(path for path, content in changes.items() if content is None),
             base=self._base,
             env=self._environment(env),
@@ -173,11 +174,12 @@ class ColdForks:
         changes: Mapping[str, bytes | None],
         limits: Limits,
         *,
+        modes: Mapping[str, bool] = NO_MODES,
         env: Mapping[str, str] | None = None,
         collect: Sequence[str] = (),
     ) -> ExecResult:
         """See `groundwire.sandboxes.WarmSandbox.run`."""
-        tree = self._tree.with_changes(changes)
+        tree = self._tree.with_changes(changes, modes)
         command = ["python", *arguments]
         return await self._sandbox.run(command, tree, limits, env=env, support=self._support, collect=collect)
 

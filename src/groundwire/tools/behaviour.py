@@ -50,7 +50,7 @@ class Behaviour:
             varied, or the sandbox is not available.
         """
         probes = self._probes(task)
-        patched = task.tree.with_changes(candidate.changes)
+        patched = candidate.applied_to(task.tree)
         try:
             before, after = await asyncio.gather(
                 self._base(probes, task, context), self._endings(probes, patched, task, context)

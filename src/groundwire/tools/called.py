@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from groundwire.tasks import Task
-from groundwire.trees import matches
 
 __all__ = ["Call", "Calls", "read_calls"]
 
@@ -113,7 +112,7 @@ def read_calls(task: Task) -> Calls:
     """The calls of a task's visible test files; files that can't be parsed are left out."""
     found = Calls(frozenset(_defined(task)))
     for path, content in sorted(task.tree.files.items()):
-        tree = _parsed(content) if path.endswith(".py") and matches(path, task.test_files) else None
+        tree = _parsed(content) if path.endswith(".py") and task.is_test(path) else None
         if tree is not None:
             found.read(path, tree)
     return found

@@ -13,22 +13,28 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from groundwire.globs import matches
 from groundwire.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
 from groundwire.tasks import Task
-from groundwire.trees import Candidate, matches
+from groundwire.trees import Candidate
 
 __all__ = ["digests", "tampering", "tampering_with_doctests", "tampering_with_hidden"]
 
 MAX_SOURCE_BYTES = 1024 * 1024
 MAX_WATCHED = 500
 MAX_WATCHED_BYTES = 4 << 20
-STEERING = ("conftest.py", "**/conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini")
+STEERING = ("**/conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini")
 """Files that steer pytest: out of reach whatever the task says of its test files."""
 
 
 def tampering(candidate: Candidate, task: Task) -> Observation | None:
     """A FAIL if the candidate changes what it may not; writing a file's own content again changes nothing."""
-    changed = [p for p, content in candidate.changes.items() if content != task.tree.files.get(p)]
+    base, modes = task.tree, candidate.modes
+    changed = [
+        path
+        for path, content in candidate.changes.items()
+        if content != base.files.get(path) or (path in modes and modes[path] != (path in base.executable))
+    ]
     paths = [p for p in changed if _is_fixed(p, task)]
     cases = [_case(f"tamper::{p}", f"{p} is a test or configuration file, or not editable: restored.") for p in paths]
     return _observation(cases, paths)

@@ -93,7 +93,7 @@ class Judge:
         """One candidate in a sandbox run of its own, under the task's limits."""
         if found := self.check(candidate, task):
             return found
-        tree = task.tree.with_changes(candidate.changes) if context.want_coverage else None
+        tree = candidate.applied_to(task.tree) if context.want_coverage else None
         start = self.start(task, coverage_of=tree)
         if isinstance(start, Observation):
             return start
@@ -199,7 +199,7 @@ def cold(sandbox: Sandbox, tree: Tree) -> Execute:
     async def execute(start: Start, candidate: Candidate, limits: Limits, key: str) -> ExecResult:
         return await sandbox.run(
             start.command,
-            tree.with_changes(candidate.changes),
+            candidate.applied_to(tree),
             limits,
             env=start.env,
             support=start.support,

@@ -29,4 +29,5 @@ async def judge_laid_over(
     laid = Tree({**task.tree.files, **files.files}, task.tree.executable | files.executable)
     inner = replace(task, tree=laid, command=tuple(command), hidden=None)
     changes = {path: content for path, content in candidate.changes.items() if path not in files.files}
-    return await tool.judge(Candidate(laid.digest, changes), inner, replace(context, want_coverage=False))
+    modes = {path: mode for path, mode in candidate.modes.items() if path in changes}
+    return await tool.judge(Candidate(laid.digest, changes, modes=modes), inner, replace(context, want_coverage=False))

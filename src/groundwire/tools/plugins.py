@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from groundwire.trees import Tree, matches
+from groundwire.globs import matches
+from groundwire.trees import Tree
 
 __all__ = ["declared_names"]
 
 _DECLARING = (
     "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "pytest.ini", ".pytest.ini", "pytest.toml", "Pipfile",
-    "noxfile.py", "environment*.yml", "environment*.yaml", "*requirements*.txt", "*requirements*.in",
-    "requirements/*.txt", "requirements/*.in", "constraints*.txt",
+    "noxfile.py", "environment*.yml", "environment*.yaml", "**/*requirements*.txt", "**/*requirements*.in",
+    "**/*requirements*/**/*.txt", "**/*requirements*/**/*.in", "constraints*.txt",
 )  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _COMMENT = re.compile(r"(?m)(^|\s)#.*$")

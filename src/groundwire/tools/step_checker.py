@@ -32,7 +32,7 @@ class StepChecker:
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         """See `groundwire.contexts.Tool`."""
         try:
-            text = task.tree.with_changes(candidate.changes).files.get(self._path, b"").decode()
+            text = candidate.applied_to(task.tree).files.get(self._path, b"").decode()
             steps = self._rules.steps(text)
             broken = await first_broken(self._rules, steps)
             if broken is not None:

@@ -57,7 +57,9 @@ class WarmRuns:
         self, server: WarmSandbox, start: Start, candidate: Candidate, limits: Limits, key: str
     ) -> ExecResult:
         env = {**start.env, "GROUNDWIRE_KEY": key}
-        return await server.run(start.warm or (), candidate.changes, limits, env=env, collect=start.collect)
+        return await server.run(
+            start.warm or (), candidate.changes, limits, modes=candidate.modes, env=env, collect=start.collect
+        )
 
     async def _replace(self, dead: WarmSandbox | None) -> WarmSandbox:
         """A fresh server in the place of a dead one; those who waited meanwhile share it."""

@@ -18,7 +18,7 @@ from groundwire.agents.search.rank import factors
 from groundwire.agents.search.stream import Stream
 from groundwire.contexts import ActorContext, Coverage, Judged
 from groundwire.signals import Signal, Verdict
-from groundwire.trees import Candidate, matches
+from groundwire.trees import Candidate
 
 __all__ = ["Plan"]
 
@@ -161,4 +161,4 @@ def _runs(coverage: Coverage, cases: frozenset[str], edit: Edit) -> bool:
 
 
 def _is_test(path: str, content: bytes, context: ActorContext) -> bool:
-    return path.endswith(".py") and len(content) <= MAX_TEST_BYTES and matches(path, context.task.test_files)
+    return path.endswith(".py") and len(content) <= MAX_TEST_BYTES and context.task.is_test(path)

@@ -10,7 +10,6 @@ from functools import cached_property
 
 from groundwire.agents.search.flow import Flow, Node, flow_of
 from groundwire.tasks import Task
-from groundwire.trees import matches
 
 __all__ = ["Function", "Program"]
 
@@ -75,14 +74,11 @@ class Program:
     @cached_property
     def _paths(self) -> frozenset[str]:
         files = self._task.tree.files
-        mine = (p for p in files if self._task.may_edit(p) or self._is_test(p))
+        mine = (p for p in files if self._task.may_edit(p) or self._task.is_test(p))
         return frozenset(p for p in mine if p.endswith(".py") and len(files[p]) <= MAX_FILE_BYTES)
 
-    def _is_test(self, path: str) -> bool:
-        return matches(path, self._task.test_files)
-
     def _parsed(self, path: str) -> Iterator[Function]:
-        is_test = self._is_test(path)
+        is_test = self._task.is_test(path)
         try:
             tree = ast.parse(self._task.tree.files[path])
             yield Function(path, flow_of(tree), "", is_test)

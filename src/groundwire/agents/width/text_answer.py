@@ -19,7 +19,7 @@ from groundwire.agents.width.asking import NOTHING, Answer, Extra, Question
 from groundwire.agents.width.texts import final_part, without_thinking
 from groundwire.contexts import ActorContext
 from groundwire.errors import TaskError
-from groundwire.trees import Candidate, check_path, matches
+from groundwire.trees import Candidate, check_path
 
 __all__ = ["TextAnswer", "after_mark", "plain_answer"]
 
@@ -87,7 +87,7 @@ class TextAnswer:
         files = [
             data("file", content.decode("utf-8", "replace"), path=path)
             for path, content in sorted(context.tree.files.items())
-            if self._shows and matches(path, self._shows)
+            if context.task.matches(path, self._shows)
         ]
         return "\n\n".join([data("task", context.task.prompt, id=context.task.id), *files])
 

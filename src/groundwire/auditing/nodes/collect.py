@@ -24,13 +24,21 @@ __all__ = ["facts_of_graph"]
 
 
 def facts_of_graph(reader: Reader, graph: Graph) -> dict[str, Facts]:
-    """Facts of each node, read once; of a graph that is being read already, none."""
+    """Facts of each node, read once; of a graph that is being read already, none.
+
+    Raises:
+        TooComplex: there is more to follow than we are ready to; nothing of it is kept.
+    """
     known = reader.facts.get(graph)
     if known is None:
-        known = {}
-        reader.facts[graph] = known
-        for node in graph.nodes.values():
-            known[node.name] = _facts(reader, graph, node)
+        known = reader.facts[graph] = {}
+        try:
+            for node in graph.nodes.values():
+                known[node.name] = _facts(reader, graph, node)
+        except BaseException:
+            # facts of some nodes would be taken for those of all
+            del reader.facts[graph]
+            raise
     return known
 
 

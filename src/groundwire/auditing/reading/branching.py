@@ -33,15 +33,20 @@ class Way:
 def follow(
     frame: Frame, condition: Formula, names: dict[str, Value], asked: set[Effect], run: Callable[[], bool]
 ) -> Way:
-    """Follows one way, starting from given names."""
+    """Follows one way, starting from given names.
+
+    Where it can't be followed to its end, the names are what they were or what it had made of them until then.
+    """
     base = len(frame.conditions)
     frame.scope.names, frame.asked = dict(names), set(asked)
-    if condition != ALWAYS:
-        frame.conditions.append(condition)
-    alive = run()
-    way = Way(frame.scope.names, frame.asked, all_of(frame.conditions[base:]), alive)
-    del frame.conditions[base:]
-    return way
+    with frame.under(condition):
+        try:
+            alive = run()
+        except BaseException:
+            ways = [Way(names, asked, ALWAYS, True), Way(frame.scope.names, frame.asked, condition, True)]
+            frame.scope.names, frame.asked = _joined(ways), set(asked)
+            raise
+        return Way(frame.scope.names, frame.asked, all_of(frame.conditions[base:]), alive)
 
 
 def join_ways(frame: Frame, ways: Sequence[Way]) -> bool:

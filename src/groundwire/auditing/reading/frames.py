@@ -132,11 +132,40 @@ class Frame:
     @contextmanager
     def under(self, condition: Formula) -> Generator[None]:
         """Statements that are only reached under a condition."""
-        base = len(self.conditions)
-        if condition != ALWAYS:
-            self.conditions.append(condition)
-        yield
-        del self.conditions[base:]
+        with self.inside():
+            if condition != ALWAYS:
+                self.conditions.append(condition)
+            yield
+
+    @contextmanager
+    def inside(self) -> Generator[None]:
+        """A part of the body: its conditions and loops end with it, also where it can't be followed to its end."""
+        conditions, loops = len(self.conditions), len(self.loop_stack)
+        try:
+            yield
+        finally:
+            del self.conditions[conditions:]
+            del self.loop_stack[loops:]
+
+    @contextmanager
+    def apart(self) -> Generator[None]:
+        """A part whose effects are collected by themselves, in `effects` and `asked`; they are the body's as well."""
+        effects, asked = self.effects, self.asked
+        self.effects, self.asked = {}, set()
+        try:
+            yield
+        finally:
+            self.effects = {**effects, **self.effects}
+            self.asked = asked
+
+    @contextmanager
+    def risking(self) -> Generator[set[Taints]]:
+        """A part whose exceptions are caught: what they rest on is in the set that is given, and not in `risks`."""
+        outer, self.risks = self.risks, set()
+        try:
+            yield self.risks
+        finally:
+            self.risks = outer
 
 
 def guard_text(conditions: Iterable[Formula]) -> str:

@@ -9,7 +9,7 @@ from groundwire.auditing.conditions import ALWAYS, NEVER, Formula, Test, all_of,
 from groundwire.auditing.reading.assignment import assign
 from groundwire.auditing.reading.branching import Way, join_ways
 from groundwire.auditing.reading.comprehensions import iterated
-from groundwire.auditing.reading.frames import Effect, Frame, LoopFrame, SeenLoop
+from groundwire.auditing.reading.frames import Frame, LoopFrame, SeenLoop
 from groundwire.auditing.reading.merging import deep
 from groundwire.auditing.taints import Kind, Taint
 from groundwire.auditing.values import Const, External, Value, data
@@ -50,13 +50,11 @@ def _is_range(node: ast.expr) -> bool:
 
 
 def _unrolled(reader: Reader, node: ast.For | ast.AsyncFor, held: list[Value], frame: Frame) -> bool:
-    base = len(frame.conditions)
     for item in held:
-        frame.loop_stack.append(LoopFrame(len(frame.conditions)))
-        assign(reader, node.target, item, frame)
-        reader.run(node.body, frame)
-        frame.loop_stack.pop()
-        del frame.conditions[base:]
+        with frame.inside():
+            frame.loop_stack.append(LoopFrame(len(frame.conditions)))
+            assign(reader, node.target, item, frame)
+            reader.run(node.body, frame)
     return reader.run(node.orelse, frame) if node.orelse else True
 
 
@@ -66,24 +64,22 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
     endless = False
     loop = LoopFrame(base)
     for _ in range(2):
-        effects_before = frame.effects
-        frame.effects, outer_asked, frame.asked = {}, frame.asked, set()
         loop = LoopFrame(base)
-        frame.loop_stack.append(loop)
-        enters = _enter(reader, node, source, frame)
-        endless = isinstance(node, ast.While) and enters == ALWAYS
-        if isinstance(node, ast.While) and enters not in (ALWAYS, NEVER):
-            frame.conditions.append(enters)
-        alive = reader.run(node.body, frame)
-        again = [all_of(frame.conditions[base:])] if alive else []
-        # the test is made once more, with what this round has left behind
-        del frame.conditions[base:]
-        retest = _enter(reader, node, source, frame, again=True)
-        repeats = all_of([any_of([*again, *loop.goes_on]), retest])
-        frame.loop_stack.pop()
-        inside, surely = tuple(frame.effects), frozenset(frame.asked)
-        frame.effects = {**effects_before, **frame.effects}
-        frame.asked = outer_asked | (frame.asked if _enters_surely(node) else set[Effect]())
+        with frame.apart(), frame.inside():
+            frame.loop_stack.append(loop)
+            enters = _enter(reader, node, source, frame)
+            endless = isinstance(node, ast.While) and enters == ALWAYS
+            if isinstance(node, ast.While) and enters not in (ALWAYS, NEVER):
+                frame.conditions.append(enters)
+            alive = reader.run(node.body, frame)
+            again = [all_of(frame.conditions[base:])] if alive else []
+            # the test is made once more, with what this round has left behind
+            del frame.conditions[base:]
+            retest = _enter(reader, node, source, frame, again=True)
+            repeats = all_of([any_of([*again, *loop.goes_on]), retest])
+            inside, surely = tuple(frame.effects), frozenset(frame.asked)
+        if _enters_surely(node):
+            frame.asked = frame.asked | surely
         leaves = (
             loop.leaves or len(frame.returned) > returned or isinstance(node, ast.While) or _is_counted(node, source)
         )

@@ -34,10 +34,10 @@ ABOUT_FORM = (
 
 def run_try(reader: Reader, node: ast.Try | ast.TryStar, frame: Frame) -> bool:
     """`try … except … else … finally`."""
-    outer, frame.risks = frame.risks, set()
     names, asked = dict(frame.scope.names), set(frame.asked)
-    body = follow(frame, ALWAYS, names, asked, lambda: _guarded(reader, node.body, frame))
-    risks, frame.risks = join(frame.risks), outer
+    with frame.risking() as risked:
+        body = follow(frame, ALWAYS, names, asked, lambda: _guarded(reader, node.body, frame))
+    risks = join(risked)
     if not node.handlers:
         frame.risks.add(risks)
     maybe = _perhaps(frame, names, body)
@@ -105,10 +105,10 @@ def run_with(reader: Reader, node: ast.With | ast.AsyncWith, frame: Frame) -> bo
             assign(reader, item.optional_vars, _entered(reader, manager, frame), frame)
     if not swallows:
         return reader.run(node.body, frame)
-    outer, frame.risks = frame.risks, set()
     names, asked = dict(frame.scope.names), set(frame.asked)
-    body = follow(frame, ALWAYS, names, asked, lambda: _guarded(reader, node.body, frame))
-    risks, frame.risks = join(frame.risks), outer
+    with frame.risking() as risked:
+        body = follow(frame, ALWAYS, names, asked, lambda: _guarded(reader, node.body, frame))
+    risks = join(risked)
     failed: Formula = all_of([when(Test(risks or FORM, text="suppressed exception"))])
     return join_ways(frame, [body, Way(_perhaps(frame, names, body), asked, failed, True)])
 

@@ -88,14 +88,16 @@ class Reader:
         self._done.add(id(module))
         frame = Frame(module, module.scope)
         left, self._left = self._left, min(self._left, MODULE_STEPS)
-        for statement in module.code.tree.body:
-            try:
-                if self._left > 0 or isinstance(statement, DEFINES):
-                    self._left = max(self._left, DEFINITION_STEPS)
-                    self.run([statement], frame)
-            except (RecursionError, TooComplex):
-                continue  # what comes after it is still defined
-        self._left = left
+        try:
+            for statement in module.code.tree.body:
+                try:
+                    if self._left > 0 or isinstance(statement, DEFINES):
+                        self._left = max(self._left, DEFINITION_STEPS)
+                        self.run([statement], frame)
+                except (RecursionError, TooComplex):
+                    continue  # what comes after it is still defined
+        finally:
+            self._left = left
 
     def import_module(self, dotted: str, importer: Module, level: int = 0) -> Module | None:
         """The followed module under a name, or None for a library."""

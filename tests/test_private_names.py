@@ -1,0 +1,348 @@
+"""Private names of others that we rely on: none slips in unseen, and each has a canary that says when it has moved.
+
+A canary asserts what we make of the name, with the real package. The packages have an upper bound in pyproject.toml, so
+that a version in which a name has moved reaches nobody before its canary has been seen to sing.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import atexit
+import importlib.util
+import inspect
+import os
+import re
+import runpy
+import socket
+import threading
+import tomllib
+import unittest
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from own_source import SOURCE, foreign_imports, is_private, parsed
+
+from groundwire.agents.backends.library import load_litellm
+
+DOCUMENTED = frozenset({"_exit", "_replace", "_mapping", "_asdict", "_fields"})
+"""They only look private: `os._exit`, named tuples, rows of SQLAlchemy."""
+Canary = Callable[[], object]
+CANARIES: dict[str, tuple[str, Canary]] = {}
+"""Private name → what to do when it has moved, and what asserts that it has not."""
+
+
+def canary(*names: str, do: str) -> Callable[[Canary], Canary]:
+    def keep(check: Canary) -> Canary:
+        CANARIES.update(dict.fromkeys(names, (do, check)))
+        return check
+
+    return keep
+
+
+def private_names(module: ast.Module) -> Iterator[str]:
+    """Private modules and what is imported of them; private attributes that the file itself does not make."""
+    for dotted in foreign_imports(module):
+        if any(is_private(part) for part in dotted.split(".")):
+            yield dotted
+    own = set(_made(module))
+    for node in ast.walk(module):
+        match node:
+            case ast.Attribute(attr=name, value=owner) if not (
+                isinstance(owner, ast.Name) and owner.id in ("self", "cls")
+            ):
+                pass
+            case ast.Call(
+                func=ast.Name(id="getattr" | "hasattr" | "setattr" | "raw"), args=[_, ast.Constant(value=str(name)), *_]
+            ):
+                pass
+            case ast.For(target=ast.Name(), iter=ast.Tuple(elts=names)) | ast.comprehension(iter=ast.Tuple(elts=names)):
+                for each in names:
+                    if isinstance(each, ast.Constant) and isinstance(each.value, str) and _is_foreign(each.value, own):
+                        yield each.value
+                continue
+            case _:
+                continue
+        if _is_foreign(name, own):
+            yield name
+
+
+def _is_foreign(name: str, own: set[str]) -> bool:
+    return name.isidentifier() and is_private(name) and name not in own and name not in DOCUMENTED
+
+
+def _made(module: ast.Module) -> Iterator[str]:
+    for node in ast.walk(module):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Attribute(attr=name, ctx=ast.Store(), value=ast.Name(id="self" | "cls")):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
+            case _:
+                continue
+
+
+# --- LangGraph and LangChain
+
+GRAPHS = "look in langgraph's changes for what took its place"
+
+
+def _configurable(**compiled: Any) -> dict[str, Any]:
+    """What LangGraph hands a node that runs."""
+    from langgraph.config import get_config
+    from langgraph.graph import END, START, StateGraph
+
+    seen: dict[str, Any] = {}
+
+    def look(_state: dict[str, Any]) -> dict[str, Any]:
+        seen.update(get_config().get("configurable", {}))
+        return {}
+
+    made: Any = StateGraph
+    graph = made(dict)
+    graph.add_node("look", look)
+    graph.add_edge(START, "look")
+    graph.add_edge("look", END)
+    asyncio.run(graph.compile(**compiled).ainvoke({}, {"configurable": {"thread_id": "1"}}))
+    return seen
+
+
+@canary(
+    "langgraph._internal._constants.CONFIG_KEY_SCRATCHPAD",
+    do=f"graphs/calls.py refuses graphs that the proof has not seen by it; {GRAPHS}, else such a graph is let through",
+)
+def _scratchpad() -> None:
+    from langgraph._internal._constants import CONFIG_KEY_SCRATCHPAD
+
+    scratchpad = _configurable()[CONFIG_KEY_SCRATCHPAD]
+    assert callable(scratchpad.subgraph_counter)
+
+
+@canary(
+    "langgraph._internal._constants.CONFIG_KEY_CHECKPOINTER",
+    do=f"graphs/person.py knows by it whether a person can be asked; {GRAPHS}",
+)
+def _checkpointer() -> None:
+    from langgraph._internal._constants import CONFIG_KEY_CHECKPOINTER
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    assert _configurable().get(CONFIG_KEY_CHECKPOINTER) is None
+    assert _configurable(checkpointer=InMemorySaver())[CONFIG_KEY_CHECKPOINTER] is not None
+
+
+@canary(
+    "_node_defaults",
+    do=f"graphs/guarding.py empties it, so that what a graph gives all its nodes is not given twice; {GRAPHS}",
+)
+def _node_defaults() -> None:
+    from langgraph.graph import StateGraph
+    from langgraph.types import RetryPolicy
+
+    made: Any = StateGraph
+    builder = made(dict)
+    empty = type(builder._node_defaults)()
+    assert builder._node_defaults == empty
+    builder.set_node_defaults(retry_policy=RetryPolicy())
+    assert builder._node_defaults != empty
+
+
+@canary("_tools_by_name", do=f"auditing/live/langchain_objects.py finds a ToolNode's tools by it; {GRAPHS}")
+def _tools_by_name() -> None:
+    prebuilt: Any = pytest.importorskip("langgraph.prebuilt")
+
+    def tool(x: int) -> int:
+        """A tool."""
+        return x
+
+    made: dict[str, Any] = vars(prebuilt.ToolNode([tool]))
+    assert list(made["_tools_by_name"]) == ["tool"]
+
+
+@canary("_transform", do="auditing/live/langchain_objects.py finds a RunnableGenerator's function by it")
+def _transform() -> None:
+    from langchain_core.runnables import RunnableGenerator
+
+    def shout(words: Iterator[str]) -> Iterator[str]:
+        yield from words
+
+    assert vars(RunnableGenerator(shout))["_transform"] is shout
+
+
+# --- pytest
+
+PYTEST = "tools/inside/pytest_outcomes.py watches it, so that a candidate can't replace it; watch what took its place"
+
+
+@canary("_pytest.runner", do=PYTEST)
+def _runner() -> None:
+    import _pytest.runner
+
+    runner: Any = _pytest.runner
+    assert inspect.isfunction(runner.CallInfo.from_call.__func__)
+    assert list(inspect.signature(runner.runtestprotocol).parameters)[:3] == ["item", "log", "nextitem"]
+    assert inspect.isfunction(runner.call_and_report)
+
+
+@canary("_pytest.reports", do=PYTEST)
+def _reports() -> None:
+    import _pytest.reports
+
+    assert _pytest.reports.TestReport is pytest.TestReport
+    assert inspect.isfunction(pytest.TestReport.from_item_and_call.__func__)
+
+
+@canary("_pytest.python", do=PYTEST)
+def _python() -> None:
+    import _pytest.python
+
+    assert _pytest.python.Function is pytest.Function
+    assert inspect.isfunction(pytest.Function.runtest)
+
+
+@canary("_pytest.assertion.rewrite", do=PYTEST)
+def _rewrite() -> None:
+    import _pytest.assertion.rewrite as rewrite
+
+    assert inspect.isfunction(rewrite.rewrite_asserts)
+    assert inspect.isfunction(rewrite.AssertionRewriter.run)
+
+
+@canary(
+    "_pytest", do="sandbox/guest/server.py loads pytest's own plugins before it forks; without it each fork loads them"
+)
+def _default_plugins() -> None:
+    config: Any = importlib.import_module("_pytest.config")
+    assert "assertion" in config.default_plugins
+    for plugin in config.default_plugins:
+        importlib.import_module(f"_pytest.{plugin}")
+
+
+# --- other packages
+
+
+@canary("_hidden_params", do="agents/backends read the price and the model that LiteLLM worked out from it")
+def _hidden_params() -> None:
+    if importlib.util.find_spec("litellm") is None:
+        pytest.skip("LiteLLM is not installed")
+    # not imported by hand: it would ask the network for its prices
+    assert load_litellm().ModelResponse()._hidden_params.get("response_cost") is None
+
+
+@canary("_response", do="sandbox/container_run.py closes an attached stream by it; else connections are left open")
+def _response() -> None:
+    docker: Any = pytest.importorskip("docker")
+    assert "sock._response = response" in inspect.getsource(docker.APIClient._get_raw_response_socket)
+
+
+@canary("_sock", do="sandbox/container_run.py writes to an attached stream by it: Docker's client gives a SocketIO")
+def _sock() -> None:
+    one, other = socket.socketpair()
+    with one, other, one.makefile("rwb", buffering=0) as stream:
+        held: Any = stream
+        assert held._sock is one
+
+
+@canary("_entity_infos", do="tools/environments/alfworld.py names things by it, in words that people can read")
+def _entity_infos() -> None:
+    environments: Any = pytest.importorskip("textworld.envs")
+    assert "self._entity_infos" in inspect.getsource(inspect.getmodule(environments.PddlEnv) or environments)
+
+
+# --- the standard library
+
+
+@canary("_data", do="masking.py sees by it cheaply whether the environment has changed; it falls back to os.environ")
+def _data() -> None:
+    environment: Any = os.environ
+    assert environment._data[b"PATH"] == os.environ["PATH"].encode()
+
+
+@canary(
+    "_run_exitfuncs",
+    "_shutdown",
+    do="sandbox/guest/pyrun.py ends a forked interpreter with them, as Python ends itself",
+)
+def _ends() -> None:
+    ending: Any = (atexit, threading)
+    assert callable(ending[0]._run_exitfuncs)
+    assert callable(ending[1]._shutdown)
+
+
+@canary("_run_module_as_main", do="sandbox/guest/pyrun.py runs `-m MODULE` with it")
+def _run_module_as_main() -> None:
+    run: Any = runpy
+    assert list(inspect.signature(run._run_module_as_main).parameters) == ["mod_name", "alter_argv"]
+
+
+@canary(
+    "_exception", "_testMethodName", do="tools/inside/unittest_main.py tells by them which module did not load, and why"
+)
+def _failed_test() -> None:
+    loader = unittest.TestLoader()
+    (failed,) = loader.loadTestsFromName("no_such_module_anywhere")
+    stand_in: Any = failed
+    assert isinstance(stand_in._exception, Exception)
+    assert stand_in._testMethodName == "no_such_module_anywhere"
+
+
+# --- the tests
+
+
+def _places() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for place, module in parsed().items():
+        for name in private_names(module):
+            known = max(
+                (each for each in CANARIES if name == each or name.startswith(f"{each}.")), key=len, default=name
+            )
+            found.setdefault(known, []).append(place)
+    return found
+
+
+def test_every_private_name_has_a_canary_and_every_canary_a_use() -> None:
+    places = _places()
+    new = {name: where for name, where in places.items() if name not in CANARIES}
+    assert not new, f"private names of others: {new}. Use something public, or give each a canary here"
+    idle = CANARIES.keys() - places.keys()
+    assert not idle, f"no longer used, so no canary is needed: {sorted(idle)}"
+
+
+@pytest.mark.parametrize("name", CANARIES)
+def test_a_private_name_is_what_we_take_it_for(name: str) -> None:
+    do, check = CANARIES[name]
+    try:
+        check()
+    except (ImportError, AttributeError, KeyError, TypeError, AssertionError) as error:
+        pytest.fail(
+            f"{name} is private and has moved ({type(error).__name__}: {error}).\n  {do}.\n"
+            "  Until that is done, hold the package below this version in pyproject.toml."
+        )
+
+
+@pytest.mark.parametrize("package", ["docker", "langchain-core", "langgraph", "litellm", "pytest", "textworld"])
+def test_a_package_with_private_names_has_an_upper_bound(package: str) -> None:
+    project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    every = [*project["dependencies"], *(r for extra in project["optional-dependencies"].values() for r in extra)]
+    asked = [r for r in every if re.match(rf"{package}(\[[a-z]+\])?[<>=~]", r)]
+    assert asked
+    assert all("<" in requirement for requirement in asked), asked
+
+
+def test_a_new_private_name_is_seen() -> None:
+    source = """
+import alien._inner
+from alien import _hidden
+class Ours:
+    def __init__(self, thing):
+        self._own = thing._theirs
+        getattr(thing, "_by_name", thing._replace)
+        for name in ("_looped", "public"):
+            getattr(thing, name)
+    def use(self, other):
+        return other._own
+"""
+    expected = {"alien._inner", "alien._hidden", "_theirs", "_by_name", "_looped"}
+    assert set(private_names(ast.parse(source))) == expected
