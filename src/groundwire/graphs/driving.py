@@ -67,22 +67,29 @@ async def drive(
     if langgraph.checkpointer is not None:
         options["durability"] = durability
         settings["configurable"] = {"thread_id": episode.id, **settings.get("configurable", {})}
+    deadline = asyncio.timeout(episode.meter.seconds_left())
     try:
         with _by_itself():
             start: Any = Command(resume=resume) if resume is not None else fresh
             if goes_on and resume is None and await _waits(langgraph, episode, settings):
                 start = None
-            async with asyncio.timeout(episode.meter.seconds_left()):
+            async with deadline:
                 state = await _run(langgraph, episode, start, settings, options)
     except TimeoutError:
+        if not deadline.expired():
+            raise  # a part's own: its file, its server or its lock was too slow
         error = episode.meter.out_of_time()
-    except GraphRecursionError:
+    except GraphRecursionError as loops:
+        if _is_of_a_node(loops):
+            raise
         error = BudgetExceeded(
             "steps",
             f"{supersteps} supersteps were taken and no node led to the end.",
             do="Look for a loop of plain nodes.",
         )
     except InvalidUpdateError as clash:
+        if _is_of_a_node(clash):
+            raise
         raise GraphError(
             f"Two nodes wrote the same field of the state in one superstep: {clash}",
             do="Let one of them run after the other, or give each a field of its own.",
@@ -109,6 +116,11 @@ async def _run(langgraph: Any, episode: Episode, start: Any, settings: Any, opti
         if episode.is_cancelled:
             raise asyncio.CancelledError from error
         raise
+
+
+def _is_of_a_node(error: Exception) -> bool:
+    """True if a node raised it, of a graph of its own perhaps: LangGraph notes on such an error which node that was."""
+    return any("During task with name" in note for note in getattr(error, "__notes__", ()))
 
 
 def _reason(error: BudgetExceeded | HiddenLeak | ModelError) -> StopReason:
