@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -35,6 +36,7 @@ from groundwire.ids import new_id
 from groundwire.memory import InMemoryStore
 from groundwire.mint import FileKeys, Keys, MemoryKeys, Mint
 from groundwire.records import EpisodeRecord, Record, RunEnd, RunRecord, Store
+from groundwire.seeds import SeedRule
 from groundwire.signals import Origin, canonical
 from groundwire.tasks import Task
 from groundwire.telemetry import episode_span
@@ -44,6 +46,8 @@ __all__ = ["Durability", "FeedbackApp", "SandboxChoice"]
 
 _MEMORY_KEYS: WeakKeyDictionary[Store, MemoryKeys] = WeakKeyDictionary()
 """Of runs in stores that end with the process: apps that share such a store share its keys."""
+_SEED_RULES: WeakKeyDictionary[Store, dict[str, SeedRule]] = WeakKeyDictionary()
+"""Of the runs that this process works on, read once for all apps that share a store."""
 
 
 class FeedbackApp:
@@ -146,6 +150,7 @@ class FeedbackApp:
             sandbox=partial(own.open, task.python),
             program_sandbox=partial(own.for_programs, task.python),
             seed=known.seed if known else seed,
+            seed_rule=await self._seed_rule(run),
             observers=observers,
             report=report or (lambda _line: None),
             on_text=on_text,
@@ -180,6 +185,18 @@ class FeedbackApp:
             self._run_keys[run_id] = self._keys.load(run_id)
         return self._run_keys[run_id]
 
+    async def _seed_rule(self, run_id: str) -> SeedRule:
+        """How a run's seeds are derived; one that was recorded before goes on, and replays, as it began."""
+        rules = _SEED_RULES.setdefault(self.store, {})
+        if run_id not in rules:
+            runs = await self.store.runs(prefix=run_id, limit=1)
+            name: str = json.loads(runs[0].config).get("seeds", SeedRule.SUMMED) if runs else SeedRule.HASHED
+            if name not in set(SeedRule):
+                what = f"The seeds of run {run_id} follow a rule that this version does not know: {name!r}."
+                raise ConfigError(what, do="Go on with it, or replay it, with the version that began it.")
+            rules[run_id] = SeedRule(name)
+        return rules[run_id]
+
     async def start_run(self, config: Mapping[str, Any] | None = None) -> str:
         """Makes a run's key and writes its first record.
 
@@ -192,6 +209,7 @@ class FeedbackApp:
         run = RunRecord(graph=self.name, config=canonical(self._describe() | dict(config or {})), version=__version__)
         self._keys.create(run.id)
         await self.store.append(run)
+        _SEED_RULES.setdefault(self.store, {})[run.id] = SeedRule.HASHED
         self._run_meters.begin(run.id, self.run_budget)
         return run.id
 
@@ -199,6 +217,7 @@ class FeedbackApp:
         """Writes that a run is over."""
         await self.store.append(RunEnd(run_id=run_id))
         self._run_meters.end(run_id)
+        _SEED_RULES.get(self.store, {}).pop(run_id, None)
         self._run_keys.pop(run_id, None)
 
     async def arun(
@@ -298,7 +317,7 @@ class FeedbackApp:
         known = await find_episode(self.store, run_id, episode_id, task)
         await check_same(self.store, run_id, self._describe())
         replay = await Replay.read(self.store, known, self._keys)
-        episode = replay.episode(task, self.budget, self.rules)
+        episode = replay.episode(task, self.budget, self.rules, await self._seed_rule(run_id))
         await episode.note(known)
         graph = self._strides or without_traces(self.langgraph)
         await drive(graph, episode, self.input(episode), durability="exit", supersteps=self._supersteps)
@@ -322,7 +341,7 @@ class FeedbackApp:
                 it so (`graphs.in_flight`).
             seed: for reproducible choices.
             times: episodes of each task, one after the other in the results, with seeds of their own: `seed`, `seed`
-                + 1, ….
+                + 1, …; no two of them share a seed of a call (`groundwire.seeds`).
             observers: told of each record after the ledger has it.
             reuse: as for `arun`.
 
@@ -399,6 +418,7 @@ class FeedbackApp:
             "trust": sorted(str(origin) for origin in self.trust),
             "sandbox": options.kind or "default" if isinstance(options, SandboxOptions) else options.info.kind,
             "grounded": not self.ungrounded,
+            "seeds": str(SeedRule.HASHED),
             **({"ungrounded": list(self.ungrounded)} if self.ungrounded else {}),
             **({"run_budget": self.run_budget.model_dump()} if self.run_budget else {}),
         }

@@ -21,6 +21,7 @@ from groundwire.memory import InMemoryStore
 from groundwire.mint import Keys, MemoryKeys, Mint, verify
 from groundwire.records import CandidateRecord, EpisodeEnd, EpisodeRecord, Intent, Recall, Record, StopReason, Store
 from groundwire.sandboxes import Sandbox
+from groundwire.seeds import SeedRule
 from groundwire.signals import Signal, canonical
 from groundwire.tasks import Task
 from groundwire.trees import Tree
@@ -91,7 +92,7 @@ class Replay:
         recordings = Recordings(records, source, await _lessons(source, known, records))
         return cls(known, records, recordings, seals_verified=_verify(known.run_id, records, keys))
 
-    def episode(self, task: Task, budget: Budget, rules: Rules) -> Episode:
+    def episode(self, task: Task, budget: Budget, rules: Rules, seed_rule: SeedRule) -> Episode:
         """The episode to be run again, with a ledger of its own. Time is no limit, and nothing outside is reached."""
         run_id = self._known.run_id
         return Episode(
@@ -104,6 +105,7 @@ class Replay:
             sandbox=_no_sandbox,
             program_sandbox=_no_sandbox,
             seed=self._known.seed,
+            seed_rule=seed_rule,
             rules=rules,
             recordings=self._recordings,
         )

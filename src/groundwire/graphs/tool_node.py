@@ -182,6 +182,7 @@ class ToolNode:
             want_coverage=self.want_coverage and state.trial == 0 and is_first_look,
             report=episode.report,
             seed=episode.seed,
+            seed_rule=episode.seed_rule,
             past=lambda: episode.history.judged_until(state.trial),
         )
         if self._writing is not None:
