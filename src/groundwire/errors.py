@@ -5,6 +5,7 @@
     │   ├── ConfigError             a setting, flag or argument is wrong
     │   ├── TaskError               the task or project can't be read
     │   ├── CandidateError          a candidate is malformed or touches what it may not
+    │   ├── ToolError               a tool did not give what a tool has to give
     │   ├── RecordingError          a recording or a published log can't be read
     │   └── GraphError              the graph can't be compiled
     │       └── UngroundedLoopError     a loop no outside signal gates
@@ -57,6 +58,7 @@ __all__ = [
     "StorageBusy",
     "StorageError",
     "TaskError",
+    "ToolError",
     "UngroundedLoopError",
     "UngroundedPartError",
     "UserError",
@@ -99,6 +101,10 @@ class TaskError(UserError):
 
 class CandidateError(UserError):
     """A candidate is malformed, or touches what it may not touch."""
+
+
+class ToolError(UserError):
+    """A tool did not give one observation for each candidate."""
 
 
 class RecordingError(UserError):
