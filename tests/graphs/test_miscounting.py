@@ -64,11 +64,11 @@ async def test_the_tool_and_the_counts_are_named(task: Task, times: int, said: s
 
 @pytest.mark.parametrize("reuse", ["never", "all"])
 async def test_one_too_many_is_seen_where_verdicts_are_reused_too(task: Task, reuse: Any) -> None:
-    with pytest.raises(ToolError, match="more than 3 on 3 candidates|more than 3 observations on 3"):
+    with pytest.raises(ToolError, match="gave more than 3 observations on 3 candidates"):
         await app_of(Miscounts(4)).arun(task, reuse=reuse)
 
 
 @pytest.mark.parametrize(("tool", "batch"), [(Says(), ["a"]), (Miscounts(1, [None]), ["a", "b"])])
 async def test_what_is_no_observation_is_named(task: Task, tool: Check, batch: list[str]) -> None:
-    with pytest.raises(ToolError, match="The tool test gave (str|NoneType) where an Observation belongs"):
+    with pytest.raises(ToolError, match=r"The tool test gave (str|NoneType) where an Observation belongs"):
         await app_of(tool, batch).arun(task)

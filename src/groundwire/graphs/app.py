@@ -19,7 +19,7 @@ from groundwire.graphs.base_trees import BaseTrees
 from groundwire.graphs.batch import Work, run_batch
 from groundwire.graphs.blocking import iterate, wait_for
 from groundwire.graphs.budget import Budget, RunBudget
-from groundwire.graphs.driving import Driven, Durability, drive
+from groundwire.graphs.driving import Driven, Durability, OnError, drive, end_in_error
 from groundwire.graphs.ending import result_of
 from groundwire.graphs.episode import Episode, Observer
 from groundwire.graphs.metering import Meter
@@ -234,6 +234,8 @@ class FeedbackApp:
         config: Mapping[str, Any] | None = None,
         resume: Any = None,
         reuse: Reuse = "never",
+        on_error: OnError = "raise",
+        error: Exception | None = None,
         **fields: Any,
     ) -> EpisodeResult:
         """Runs one task to its end.
@@ -252,14 +254,19 @@ class FeedbackApp:
             resume: the answer to a LangGraph interrupt of this thread.
             reuse: what of the ledger may stand for new work: `never`, `calls` (answers of models to the very same
                 requests) or `all` (verdicts on the very same candidates as well).
+            on_error: what comes of an error that is no outcome, one in your own actor as a rule. `raise`: it is raised,
+                and the episode can be gone on with once the actor is mended. `end`: the episode ends with
+                `internal_error`, and the error is in the result.
+            error: why the episode can't even begin; then it ends with that, whatever `on_error` says.
             **fields: typed fields that your state class adds.
 
         Returns:
             The outcome. Model trouble and used-up budgets are outcomes, with their reason; so is a missing verdict.
 
         Raises:
-            GroundingError: a node was reached that no signal had opened.
-            UserError, StorageError: as they happen.
+            StorageError: the ledger failed.
+            GroundingError: a node was reached that no signal had opened; not with `on_error="end"`.
+            Exception: whatever your own parts raise, as they raised it; not with `on_error="end"`.
         """
         own_run = run_id is None and episode_id is None
         async with self.episode(
@@ -276,7 +283,9 @@ class FeedbackApp:
             ids = {"run_id": episode.run_id, "episode_id": episode.id, "task_id": task.id}
             with episode_span(self.name, **ids) as told:
                 driven = Driven()
-                if episode.history.end is None:
+                if error is not None and episode.history.end is None:
+                    driven = await end_in_error(episode, error)
+                elif episode.history.end is None:
                     driven = await drive(
                         self._graph_for(config),
                         episode,
@@ -286,6 +295,7 @@ class FeedbackApp:
                         goes_on=episode_id is not None,
                         config=config,
                         resume=resume,
+                        on_error=on_error,
                     )
                 result = result_of(episode, driven.error, driven.interrupts, grounded=not self.ungrounded)
                 told.ended(
@@ -320,7 +330,14 @@ class FeedbackApp:
         episode = replay.episode(task, self.budget, self.rules, await self._seed_rule(run_id))
         await episode.note(known)
         graph = self._strides or without_traces(self.langgraph)
-        await drive(graph, episode, self.input(episode), durability="exit", supersteps=self._supersteps)
+        await drive(
+            graph,
+            episode,
+            self.input(episode),
+            durability="exit",
+            supersteps=self._supersteps,
+            on_error=replay.on_error,
+        )
         return await replay.compared()
 
     async def abatch(
@@ -332,6 +349,7 @@ class FeedbackApp:
         times: int = 1,
         observers: Sequence[Observer] = (),
         reuse: Reuse = "never",
+        on_error: OnError = "end",
     ) -> list[EpisodeResult]:
         """Runs many tasks in one run; results in the tasks' order.
 
@@ -344,9 +362,12 @@ class FeedbackApp:
                 + 1, …; no two of them share a seed of a call (`groundwire.seeds`).
             observers: told of each record after the ledger has it.
             reuse: as for `arun`.
+            on_error: as for `arun`. By default an episode in which something raises ends with `internal_error`, and
+                costs no other its result; `raise` cancels the others, and raises what was raised.
 
         Raises:
             ConfigError: `at_once` or `times` is less than 1.
+            StorageError: the ledger failed.
         """
         if times < 1:
             raise ConfigError(f"times is {times}.", do="Run each task at least once.")
@@ -364,6 +385,7 @@ class FeedbackApp:
                 at_once=at_once,
                 observers=observers,
                 reuse=reuse,
+                on_error=on_error,
             )
         finally:
             await sandboxes.aclose()
