@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -200,7 +200,7 @@ class ActorContext:
     coverage: Coverage | None = None
     lessons: Sequence[Lesson] = ()
     reflection: Reflection | None = None
-    tried: frozenset[str] = frozenset()
+    tried: Set[str] = frozenset()
     edit_statistics: EditStatistics = EditStatistics()
     experience: Experience = NO_EXPERIENCE
     escalation: int = 0

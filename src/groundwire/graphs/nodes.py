@@ -164,7 +164,7 @@ class ActorNode:
             if not proposed:
                 return [], state.escalation, repeated
             repeated = proposed[-1]
-            fresh = list({c.digest: c for c in proposed if c.digest not in history.tried}.values())
+            fresh = list({c.digest: c for c in proposed if c.digest not in history.candidates}.values())
             if fresh:
                 return fresh[: self.width], escalation, None
         return [], escalation + 1, repeated

@@ -258,7 +258,6 @@ def _at_hand(state: EpisodeState, episode: Episode) -> Sequence[str]:
     the ledger may know of later ones; or, after another tool has chosen, the current candidate alone."""
     if state.signal:
         return [state.candidate]
-    steps = episode.history.steps.get(state.trial, ())
     if not state.candidate:
-        return steps[0] if steps else ()
-    return next((step for step in steps if state.candidate in step), [state.candidate])
+        return next(iter(episode.history.steps.get(state.trial, ())), ())
+    return episode.history.step_with(state.trial, state.candidate) or [state.candidate]
