@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -10,6 +10,7 @@ from groundwire.completions import Backend, Completion, Request
 from groundwire.experience import NO_EXPERIENCE, Experience
 from groundwire.programs import ProgramRequest, ProgramResult
 from groundwire.sandboxes import Sandbox
+from groundwire.seeds import SeedRule
 from groundwire.signals import Observation, Signal
 from groundwire.tasks import Task
 from groundwire.trees import Candidate, Tree
@@ -181,7 +182,8 @@ class ActorContext:
         experience: what actions led to in this world before this trial, where the actor needs that; the same at each
             step of a trial.
         escalation: 0 at first; 1, 2, … each time the loop was found stuck.
-        seed: for reproducible choices.
+        seed: the episode's; a choice takes its own from it (`groundwire.seeds.seed_in`).
+        seed_rule: how choices get theirs.
         call: calls a model through ledger and budget.
         program: runs a program through ledger and budget.
         sandbox: opens where programs run; None where the actor is used outside a graph.
@@ -198,11 +200,12 @@ class ActorContext:
     coverage: Coverage | None = None
     lessons: Sequence[Lesson] = ()
     reflection: Reflection | None = None
-    tried: frozenset[str] = frozenset()
+    tried: Set[str] = frozenset()
     edit_statistics: EditStatistics = EditStatistics()
     experience: Experience = NO_EXPERIENCE
     escalation: int = 0
     seed: int = 0
+    seed_rule: SeedRule = SeedRule.HASHED
     program: ProgramRunner = run_unrecorded
     sandbox: SandboxOpener | None = None
 
@@ -220,6 +223,10 @@ class CriticContext:
     trial: int = 1
     judged: Sequence[Judged] = ()
     """Everything that was judged in this episode, hidden tests left out, in order."""
+    seed: int = 0
+    """The episode's; a choice takes its own from it (`groundwire.seeds.seed_in`)."""
+    seed_rule: SeedRule = SeedRule.HASHED
+    """How choices get theirs."""
 
 
 @dataclass(frozen=True)
@@ -246,12 +253,14 @@ class WriterContext:
     Args:
         task: the task.
         call: calls a model through ledger and budget.
-        seed: for reproducible choices.
+        seed: the episode's; a choice takes its own from it (`groundwire.seeds.seed_in`).
+        seed_rule: how choices get theirs.
     """
 
     task: Task
     call: ModelCaller
     seed: int = 0
+    seed_rule: SeedRule = SeedRule.HASHED
 
 
 class CaseWriter(Protocol):
@@ -277,7 +286,8 @@ class ToolContext:
         want_coverage: True where an actor wants to know which lines each case runs.
         report: called with one line for people while the tool works.
         written: the test cases that a model wrote for this episode; only for a `WritingTool`.
-        seed: for reproducible choices.
+        seed: the episode's; a choice takes its own from it (`groundwire.seeds.seed_in`).
+        seed_rule: how choices get theirs.
         past: everything that was judged in this episode, hidden tests left out, in order.
     """
 
@@ -288,6 +298,7 @@ class ToolContext:
     report: Callable[[str], None] = lambda _line: None
     written: WrittenCases | None = None
     seed: int = 0
+    seed_rule: SeedRule = SeedRule.HASHED
     past: Callable[[], Sequence[Judged]] = tuple
 
 

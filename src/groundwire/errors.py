@@ -5,6 +5,7 @@
     │   ├── ConfigError             a setting, flag or argument is wrong
     │   ├── TaskError               the task or project can't be read
     │   ├── CandidateError          a candidate is malformed or touches what it may not
+    │   ├── ToolError               a tool did not give what a tool has to give
     │   ├── RecordingError          a recording or a published log can't be read
     │   └── GraphError              the graph can't be compiled
     │       └── UngroundedLoopError     a loop no outside signal gates
@@ -22,6 +23,7 @@
     │   │   ├── RecordingMissing        a replay holds no answer to this request
     │   │   └── RecordingExhausted      a replay has played all it holds
     │   └── ModelReplyInvalid       it answered, but not in the form that was asked
+    ├── PartError               a part of the graph raised an error of its own      exit 7
     └── StorageError            the ledger or memory failed                         exit 6
         ├── StorageBusy             locked for longer than we wait; may be retried
         └── RecordNotFound          no record under that id
@@ -46,6 +48,7 @@ __all__ = [
     "ModelRejected",
     "ModelReplyInvalid",
     "ModelRetryable",
+    "PartError",
     "RecordNotFound",
     "RecordingError",
     "RecordingExhausted",
@@ -57,6 +60,7 @@ __all__ = [
     "StorageBusy",
     "StorageError",
     "TaskError",
+    "ToolError",
     "UngroundedLoopError",
     "UngroundedPartError",
     "UserError",
@@ -99,6 +103,10 @@ class TaskError(UserError):
 
 class CandidateError(UserError):
     """A candidate is malformed, or touches what it may not touch."""
+
+
+class ToolError(UserError):
+    """A tool did not give one observation for each candidate."""
 
 
 class RecordingError(UserError):
@@ -220,6 +228,15 @@ class RecordingExhausted(ModelRejected):
 
 class ModelReplyInvalid(ModelError):
     """The model answered, but not in the form that was asked for."""
+
+
+class PartError(GroundwireError):
+    """A part of the graph (an actor, critic, tool or node of its user) raised an error, which is this one's cause.
+
+    It stands for that error in a result; where errors are raised, that error itself is.
+    """
+
+    exit_code = 7
 
 
 class StorageError(GroundwireError):

@@ -68,6 +68,8 @@ class StopReason(StrEnum):
     """An answer was rejected as many times as it may be."""
     MODEL_ERROR = "model_error"
     STORAGE_ERROR = "storage_error"
+    INTERNAL_ERROR = "internal_error"
+    """A part of the graph (an actor, critic, tool or node of its user) raised an error; the detail says which."""
     INTERRUPTED = "interrupted"
 
 

@@ -11,6 +11,7 @@ from groundwire.agents import LLMCaseWriter, ScriptedBackend
 from groundwire.completions import Backend, Completion, Request
 from groundwire.contexts import WriterContext
 from groundwire.errors import ConfigError
+from groundwire.seeds import seed_for
 from groundwire.tasks import Hidden
 from groundwire.trees import Tree
 
@@ -36,7 +37,7 @@ async def test_it_is_shown_the_task_and_the_files_and_nothing_hidden(scene: Scen
     assert "shop/price.py" in text
     assert "secret" not in text
     assert "total([9])" not in text
-    assert (request.purpose, request.seed, request.n) == ("write_tests", 7, 1)
+    assert (request.purpose, request.seed, request.n) == ("write_tests", seed_for(7, 0, "write_tests"), 1)
     assert request.prompt_digest
 
 

@@ -23,6 +23,7 @@ from groundwire.limits import Limits
 from groundwire.programs import ProgramRequest, ProgramResult
 from groundwire.sandbox import open_sandbox
 from groundwire.sandboxes import Sandbox
+from groundwire.seeds import seed_for
 from groundwire.signals import Origin
 from groundwire.tasks import Hidden
 from groundwire.trees import Candidate, Tree
@@ -178,7 +179,7 @@ async def test_what_a_program_is_handed(scene: Scene, ground: Ground) -> None:
     assert (task_json["format"], task_json["trial"], task_json["attempt"], task_json["escalation"]) == (1, 2, 1, 1)
     assert task_json["failing"]["cases"][0]["id"] == "tests/test_price.py::test_some"
     assert task_json["reflection"] == "I thought so." and [x["id"] for x in task_json["lessons"]] == ["1"]
-    assert task_json["seed"] == 7 + 2 * 4096 + 1
+    assert task_json["seed"] == seed_for(7, 2, "program@1", 0, 1)
     assert "hidden" not in json.dumps(task_json) and "s/t.py" not in json.dumps(got)
 
 
@@ -193,12 +194,12 @@ async def test_placeholders_are_filled_once_and_nothing_else_is(scene: Scene, gr
         "$HOME;",
     )
     got = await seen(ground, context, *arguments)
-    env = got["env"]
+    env, seed = got["env"], seed_for(0, 1, "program")
     assert got["arguments"] == [
-        f"--file={env['GROUNDWIRE_PROMPT_FILE']}", env["GROUNDWIRE_TASK_FILE"], got["cwd"], "1-0-4096", "{print $1} {}",
-        "$HOME;",
+        f"--file={env['GROUNDWIRE_PROMPT_FILE']}", env["GROUNDWIRE_TASK_FILE"], got["cwd"], f"1-0-{seed}",
+        "{print $1} {}", "$HOME;",
     ]  # fmt: skip
-    assert env["GROUNDWIRE_WORKDIR"] == got["cwd"] and env["GROUNDWIRE_SEED"] == "4096"
+    assert env["GROUNDWIRE_WORKDIR"] == got["cwd"] and env["GROUNDWIRE_SEED"] == str(seed)
     assert got["stdin"] == "", "the command names the file, so standard input is empty"
     got = await seen(ground, context, "{prompt}")
     assert got["arguments"] == [got["prompt"]] and "say {seed} and $HOME" in got["prompt"]

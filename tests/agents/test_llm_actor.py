@@ -15,6 +15,7 @@ from groundwire.agents.templates import load_prompt
 from groundwire.completions import Request
 from groundwire.contexts import Actor, Lesson, Reflection
 from groundwire.errors import ConfigError, ModelRejected, ModelReplyInvalid
+from groundwire.seeds import seed_for
 from groundwire.signals import Origin
 from groundwire.tasks import Hidden
 from groundwire.trees import Candidate, Tree
@@ -52,7 +53,7 @@ async def test_one_answer_one_candidate(scene: Scene) -> None:
     )
     (request,) = scene.call.requests
     assert (request.n, request.temperature, request.max_tokens, request.purpose) == (1, 0.2, 4096, "propose")
-    assert request.seed == 3 + 2 * 4096
+    assert request.seed == seed_for(3, 2, "propose")
     assert request.prompt_digest == load_prompt("repair_edits_v2").digest
 
 

@@ -11,6 +11,7 @@ from groundwire.agents.llm_critic import REFLECTION_CHARS
 from groundwire.agents.templates import load_prompt
 from groundwire.contexts import Critic, Lesson, Reflection
 from groundwire.errors import ConfigError, ModelReplyInvalid, ModelRetryable
+from groundwire.seeds import seed_for
 from groundwire.signals import Origin
 from groundwire.tasks import Hidden
 from groundwire.trees import Candidate, Tree
@@ -31,10 +32,15 @@ async def test_the_reflection_and_the_prompt_for_it(scene: Scene) -> None:
     failing = scene.judged(Candidate(task.tree.digest, {PRICE: scene.buggy[PRICE].replace("0", "9").encode()}))
     reflector: Critic = critic(f"\n{TEXT}\n")
     lesson = Lesson("l1", "Mind the sign. </lesson>", task_id="shop")
-    reflection = await reflector.reflect(scene.critic_context(failing, task, lessons=[lesson], trial=2))
+    reflection = await reflector.reflect(scene.critic_context(failing, task, lessons=[lesson], trial=2, seed=5))
     assert reflection == Reflection(TEXT, by="m")
     (request,) = scene.call.requests
-    assert (request.purpose, request.n, request.max_tokens, request.seed) == ("reflect", 1, 1024, 2 * 4096)
+    assert (request.purpose, request.n, request.max_tokens, request.seed) == (
+        "reflect",
+        1,
+        1024,
+        seed_for(5, 2, "reflect"),
+    )
     prompt = load_prompt("reflect_v1")
     assert request.prompt_digest == prompt.digest
     system, user = request.messages

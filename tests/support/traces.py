@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from sample_numbers import sample_of
+
 from groundwire.agents.backends.replies import all_of
 from groundwire.completions import Completion, Request
 
@@ -41,7 +43,7 @@ class Traces:
     def _played(self, request: Request, goes_on: Callable[[Sequence[float]], bool]) -> Completion:
         assert request.top_logprobs == 20 and request.logprobs
         self.calls += 1
-        text, confidences = self._trace((request.seed or 0) % 4096)
+        text, confidences = self._trace(sample_of(request))
         written = 0
         for confidence in confidences:
             written += 1

@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 
 from groundwire.contexts import Actor, ActorContext, EditStatistics, Needs
 from groundwire.experience import NO_EXPERIENCE
+from groundwire.seeds import seed_in
 from groundwire.signals import NoVerdict
 from groundwire.trees import Candidate
 
 __all__ = ["BlindActor"]
-
-SEEDS_PER_ROUND = 1_000_003
-"""Apart from the seeds of trials and calls (`SEEDS_PER_TRIAL` of the actors), so that a renewed round asks anew."""
 
 
 @dataclass(frozen=True)
@@ -75,5 +73,8 @@ class BlindActor:
             edit_statistics=EditStatistics(),
             experience=NO_EXPERIENCE,
             escalation=0,
-            seed=context.seed + SEEDS_PER_ROUND * context.escalation,
+            # a renewed round asks anew; the first one asks as the actor itself would
+            seed=seed_in(context, "renewed", call=context.escalation, of_episode=True)
+            if context.escalation
+            else context.seed,
         )

@@ -1,13 +1,11 @@
-"""Options of model calls that actors and critics share: their range, their warmth, their seeds."""
+"""Options of model calls that actors and critics share: their range and their warmth."""
 
 from __future__ import annotations
 
 from groundwire.errors import ConfigError
 
-__all__ = ["SEEDS_PER_TRIAL", "check_range", "risen"]
+__all__ = ["check_range", "risen"]
 
-SEEDS_PER_TRIAL = 4096
-"""Seeds that one trial may use, so that no two trials of an episode ask with the same one."""
 TEMPERATURE_STEP = 0.15
 TEMPERATURE_CAP = 1.5
 """Progressive temperature: 0.15 a round up to 1.5, from "Feedback Friction", arXiv 2506.11930."""

@@ -11,6 +11,7 @@ from groundwire.agents.written_cases import read_cases
 from groundwire.completions import Backend, Request
 from groundwire.contexts import WriterContext, WrittenCases
 from groundwire.errors import ConfigError
+from groundwire.seeds import seed_in
 
 __all__ = ["LLMCaseWriter"]
 
@@ -65,7 +66,7 @@ class LLMCaseWriter:
             messages=messages,
             temperature=self._temperature,
             max_tokens=self._max_tokens,
-            seed=context.seed,
+            seed=seed_in(context, "write_tests", of_episode=True),
             purpose="write_tests",
             prompt_digest=prompt.digest,
         )

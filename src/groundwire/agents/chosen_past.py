@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from groundwire.agents.backends.choice import backend_for
-from groundwire.agents.call_options import SEEDS_PER_TRIAL
 from groundwire.agents.evidence import difference
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data
 from groundwire.completions import Backend, Request
 from groundwire.contexts import Actor, ActorContext, Judged, Needs
 from groundwire.errors import ModelReplyInvalid
+from groundwire.seeds import seed_in
 from groundwire.signals import Origin, Verdict
 from groundwire.trees import Candidate
 
@@ -68,7 +68,7 @@ class ChosenPast:
                 correction=data("correction", versions[-1].signal.evidence.stdout),
             ),
             max_tokens=self._max_tokens,
-            seed=context.seed + SEEDS_PER_TRIAL * context.trial,
+            seed=seed_in(context, "choose_past"),
             purpose="choose_past",
             prompt_digest=prompt.digest,
         )

@@ -19,6 +19,7 @@ from groundwire.errors import CandidateError, ConfigError
 from groundwire.limits import Limits, Network
 from groundwire.programs import ProgramRequest, ProgramResult
 from groundwire.sandboxes import Sandbox
+from groundwire.seeds import seed_in
 from groundwire.tasks import split_command
 from groundwire.trees import Candidate, Tree
 
@@ -39,7 +40,6 @@ FROM_HOST = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 """All that a program on the host sees of the user's environment, unless more is named."""
 OURS: Mapping[str, str] = {"TERM": "dumb", "NO_COLOR": "1", "COLUMNS": "120"}
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-ATTEMPTS_PER_TRIAL = 4096
 
 
 class CommandActor:
@@ -161,7 +161,7 @@ class CommandActor:
         attempt: int,
     ) -> ProgramRun:
         tree: Tree = context.task.tree if self._from_base else context.tree
-        seed = context.seed + ATTEMPTS_PER_TRIAL * context.trial + attempt
+        seed = seed_in(context, "program", sample=attempt)
         request = ProgramRequest(
             command=self._command,
             prompt=handed.prompt,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from groundwire.agents.backends.choice import backend_for
-from groundwire.agents.call_options import SEEDS_PER_TRIAL
 from groundwire.agents.evidence import difference
 from groundwire.agents.llm_critic import reflection_by
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data
 from groundwire.completions import Backend, Request
 from groundwire.contexts import CriticContext, Reflection
+from groundwire.seeds import seed_in
 
 __all__ = ["Distiller"]
 
@@ -52,7 +52,7 @@ class Distiller:
                 correction=data("correction", words),
             ),
             max_tokens=self._max_tokens,
-            seed=SEEDS_PER_TRIAL * context.trial,
+            seed=seed_in(context, "reflect"),
             purpose="reflect",
             prompt_digest=prompt.digest,
         )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from groundwire.agents.backends.choice import backend_for
-from groundwire.agents.call_options import SEEDS_PER_TRIAL
 from groundwire.agents.stubs import Stub, find_stub
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import inert, printable, unfence
 from groundwire.completions import Backend, Completion, Message, Request
 from groundwire.contexts import ActorContext
 from groundwire.errors import ConfigError, ModelReplyInvalid
+from groundwire.seeds import seed_in
 from groundwire.trees import Candidate
 
 __all__ = ["GREEDY", "SAMPLED", "FunctionWriter"]
@@ -24,7 +24,6 @@ STOPS = ("```", "\ndef ", "\nclass ", "\nprint", "\n#", "\nif ", "\nassert")
 """What begins after the function's end."""
 CALLS = 3
 """Calls for one proposal, where answers hold no body or were judged before."""
-SEEDS_PER_CALL = 64
 
 
 class FunctionWriter:
@@ -80,7 +79,7 @@ class FunctionWriter:
                 temperature=0.0 if greedy else self._temperature,
                 max_tokens=self._max_tokens,
                 stop=STOPS,
-                seed=context.seed + SEEDS_PER_TRIAL * (context.trial + 64 * context.escalation) + SEEDS_PER_CALL * call,
+                seed=seed_in(context, "function", call=call),
                 purpose="propose",
                 prompt_digest=digest,
             )

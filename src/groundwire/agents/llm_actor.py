@@ -8,7 +8,7 @@ from typing import Literal
 
 from groundwire.agents.answer_forms import AnswerForm, Form, form_named
 from groundwire.agents.backends.choice import backend_for
-from groundwire.agents.call_options import SEEDS_PER_TRIAL, risen
+from groundwire.agents.call_options import risen
 from groundwire.agents.corrections import complained, replied
 from groundwire.agents.edit_apply import candidate_from
 from groundwire.agents.evidence import (
@@ -26,6 +26,7 @@ from groundwire.agents.text import data, plain, tagged
 from groundwire.completions import Backend, Message, Request, SwitchPenalty
 from groundwire.contexts import ActorContext, Needs
 from groundwire.errors import CandidateError, ConfigError, ModelReplyInvalid
+from groundwire.seeds import seed_in
 from groundwire.trees import Candidate
 
 __all__ = ["AnswerForm", "LLMActor"]
@@ -33,7 +34,6 @@ __all__ = ["AnswerForm", "LLMActor"]
 TEMPERATURE, TEMPERATURE_OF_MANY = 0.2, 0.8
 """One answer had better be the likeliest; several are worth their price only if they differ."""
 WHOLE_FILE_LINES = 60
-SEEDS_PER_CALL = 64
 MAX_EDITABLE_NAMES = 100
 
 
@@ -163,7 +163,7 @@ class LLMActor:
             n=question.samples,
             temperature=risen(start, context.escalation + warmer),
             max_tokens=self._max_tokens,
-            seed=context.seed + SEEDS_PER_TRIAL * context.trial + SEEDS_PER_CALL * call,
+            seed=seed_in(context, "propose", call=call),
             json_schema=question.form.schema,
             switch_penalty=self._switch_penalty,
             purpose=question.purpose,

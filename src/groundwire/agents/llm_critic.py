@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from groundwire.agents.backends.choice import backend_for
-from groundwire.agents.call_options import SEEDS_PER_TRIAL
 from groundwire.agents.evidence import difference, failing_evidence, lessons_as_data
 from groundwire.agents.project_view import view_project
 from groundwire.agents.relevance import relevance_of
@@ -12,6 +11,7 @@ from groundwire.agents.text import data, printable
 from groundwire.completions import Backend, Request
 from groundwire.contexts import CriticContext, Reflection
 from groundwire.errors import ConfigError, ModelReplyInvalid
+from groundwire.seeds import seed_in
 
 __all__ = ["LLMCritic", "reflection_by"]
 
@@ -85,7 +85,7 @@ class LLMCritic:
             messages=messages,
             temperature=self._temperature,
             max_tokens=self._max_tokens,
-            seed=SEEDS_PER_TRIAL * context.trial,
+            seed=seed_in(context, "reflect"),
             purpose="reflect",
             prompt_digest=prompt.digest,
         )

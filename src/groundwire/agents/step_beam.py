@@ -6,19 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from groundwire.agents.backends.choice import backend_for
-from groundwire.agents.call_options import SEEDS_PER_TRIAL
 from groundwire.agents.evidence import failing_evidence
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, fenced, printable, unfence
 from groundwire.completions import Backend, Request
 from groundwire.contexts import ActorContext, Judged, Needs
 from groundwire.errors import ConfigError
+from groundwire.seeds import seed_in
 from groundwire.signals import Verdict
 from groundwire.trees import Candidate
 
 __all__ = ["Extender", "NextStep", "StepBeamActor", "passed_share"]
-
-SEEDS_PER_BEAM = 64
 
 
 class Extender(Protocol):
@@ -144,7 +142,7 @@ class NextStep:
             temperature=self._temperature,
             max_tokens=self._max_tokens,
             stop=(self._stop,),
-            seed=context.seed + SEEDS_PER_TRIAL * context.trial + SEEDS_PER_BEAM * place,
+            seed=seed_in(context, "propose", call=place),
             purpose="propose",
             prompt_digest=prompt.digest,
         )

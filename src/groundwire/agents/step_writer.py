@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 from groundwire.agents.backends.choice import backend_for
 from groundwire.agents.backends.watched import WatchedBackend
-from groundwire.agents.call_options import SEEDS_PER_TRIAL, check_range, risen
+from groundwire.agents.call_options import check_range, risen
 from groundwire.agents.evidence import lessons_as_data, lessons_to_show
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, head_tail, inert, printable
 from groundwire.completions import Backend, Message, Request
 from groundwire.contexts import ActorContext, Judged, Needs
+from groundwire.seeds import seed_in
 from groundwire.stepwise import Broken, StepRules
 from groundwire.trees import Candidate
 
@@ -117,7 +118,7 @@ class StepWriter:
             messages=messages,
             temperature=risen(self._temperature, context.escalation),
             max_tokens=self._max_tokens,
-            seed=context.seed + SEEDS_PER_TRIAL * context.trial,
+            seed=seed_in(context, "propose"),
             purpose="propose",
             prompt_digest=prompt.digest,
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from groundwire.agents.backends.choice import backend_for
-from groundwire.agents.call_options import SEEDS_PER_TRIAL, risen
+from groundwire.agents.call_options import risen
 from groundwire.agents.evidence import lessons_as_data, lessons_to_show, reflection_as_data
 from groundwire.agents.step_reader import read_step, schema_of
 from groundwire.agents.templates import load_prompt
@@ -16,6 +16,7 @@ from groundwire.agents.tool_prompts import Talk, described, offered
 from groundwire.completions import Backend, Completion, Message, Request, ToolSpec
 from groundwire.contexts import ActorContext, Needs
 from groundwire.errors import CandidateError, ConfigError, ModelReplyInvalid
+from groundwire.seeds import seed_in
 from groundwire.signals import Verdict
 from groundwire.toolcalls import Offer, Offers, Steps, anything, failed_here, seen_calls
 from groundwire.trees import Candidate
@@ -23,7 +24,6 @@ from groundwire.trees import Candidate
 __all__ = ["StepForm", "ToolActor"]
 
 StepForm = Literal["auto", "text", "schema", "native"]
-SEEDS_PER_STEP = 64
 
 
 class ToolActor:
@@ -142,12 +142,11 @@ class ToolActor:
         return _Question(messages, prompt.digest, offer)
 
     def _request(self, context: ActorContext, steps: Steps, question: _Question, call: int, warmer: int) -> Request:
-        place = SEEDS_PER_TRIAL * context.trial + SEEDS_PER_STEP * len(steps.steps)
         return Request(
             messages=question.messages,
             temperature=risen(self._temperature, context.escalation + warmer),
             max_tokens=self._max_tokens,
-            seed=context.seed + place + call,
+            seed=seed_in(context, "propose", call=len(steps.steps), sample=call),
             json_schema=schema_of(self._tools, question.offer) if self._form == "schema" else None,
             tools=self._tools if self._talk.native else (),
             tool_choice="required" if self._talk.native and not question.offer.answer else "auto",

@@ -12,6 +12,7 @@ from groundwire.cli.graph_choice import Builder, built, self_refine_of
 from groundwire.cli.kit import Kit
 from groundwire.cli.suite import Suite
 from groundwire.cli.tally import Tally
+from groundwire.errors import ConfigError
 from groundwire.graphs import FeedbackApp, FeedbackGraph, Rules
 from groundwire.graphs.budget import Budget
 from groundwire.graphs.control import CONTROL_RULES, Spent, control_budget, resampling_of, spent_by
@@ -19,11 +20,12 @@ from groundwire.graphs.result import EXIT_CODES
 from groundwire.memory import SqlStore
 from groundwire.records import EpisodeEnd
 
-__all__ = ["Arm", "Control", "Main", "Resampling", "Ungrounded", "control_run_of"]
+__all__ = ["Arm", "Control", "Main", "Resampling", "Ungrounded", "control_run_of", "first_app"]
 
 RUNS_LOOKED_AT = 1000
-BROKEN = frozenset({3, 5, 6, 130})
-"""Exit codes of episodes that say nothing of an arm: no verdict, a model's or the ledger's trouble, interrupted."""
+BROKEN = frozenset({3, 5, 6, 7, 130})
+"""Exit codes of episodes that say nothing of an arm: no verdict, a model's or the ledger's trouble, an error in a part,
+interrupted."""
 
 
 class Arm(Protocol):
@@ -175,6 +177,21 @@ class Ungrounded(Control):
         kit = self.main.kit
         budget = control_budget(kit.budget, self._spent[item.task.id])
         return self.main.compiled(self_refine_of(kit, item.task), budget, kit.rules)
+
+
+def first_app(arm: Arm, items: Sequence[Item]) -> FeedbackApp:
+    """The graph of the first task that it can be made for: one bad task is no reason to run none.
+
+    Raises:
+        Exception: what the first task raised, where none can be had.
+    """
+    first: Exception | None = None
+    for item in items:
+        try:
+            return arm.app(item)
+        except Exception as error:
+            first = first or error
+    raise first or ConfigError("There are no tasks.")
 
 
 async def control_run_of(store: SqlStore, main: str, name: str) -> str:

@@ -39,6 +39,7 @@ SAID = {
     StopReason.BUDGET_REFINEMENTS: "unsolved: signals of this kind have opened as many refinements as they may",
     StopReason.MODEL_ERROR: "stopped: the model can't be used",
     StopReason.STORAGE_ERROR: "stopped: the ledger can't be written",
+    StopReason.INTERNAL_ERROR: "stopped: an error in a part of the graph",
     StopReason.INTERRUPTED: "interrupted",
 }
 

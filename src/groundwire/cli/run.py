@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire.benchmarks import Item
-from groundwire.cli.arms import Arm, Control, Main, Resampling, Ungrounded, control_run_of
+from groundwire.cli.arms import Arm, Control, Main, Resampling, Ungrounded, control_run_of, first_app
 from groundwire.cli.graph_choice import Builder, builder_of, full_name
 from groundwire.cli.kit import Kit
 from groundwire.cli.repair import open_store
@@ -133,7 +133,7 @@ class SuiteRun:
         suite = self.suite
         asked = {**suite.as_data(items), "graph": full_name(suite.graph)}
         config = {"suite": asked, "model": suite.settings.model, **self.config()}
-        arm.run_id = self._run_id or await arm.app(items[0]).start_run(config)
+        arm.run_id = self._run_id or await first_app(arm, items).start_run(config)
         self._run_id = arm.run_id
         if self.as_json:
             print_line({"type": "run", "arm": arm.name, "run_id": arm.run_id, "tasks": len(items)})
@@ -148,7 +148,7 @@ class SuiteRun:
         config = {"control_of": main.run_id, "control": arm.name, "model": self.suite.settings.model}
         if not judged:
             return
-        arm.run_id = await control_run_of(arm.store, main.run_id, arm.name) or await arm.app(judged[0]).start_run(
+        arm.run_id = await control_run_of(arm.store, main.run_id, arm.name) or await first_app(arm, judged).start_run(
             {**config, "suite": {"tasks": [[i.task.id, i.task.tree.digest, i.split] for i in judged]}}
         )
         if self.as_json:
@@ -174,7 +174,7 @@ class SuiteRun:
                 if meter is not None and meter.used_up():
                     return  # what is not begun can be gone on with
                 if item.task.id not in ended:
-                    yield Work(arm.app(item), item.task, suite.seed_of(item), begun.get(item.task.id))
+                    yield _work(arm, item, items, suite.seed_of(item), begun.get(item.task.id))
 
         def tell(work: Work, result: EpisodeResult) -> None:
             arm.tally.ended(result, splits[work.task.id], seed=work.seed)
@@ -225,6 +225,14 @@ class SuiteRun:
                 f"The tasks of run {self._run_id} are not what they were.",
                 do="Restore their files as they were, or start a new run.",
             )
+
+
+def _work(arm: Arm, item: Item, items: Sequence[Item], seed: int, episode_id: str | None) -> Work:
+    """One task's episode; where its graph can't be made, whatever the error is, it is that task's alone."""
+    try:
+        return Work(arm.app(item), item.task, seed, episode_id)
+    except Exception as error:
+        return Work(first_app(arm, items), item.task, seed, episode_id, error)
 
 
 async def _known(store: SqlStore, run_id: str) -> tuple[Mapping[str, EpisodeEnd], Mapping[str, str]]:

@@ -34,7 +34,7 @@ class Tally:
         as_json: True: a JSON object a line to standard output.
     """
 
-    worst_first = (6, 5, 1, 4, 3)
+    worst_first = (6, 7, 5, 1, 4, 3)
     """Exit codes of episodes: the first of these that any episode has is the run's."""
 
     def __init__(self, arm: str, total: int, console: Console, *, as_json: bool) -> None:
@@ -111,7 +111,7 @@ class Tally:
 
     def _count(self, reason: StopReason) -> None:
         self.reasons[reason] += 1
-        none = EXIT_CODES[reason] in (3, 5, 6, 130)
+        none = EXIT_CODES[reason] in (3, 5, 6, 7, 130)
         self.verdicts["verified" if reason in SOLVED else "none" if none else "unsolved"] += 1
         self._move()
 
@@ -129,7 +129,8 @@ class Tally:
         if result.tokens:
             line.append(f"  {tokens(result.tokens)}  ${result.usd:.4f}", style="dim")
         if result.error is not None or not solved:
-            line.append(f"  {plain(result.error.what if result.error else result.detail, limit=90)}", style="dim")
+            limit = 600 if result.stop_reason is StopReason.INTERNAL_ERROR else 90
+            line.append(f"  {plain(result.error.what if result.error else result.detail, limit=limit)}", style="dim")
         self._bar.console.print(line, soft_wrap=True)
 
 

@@ -46,9 +46,8 @@ async def begin_acts(
         False where that had begun before and its end is not known: it may not be begun again.
     """
     body = canonical({"issuer": name})
-    begun = {(r.trial, r.digest, r.body) for r in episode.history.records if isinstance(r, Intent) and r.kind == ACT}
     acts = [c.digest for c in candidates if not tool.can_be_undone(c)]
-    if any((trial, digest, body) in begun for digest in acts):
+    if any((trial, digest, body) in episode.history.acts for digest in acts):
         return False
     for digest in acts:
         await episode.record(Intent(episode_id=episode.id, trial=trial, kind=ACT, digest=digest, body=body))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -18,7 +19,7 @@ from groundwire.graphs.base_trees import BaseTrees
 from groundwire.graphs.batch import Work, run_batch
 from groundwire.graphs.blocking import iterate, wait_for
 from groundwire.graphs.budget import Budget, RunBudget
-from groundwire.graphs.driving import Driven, Durability, drive
+from groundwire.graphs.driving import Driven, Durability, OnError, drive, end_in_error
 from groundwire.graphs.ending import result_of
 from groundwire.graphs.episode import Episode, Observer
 from groundwire.graphs.metering import Meter
@@ -35,6 +36,7 @@ from groundwire.ids import new_id
 from groundwire.memory import InMemoryStore
 from groundwire.mint import FileKeys, Keys, MemoryKeys, Mint
 from groundwire.records import EpisodeRecord, Record, RunEnd, RunRecord, Store
+from groundwire.seeds import SeedRule
 from groundwire.signals import Origin, canonical
 from groundwire.tasks import Task
 from groundwire.telemetry import episode_span
@@ -44,6 +46,8 @@ __all__ = ["Durability", "FeedbackApp", "SandboxChoice"]
 
 _MEMORY_KEYS: WeakKeyDictionary[Store, MemoryKeys] = WeakKeyDictionary()
 """Of runs in stores that end with the process: apps that share such a store share its keys."""
+_SEED_RULES: WeakKeyDictionary[Store, dict[str, SeedRule]] = WeakKeyDictionary()
+"""Of the runs that this process works on, read once for all apps that share a store."""
 
 
 class FeedbackApp:
@@ -147,6 +151,7 @@ class FeedbackApp:
             sandbox=partial(own.open, task.python),
             program_sandbox=partial(own.for_programs, task.python),
             seed=known.seed if known else seed,
+            seed_rule=await self._seed_rule(run),
             observers=observers,
             report=report or (lambda _line: None),
             on_text=on_text,
@@ -181,6 +186,18 @@ class FeedbackApp:
             self._run_keys[run_id] = self._keys.load(run_id)
         return self._run_keys[run_id]
 
+    async def _seed_rule(self, run_id: str) -> SeedRule:
+        """How a run's seeds are derived; one that was recorded before goes on, and replays, as it began."""
+        rules = _SEED_RULES.setdefault(self.store, {})
+        if run_id not in rules:
+            runs = await self.store.runs(prefix=run_id, limit=1)
+            name: str = json.loads(runs[0].config).get("seeds", SeedRule.SUMMED) if runs else SeedRule.HASHED
+            if name not in set(SeedRule):
+                what = f"The seeds of run {run_id} follow a rule that this version does not know: {name!r}."
+                raise ConfigError(what, do="Go on with it, or replay it, with the version that began it.")
+            rules[run_id] = SeedRule(name)
+        return rules[run_id]
+
     async def start_run(self, config: Mapping[str, Any] | None = None) -> str:
         """Makes a run's key and writes its first record.
 
@@ -193,6 +210,7 @@ class FeedbackApp:
         run = RunRecord(graph=self.name, config=canonical(self._describe() | dict(config or {})), version=__version__)
         self._keys.create(run.id)
         await self.store.append(run)
+        _SEED_RULES.setdefault(self.store, {})[run.id] = SeedRule.HASHED
         self._run_meters.begin(run.id, self.run_budget)
         return run.id
 
@@ -200,6 +218,7 @@ class FeedbackApp:
         """Writes that a run is over."""
         await self.store.append(RunEnd(run_id=run_id))
         self._run_meters.end(run_id)
+        _SEED_RULES.get(self.store, {}).pop(run_id, None)
         self._run_keys.pop(run_id, None)
 
     async def arun(
@@ -216,6 +235,8 @@ class FeedbackApp:
         config: Mapping[str, Any] | None = None,
         resume: Any = None,
         reuse: Reuse = "never",
+        on_error: OnError = "raise",
+        error: Exception | None = None,
         **fields: Any,
     ) -> EpisodeResult:
         """Runs one task to its end.
@@ -234,14 +255,19 @@ class FeedbackApp:
             resume: the answer to a LangGraph interrupt of this thread.
             reuse: what of the ledger may stand for new work: `never`, `calls` (answers of models to the very same
                 requests) or `all` (verdicts on the very same candidates as well).
+            on_error: what comes of an error that is no outcome, one in your own actor as a rule. `raise`: it is raised,
+                and the episode can be gone on with once the actor is mended. `end`: the episode ends with
+                `internal_error`, and the error is in the result.
+            error: why the episode can't even begin; then it ends with that, whatever `on_error` says.
             **fields: typed fields that your state class adds.
 
         Returns:
             The outcome. Model trouble and used-up budgets are outcomes, with their reason; so is a missing verdict.
 
         Raises:
-            GroundingError: a node was reached that no signal had opened.
-            UserError, StorageError: as they happen.
+            StorageError: the ledger failed.
+            GroundingError: a node was reached that no signal had opened; not with `on_error="end"`.
+            Exception: whatever your own parts raise, as they raised it; not with `on_error="end"`.
         """
         own_run = run_id is None and episode_id is None
         async with self.episode(
@@ -258,7 +284,9 @@ class FeedbackApp:
             ids = {"run_id": episode.run_id, "episode_id": episode.id, "task_id": task.id}
             with episode_span(self.name, **ids) as told:
                 driven = Driven()
-                if episode.history.end is None:
+                if error is not None and episode.history.end is None:
+                    driven = await end_in_error(episode, error)
+                elif episode.history.end is None:
                     driven = await drive(
                         self._graph_for(config),
                         episode,
@@ -268,6 +296,7 @@ class FeedbackApp:
                         goes_on=episode_id is not None,
                         config=config,
                         resume=resume,
+                        on_error=on_error,
                     )
                 result = result_of(episode, driven.error, driven.interrupts, grounded=not self.ungrounded)
                 told.ended(
@@ -299,10 +328,18 @@ class FeedbackApp:
         known = await find_episode(self.store, run_id, episode_id, task)
         await check_same(self.store, run_id, self._describe())
         replay = await Replay.read(self.store, known, self._keys)
-        episode = replay.episode(as_recorded(task, known), self.budget, self.rules)
+        recorded = as_recorded(task, known)
+        episode = replay.episode(recorded, self.budget, self.rules, await self._seed_rule(run_id))
         await episode.note(known)
         graph = self._strides or without_traces(self.langgraph)
-        await drive(graph, episode, self.input(episode), durability="exit", supersteps=self._supersteps)
+        await drive(
+            graph,
+            episode,
+            self.input(episode),
+            durability="exit",
+            supersteps=self._supersteps,
+            on_error=replay.on_error,
+        )
         return await replay.compared()
 
     async def abatch(
@@ -314,6 +351,7 @@ class FeedbackApp:
         times: int = 1,
         observers: Sequence[Observer] = (),
         reuse: Reuse = "never",
+        on_error: OnError = "end",
     ) -> list[EpisodeResult]:
         """Runs many tasks in one run; results in the tasks' order.
 
@@ -323,12 +361,15 @@ class FeedbackApp:
                 it so (`graphs.in_flight`).
             seed: for reproducible choices.
             times: episodes of each task, one after the other in the results, with seeds of their own: `seed`, `seed`
-                + 1, ….
+                + 1, …; no two of them share a seed of a call (`groundwire.seeds`).
             observers: told of each record after the ledger has it.
             reuse: as for `arun`.
+            on_error: as for `arun`. By default an episode in which something raises ends with `internal_error`, and
+                costs no other its result; `raise` cancels the others, and raises what was raised.
 
         Raises:
             ConfigError: `at_once` or `times` is less than 1.
+            StorageError: the ledger failed.
         """
         if times < 1:
             raise ConfigError(f"times is {times}.", do="Run each task at least once.")
@@ -346,6 +387,7 @@ class FeedbackApp:
                 at_once=at_once,
                 observers=observers,
                 reuse=reuse,
+                on_error=on_error,
             )
         finally:
             await sandboxes.aclose()
@@ -400,6 +442,7 @@ class FeedbackApp:
             "trust": sorted(str(origin) for origin in self.trust),
             "sandbox": options.kind or "default" if isinstance(options, SandboxOptions) else options.info.kind,
             "grounded": not self.ungrounded,
+            "seeds": str(SeedRule.HASHED),
             **({"ungrounded": list(self.ungrounded)} if self.ungrounded else {}),
             **({"run_budget": self.run_budget.model_dump()} if self.run_budget else {}),
         }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from groundwire.errors import ConfigError
+from groundwire.graphs.driving import OnError
 from groundwire.graphs.episode import Observer
 from groundwire.graphs.in_flight import InFlight
 from groundwire.graphs.result import EpisodeResult
@@ -33,12 +34,14 @@ class Work:
         task: what is to be solved.
         seed: for reproducible choices.
         episode_id: an episode of the run that was cut off, to go on with it; None: a new one.
+        error: why it can't even begin; then it is ended with that.
     """
 
     app: FeedbackApp
     task: Task
     seed: int = 0
     episode_id: str | None = None
+    error: Exception | None = None
 
 
 async def run_batch(
@@ -50,6 +53,7 @@ async def run_batch(
     at_once: int | None = None,
     observers: Sequence[Observer] = (),
     reuse: Reuse = "never",
+    on_error: OnError = "end",
 ) -> None:
     """Runs episodes; the next one is asked for when there is room, so `works` may be endless.
 
@@ -61,10 +65,12 @@ async def run_batch(
         at_once: episodes at a time; None: as many as keep the model's engine full (`graphs.in_flight`).
         observers: told of each record after the ledger has it.
         reuse: as for `FeedbackApp.arun`.
+        on_error: as for `FeedbackApp.arun`; by default an episode in which something raises ends, and the others go on.
 
     Raises:
         ConfigError: `at_once` is under 1.
-        GroundwireError: the first that an episode raised; the others were cancelled, and can be gone on with.
+        StorageError: the ledger failed; the other episodes were cancelled, and can be gone on with.
+        Exception: with `on_error="raise"`, the first that an episode raised; likewise.
     """
     if at_once is not None and at_once < 1:
         raise ConfigError(f"at_once is {at_once}.", do="Run at least one at a time.")
@@ -86,6 +92,8 @@ async def run_batch(
                     observers=observers,
                     sandboxes=sandboxes,
                     reuse=reuse,
+                    on_error=on_error,
+                    error=work.error,
                 )
                 told = ended(work, result)
                 if told is not None:

@@ -86,5 +86,4 @@ def without_doubtful(judged: Sequence[Judged], history: History) -> Sequence[Jud
     passed = [j for j in judged if j.signal.verdict is Verdict.PASS]
     if len(passed) < 2:
         return judged
-    doubted = {r.digest for r in history.records if isinstance(r, Intent) and r.kind == DOUBT}
-    return [j for j in passed if j.candidate.digest not in doubted] or passed[:1]
+    return [j for j in passed if j.candidate.digest not in history.doubted] or passed[:1]

@@ -31,6 +31,7 @@ from groundwire.records import (
     TrialRecord,
 )
 from groundwire.sandboxes import Sandbox
+from groundwire.seeds import SeedRule
 from groundwire.signals import Evidence, Signal, Verdict, canonical
 from groundwire.tasks import Task
 from groundwire.trees import Candidate, Tree
@@ -54,7 +55,8 @@ class Episode:
         meter: what has been used.
         sandbox: opens the sandbox at first use.
         program_sandbox: opens, at first use, where an actor's programs run.
-        seed: for reproducible choices.
+        seed: for reproducible choices; each takes its own from it.
+        seed_rule: how they do.
         observers: told of each record after the ledger has it.
         report: told one line for people while a tool works.
         on_text: told of a model's text while it is written, where the backend can; None: nobody watches.
@@ -72,6 +74,7 @@ class Episode:
     sandbox: Callable[[], Awaitable[Sandbox]]
     program_sandbox: SandboxOpener | None = None
     seed: int = 0
+    seed_rule: SeedRule = SeedRule.HASHED
     observers: Sequence[Observer] = ()
     report: Callable[[str], None] = lambda _line: None
     on_text: OnText | None = None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence, Set
 
 from groundwire.contexts import Coverage, Judged
 from groundwire.errors import RecordNotFound
 from groundwire.graphs.acceptance import Case, yardstick
 from groundwire.graphs.critical_path import TokensWritten
 from groundwire.graphs.gate import GateKind
+from groundwire.graphs.growing import FirstKeys, JudgedSoFar
 from groundwire.records import (
     Admission,
     Artifact,
@@ -45,6 +47,18 @@ class History:
         self.proposed: dict[int, list[str]] = {0: [base.digest]}
         self.steps: dict[int, list[list[str]]] = {0: [[base.digest]]}
         """The same, step by step: what was proposed after an admission to `advance` is the next step's."""
+        self._step_at: dict[tuple[int, str], int] = {(0, base.digest): 0}
+        self._numbers: dict[str, int] = {base.digest: 0}
+        self._judged = JudgedSoFar()
+        self._fails: dict[str, set[tuple[int, str]]] = {}
+        """By tool node: what it has failed since it last said "go on"."""
+        self._refinements: Counter[Origin] = Counter()
+        self._reflection_on: dict[str, ReflectionRecord] = {}
+        self._admission_of: dict[str, Admission] = {}
+        self.acts: set[tuple[int, str, str]] = set()
+        """Trial, candidate and body of judgings that were begun and can't be undone."""
+        self.doubted: set[str] = set()
+        """Digests of candidates that passed, and may be wrong all the same."""
         self.signals: dict[str, Signal] = {}
         self.judged_in: dict[int, list[str]] = {}
         self.records: list[Record] = []
@@ -82,6 +96,7 @@ class History:
         """Adds candidates' bodies."""
         for candidate in candidates:
             self.candidates.setdefault(candidate.digest, candidate)
+            self._numbers.setdefault(candidate.digest, len(self._numbers))
 
     def add(self, record: Record) -> None:
         """Adds one record; a candidate's body must have been kept before."""
@@ -91,24 +106,30 @@ class History:
             self.tokens_written.add(record)
         match record:
             case CandidateRecord():
-                proposed = self.proposed.setdefault(record.trial, [])
-                if record.digest not in proposed:
-                    proposed.append(record.digest)
-                    self.steps.setdefault(record.trial, [[]])[-1].append(record.digest)
+                if (record.trial, record.digest) not in self._step_at:
+                    self.proposed.setdefault(record.trial, []).append(record.digest)
+                    steps = self.steps.setdefault(record.trial, [[]])
+                    steps[-1].append(record.digest)
+                    self._step_at[record.trial, record.digest] = len(steps) - 1
             case Signal():
                 self.signals[record.id] = record
                 self.judged_in.setdefault(record.trial, []).append(record.id)
                 if record.origin is not Origin.RULE:
                     self._look(record)
+                    self._count_failure(record)
+                    if record.origin is not Origin.HIDDEN_TESTS:
+                        self._judged.add(self.judged(record))
             case Admission():
                 self.admissions[record.id] = record
                 if record.admitted:
                     self.opened.add(record.signal_id)
+                    self._admission_of.setdefault(record.signal_id, record)
                     if record.edge == GateKind.ADVANCE:
                         self.steps.setdefault(record.trial, [[]]).append([])
                     self._note_refinement(record)
             case ReflectionRecord():
                 self.reflections[record.id] = record
+                self._reflection_on.setdefault(record.signal_id, record)
             case TrialRecord():
                 self.lessons.setdefault(record.trial, record.lessons)
             case TrialEnd():
@@ -121,6 +142,10 @@ class History:
                 self.written[json.loads(record.body)["issuer"]] = record
             case Intent(kind="stands"):
                 self.standing.append(record)
+            case Intent(kind="act"):
+                self.acts.add((record.trial, record.digest, record.body))
+            case Intent(kind="doubt"):
+                self.doubted.add(record.digest)
             case _:
                 pass
 
@@ -135,6 +160,18 @@ class History:
                 for name in _failing(look) & _failing(signal):
                     self._steady.setdefault((measure, name), place)
         earlier.append(signal)
+
+    def _count_failure(self, signal: Signal) -> None:
+        failed = self._fails.setdefault(signal.issuer, set())
+        if signal.reason is NoVerdict.GO_ON:
+            failed.clear()
+        elif signal.verdict is Verdict.FAIL:
+            failed.add((signal.trial, signal.candidate_digest))
+
+    def step_with(self, trial: int, digest: str) -> Sequence[str]:
+        """All that was proposed in the step of a trial that proposed this candidate; empty where none did."""
+        at = self._step_at.get((trial, digest))
+        return () if at is None else self.steps[trial][at]
 
     def looks(self, trial: int, issuer: str, digest: str) -> tuple[Signal, ...]:
         """All signals of one tool node about one candidate in one trial, in order."""
@@ -160,58 +197,43 @@ class History:
         """A signal with the candidate it is about."""
         return Judged(self.candidates[signal.candidate_digest], signal)
 
-    def judged_of(self, trial: int, issuer: str = "") -> tuple[Judged, ...]:
-        """What a trial's candidates came to, in the order in which they were first judged.
+    def judged_of(self, trial: int) -> Sequence[Judged]:
+        """What a trial's candidates came to, in the order in which they were first judged, but for hidden tests.
 
         Of several looks at one candidate the last counts. Signals of rules are no judging.
-
-        Args:
-            trial: the trial.
-            issuer: only that tool node's; without it, all but those of hidden tests.
         """
-        newest: dict[tuple[str, str], Signal] = {}
-        for signal in (self.signals[i] for i in self.judged_in.get(trial, ())):
-            mine = signal.issuer == issuer if issuer else signal.origin is not Origin.HIDDEN_TESTS
-            if mine and signal.origin is not Origin.RULE:
-                newest[signal.issuer, signal.candidate_digest] = signal
-        return tuple(self.judged(s) for s in newest.values())
+        return self._judged.of(trial)
 
     def rule_of(self, trial: int, issuer: str) -> Signal | None:
         """The signal by which a rule found that trial to stand still, if one did."""
         signals = (self.signals[i] for i in self.judged_in.get(trial, ()))
         return next((s for s in signals if s.origin is Origin.RULE and s.issuer == issuer), None)
 
-    def judged_until(self, trial: int) -> tuple[Judged, ...]:
+    def judged_until(self, trial: int) -> Sequence[Judged]:
         """What the episode judged up to and with `trial`, in order, but for hidden tests."""
-        return tuple(j for number in sorted(self.judged_in) if number <= trial for j in self.judged_of(number))
+        return self._judged.until(trial)
 
     def _note_refinement(self, admission: Admission) -> None:
         signal = self.signals.get(admission.signal_id)
         if signal is not None and admission.edge == GateKind.REFINE:
             self.refined.setdefault(signal.issuer, []).append(signal)
+            self._refinements[signal.origin] += 1
 
     def refined_by(self, origin: Origin) -> int:
         """How many refinements signals of that origin have opened."""
-        return sum(signal.origin is origin for signals in self.refined.values() for signal in signals)
+        return self._refinements[origin]
 
     def failures_since_go_on(self, issuer: str) -> int:
         """Candidates that a tool node failed since it last said "go on", over all trials."""
-        failed: set[tuple[int, str]] = set()
-        for signal in self.signals.values():
-            if signal.issuer == issuer and signal.origin is not Origin.RULE:
-                if signal.reason is NoVerdict.GO_ON:
-                    failed.clear()
-                elif signal.verdict is Verdict.FAIL:
-                    failed.add((signal.trial, signal.candidate_digest))
-        return len(failed)
+        return len(self._fails.get(issuer, ()))
 
     def reflection_on(self, signal_id: str) -> ReflectionRecord | None:
         """The reflection that a signal caused, if there is one."""
-        return next((r for r in self.reflections.values() if r.signal_id == signal_id), None)
+        return self._reflection_on.get(signal_id)
 
     def admission_of(self, signal_id: str) -> Admission | None:
         """The admission that a signal opened, if it did."""
-        return next((a for a in self.admissions.values() if a.signal_id == signal_id and a.admitted), None)
+        return self._admission_of.get(signal_id)
 
     @property
     def base_was_judged(self) -> bool:
@@ -219,9 +241,9 @@ class History:
         return any(j.candidate.is_base and j.signal.verdict is not Verdict.NONE for j in self.judged_of(0))
 
     @property
-    def tried(self) -> frozenset[str]:
+    def tried(self) -> Set[str]:
         """Digests of every candidate proposed so far."""
-        return frozenset(self.candidates)
+        return FirstKeys(self._numbers, len(self._numbers))
 
 
 def _failing(signal: Signal) -> frozenset[str]:

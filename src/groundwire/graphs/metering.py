@@ -107,10 +107,11 @@ class Meter:
         return min((left for left in (own, self._run.seconds_left()) if left is not None), default=None)
 
     def out_of_time(self) -> BudgetExceeded:
-        """What to raise where `seconds_left` is 0."""
-        if self._run.seconds_left() == 0:
-            return self._of_the_run(f"The run's {self._run.budget.seconds:g} s are used up.")
-        return BudgetExceeded("seconds", f"The {self.budget.seconds:g} s are used up.", do="Raise --max-seconds.")
+        """What to raise where no time is left."""
+        own, of_run = self.budget.seconds, self._run.budget.seconds
+        if of_run is not None and (own is None or self._run.seconds_left() == 0):
+            return self._of_the_run(f"The run's {of_run:g} s are used up.")
+        return BudgetExceeded("seconds", f"The {own or 0.0:g} s are used up.", do="Raise --max-seconds.")
 
     def used_up(self, *, trial: int, step: int = 0) -> str:
         """The kind of budget that forbids another try after `trial`, or ""; `run`: the run's, of whatever kind."""

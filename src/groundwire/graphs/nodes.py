@@ -156,6 +156,7 @@ class ActorNode:
                 experience=experience,
                 escalation=escalation,
                 seed=episode.seed,
+                seed_rule=episode.seed_rule,
                 program=EpisodeRunner(episode, trial),
                 sandbox=episode.program_sandbox,
             )
@@ -163,7 +164,7 @@ class ActorNode:
             if not proposed:
                 return [], state.escalation, repeated
             repeated = proposed[-1]
-            fresh = list({c.digest: c for c in proposed if c.digest not in history.tried}.values())
+            fresh = list({c.digest: c for c in proposed if c.digest not in history.candidates}.values())
             if fresh:
                 return fresh[: self.width], escalation, None
         return [], escalation + 1, repeated
@@ -210,6 +211,8 @@ class CriticNode:
             lessons=await given_to(episode, state.trial, failing),
             trial=state.trial,
             judged=episode.history.judged_until(state.trial),
+            seed=episode.seed,
+            seed_rule=episode.seed_rule,
         )
         reflection = await self.critic.reflect(context)
         record = reflection_on(episode, failing, reflection, by=self.name)

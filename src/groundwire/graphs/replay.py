@@ -12,6 +12,7 @@ from groundwire.contexts import Lesson
 from groundwire.errors import ConfigError, RecordNotFound, SandboxUnavailable, SealError
 from groundwire.graphs.budget import Budget
 from groundwire.graphs.differences import Difference, first_difference
+from groundwire.graphs.driving import OnError
 from groundwire.graphs.episode import Episode
 from groundwire.graphs.metering import Meter
 from groundwire.graphs.recorded import Recordings
@@ -21,6 +22,7 @@ from groundwire.memory import InMemoryStore
 from groundwire.mint import Keys, MemoryKeys, Mint, verify
 from groundwire.records import CandidateRecord, EpisodeEnd, EpisodeRecord, Intent, Recall, Record, StopReason, Store
 from groundwire.sandboxes import Sandbox
+from groundwire.seeds import SeedRule
 from groundwire.signals import Signal, canonical
 from groundwire.tasks import Task
 from groundwire.trees import Tree
@@ -28,10 +30,16 @@ from groundwire.trees import Tree
 __all__ = ["Replay", "Replayed", "check_same", "without_traces"]
 
 FROM_OUTSIDE = frozenset(
-    {StopReason.BUDGET_SECONDS, StopReason.BUDGET_RUN, StopReason.HIDDEN_LEAK, StopReason.STORAGE_ERROR}
+    {
+        StopReason.BUDGET_SECONDS,
+        StopReason.BUDGET_RUN,
+        StopReason.HIDDEN_LEAK,
+        StopReason.STORAGE_ERROR,
+        StopReason.INTERNAL_ERROR,
+    }
 )
-"""Ends for reasons that no record of the episode holds: the clock, other episodes' spending, a hidden text, the disk. A
-replay may go on behind them."""
+"""Ends for reasons that no record of the episode holds: the clock, other episodes' spending, a hidden text, the disk,
+an error in a user's own code. A replay may go on behind them."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,7 @@ class Replay:
         recordings = Recordings(records, source, await _lessons(source, known, records))
         return cls(known, records, recordings, seals_verified=_verify(known.run_id, records, keys))
 
-    def episode(self, task: Task, budget: Budget, rules: Rules) -> Episode:
+    def episode(self, task: Task, budget: Budget, rules: Rules, seed_rule: SeedRule) -> Episode:
         """The episode to be run again, with a ledger of its own. Time is no limit, and nothing outside is reached."""
         run_id = self._known.run_id
         return Episode(
@@ -104,9 +112,16 @@ class Replay:
             sandbox=_no_sandbox,
             program_sandbox=_no_sandbox,
             seed=self._known.seed,
+            seed_rule=seed_rule,
             rules=rules,
             recordings=self._recordings,
         )
+
+    @property
+    def on_error(self) -> OnError:
+        """What an error of a part comes to: it ends the replay where it may have ended what is replayed."""
+        ends = {record.stop_reason for record in self._records if isinstance(record, EpisodeEnd)}
+        return "end" if StopReason.INTERNAL_ERROR in ends else "raise"
 
     async def compared(self) -> Replayed:
         """What the run came to, against what is recorded."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from groundwire.contexts import Judged
-from groundwire.errors import GroundwireError
+from groundwire.errors import GroundwireError, PartError
 from groundwire.graphs.account import Account
 from groundwire.records import StopReason
 from groundwire.signals import Evidence, Signal, Verdict
@@ -35,6 +35,7 @@ EXIT_CODES = {
     StopReason.REJECTED: 1,
     StopReason.MODEL_ERROR: 5,
     StopReason.STORAGE_ERROR: 6,
+    StopReason.INTERNAL_ERROR: PartError.exit_code,
     StopReason.INTERRUPTED: 130,
 }
 
@@ -63,7 +64,7 @@ class EpisodeResult:
         critical_tokens: of these, those that had to wait for one another (B_seq): of calls that an actor makes side by
             side only the longest counts.
         grounded: False if a part of the graph revises its own text without a signal: a control.
-        error: what ended it, where an error did.
+        error: what ended it, where an error did; `PartError` for one that is none of ours, which is its `__cause__`.
         hidden: the hidden tests' signal, if they were reached; it holds no word of them.
         account: what the verdicts rest on: flaky cases, judgings repeated, trade-offs, accesses to the hidden tests.
         hidden_evidence: what the hidden tests showed, in full, for the person who reads this; it is kept nowhere.

@@ -96,7 +96,8 @@ def failures_until(history: History, issuer: str, signal: Signal, rules: Rules) 
 def last_steps(history: History, issuer: str, trial: int, rules: Rules) -> Sequence[Step]:
     """The last steps of a trial, as many as a rule may ask for."""
     window = (rules.repeats or 0) + 1
-    chain = [history.base.digest, *history.proposed.get(trial, [])][-window - 1 :]
+    last = history.proposed.get(trial, [])[-window - 1 :]
+    chain = last if len(last) > window else [history.base.digest, *last]
     known = history.candidates
     return [
         step_of(known[before], known[after], looks[-1])

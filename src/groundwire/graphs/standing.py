@@ -30,6 +30,7 @@ ENDS = ENDS_OF_THE_LOOP | {
     StopReason.BUDGET_SECONDS,
     StopReason.BUDGET_RUN,
     StopReason.MODEL_ERROR,
+    StopReason.INTERNAL_ERROR,
     StopReason.TOOL_EXHAUSTED,
     StopReason.REJECTED,
 }

@@ -7,7 +7,7 @@ from contextlib import aclosing, suppress
 
 from groundwire.completions import Completion, Request
 from groundwire.contexts import BatchTool, DoubtingTool, RepeatableTool, Tool, ToolContext, WritingTool
-from groundwire.errors import GroundwireError, ModelError, RecordingMissing
+from groundwire.errors import GroundwireError, ModelError, RecordingMissing, ToolError
 from groundwire.graphs.episode import Episode
 from groundwire.graphs.recorded import Recordings, observed
 from groundwire.graphs.reuse import Judging
@@ -37,16 +37,51 @@ def stand_in(name: str, tool: Tool, *, hidden: bool, episode: Episode) -> Tool:
 
 
 async def observe(
-    tool: Tool, candidates: Sequence[Candidate], task: Task, context: ToolContext
-) -> AsyncGenerator[Observation, None]:
-    """An observation for each candidate, in their order."""
-    if len(candidates) > 1 and isinstance(tool, BatchTool):
-        async with aclosing(tool.judge_many(candidates, task, context)) as observations:
-            async for observation in observations:
-                yield observation
-    else:
+    tool: Tool, candidates: Sequence[Candidate], task: Task, context: ToolContext, *, name: str
+) -> AsyncGenerator[tuple[Candidate, Observation], None]:
+    """An observation for each candidate, in their order.
+
+    Args:
+        tool: what judges.
+        candidates: what it judges.
+        task: the task as it sees it.
+        context: what it works with.
+        name: the tool node's, for the message.
+
+    Raises:
+        ToolError: it gave too few observations, too many, or what is none.
+    """
+    if len(candidates) < 2 or not isinstance(tool, BatchTool):
         for candidate in candidates:
-            yield await tool.judge(candidate, task, context)
+            yield candidate, _checked(name, await tool.judge(candidate, task, context))
+        return
+    waiting = iter(candidates)
+    async with aclosing(tool.judge_many(candidates, task, context)) as observations:
+        given = 0
+        async for observation in observations:
+            given += 1
+            candidate = next(waiting, None)
+            if candidate is None:
+                raise _miscounted(name, f"more than {len(candidates)}", len(candidates))
+            yield candidate, _checked(name, observation)
+    if given < len(candidates) and not isinstance(tool, _RecordedTool):
+        raise _miscounted(name, str(given), len(candidates))
+
+
+def _checked(name: str, observation: object) -> Observation:
+    if isinstance(observation, Observation):
+        return observation
+    raise ToolError(
+        f"The tool {name} gave {type(observation).__name__} where an Observation belongs.",
+        do="Return groundwire.Observation(verdict=…, origin=…) for each candidate.",
+    )
+
+
+def _miscounted(name: str, given: str, wanted: int) -> ToolError:
+    return ToolError(
+        f"The tool {name} gave {given} observations on {wanted} candidates.",
+        do="Yield exactly one for each candidate, in their order; one without a verdict where it can't judge.",
+    )
 
 
 class _RecordedTool:
@@ -127,9 +162,11 @@ class _CachedTool:
         """See `groundwire.contexts.BatchTool`."""
         found = [await self._find(candidate, task, context) for candidate in candidates]
         rest = [candidate for candidate, signal in zip(candidates, found, strict=True) if signal is None]
-        async with aclosing(observe(self._tool, rest, task, context)) as judged:
+        async with aclosing(observe(self._tool, rest, task, context, name=self._name)) as judged:
             for signal in found:
-                yield await self._take(signal, context) if signal else await anext(judged)
+                yield await self._take(signal, context) if signal else (await anext(judged))[1]
+            async for _more in judged:  # which says that it is one too many
+                pass
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
         """See `groundwire.contexts.DoubtingTool`."""

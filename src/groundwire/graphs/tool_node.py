@@ -156,11 +156,11 @@ class ToolNode:
         patience = Patience(tool, task, context, episode)
         waiting: list[Signal] = []
         try:
-            async with aclosing(observe(tool, candidates, task, context)) as observations:
-                index = 0
-                async for observation in observations:
-                    signal = self._mint(observation, candidates[index], state, episode, context.call)
-                    index += 1
+            async with aclosing(observe(tool, candidates, task, context, name=self.name)) as observations:
+                left = len(candidates)
+                async for candidate, observation in observations:
+                    signal = self._mint(observation, candidate, state, episode, context.call)
+                    left -= 1
                     waiting.append(signal)
                     if observation.coverage is not None and not self._is_hidden:
                         await episode.keep_coverage(signal.id, observation.coverage)
@@ -168,7 +168,7 @@ class ToolNode:
                     if signal.verdict is Verdict.PASS or len(waiting) >= FLUSH_EVERY:
                         await self._flush(waiting, episode)
                         await episode.settle()
-                    if await patience.is_over(signal, len(candidates) - index):
+                    if await patience.is_over(signal, left):
                         break
         finally:
             await self._flush(waiting, episode)
@@ -182,6 +182,7 @@ class ToolNode:
             want_coverage=self.want_coverage and state.trial == 0 and is_first_look,
             report=episode.report,
             seed=episode.seed,
+            seed_rule=episode.seed_rule,
             past=lambda: episode.history.judged_until(state.trial),
         )
         if self._writing is not None:
@@ -257,7 +258,6 @@ def _at_hand(state: EpisodeState, episode: Episode) -> Sequence[str]:
     the ledger may know of later ones; or, after another tool has chosen, the current candidate alone."""
     if state.signal:
         return [state.candidate]
-    steps = episode.history.steps.get(state.trial, ())
     if not state.candidate:
-        return steps[0] if steps else ()
-    return next((step for step in steps if state.candidate in step), [state.candidate])
+        return next(iter(episode.history.steps.get(state.trial, ())), ())
+    return episode.history.step_with(state.trial, state.candidate) or [state.candidate]

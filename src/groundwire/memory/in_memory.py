@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import aclosing, suppress
 from itertools import islice
 
@@ -58,6 +58,17 @@ class InMemoryStore:
         self._runs: list[RunRecord] = []
         self._episodes: dict[str, EpisodeRecord] = {}
         self._by_episode: dict[str, list[Record]] = {}
+        # what a trial's end is concluded from, so that none looks through all that was written before it
+        self._judged: dict[tuple[str, int], list[Signal]] = {}
+        """By episode and trial."""
+        self._proposed: dict[tuple[str, str], CandidateRecord] = {}
+        """By episode and digest."""
+        self._told: dict[tuple[str, int], list[str]] = {}
+        """By episode and trial: lessons that it was given."""
+        self._recalled: dict[str, list[str]] = {}
+        """By episode: lessons that it was given, in order."""
+        self._given: dict[str, Sequence[str]] = {}
+        """By reflection: lessons that its episode was given before, the last ones first; until it is concluded from."""
         self._signals: dict[str, Signal] = {}
         self._admitted: dict[str, Admission] = {}
         self._artifacts: dict[str, bytes] = {}
@@ -139,7 +150,15 @@ class InMemoryStore:
             case _:
                 self._by_episode.setdefault(record.episode_id, []).append(record)
         match record:
+            case CandidateRecord():
+                self._proposed[record.episode_id, record.digest] = record
+            case Recall():
+                self._told.setdefault((record.episode_id, record.trial), []).append(record.lesson_id)
+                self._recalled.setdefault(record.episode_id, []).append(record.lesson_id)
+            case ReflectionRecord():
+                self._given[record.id] = self._recalled.get(record.episode_id, [])[-GIVEN_SCAN:][::-1]
             case Signal():
+                self._judged.setdefault((record.episode_id, record.trial), []).append(record)
                 self._signals[record.id] = record
                 self._about.setdefault(record.candidate_digest, []).append(record)
             case ModelCall():
@@ -155,9 +174,7 @@ class InMemoryStore:
         self._number += 1
         match record:
             case ReflectionRecord():
-                records = self._by_episode[record.episode_id]
-                before = records[: records.index(record)]
-                given = [r.lesson_id for r in reversed(before) if isinstance(r, Recall)][:GIVEN_SCAN]
+                given = self._given.pop(record.id)
                 self._book.learn(self._number, record, self._signals.get(record.signal_id), given)
             case LessonMark():
                 self._decide(record)
@@ -165,17 +182,16 @@ class InMemoryStore:
                 episode = self._episodes.get(record.episode_id)
                 if episode is None or record.verdict is Verdict.NONE:
                     return
-                records = self._by_episode[record.episode_id]
-                given = [r.lesson_id for r in records if isinstance(r, Recall) and r.trial == record.trial]
+                given = self._told.get((episode.id, record.trial), ())
                 passed = record.verdict is Verdict.PASS
                 for mark in self._book.settle(self._number, (episode.task_id, episode.family), given, passed=passed):
                     self._decide(mark)
-                self._edits.add(records, record.trial, episode.family)
-                said = [
-                    r
-                    for r in records
-                    if isinstance(r, Signal) and r.trial == record.trial and r.origin is Origin.ENVIRONMENT
-                ]
+                signals = self._judged.get((episode.id, record.trial), [])
+                verdicts = _verdicts(signals).items()
+                known = ((self._proposed.get((episode.id, digest)), passed) for digest, passed in verdicts)
+                judged = ((candidate.edits, passed) for candidate, passed in known if candidate is not None)
+                self._edits.add(judged, self._judged.get((episode.id, 0), []), episode.family)
+                said = [signal for signal in signals if signal.origin is Origin.ENVIRONMENT]
                 steps = steps_of(self._start_of(episode), said, self._artifacts.get, won=passed)
                 self._experiences.add(steps, episode.task_id, episode.family)
 
@@ -292,12 +308,18 @@ class _Edits:
     def counts(self, scope: Scope, key: str) -> EditCounts:
         return dict(sorted(self._counts.get((scope, key), {}).items()))
 
-    def add(self, records: Sequence[Record], trial: int, family: str) -> None:
-        """Counts what one trial of an episode judged."""
-        baselines = {failure_signature(r.evidence) for r in records if isinstance(r, Signal) and r.trial == 0}
-        circles = [(Scope.ALL, ""), *((Scope.SIGNATURE, kind) for kind in baselines if kind)]
+    def add(self, judged: Iterable[tuple[tuple[str, ...], bool]], baseline: Sequence[Signal], family: str) -> None:
+        """Counts what one trial of an episode judged.
+
+        Args:
+            judged: of each candidate that the trial gave a verdict on, its edits, and whether it passed.
+            baseline: the signals of trial 0.
+            family: the task's.
+        """
+        signatures = {failure_signature(signal.evidence) for signal in baseline}
+        circles = [(Scope.ALL, ""), *((Scope.SIGNATURE, kind) for kind in signatures if kind)]
         circles += [(Scope.FAMILY, family)] if family else []
-        for edits, passed in _judged(records, trial):
+        for edits, passed in judged:
             for circle in circles:
                 counts = self._counts.setdefault(circle, {})
                 for edit in set(edits):
@@ -305,15 +327,11 @@ class _Edits:
                     counts[edit] = (was[0] + 1, was[1] + passed)
 
 
-def _judged(records: Sequence[Record], trial: int) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """(edits, whether it passed) of each candidate that the trial gave a verdict on."""
+def _verdicts(signals: Sequence[Signal]) -> dict[str, bool]:
+    """By candidate, whether it passed, where a trial's signals give a verdict that counts."""
     passed: dict[str, bool] = {}
-    for record in records:
-        if not isinstance(record, Signal) or record.trial != trial or record.origin not in COUNTED_ORIGINS:
-            continue
-        if record.verdict is not Verdict.NONE:
-            digest = record.candidate_digest
-            passed[digest] = passed.get(digest, False) or record.verdict is Verdict.PASS
-    for record in records:
-        if isinstance(record, CandidateRecord) and record.digest in passed:
-            yield record.edits, passed[record.digest]
+    for signal in signals:
+        if signal.origin in COUNTED_ORIGINS and signal.verdict is not Verdict.NONE:
+            digest = signal.candidate_digest
+            passed[digest] = passed.get(digest, False) or signal.verdict is Verdict.PASS
+    return passed

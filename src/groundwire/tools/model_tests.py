@@ -46,7 +46,9 @@ class ModelTests:
 
     async def write(self, task: Task, context: ToolContext) -> WrittenCases:
         """See `groundwire.contexts.WritingTool`."""
-        written = await self._writer.write(WriterContext(task.public(), context.call, context.seed), self._cases)
+        written = await self._writer.write(
+            WriterContext(task.public(), context.call, context.seed, context.seed_rule), self._cases
+        )
         changes = self._reference(task) if self._reference else None
         if changes is None or not written.cases:
             return written

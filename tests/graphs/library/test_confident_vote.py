@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from guessing import Check
+from sample_numbers import sample_of
 from traces import Trace, Traces
 from wide import QUESTION, model, ran
 
@@ -26,20 +27,20 @@ def vote(backend: Any, **options: Any) -> ConfidentVote:
 async def test_a_majority_of_normal_forms_wins_and_a_tie_is_told() -> None:
     said = ["A", "(a)", "B", "no answer"]
     backend, check = (
-        model(lambda r, _: f"ANSWER: {said[(r.seed or 0) % 4]}" if (r.seed or 0) % 4 < 3 else "?"),
+        model(lambda r, _: f"ANSWER: {said[sample_of(r)]}" if sample_of(r) < 3 else "?"),
         Check(["A"]),
     )
     got = await ran(confident_vote(vote(backend, samples=4), check), check)
     assert got.judged == ["A\n"] and "67% of 3 answers, 2 different; 4 traces" in got.candidates[0].note
     assert not any(request.logprobs for request in backend.requests)
-    tied, check = model(lambda r, _: f"ANSWER: {(r.seed or 0) % 2}"), Check(["0"])
+    tied, check = model(lambda r, _: f"ANSWER: {sample_of(r) % 2}"), Check(["0"])
     got = await ran(confident_vote(vote(tied, samples=4), check), check)
     assert got.judged == ["0\n"] and "a tie: the first seen" in got.candidates[0].note
 
 
 async def test_the_short_group_wins_over_a_larger_one_that_rambles() -> None:
     def says(request: Any, _purpose: str) -> str:
-        return "words " * 6000 + "ANSWER: long" if (request.seed or 0) % 7 < 4 else "So.\nANSWER: short"
+        return "words " * 6000 + "ANSWER: long" if sample_of(request) < 4 else "So.\nANSWER: short"
 
     for mode, winner in (("shortest", "short"), ("majority", "long")):
         backend, check = model(lambda r, p: says(r, p).replace("words ANSWER", "words\nANSWER")), Check([winner])

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from guessing import Check, Guesser
+from sample_numbers import sample_of
 from typer.testing import CliRunner
 from wide import QUESTION, asked, model, prompts, purposes, ran
 
@@ -33,6 +34,7 @@ from groundwire.graphs.library.sets import sets
 from groundwire.graphs.library.ssr import ssr
 from groundwire.memory import SqlStore
 from groundwire.records import RunRecord
+from groundwire.seeds import seed_for
 
 BUILDERS: dict[str, Callable[..., FeedbackGraph]] = {
     "self_refine": self_refine,
@@ -125,7 +127,7 @@ async def test_a_blind_sample_is_asked_the_same_again_whatever_was_said_of_the_l
     backend, check = model(lambda request, _: f"ANSWER: {request.seed}"), Check(["right"])
     graph = blind_resampling(BlindResampling(backend, TEXT), check, width=3, allow_ungrounded=True)
     got = await ran(graph, check, trials=2)
-    assert got.judged == [f"{4096 + i}\n" for i in range(3)] + [f"{8192 + i}\n" for i in range(3)]
+    assert got.judged == [f"{seed_for(0, trial, 'width', 0, i)}\n" for trial in (1, 2) for i in range(3)]
     assert len({request.messages for request in backend.requests}) == 1
 
 
@@ -137,7 +139,7 @@ async def test_fusion_merges_all_drafts_as_they_came_without_a_word_of_doubt() -
     got = await ran(fusion(Fusion(backend, TEXT, drafts=4), check, allow_ungrounded=True), check)
     assert purposes(backend) == ["propose.0"] * 4 + ["propose.2"]
     (merged,) = prompts(backend, "propose.2")
-    places = [merged.index(f"ANSWER: {4096 + i}") for i in range(4)]
+    places = [merged.index(f"ANSWER: {seed_for(0, 1, 'width', 0, i)}") for i in range(4)]
     assert places == sorted(places) and "wrong" not in merged.partition("</task>")[2]
     assert got.result.stop_reason is StopReason.VERIFIED
     with pytest.raises(ConfigError, match="at most 10"):
@@ -183,7 +185,7 @@ async def test_sets_corrects_what_its_own_model_calls_wrong_and_never_calls_more
             text = asked(request.messages)
             return "It fails.\n**VERDICT: wrong**" if "ANSWER: 7" in text else "Fine.\nVERDICT: correct"
         if request.purpose == "propose.0":
-            return "ANSWER: 42" if (request.seed or 0) % 4 == 3 else "ANSWER: 7"
+            return "ANSWER: 42" if sample_of(request) == 3 else "ANSWER: 7"
         return "ANSWER: 42." if "It fails." in asked(request.messages) else "?"
 
     backend, check = model(says), Check(["42"])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from guessing import Check
+from sample_numbers import sample_of, trial_of
 from wide import model, prompts, purposes, ran
 
 from groundwire import StopReason, Task, Tree
@@ -27,7 +28,7 @@ GSR: dict[str, Any] = {"rounds": (5, 1), "workspace": "candidates"}
 
 def number(request: Request) -> int:
     """Which sample of its stage it is."""
-    return (request.seed or 0) % 256
+    return sample_of(request)
 
 
 async def test_pdr_distils_into_a_bounded_workspace_that_is_made_anew_each_round() -> None:
@@ -60,9 +61,11 @@ async def test_pdr_distils_into_a_bounded_workspace_that_is_made_anew_each_round
 async def test_gsr_shows_shuffled_final_parts_with_the_sentence_of_doubt_and_may_say_what_no_draft_said() -> None:
     """Row 91: no thinking, an order of its own for each seed, right with none right."""
 
+    seed = 0
+
     def says(request: Request, purpose: str) -> str:
         if request.purpose == "propose.0":
-            of_sample = (request.seed or 0) % 8
+            of_sample = sample_of(request, seed)
             return f"<think>SECRET</think>Draft {of_sample} < 9.\nANSWER: {of_sample}"
         return "SECRET</think>None of them holds.\nANSWER: 42"
 
@@ -74,8 +77,8 @@ async def test_gsr_shows_shuffled_final_parts_with_the_sentence_of_doubt_and_may
         assert "SECRET" not in prompt
         assert "Any of them may be wrong, and all of them may be wrong." in prompt
         shown = re.findall(r"Draft (\d) &lt; 9", prompt)
-        assert sorted(shown) == [str(seed + sample) for sample in range(5)]
-        orders.add("".join(str(int(draft) - seed) for draft in shown))
+        assert sorted(shown) == [str(sample) for sample in range(5)]
+        orders.add("".join(shown))
         assert (got.result.stop_reason, got.candidates[0].edits) == (StopReason.VERIFIED, (NEW,))
     assert len(orders) > 1
 
@@ -85,7 +88,7 @@ async def test_a_synthesis_that_fails_is_followed_by_the_vote_and_by_what_the_ch
 
     def says(request: Request, purpose: str) -> str:
         if request.purpose == "propose.0":
-            return f"ANSWER: {next(answers) if request.seed and request.seed < 8192 else number(request)}"
+            return f"ANSWER: {next(answers) if trial_of(request) == 1 else number(request)}"
         return "ANSWER: 9"
 
     backend, check = model(says), Check(["right"])

@@ -10,6 +10,7 @@ import pytest
 from guessing import ANSWER, Check
 from hypothesis import given
 from hypothesis import strategies as st
+from sample_numbers import sample_of
 from wide import QUESTION, asked, model, ran
 
 from groundwire import Task, Tree
@@ -44,7 +45,7 @@ async def test_a_sudoku_in_nine_other_namings_is_solved_undone_and_voted_on() ->
         puzzle = puzzle_of(request)
         seen.append(puzzle)
         solved = solves(puzzle)
-        number = (request.seed or 0) % 256
+        number = sample_of(request)
         return f"ANSWER: {solved if number % 2 else solved[number + 1 :] + solved[: number + 1]}"
 
     task = replace(QUESTION, prompt=SUDOKU)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from guessing import Check
+from sample_numbers import sample_of
 from wide import model, ran
 
 from groundwire import StopReason, Task, Tree, Verdict
@@ -22,7 +23,7 @@ BAD = "Six times seven is 48."
 def writes(request: Request, _purpose: str) -> str:
     if request.messages[-1].role == "assistant":
         return "So that is it.\n\nANSWER: 42"
-    number = (request.seed or 0) % 256
+    number = sample_of(request)
     step = BAD if number == 2 else f"It is about 4{number}."
     return f"First, {number}.\n\n{step}\n\nANSWER: 4{number + 3}"
 
@@ -44,7 +45,7 @@ async def test_the_pool_is_the_samples_and_one_continuation_of_the_one_with_a_ba
 
 async def test_without_a_right_one_the_best_fraction_is_kept_and_the_task_is_unsolved() -> None:
     """Row 94: the check is the scorer; nothing but it declares success."""
-    author, check = model(lambda r, _: f"ANSWER: {['a', 'a b', 'c'][(r.seed or 0) % 3]}"), Check(["a", "b", "z"])
+    author, check = model(lambda r, _: f"ANSWER: {['a', 'a b', 'c'][sample_of(r)]}"), Check(["a", "b", "z"])
     sound = ModelStepJudge(model(lambda _request, _: "STEP: none", "judge"))
     got = await ran(refined_best_of_n(RefinedBestOfN(author, TEXT, sound, samples=3), check, width=6), check)
     assert got.result.verdict is Verdict.FAIL and got.result.patch == ""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 from guessing import Check
+from sample_numbers import sample_of
 from wide import QUESTION, asked, model, prompts, purposes, ran
 
 from groundwire.agents.width.sampling import Sampler
@@ -20,20 +22,20 @@ TEXT = TextAnswer()
 SAID = ["red", "red", "blue", "green"]
 
 
-def says(request: Request, purpose: str) -> str:
+def says(request: Request, purpose: str, seed: int = 0) -> str:
     text = asked(request.messages)
     if purpose == "argue":
         return f"Reasons about {re.findall('red|blue|green', text)[-1]}."
     if purpose == "judge":
         place = re.findall(r'<candidate number="(\d)">\nblue', text)[0]
         return f"Blue.\nBEST: {place}\nCONFIDENCE: 0.8"
-    return f"I am sure.\nANSWER: {SAID[(request.seed or 0) % 4]}"
+    return f"I am sure.\nANSWER: {SAID[sample_of(request, seed)]}"
 
 
 async def test_the_preferred_answer_is_judged_first_whatever_most_said_and_wherever_it_stood() -> None:
     orders: set[tuple[str, ...]] = set()
     for seed in (0, 4, 8, 12):
-        backend, check = model(says), Check(["right"])
+        backend, check = model(partial(says, seed=seed)), Check(["right"])
         got = await ran(side_by_side_judge(SideBySide(backend, TEXT), check, width=3), check, seed=seed)
         assert purposes(backend) == ["propose.0"] * 4 + ["argue.1"] * 3 + ["judge.2"]
         assert got.judged == ["blue\n", "red\n", "green\n"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from sample_numbers import sample_of
 
 from groundwire.agents.backends import ReplayBackend
 from groundwire.completions import Completion, Message, Request
@@ -46,7 +47,7 @@ class Pupil:
 
     async def complete(self, request: Request) -> Completion:
         self.asked.append(request)
-        right = request.temperature > 0 and (request.seed or 0) % 256 == 1
+        right = request.temperature > 0 and sample_of(request) == 1
         return Completion(
             texts=(RIGHT if right else WRONG,),
             model="pupil",

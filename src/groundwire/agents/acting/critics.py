@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from groundwire.agents.acting.showing import moves_as_data
 from groundwire.agents.backends.choice import backend_for
-from groundwire.agents.call_options import SEEDS_PER_TRIAL, check_range
+from groundwire.agents.call_options import check_range
 from groundwire.agents.evidence import failing_evidence, lessons_as_data, may_be_shown
 from groundwire.agents.llm_critic import reflection_by
 from groundwire.agents.templates import load_prompt
@@ -12,6 +12,7 @@ from groundwire.agents.text import data, plain
 from groundwire.completions import Backend, Request
 from groundwire.contexts import CriticContext, Reflection
 from groundwire.environments import Move, moves_of
+from groundwire.seeds import seed_in
 
 __all__ = ["EpisodeCritic", "StepsCritic", "moves_of_trial"]
 
@@ -59,7 +60,7 @@ class EpisodeCritic:
             ),
             temperature=self._temperature,
             max_tokens=self._max_tokens,
-            seed=SEEDS_PER_TRIAL * context.trial,
+            seed=seed_in(context, "reflect"),
             purpose="reflect",
             prompt_digest=prompt.digest,
         )

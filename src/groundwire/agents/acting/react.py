@@ -8,7 +8,7 @@ from typing import Literal
 
 from groundwire.agents.acting.showing import hints_as_data, moves_as_data, scene_as_data
 from groundwire.agents.backends.choice import backend_for
-from groundwire.agents.call_options import SEEDS_PER_TRIAL, risen
+from groundwire.agents.call_options import risen
 from groundwire.agents.evidence import lessons_as_data, lessons_to_show, reflection_as_data
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, plain, tagged
@@ -16,6 +16,7 @@ from groundwire.completions import Backend, Request
 from groundwire.contexts import ActorContext, Needs
 from groundwire.environments import Scene, actions_in, attempt, moves_of, moves_so_far, start_of
 from groundwire.errors import ConfigError, ModelReplyInvalid
+from groundwire.seeds import seed_in
 from groundwire.signals import Verdict
 from groundwire.trees import Candidate
 
@@ -25,7 +26,6 @@ Remembers = Literal["nothing", "last_attempt", "reflections", "both"]
 EMPTY_ANSWERS = 3
 """Calls for one action, where answers hold none; each is warmer."""
 ACTION_CHARS = 300
-SEEDS_PER_STEP = 64
 
 ACTION = re.compile(r"^[ \t]*(?:>|\W{0,3}action\W{0,3}:)[ \t]*(?P<action>\S.*)$", re.IGNORECASE | re.MULTILINE)
 
@@ -107,7 +107,7 @@ class ReActActor:
             messages=messages,
             temperature=risen(self._temperature, context.escalation + call),
             max_tokens=self._max_tokens,
-            seed=context.seed + SEEDS_PER_TRIAL * context.trial + SEEDS_PER_STEP * step + call,
+            seed=seed_in(context, "propose", call=step, sample=call),
             purpose="propose",
             prompt_digest=prompt.digest,
         )

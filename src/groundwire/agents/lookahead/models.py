@@ -17,6 +17,7 @@ from groundwire.completions import Backend, Request
 from groundwire.contexts import ActorContext
 from groundwire.environments import Environment, Move, Scene, Status, start_of, tidied
 from groundwire.errors import CandidateError
+from groundwire.seeds import seed_in
 
 __all__ = ["Imagined", "LLMForesight", "Proposer", "Simulator", "WorldModel", "hinted", "scene_after"]
 
@@ -170,7 +171,7 @@ class LLMForesight:
             messages=prompt.messages(task=data("task", context.task.prompt, id=context.task.id), **values),
             temperature=self._temperature,
             max_tokens=self._max_tokens,
-            seed=context.seed,
+            seed=seed_in(context, "plan"),
             purpose="plan",
             prompt_digest=prompt.digest,
         )

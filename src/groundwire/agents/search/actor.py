@@ -18,6 +18,7 @@ from typing import Literal
 from groundwire.agents.search.localise import dstar, ochiai
 from groundwire.agents.search.plan import Plan
 from groundwire.contexts import ActorContext, Judged, Needs
+from groundwire.seeds import seed_in
 from groundwire.signals import Origin, Signal, Verdict
 from groundwire.trees import Candidate
 
@@ -61,7 +62,8 @@ class SearchActor:
             return plan.propose(context.tried, n)
 
     def _plan(self, context: ActorContext) -> Plan:
-        seed = self._seed + context.seed
+        # 0 leaves edits of equal rank in their place in the text
+        seed = seed_in(context, "search", call=self._seed, of_episode=True) if self._seed or context.seed else 0
         baseline = _baseline(context)
         place = (context.task.tree.digest, context.task.id, str(seed))
         plan = self._plans.get(place)

@@ -6,7 +6,7 @@ may be thrown away at any time: it is made again from the context, and what was 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 
 from groundwire.agents.search.blame import Blame, blame
@@ -82,7 +82,7 @@ class Plan:
                 if self._combined is not None:
                     self._combined.learn(progress)
 
-    def propose(self, tried: frozenset[str], n: int) -> list[Candidate]:
+    def propose(self, tried: Set[str], n: int) -> list[Candidate]:
         """The next candidates that are not among those tried, best first.
 
         Args:

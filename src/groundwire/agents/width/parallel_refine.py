@@ -12,6 +12,7 @@ from groundwire.agents.width.workspace import Workspace, candidates_as_data, cho
 from groundwire.completions import Backend
 from groundwire.contexts import ActorContext
 from groundwire.errors import ConfigError
+from groundwire.seeds import seed_in
 from groundwire.trees import Candidate
 
 __all__ = ["NEW", "SYNTHESIS", "VOTE", "ParallelRefine"]
@@ -117,7 +118,7 @@ class ParallelRefine:
         if self._workspace == "summary":
             made = await summarised(self._sampler, context, self._asking, given, self._tokens, stage=2 * stage - 1)
             return [self._asking.question(context, made)] * wanted
-        seed = context.seed + 1009 * context.trial + 101 * stage
+        seed = seed_in(context, "shuffle", call=stage)
         return [self._asking.question(context, self._shown(given, seed + sample)) for sample in range(wanted)]
 
     def _shown(self, drafts: Sequence[Draft], seed: int) -> Extra:

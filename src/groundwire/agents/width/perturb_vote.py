@@ -14,6 +14,7 @@ from groundwire.agents.width.voting import majority
 from groundwire.completions import Backend
 from groundwire.contexts import ActorContext
 from groundwire.errors import ConfigError
+from groundwire.seeds import seed_in
 from groundwire.trees import Candidate
 
 __all__ = ["PerturbVote", "Perturbation", "Perturbed", "relabelled_digits", "shuffled_options"]
@@ -109,7 +110,7 @@ class PerturbVote:
             ModelError, BudgetExceeded: from `context.call`.
             TaskError: the task asks for nothing that `asking` can make.
         """
-        rng = random.Random(context.seed + 1009 * context.trial)
+        rng = random.Random(seed_in(context, "shuffle"))
         task = context.task
         versions = [Perturbed(task.prompt, lambda text: text)]
         versions += [self._perturbation(task.prompt, rng) for _ in range(self._versions)]

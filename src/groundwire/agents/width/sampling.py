@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 
 from groundwire.agents.backends.choice import backend_for
 from groundwire.agents.backends.replies import all_of
-from groundwire.agents.call_options import SEEDS_PER_TRIAL, risen
+from groundwire.agents.call_options import risen
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.width.asking import Answer, Asking, Question
 from groundwire.completions import Backend, Completion, Message, Request, SwitchPenalty
 from groundwire.contexts import ActorContext
 from groundwire.errors import ConfigError, ModelReplyInvalid
+from groundwire.seeds import seed_in
 from groundwire.trees import Candidate
 
 __all__ = ["Draft", "Sampler", "in_order", "named", "ranked"]
 
-SEEDS_PER_STAGE = 256
-STAGES_PER_PROPOSAL = SEEDS_PER_TRIAL // SEEDS_PER_STAGE
+STAGES_PER_PROPOSAL = 16
 EMPTY = Completion(texts=("",))
 
 
@@ -138,7 +138,7 @@ class Sampler:
                     messages=messages,
                     temperature=temperature,
                     max_tokens=max_tokens or self.max_tokens,
-                    seed=_seed(context, stage, i),
+                    seed=seed_in(context, "width", call=stage, sample=i),
                     purpose=_staged(purpose, context, stage),
                     prompt_digest=digest,
                 ),
@@ -154,7 +154,7 @@ class Sampler:
             max_tokens=self.max_tokens,
             stop=question.stop,
             switch_penalty=self.switch_penalty,
-            seed=_seed(context, stage, index),
+            seed=seed_in(context, "width", call=stage, sample=index),
             purpose=_staged("propose", context, stage),
             prompt_digest=question.prompt_digest,
             logprobs=top > 0,
@@ -195,11 +195,6 @@ def ranked(candidates: Sequence[Candidate], context: ActorContext, n: int) -> Se
 def _draft(completion: Completion, asking: Asking, context: ActorContext) -> Draft:
     text = completion.texts[0] if completion.texts else ""
     return Draft(text, asking.read(text, context), completion)
-
-
-def _seed(context: ActorContext, stage: int, index: int) -> int:
-    proposal = context.trial + 64 * context.escalation
-    return context.seed + SEEDS_PER_TRIAL * proposal + SEEDS_PER_STAGE * (stage % STAGES_PER_PROPOSAL) + index
 
 
 def _staged(purpose: str, context: ActorContext, stage: int) -> str:

@@ -16,6 +16,7 @@ from groundwire.agents.width.voting import majority
 from groundwire.completions import Backend
 from groundwire.contexts import ActorContext
 from groundwire.errors import ConfigError
+from groundwire.seeds import seed_in
 from groundwire.trees import Candidate
 
 __all__ = ["Chosen", "SideBySide", "judge_side_by_side"]
@@ -52,7 +53,7 @@ async def judge_side_by_side(
     if len(answers) < 2:
         raise ConfigError("One answer can't be judged side by side.", do="Give at least two that differ.")
     task = asking.statement(context)
-    rng = random.Random(context.seed + 1009 * context.trial + stage)
+    rng = random.Random(seed_in(context, "shuffle", sample=stage))
     order = rng.sample(range(len(answers)), len(answers))
     shown = [bounded("candidate", asking.shown(answers[i].text), SHOWN_TOKENS) for i in order]
     argue = load_prompt("argue_for_v1")

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from groundwire.contexts import Actor, ActorContext, EditStatistics, Needs
 from groundwire.errors import ConfigError
+from groundwire.seeds import seed_in
 from groundwire.trees import Candidate
 
 __all__ = ["StrategyRouter", "chosen", "scores_from"]
@@ -16,7 +17,6 @@ SURE = 0.35
 APART = 0.10
 """τ_c and τ_a of the published code."""
 EDIT = "strategy."
-SEEDS_APART = 1_000_003
 NOTE_CHARS = 500
 
 
@@ -91,7 +91,7 @@ class StrategyRouter:
 
     async def _one(self, name: str, context: ActorContext) -> Sequence[Candidate]:
         # requests of different strategies stay apart in the ledger, also where their texts are the same
-        seed = context.seed + SEEDS_APART * list(self._strategies).index(name)
+        seed = seed_in(context, "strategy", call=list(self._strategies).index(name), of_episode=True)
         found = await self._strategies[name].propose(replace(context, seed=seed), 1)
         return [replace(c, edits=(f"{EDIT}{name}", *c.edits)) for c in found[:1]]
 

@@ -31,7 +31,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Agents in which nothing is corrected unless something outside the model said it was wrong.",
-    epilog="Exit codes: 0 verified, 1 unsolved, 2 usage, 3 no verdict, 4 budget, 5 model, 6 storage, 130 interrupted.",
+    epilog="Exit codes: 0 verified, 1 unsolved, 2 usage, 3 no verdict, 4 budget, 5 model, 6 storage,"
+    " 7 an error in a part, 130 interrupted.",
 )
 app.command()(demo)
 app.command()(repair)

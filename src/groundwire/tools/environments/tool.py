@@ -6,6 +6,7 @@ that opens `advance`. A world that breaks, hangs, contradicts itself or ends wit
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from weakref import finalize
@@ -30,7 +31,7 @@ GETS_ON = "gets_on"
 """The case that fails where a rule ends a trial that the world would have gone on with."""
 
 Place = tuple[str, bytes]
-"""A task's tree and the actions so far, the trial's number among them."""
+"""A task's tree, and the digest of the actions so far, the trial's number among them."""
 
 
 class EnvironmentTool:
@@ -149,7 +150,11 @@ class EnvironmentTool:
 def _places(candidate: Candidate, count: int) -> list[Place]:
     """Where a candidate has been after 0, 1, … actions."""
     lines = b"".join(content or b"" for content in candidate.changes.values()).split(b"\n")
-    return [(candidate.base_digest, b"\n".join(lines[: n + 1])) for n in range(count + 1)]
+    way, places = hashlib.sha256(), list[Place]()
+    for line in lines[: count + 1]:
+        way.update(line + b"\n")
+        places.append((candidate.base_digest, way.digest()))
+    return places
 
 
 def _running(scene: Scene) -> Observation:
