@@ -54,6 +54,8 @@ def test_several_and_nested_and_interleaved() -> None:
     assert without_thinking(f"{FINAL}\n<think>\nor else\n{DRAFT}") == f"{FINAL}\n", "a second thought that was cut off"
     assert without_thinking(f"<think>a</think>{FINAL}</think>\n") == f"{FINAL}</think>\n", "one mark too many"
     assert without_thinking(f"<think>a</thinking>{FINAL}") == FINAL
+    assert without_thinking('<think>he said "no".</think>"yes"') == '"yes"'
+    assert without_thinking("a</think>b<think>c") == "b", "the second one was cut off"
 
 
 def test_a_draft_with_a_fence_that_never_ends() -> None:
@@ -70,6 +72,7 @@ def test_a_draft_with_a_fence_that_never_ends() -> None:
         f"I look for the marks.\n\n{PARSER}\nThat is all.",
         f"I fixed how <think> is read.\n\n{PARSER}",
         f"The marks `<think>` and `</think>` are read.\n\n{PARSER}",
+        'The pattern r"<think>(.*?)</think>" is read.',
         'A "</think>" is kept.\n```python\nif "<think>" in text:\n    pass\n```\n',
         "~~~\n</think>\n~~~\n",
         '{"cause": "no </think> mark", "edits": [{"path": "p", "search": "<think>\\n", "replace": "x"}]}',

@@ -61,10 +61,10 @@ def without_thinking(text: str) -> str:
 def thinking_spans(text: str) -> list[tuple[int, int]]:
     """Where in a text thinking stands, its marks included: (start, end) of each place, in order.
 
-    A mark is only spoken of where quotes stand on both its sides, within a fence or a search/replace block that is
+    A mark is only spoken of where it stands between quotes, within a fence or a search/replace block that is
     whole, or in the middle of a sentence of the answer. Cost: linear.
     """
-    marks = [mark for mark in _MARK.finditer(text) if not _is_quoted(text, mark)]
+    marks = _unquoted(text)
     if not marks or _is_json(text):
         return []
     code = _Code(text)
@@ -83,7 +83,6 @@ def thinking_spans(text: str) -> list[tuple[int, int]]:
 
 def _walk(text: str, marks: Sequence[re.Match[str]], spans: list[tuple[int, int]]) -> int | None:
     """Adds the spans that are closed; returns where one begins that is not, else None."""
-    last_close = max((place for place, mark in enumerate(marks) if mark["close"]), default=-1)
     begun, depth, closed = 0, 0, -1
     answer_from, answer_to = spans[-1][1] if spans else 0, len(text.rstrip())
     for place, mark in enumerate(marks):
@@ -96,7 +95,7 @@ def _walk(text: str, marks: Sequence[re.Match[str]], spans: list[tuple[int, int]
                 answer_from = mark.end()
         elif mark["open"]:
             leads = not _INK.search(text, answer_from, mark.start()) or _begins_line(text, mark)
-            if leads or (place < last_close and not _is_spoken_of(text, mark)):
+            if leads or not _is_spoken_of(text, mark):
                 begun, depth, closed = mark.start(), 1, -1
         elif not spans or not (_is_spoken_of(text, mark) or mark.end() >= answer_to):
             spans[:] = [(0, mark.end())]  # its beginning stood in the prompt, or a mark before it was only spoken of
@@ -168,8 +167,20 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _is_quoted(text: str, mark: re.Match[str]) -> bool:
-    return text[mark.start() - 1 : mark.start()] in _QUOTES and text[mark.end() : mark.end() + 1] in _QUOTES
+def _unquoted(text: str) -> list[re.Match[str]]:
+    """The marks that don't stand between quotes: one that has them on both sides, and a pair that begins behind one."""
+    kept: list[re.Match[str]] = []
+    pair_to = -1
+    for mark in _MARK.finditer(text):
+        before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
+        if mark["open"] and before in _QUOTES:
+            line_end = text.find("\n", mark.end(), mark.end() + _INDENT)
+            pair_to = line_end if line_end >= 0 else mark.end() + _INDENT
+        elif mark["close"] and mark.start() < pair_to:
+            pair_to = -1
+        elif not (before in _QUOTES and after in _QUOTES):
+            kept.append(mark)
+    return kept
 
 
 def _is_spoken_of(text: str, mark: re.Match[str]) -> bool:

@@ -8,11 +8,13 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeVar
 
+from groundwire.agents.backends.chat_body import is_begun
 from groundwire.agents.backends.retries import Retried
 from groundwire.completions import Completion, Request, ToolCall
 from groundwire.errors import ConfigError, ModelReplyInvalid, Usage
+from groundwire.thinking import split_thinking, thinking_spans
 
-__all__ = ["all_of", "cut_at_stop", "merged", "split", "valid_samples", "with_attempts"]
+__all__ = ["all_of", "apart", "cut_at_stop", "merged", "split", "valid_samples", "with_attempts"]
 
 T = TypeVar("T")
 
@@ -31,6 +33,14 @@ def cut_at_stop(text: str, stop: Sequence[str]) -> str:
     """`text` up to the first stop sequence, for providers that ignore them."""
     found = [at for at in (text.find(mark) for mark in stop if mark) if at >= 0]
     return text[: min(found)] if found else text
+
+
+def apart(text: str, request: Request) -> tuple[str, str]:
+    """What was thought and what was answered, by `split_thinking`; an answer that was begun for the model goes on, and
+    holds no thinking unless it was thinking that was begun."""
+    if is_begun(request) and not thinking_spans(request.messages[-1].content):
+        return "", text
+    return split_thinking(text)
 
 
 def split(request: Request, most: int) -> list[Request]:

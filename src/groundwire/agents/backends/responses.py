@@ -14,11 +14,10 @@ from typing import Any, cast
 
 from groundwire.agents.backends.faults import failed, no_completion, said_plainly
 from groundwire.agents.backends.http_faults import error_in, from_error
-from groundwire.agents.backends.replies import cut_at_stop, valid_samples
+from groundwire.agents.backends.replies import apart, cut_at_stop, valid_samples
 from groundwire.agents.text import estimate_tokens
 from groundwire.completions import Completion, Request, ToolCall
 from groundwire.errors import ModelError, ModelRejected, ModelReplyInvalid, Usage
-from groundwire.thinking import split_thinking
 
 __all__ = ["Content", "alternatives", "at", "content_of", "has_usage", "read_response", "usage_of"]
 
@@ -128,7 +127,7 @@ def _read(
     first_token_s: float | None,
 ) -> Completion:
     choices = _whole_choices(response, model, api_key)
-    said = [_apart(content_of(choice), begun) for choice in choices]
+    said = [_told_apart(content_of(choice), request, begun) for choice in choices]
     texts, thinking = [cut_at_stop(one.text, request.stop) for one in said], [one.thinking for one in said]
     calls = [_tool_calls(choice) for choice in choices] if request.tools else [()] * len(choices)
     finishes = [str(at(choice, "finish_reason") or "") for choice in choices]
@@ -198,9 +197,9 @@ def _empty(
     return ModelReplyInvalid(f"{model} gave an empty reply.", do="Try another model or temperature.")
 
 
-def _apart(said: Content, begun: str) -> Content:
+def _told_apart(said: Content, request: Request, begun: str) -> Content:
     """With all thinking told apart, wherever the server left it; one path may have cut off what the other has not."""
-    thought, text = split_thinking(_str(said.text).removeprefix(begun))
+    thought, text = apart(_str(said.text).removeprefix(begun), request)
     thinking = "\n\n".join(filter(None, (_str(said.thinking).strip(), thought)))
     return Content(text.lstrip() if thinking else text, thinking, said.refusal)
 

@@ -7,10 +7,9 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from groundwire.agents.backends.replies import all_of, cut_at_stop, valid_samples
+from groundwire.agents.backends.replies import all_of, apart, cut_at_stop, valid_samples
 from groundwire.completions import Completion, OnText, Request
 from groundwire.errors import ConfigError, ModelRejected
-from groundwire.thinking import split_thinking
 
 __all__ = ["Reply", "ScriptedBackend", "count_tokens"]
 
@@ -83,8 +82,8 @@ class ScriptedBackend:
     async def complete(self, request: Request) -> Completion:
         """See `Backend`."""
         self.requests.append(request)
-        apart = [split_thinking(text) for text in self._take(request)]
-        texts, thinking = [cut_at_stop(text, request.stop) for _, text in apart], [thought for thought, _ in apart]
+        said = [apart(text, request) for text in self._take(request)]
+        texts, thinking = [cut_at_stop(text, request.stop) for _, text in said], [thought for thought, _ in said]
         if self._latency_s:
             await asyncio.sleep(self._latency_s)
         kept = valid_samples(texts, request.json_schema, model=self._model)

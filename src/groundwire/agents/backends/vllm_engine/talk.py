@@ -7,12 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 from groundwire.agents.backends.openai_compatible import KILLED, GoesOn
-from groundwire.agents.backends.replies import valid_samples
+from groundwire.agents.backends.replies import apart, valid_samples
 from groundwire.agents.backends.switches import extra_of
 from groundwire.agents.text import plain
 from groundwire.completions import Completion, Message, Request
 from groundwire.errors import ModelRejected, ModelReplyInvalid, ModelRetryable, Usage
-from groundwire.thinking import split_thinking
 
 __all__ = ["Watching", "completion_of", "prompt_text", "sampling_arguments"]
 
@@ -115,8 +114,8 @@ def completion_of(output: Any, request: Request, *, model: str, name: str) -> Co
     reasons = [str(sample.finish_reason or "") for sample in samples]
     if ENDED_BY_THE_ENGINE & set(reasons):
         raise ModelRetryable(f"The engine of {model} ended the request before its answer.", do="Try again.")
-    apart = [split_thinking(str(sample.text)) for sample in samples]
-    texts, thinking = [text for _, text in apart], [thought for thought, _ in apart]
+    said = [apart(str(sample.text), request) for sample in samples]
+    texts, thinking = [text for _, text in said], [thought for thought, _ in said]
     used = Usage(len(output.prompt_token_ids or ()), sum(len(sample.token_ids) for sample in samples), 0.0)
     try:
         if not any(text.strip() for text in texts) and KILLED not in reasons:
