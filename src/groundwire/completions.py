@@ -128,17 +128,17 @@ class Request(_Frozen):
 class Completion(_Frozen):
     """A model's answer to one request."""
 
-    only_if_set = frozenset({"top_logprobs", "tool_calls", "cached_prompt_tokens", "first_token_s"})
+    only_if_set = frozenset({"top_logprobs", "tool_calls", "cached_prompt_tokens", "first_token_s", "thinking"})
 
     texts: tuple[str, ...]
-    """One text a sample."""
+    """One text a sample, without what was thought before it."""
     model: str = ""
     """The id that the provider reports."""
     asked: str = ""
     """The id that was asked, as the user named it; the runtime writes it down (`Backend.model`)."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    """Of all samples together."""
+    """Of all samples together, and of attempts that failed, as far as these were counted."""
     usd: float | None = None
     """Price in US dollars; None where the price is unknown, 0.0 where it is free."""
     finish_reasons: tuple[str, ...] = ()
@@ -154,6 +154,8 @@ class Completion(_Frozen):
     """Of the prompt's tokens, those that the provider took from its cache."""
     first_token_s: float | None = None
     """Seconds from the sending of the request to its first token; None where it was not streamed."""
+    thinking: tuple[str, ...] = ()
+    """Per sample, what it thought, without marks; empty where no sample's thinking is known."""
 
 
 class Backend(Protocol):

@@ -34,6 +34,7 @@ only by the one owner of retries of that boundary.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "ToolError",
     "UngroundedLoopError",
     "UngroundedPartError",
+    "Usage",
     "UserError",
 ]
 
@@ -194,10 +196,32 @@ class BudgetExceeded(GroundwireError):
         super().__init__(what, do=do)
 
 
+@dataclass(frozen=True)
+class Usage:
+    """What a provider says that it counted.
+
+    Args:
+        prompt_tokens: of the prompt.
+        completion_tokens: of all that was written, thinking included.
+        usd: what that cost in US dollars; None where the price is unknown.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        both = None if self.usd is None or other.usd is None else self.usd + other.usd
+        prompt, completion = self.prompt_tokens + other.prompt_tokens, self.completion_tokens + other.completion_tokens
+        return Usage(prompt, completion, both)
+
+
 class ModelError(GroundwireError):
     """A model call failed."""
 
     exit_code = 5
+    used: Usage | None = None
+    """What it is known to have used all the same; None where nobody said."""
 
 
 class ModelRetryable(ModelError):
@@ -205,9 +229,15 @@ class ModelRetryable(ModelError):
 
     Args:
         retry_after_s: what the provider asked us to wait, in seconds; None if it did not say.
+
+    Attributes:
+        silent: all the time of an attempt was waited for, and nothing came: waiting once more is no help.
+        unreached: no connection was made, so that nothing was asked.
     """
 
     retryable = True
+    silent: bool = False
+    unreached: bool = False
 
     def __init__(self, what: str, *, do: str = "", retry_after_s: float | None = None) -> None:
         self.retry_after_s = retry_after_s

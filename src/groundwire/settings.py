@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from groundwire.errors import ConfigError
 
@@ -73,6 +73,8 @@ class Settings(BaseModel):
     total_tokens: int | None = None
     total_calls: int | None = None
     total_seconds: float | None = None
+    model_seconds: float | None = Field(default=None, gt=0)
+    """Seconds that one request to a model may take in all; None: 120, and 900 where vLLM runs here."""
     usd_per_token: float | None = None
     """Price of a model whose price is not known, in US dollars a token."""
     db: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.corrections import answered
 from groundwire.agents.project_view import view_project
 from groundwire.agents.relevance import relevance_of
 from groundwire.agents.templates import load_prompt
@@ -70,5 +71,5 @@ class LLMCaseWriter:
             purpose="write_tests",
             prompt_digest=prompt.digest,
         )
-        completion = await context.call(self._backend, request)
+        completion = await answered(context.call, self._backend, request)
         return read_cases("\n".join(completion.texts[:1]), n, by=completion.model or self._backend.model)

@@ -9,11 +9,40 @@ from collections.abc import Sequence
 
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, head_tail, inert
-from groundwire.completions import Message
+from groundwire.completions import Backend, Completion, Message, Request
+from groundwire.contexts import ModelCaller
+from groundwire.errors import ModelReplyInvalid
 
-__all__ = ["complained", "replied"]
+__all__ = ["answered", "complained", "replied"]
 
 ANSWER_CHARS_SHOWN = 8000
+REPAIRS = 2
+
+
+async def answered(call: ModelCaller, backend: Backend, request: Request, *, repairs: int = REPAIRS) -> Completion:
+    """The answer to `request`; one that can't be read (it is empty, a refusal) is sent back with the complaint.
+
+    Each try is a call of its own, paid from the same budget and in the ledger.
+
+    Args:
+        call: an actor's or critic's `context.call`.
+        backend: the model.
+        request: what is asked.
+        repairs: answers that may be sent back.
+
+    Raises:
+        ModelReplyInvalid: the last answer can't be read either.
+        BudgetExceeded, ModelError: from `call`.
+    """
+    asked = request
+    for _ in range(repairs):
+        try:
+            return await call(backend, asked)
+        except ModelReplyInvalid as error:
+            # what it said instead is not in the ledger, so a replay could not quote it
+            messages, digest = complained(request.messages, "", error.what)
+        asked = request.model_copy(update={"messages": messages, "prompt_digest": digest})
+    return await call(backend, asked)
 
 
 def complained(opening: Sequence[Message], answer: str, problem: str) -> tuple[tuple[Message, ...], str]:

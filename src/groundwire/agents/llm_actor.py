@@ -138,9 +138,8 @@ class LLMActor:
         try:
             completion = await context.call(self._backend, self._request(context, question, call, warmer))
         except ModelReplyInvalid as error:
-            if question.form.schema is None:
-                raise
-            return _Answers(problem=("", CandidateError(error.what)), no_schema=True)
+            has_schema = question.form.schema is not None
+            return _Answers(problem=("", CandidateError(error.what)), no_schema=has_schema, cure=error.do)
         answers = _Answers(cut="length" in completion.finish_reasons)
         for text in completion.texts or ("",):
             try:
@@ -233,6 +232,7 @@ class _Answers:
         problem: the first text that can't be used, and why.
         cut: True where a text ended at its token limit.
         no_schema: True where the model did not hold to the schema that the request carried.
+        cure: what the user can do about an answer that could not be read at all.
     """
 
     new: dict[str, Candidate] = field(default_factory=dict[str, Candidate])
@@ -240,6 +240,7 @@ class _Answers:
     problem: tuple[str, CandidateError] | None = None
     cut: bool = False
     no_schema: bool = False
+    cure: str = ""
 
 
 def _sent_back(opening: _Question, answer: str, error: CandidateError) -> _Question:
@@ -262,5 +263,6 @@ def _editable(view: ProjectView) -> str:
 
 def _unusable(model: str, calls: int, answers: _Answers) -> ModelReplyInvalid:
     why = plain(answers.problem[1].what, 300) if answers.problem else "no text"
-    advice = "Raise max_tokens: the answer was cut off." if answers.cut else "Use a stronger model, or answer='whole'."
+    advice = "Raise max_tokens: the answer was cut off." if answers.cut else answers.cure
+    advice = advice or "Use a stronger model, or answer='whole'."
     return ModelReplyInvalid(f"{model} gave no usable edit in {calls} calls; the last complaint: {why}", do=advice)

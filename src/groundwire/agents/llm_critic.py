@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.corrections import answered
 from groundwire.agents.evidence import difference, failing_evidence, lessons_as_data
 from groundwire.agents.project_view import view_project
 from groundwire.agents.relevance import relevance_of
@@ -98,7 +99,7 @@ async def reflection_by(backend: Backend, request: Request, context: CriticConte
         ModelReplyInvalid: there was nothing in the answer.
         ModelError, BudgetExceeded: from `context.call`.
     """
-    completion = await context.call(backend, request)
+    completion = await answered(context.call, backend, request)
     text = next((tidy for text in completion.texts if (tidy := _tidy(text))), "")
     if not text:
         raise ModelReplyInvalid(f"{backend.model} wrote no reflection.", do="Try another model, or the rule critic.")

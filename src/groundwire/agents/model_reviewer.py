@@ -10,6 +10,7 @@ from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, head_tail, plain
 from groundwire.completions import Backend, Request
 from groundwire.contexts import ModelCaller
+from groundwire.errors import ModelReplyInvalid
 from groundwire.tasks import Task
 from groundwire.toolcalls import Ruling, SeenCall, Steps
 
@@ -55,7 +56,10 @@ class ModelReviewer:
             purpose="review",
             prompt_digest=prompt.digest,
         )
-        completion = await call(self._backend, request)
+        try:
+            completion = await call(self._backend, request)
+        except ModelReplyInvalid:  # an empty answer, or a refusal, is doubt
+            return _read("")
         return _read(completion.texts[0] if completion.texts else "")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from groundwire.agents.backends.choice import backend_for
+from groundwire.agents.corrections import answered
 from groundwire.agents.evidence import failing_evidence
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, fenced, printable, unfence
@@ -146,7 +147,7 @@ class NextStep:
             purpose="propose",
             prompt_digest=prompt.digest,
         )
-        completion = await context.call(self._backend, request)
+        completion = await answered(context.call, self._backend, request)
         steps = dict.fromkeys(unfence(printable(text)).strip("\n") for text in completion.texts)
         return [
             Candidate(base.digest, {self._path: f"{written}{step}{self._stop}".encode()}, ("write.step",), step[:80])

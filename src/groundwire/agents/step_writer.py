@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from groundwire.agents.backends.choice import backend_for
 from groundwire.agents.backends.watched import WatchedBackend
 from groundwire.agents.call_options import check_range, risen
+from groundwire.agents.corrections import answered
 from groundwire.agents.evidence import lessons_as_data, lessons_to_show
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, head_tail, inert, printable
@@ -73,9 +74,8 @@ class StepWriter:
         kept, broken = self._kept(context.failing)
         listener = _Listener(self._rules, kept)
         try:
-            completion = await context.call(
-                WatchedBackend(self._backend, listener), self._request(context, kept, broken)
-            )
+            watched = WatchedBackend(self._backend, listener)
+            completion = await answered(context.call, watched, self._request(context, kept, broken))
             text = printable(completion.texts[0]) if completion.texts else ""
             found = await listener.end(text)
         finally:

@@ -135,7 +135,8 @@ def backend_of(settings: Settings) -> Backend:
         ConfigError, ModelError: it can't be had.
     """
     price = settings.usd_per_token
-    return backend_for(settings.model or "", usd_per_token=None if price is None else (price, price))
+    per_token = None if price is None else (price, price)
+    return backend_for(settings.model or "", usd_per_token=per_token, timeout_s=settings.model_seconds)
 
 
 def budget_of(settings: Settings, trials: int) -> Budget:

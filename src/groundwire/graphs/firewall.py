@@ -124,7 +124,7 @@ class Firewall:
         Raises:
             HiddenLeak: it holds a canary, so it was shown what is hidden.
         """
-        for text in completion.texts:
+        for text in (*completion.texts, *completion.thinking):
             self._refuse(text, "a model's answer", lines=False)
             self.own_lines |= {
                 line

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from groundwire.completions import Completion
-from groundwire.errors import BudgetExceeded
+from groundwire.errors import BudgetExceeded, Usage
 from groundwire.graphs.accounts import KINDS, Account, Cost
 from groundwire.graphs.budget import Budget, Kind, RunBudget
 
@@ -28,10 +28,9 @@ class Reservation:
     spent: Cost = field(default_factory=lambda: Cost(calls=1))
     """A call whose price nobody tells counts as a call that cost nothing else."""
 
-    def settle(self, completion: Completion) -> None:
-        """It was answered."""
-        tokens = completion.prompt_tokens + completion.completion_tokens
-        self.spent = Cost(completion.usd or 0.0, tokens, calls=1)
+    def settle(self, used: Completion | Usage) -> None:
+        """It was answered, or failed, and this is what it used."""
+        self.spent = Cost(used.usd or 0.0, used.prompt_tokens + used.completion_tokens, calls=1)
 
     def spend_all(self) -> None:
         """It may have been paid for, and nobody can say how much it was."""

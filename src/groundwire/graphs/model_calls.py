@@ -7,7 +7,7 @@ import time
 from contextlib import ExitStack
 
 from groundwire.completions import Backend, Completion, Request, Streaming
-from groundwire.errors import GroundwireError, HiddenLeak, ModelError, ModelReplyInvalid
+from groundwire.errors import GroundwireError, HiddenLeak, ModelError, ModelReplyInvalid, Usage
 from groundwire.graphs.accounts import Cost
 from groundwire.graphs.episode import Episode
 from groundwire.graphs.in_flight import current_slot
@@ -39,6 +39,8 @@ class EpisodeCaller:
         answered = episode.history.answers.get((self._trial, digest))
         if answered:
             return Completion.model_validate_json(answered.pop(0).completion)
+        if episode.recordings is not None and (error := episode.recordings.ended_before(self._trial, digest)):
+            raise error
         if (taken := await self._from_the_ledger(backend, digest)) is not None:
             return await self._take(taken, request, digest)
         most = request.n * request.max_tokens + _prompt_tokens(request)
@@ -68,9 +70,12 @@ class EpisodeCaller:
         try:
             completion = await self._complete(backend, request, intent.digest)
         except ModelError as error:
-            if isinstance(error, ModelReplyInvalid):
-                held.spend_all()  # it answered, so it was paid for
-            await self._episode.record(self._failed(intent, backend, request, error, time.monotonic() - started))
+            if error.used is not None:
+                held.settle(error.used)
+            elif isinstance(error, ModelReplyInvalid):
+                held.spend_all()  # it answered, so it was paid for, and nobody said how much
+            duration_s = time.monotonic() - started
+            await self._episode.record(self._failed(intent, backend, request, error, duration_s, error.used))
             raise
         held.settle(completion)
         return completion
@@ -173,7 +178,7 @@ class EpisodeCaller:
         request: Request,
         error: GroundwireError,
         duration_s: float,
-        used: Completion | None = None,
+        used: Completion | Usage | None = None,
     ) -> ModelCall:
         return ModelCall(
             intent_id=intent.id,
@@ -211,6 +216,7 @@ def _nearness(episode: Episode) -> int:
 
 def _without_secrets(completion: Completion) -> Completion:
     masker = Masker()
-    if masker.finds_none(completion.texts):
+    if masker.finds_none((*completion.texts, *completion.thinking)):
         return completion
-    return completion.model_copy(update={"texts": tuple(masker(text) for text in completion.texts)})
+    said = {"texts": completion.texts, "thinking": completion.thinking}
+    return completion.model_copy(update={name: tuple(map(masker, texts)) for name, texts in said.items()})

@@ -7,12 +7,21 @@ import json
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import dropwhile
 from typing import Any
 
 from groundwire import errors
 from groundwire.completions import Completion
 from groundwire.contexts import EditStatistics, Lesson
-from groundwire.errors import GroundwireError, ModelRejected, RecordingMissing, RecordNotFound, SealError
+from groundwire.errors import (
+    GroundwireError,
+    ModelRejected,
+    ModelReplyInvalid,
+    RecordingMissing,
+    RecordNotFound,
+    SealError,
+    Usage,
+)
 from groundwire.experience import Experience
 from groundwire.programs import ProgramResult
 from groundwire.records import Intent, ModelCall, ProgramRun, Recall, Record, Store
@@ -72,6 +81,13 @@ class Recordings:
         ended = {
             r.intent_id for r in records if isinstance(r, ModelCall) or (isinstance(r, ProgramRun) and not r.cut_off)
         }
+        made = [record for record in records if isinstance(record, ModelCall)]
+        unread = made[-1:] if made and made[-1].error.startswith(f"{ModelReplyInvalid.__name__}:") else []
+        # an answer that could not be read ended the episode, where nothing else was asked or judged behind it
+        behind = dropwhile(lambda record: record is not unread[0], records) if unread else ()
+        went_on = any(isinstance(record, Intent | Signal) for record in behind)
+        self._last_call = unread[0] if unread and not went_on else None
+        self._played: ModelCall | None = None
         asked: list[Intent] = []
         reuse: Intent | None = None
         for record in records:
@@ -114,6 +130,14 @@ class Recordings:
         self._told.add((trial, digest))
         return self._lost.get((trial, digest), ())
 
+    def ended_before(self, trial: int, digest: str) -> GroundwireError | None:
+        """The error that ended the recorded episode, where that request would come behind it: an actor of a version
+        that asked no second time after an answer which could not be read. None where the request was made."""
+        last = self._last_call
+        if last is None or self._calls.get((trial, digest)) or (trial, digest) in self._lost:
+            return None
+        return ModelRejected(last.error.partition(": ")[2]) if self._played is last else None
+
     def reused(self, trial: int, digest: str) -> ModelCall | None:
         """The next call of that request, if its answer was not asked for but taken from the ledger."""
         calls = self._calls.get((trial, digest))
@@ -135,9 +159,9 @@ class Recordings:
                 f"The ledger holds no answer to request {digest[:12]}… in trial {trial}. Nobody was asked.",
                 do="The graph, the prompts or the version of groundwire are not those of the run.",
             )
-        call = calls.popleft()
+        self._played = call = calls.popleft()
         if not call.completion or call.error:
-            raise _error(call.error)
+            raise _error(call)
         return Completion.model_validate_json(call.completion)
 
     # --- programs
@@ -234,10 +258,15 @@ def read_statistics(body: bytes) -> EditStatistics:
     return EditStatistics(*circles)
 
 
-def _error(said: str) -> GroundwireError:
+def _error(call: ModelCall) -> GroundwireError:
     """The error that a failed call holds; of a class that this version does not know, one that is never retried."""
-    name, _, what = said.partition(": ")
+    name, _, what = call.error.partition(": ")
     kind = getattr(errors, name, None)
-    if isinstance(kind, type) and issubclass(kind, errors.ModelError | errors.HiddenLeak):
+    if isinstance(kind, type) and issubclass(kind, errors.HiddenLeak):
         return kind(what)
-    return ModelRejected(said)
+    error: errors.ModelError = ModelRejected(call.error)
+    if isinstance(kind, type) and issubclass(kind, errors.ModelError):
+        error = kind(what)
+    if call.prompt_tokens or call.completion_tokens:
+        error.used = Usage(call.prompt_tokens, call.completion_tokens, call.usd)
+    return error

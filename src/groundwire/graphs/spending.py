@@ -18,7 +18,7 @@ def spent_on(records: Sequence[Record]) -> Cost:
     """What an episode has used, by its records.
 
     A call that was cut off, or whose answer could not be read, may have been paid for, and counts with the most that it
-    can have cost; an answer that was taken from the ledger cost nothing.
+    can have cost where nobody said what it used; an answer that was taken from the ledger cost nothing.
     """
     intents = {r.id: r for r in records if isinstance(r, Intent) and r.kind == "model_call"}
     calls = [r for r in records if isinstance(r, ModelCall) and not r.reused]
@@ -31,9 +31,10 @@ def spent_on(records: Sequence[Record]) -> Cost:
 
 
 def _cost(call: ModelCall, intent: Intent | None) -> Cost:
-    if intent is not None and call.error.startswith(f"{ModelReplyInvalid.__name__}:"):
+    tokens = call.prompt_tokens + call.completion_tokens
+    if intent is not None and not tokens and call.error.startswith(f"{ModelReplyInvalid.__name__}:"):
         return _most(intent)
-    return Cost(call.usd or 0.0, call.prompt_tokens + call.completion_tokens, calls=1)
+    return Cost(call.usd or 0.0, tokens, calls=1)
 
 
 def _most(intent: Intent) -> Cost:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
@@ -11,6 +10,7 @@ from groundwire.completions import Completion, Request
 from groundwire.completions import Message as Sent
 from groundwire.records import Intent, ModelCall
 from groundwire.signals import canonical
+from groundwire.thinking import thinking_spans
 from groundwire.training.entropies import token_entropies
 from groundwire.training.spans import Known, spans_by_known_texts, spans_by_tags
 from groundwire.training.trajectories import Author, Message, ModelRevision, Span, Turn
@@ -21,7 +21,6 @@ Part = Literal["actor", "critic", "tool"]
 PARTS: dict[str, Part] = {"reflect": "critic", "write_tests": "tool", "review": "tool"}
 """By purpose; whatever else is asked for, an actor asks."""
 RULED_OUT = -9999.0
-_THOUGHT = re.compile(r"\A\s*(?:<think(?:ing)?>)?.*</think(?:ing)?>\s*|\A\s*<think(?:ing)?>.*\Z", re.DOTALL)
 
 
 def part_of(purpose: str) -> Part:
@@ -34,8 +33,9 @@ def split_reasoning(text: str) -> tuple[str, str]:
 
     A thought may begin in the prompt, so that only its end stands in the text, or be cut off, so that it has no end.
     """
-    thought = _THOUGHT.match(text)
-    end = thought.end() if thought else 0
+    spans = thinking_spans(text)
+    end = spans[-1][1] if spans else 0
+    end += len(text[end:]) - len(text[end:].lstrip()) if spans else 0
     return text[:end], text[end:]
 
 
@@ -65,7 +65,9 @@ def turns_of(
     # whoever made the call may have been told of it in a fallback's name
     model = ModelRevision(name=completion.asked or call.model, revision=revision or call.model)
     for sample, text in enumerate(completion.texts):
-        reasoning, answer = split_reasoning(text)
+        # records from before thinking was told apart hold it in the text
+        apart = sample < len(completion.thinking)
+        reasoning, answer = (completion.thinking[sample], text) if apart else split_reasoning(text)
         logprobs, top = completion.logprobs, completion.top_logprobs
         likeliest = tuple(map(_finite, top[sample])) if top and sample < len(top) else None
         yield Turn(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 import time
 
 import pytest
 
-from groundwire.agents.backends.retries import Retries
-from groundwire.errors import ConfigError, ModelRejected, ModelReplyInvalid, ModelRetryable
+from groundwire.agents.backends.faults import late, unreachable
+from groundwire.agents.backends.retries import Retried, Retries
+from groundwire.errors import ConfigError, ModelError, ModelRejected, ModelReplyInvalid, ModelRetryable, Usage
 
 
 class Flaky:
@@ -26,7 +29,7 @@ class Flaky:
 
 async def test_tries_again_only_what_may_be_tried_again() -> None:
     flaky = Flaky(ModelRetryable("busy"), ModelRetryable("busy"))
-    assert await Retries(3, backoff_s=0.001).run(flaky) == ("answer", 3)
+    assert await Retries(3, backoff_s=0.001).run(flaky) == Retried("answer", 3, None)
     for error in (ModelRejected("no"), ModelReplyInvalid("odd"), ValueError("bug")):
         flaky = Flaky(error)
         with pytest.raises(type(error)):
@@ -51,6 +54,45 @@ async def test_waits_as_asked_but_not_for_ever() -> None:
     with pytest.raises(ModelRetryable):
         await Retries(5).run(flaky)
     assert flaky.calls == 1
+
+
+async def test_what_failed_attempts_used_is_told() -> None:
+    def failing(error: ModelError, used: Usage | None) -> ModelError:
+        error.used = used
+        return error
+
+    known, more = Usage(100, 20, 0.5), Usage(7, 0, 0.25)
+    flaky = Flaky(failing(ModelRetryable("x"), known), ModelRetryable("y"), failing(ModelRetryable("z"), more))
+    assert await Retries(4, backoff_s=0.001).run(flaky) == Retried("answer", 4, Usage(107, 20, 0.75))
+    for last in (ModelRetryable("z"), ModelReplyInvalid("z"), ModelRejected("z")):
+        flaky = Flaky(failing(ModelRetryable("x"), known), failing(last, Usage(1, 1)))
+        with pytest.raises(type(last)) as caught:
+            await Retries(2, backoff_s=0.001).run(flaky)
+        assert caught.value.used == Usage(101, 21, None), "a price that is not known makes the sum unknown"
+
+
+async def test_silence_is_waited_for_once_and_a_dead_port_for_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    flaky = Flaky(late("m", 3.0))
+    with pytest.raises(ModelRetryable, match=r"3 s\. \(attempts: 1\)") as caught:
+        await Retries(4).run(flaky)
+    assert caught.value.silent
+    passed_on = late("m", 3.0)
+    passed_on.retry_after_s = 0.0  # there is another model
+    assert (await Retries(4, backoff_s=0.001).run(Flaky(passed_on))).attempts == 2
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+
+    def highest(_low: float, high: float) -> float:
+        return high
+
+    monkeypatch.setattr(random, "uniform", highest)
+    with pytest.raises(ModelRetryable, match=r"attempts: 4"):
+        await Retries(4).run(Flaky(*[unreachable("m", "refused", unreached=True)] * 4))
+    assert waits == [1.0, 1.0, 1.0], "at most; nothing is overloaded there"
 
 
 async def test_the_wait_is_bounded() -> None:

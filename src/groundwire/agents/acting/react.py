@@ -81,13 +81,18 @@ class ReActActor:
         moves = moves_so_far(context.judged, context.failing)
         scene = moves[-1].scene if moves else start_of(context.task).scene
         done = [move.action for move in moves]
+        problem = ""
         for call in range(EMPTY_ANSWERS):
-            completion = await context.call(self._backend, self._request(context, scene, len(done), call))
+            try:
+                completion = await context.call(self._backend, self._request(context, scene, len(done), call))
+            except ModelReplyInvalid as error:
+                problem = f" {error.what}"
+                continue
             action = next((found for text in completion.texts if (found := read_action(text, scene))), "")
             if action:
                 return (attempt(context.task, context.trial, [*done, action]),)
         raise ModelReplyInvalid(
-            f"{self._backend.model} named no action in {EMPTY_ANSWERS} calls.", do="Use a stronger model."
+            f"{self._backend.model} named no action in {EMPTY_ANSWERS} calls.{problem}", do="Use a stronger model."
         )
 
     def _request(self, context: ActorContext, scene: Scene, step: int, call: int) -> Request:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TypedDict
 
 from groundwire.agents.backends.litellm import LiteLLMBackend
 from groundwire.agents.backends.local import LocalBackend
@@ -23,11 +24,20 @@ FORMS = (
     "replay:FILE (recorded calls) or scripted:FILE (JSON lines of replies)"
 )
 
+
+class Patience(TypedDict, total=False):
+    """How long a request may take, where that was asked for."""
+
+    timeout_s: float
+
+
 # LiteLLM ids that hold a colon: a tag after the provider's slash (ollama/llama3:8b), or OpenAI's fine-tuned ft:…
 _SCHEME = re.compile(r"([a-z][a-z_-]*):")
 
 
-def backend_for(spec: str | Backend, *, usd_per_token: tuple[float, float] | None = None) -> Backend:
+def backend_for(
+    spec: str | Backend, *, usd_per_token: tuple[float, float] | None = None, timeout_s: float | None = None
+) -> Backend:
     """The backend that `spec` names. Nothing is imported, opened or called for it, but for a file of replies.
 
     Args:
@@ -35,6 +45,8 @@ def backend_for(spec: str | Backend, *, usd_per_token: tuple[float, float] | Non
             `local:PATH.gguf`, `vllm:MODEL_OR_PATH`, `vllm-server:MODEL_OR_PATH`, `replay:FILE`, `replay:FILE#TASK`,
             `scripted:FILE`, or a backend, which is returned as it is.
         usd_per_token: (prompt, completion) price in US dollars a token, for a model without a known price.
+        timeout_s: seconds that one request may take, where it goes to a provider, a server or an engine; None: the
+            backend's own.
 
     Raises:
         ConfigError: the form is not known, the script can't be read, or what `local` needs is not installed.
@@ -46,16 +58,17 @@ def backend_for(spec: str | Backend, *, usd_per_token: tuple[float, float] | Non
         return ScriptedBackend.from_file(spec.removeprefix("scripted:"))
     if spec.startswith("replay:"):
         return ReplayBackend.from_file(spec.removeprefix("replay:"))
+    patience: Patience = {} if timeout_s is None else {"timeout_s": timeout_s}
     if spec.startswith(SCHEME):
-        return OpenAICompatibleBackend.from_spec(spec.removeprefix(SCHEME), usd_per_token=usd_per_token)
+        return OpenAICompatibleBackend.from_spec(spec.removeprefix(SCHEME), usd_per_token=usd_per_token, **patience)
     if spec == "local":
         return LocalBackend()
     if spec.startswith("local:"):
         return LocalBackend(spec.removeprefix("local:"))
     if spec.startswith("vllm:"):
-        return VllmBackend(spec.removeprefix("vllm:"))
+        return VllmBackend(spec.removeprefix("vllm:"), **patience)
     if spec.startswith("vllm-server:"):
-        return VllmServerBackend(spec.removeprefix("vllm-server:"))
+        return VllmServerBackend(spec.removeprefix("vllm-server:"), **patience)
     if not spec or spec != "".join(spec.split()) or not spec.isprintable():
         raise ConfigError(f"{spec!r} is no model id.", do=f"Give {FORMS}.")
     scheme = _SCHEME.match(spec)
@@ -64,4 +77,4 @@ def backend_for(spec: str | Backend, *, usd_per_token: tuple[float, float] | Non
     model, *fallbacks = spec.split(",")
     if not all((model, *fallbacks)):
         raise ConfigError(f"{spec!r} holds an empty model id.", do=f"Give {FORMS}.")
-    return LiteLLMBackend(model, fallbacks=fallbacks, usd_per_token=usd_per_token)
+    return LiteLLMBackend(model, fallbacks=fallbacks, usd_per_token=usd_per_token, **patience)

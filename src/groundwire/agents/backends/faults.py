@@ -14,10 +14,12 @@ from groundwire.errors import ModelError, ModelRejected, ModelReplyInvalid, Mode
 __all__ = [
     "TEXT_READ",
     "context_too_long",
+    "failed",
     "from_status",
     "late",
     "mentions_policy",
     "no_completion",
+    "not_connected",
     "parse_retry_after",
     "redact",
     "refused_by_policy",
@@ -150,16 +152,36 @@ def refused_by_policy(model: str, said: str) -> ModelRejected:
 
 def late(model: str, timeout_s: float) -> ModelRetryable:
     """The deadline of one attempt has passed."""
-    return ModelRetryable(
-        f"{model} did not answer within {timeout_s:g} s.", do="Raise timeout_s, or try again when it is less busy."
+    error = ModelRetryable(
+        f"{model} did not answer within {timeout_s:g} s.",
+        do="Give it longer (--model-seconds, timeout_s), or try again when it is less busy.",
     )
+    error.silent = True
+    return error
 
 
-def unreachable(model: str, said: str, also: str = "") -> ModelRetryable:
-    """No connection, or it broke before the answer was whole."""
-    return ModelRetryable(
+def not_connected(model: str, connect_s: float) -> ModelRetryable:
+    """Nobody took the connection, and nobody refused it."""
+    error = ModelRetryable(
+        f"{model} took no connection within {connect_s:g} s.",
+        do="Check the network and the address (api_base): no such machine answers, or a firewall drops what is sent.",
+    )
+    error.silent = error.unreached = True
+    return error
+
+
+def unreachable(model: str, said: str, also: str = "", *, unreached: bool = False) -> ModelRetryable:
+    """No connection (`unreached`), or it broke before the answer was whole."""
+    error = ModelRetryable(
         f"The connection to {model} failed. {said}", do=f"Check the network and the address (api_base).{also}"
     )
+    error.unreached = unreached
+    return error
+
+
+def failed(model: str, said: str) -> ModelRetryable:
+    """It answered with an error in an answer's place, or ended in the middle of one."""
+    return ModelRetryable(f"{model} failed on its side. {said}", do="Try again later; its log may say more.")
 
 
 def no_completion(model: str, said: str) -> ModelReplyInvalid:

@@ -6,10 +6,18 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from groundwire.agents.backends.faults import TEXT_READ, context_too_long, from_status, said_plainly, unreachable
+from groundwire.agents.backends.faults import (
+    TEXT_READ,
+    context_too_long,
+    failed,
+    from_status,
+    mentions_policy,
+    refused_by_policy,
+    said_plainly,
+)
 from groundwire.errors import ModelError, ModelRejected
 
-__all__ = ["KEY_VARIABLE", "from_answer", "from_event"]
+__all__ = ["KEY_VARIABLE", "error_in", "from_answer", "from_error"]
 
 KEY_VARIABLE = "OPENAI_COMPATIBLE_API_KEY"
 """Not OpenAI's own: its key must not go to a server that only speaks its language."""
@@ -25,6 +33,23 @@ TOO_LONG = (
     "too many tokens",
 )
 """What vLLM, llama.cpp, SGLang, TGI and Ollama say."""
+STATUS_OF_KIND = {
+    "insufficient_quota": 429,
+    "rate_limit": 429,
+    "too_many_requests": 429,
+    "overloaded": 529,
+    "authentication": 401,
+    "invalid_api_key": 401,
+    "permission": 403,
+    "not_found": 404,
+    "notfound": 404,
+    "context_length": 400,
+    "invalid_request": 400,
+    "badrequest": 400,
+    "bad_request": 400,
+    "validation": 422,
+}
+"""What OpenAI, Anthropic, vLLM and TGI call the kind of an error that they send with a status of success."""
 CAN_BE_TOO_LONG = frozenset({400, 413, 422, 500})
 
 
@@ -51,13 +76,48 @@ def from_answer(status: int, body: bytes, headers: Mapping[str, str], *, model: 
     return from_status(status, whole, headers, model=model, said=said, key_advice=advice)
 
 
-def from_event(error: Any, *, model: str, api_key: str | None) -> ModelError:
-    """What an error in the middle of a stream means."""
-    fields: dict[str, Any] = cast("dict[str, Any]", error) if isinstance(error, dict) else {}
-    status = fields.get("code", fields.get("status"))
-    if isinstance(status, int) and 400 <= status < 600:
+def from_error(error: Any, *, model: str, api_key: str | None) -> ModelError:
+    """What an error means that comes with a status of success: in an answer's place, or in the middle of a stream.
+
+    Args:
+        error: OpenAI's object with a code, a type and a message, or words.
+        model: the id as the user named it.
+        api_key: the key that was sent, so that it can be hidden.
+    """
+    status = _status(error)
+    if status is not None:
         return from_answer(status, json.dumps({"error": error}).encode(), {}, model=model, api_key=api_key)
-    return unreachable(model, said_plainly(str(fields.get("message") or cast("object", error)), api_key))
+    words = json.dumps(error, ensure_ascii=False) if isinstance(error, dict) else str(error)
+    if any(mark in words.lower() for mark in TOO_LONG):
+        return context_too_long(model, said_plainly(_message(words), api_key))
+    if mentions_policy(words):
+        return refused_by_policy(model, said_plainly(_message(words), api_key))
+    return failed(model, said_plainly(_message(words), api_key))
+
+
+def error_in(body: Mapping[str, Any]) -> Any:
+    """The error that a body is, or holds; None where it is none."""
+    if body.get("object") == "error":
+        return body
+    if error := body.get("error"):
+        # TGI says its kind beside it
+        return {"message": error, "type": body.get("error_type")} if isinstance(error, str) else error
+    if "choices" in body:
+        return None
+    # FastAPI's form, and that of some gateways
+    return next((body for name in ("detail", "message") if isinstance(body.get(name), str)), None)
+
+
+def _status(error: Any) -> int | None:
+    """The HTTP status that an error names as a number, or in a word."""
+    fields: dict[str, Any] = cast("dict[str, Any]", error) if isinstance(error, dict) else {}
+    named = [fields.get(name) for name in ("code", "status", "status_code", "http_status", "type")]
+    for value in named:
+        number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) == 3 else value
+        if isinstance(number, int) and 400 <= number < 600:
+            return number
+    words = " ".join(value for value in named if isinstance(value, str)).lower()
+    return next((status for mark, status in STATUS_OF_KIND.items() if mark in words), None)
 
 
 def _message(whole: str) -> str:

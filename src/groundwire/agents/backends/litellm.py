@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
 from groundwire.agents.backends.cache_hints import wants_hints, with_hints
 from groundwire.agents.backends.chat_body import chat_body, is_begun
+from groundwire.agents.backends.faults import unreachable
 from groundwire.agents.backends.guard import check_model_calls
+from groundwire.agents.backends.http_client import read_body
 from groundwire.agents.backends.library import close_clients, load_litellm, loaded_litellm
-from groundwire.agents.backends.litellm_faults import missing_keys, to_model_error
+from groundwire.agents.backends.litellm_faults import is_answered, missing_keys, timeout_of, to_model_error, unread_body
+from groundwire.agents.backends.litellm_raw import Raw, Tee
 from groundwire.agents.backends.prices import PriceList, Rates, prompt_tokens_bound
-from groundwire.agents.backends.replies import all_of, merged, split
-from groundwire.agents.backends.responses import has_usage, read_response
+from groundwire.agents.backends.replies import all_of, merged, split, with_attempts
+from groundwire.agents.backends.responses import has_usage, read_response, usage_of
 from groundwire.agents.backends.retries import Retries
 from groundwire.agents.backends.router import Fallbacks
 from groundwire.agents.backends.slots import Slots
@@ -176,16 +179,31 @@ class LiteLLMBackend:
 
     async def _answer(self, litellm: Any, request: Request, on_text: OnText | None) -> Completion:
         tries = count()
-        answer, attempts = await self._retries.run(lambda: self._send(litellm, request, on_text, again=next(tries) > 0))
-        completion = read_response(
-            answer.response,
-            request,
-            model=self._name,
-            attempts=attempts,
-            begun=request.messages[-1].content if self._echoes and is_begun(request) else "",
-            first_token_s=answer.first_token_s,
-        )
-        usd = self._prices[answer.which].usd(
+        retried = await self._retries.run(lambda: self._send(litellm, request, on_text, again=next(tries) > 0))
+        return with_attempts(retried)
+
+    async def _send(self, litellm: Any, request: Request, on_text: OnText | None, *, again: bool) -> Completion:
+        which = 0
+        try:
+            async with self._slots.here():
+                answer = await self._received(litellm, request, on_text, again=again)
+            which = answer.which
+            completion = read_response(
+                answer.response,
+                request,
+                model=self._name,
+                api_key=self._api_key,
+                begun=request.messages[-1].content if self._echoes and is_begun(request) else "",
+                first_token_s=answer.first_token_s,
+            )
+        except ModelError as error:
+            if (used := error.used) is not None:
+                usd = self._prices[which].usd(litellm, None, used.prompt_tokens, used.completion_tokens)
+                error.used = replace(used, usd=usd)
+            if self._fallbacks is not None and isinstance(error, ModelRetryable):
+                error.retry_after_s = 0.0  # another model need not wait for that
+            raise
+        usd = self._prices[which].usd(
             litellm,
             answer.response if has_usage(answer.response) else None,
             completion.prompt_tokens,
@@ -193,47 +211,68 @@ class LiteLLMBackend:
         )
         return completion.model_copy(update={"usd": usd})
 
-    async def _send(self, litellm: Any, request: Request, on_text: OnText | None, *, again: bool) -> _Answer:
-        async with self._slots.here():
-            try:
-                # httpx bounds each read; a server that dribbles would never be late without the deadline around it
-                async with self._slots.deadline():
-                    return await self._ask(litellm, request, on_text, again=again)
-            except (ConfigError, ModelError) as error:  # ours already
-                fault: ConfigError | ModelError = error
-            except Exception as error:
-                fault = self._fault(error, litellm)
-        # raised out here so that no traceback shows the library's error, whose text or request may hold the key
-        raise fault
+    async def _received(self, litellm: Any, request: Request, on_text: OnText | None, *, again: bool) -> _Answer:
+        fault: ConfigError | ModelError
+        unread: bytes | None = None
+        raw, assembly = Raw(), None if on_text is None else Assembly(on_text, again=again)
+        try:
+            # httpx bounds each read; a server that dribbles would never be late without the deadline around it
+            async with self._slots.deadline():
+                return await self._ask(litellm, request, raw, assembly)
+        except (ConfigError, ModelError) as error:  # ours already
+            fault = error
+        except Exception as error:
+            if is_answered(error):
+                unread = raw.said or unread_body(error)
+            fault = to_model_error(error, litellm, model=self._name, api_key=self._api_key, slots=self._slots)
+        # out here so that no traceback shows the library's error, whose text or request may hold the key
+        try:
+            if unread is None:
+                raise fault
+            return _Answer(read_body(unread, model=self._name, api_key=self._api_key))
+        except ModelError as error:
+            error.used = error.used or (usage_of(assembly.response()) if assembly else None)
+            raise
 
-    async def _ask(self, litellm: Any, request: Request, on_text: OnText | None, *, again: bool) -> _Answer:
-        arguments = self._arguments(litellm, request)
-        if on_text is not None:
+    async def _ask(self, litellm: Any, request: Request, raw: Raw, assembly: Assembly | None) -> _Answer:
+        arguments = self._arguments(litellm, request) | {"logger_fn": raw.hear}
+        if assembly is not None:
             arguments |= {"stream": True, "stream_options": {"include_usage": True}}
         if self._fallbacks is None:
             response = await litellm.acompletion(**arguments)
         else:
             response = await self._fallbacks.acompletion(litellm, **arguments)
         which = self._fallbacks.which(response) if self._fallbacks else 0
-        if on_text is None:
-            return _Answer(response, which)
-        assembly = Assembly(on_text, again=again)
+        if assembly is None:
+            return _Answer(raw.body if raw.ended_in_an_error else response, which)
         async with aclosing(response):
-            async for chunk in response:
-                assembly.add(chunk, model=_served(chunk))
+            await self._listen(response, assembly)
+        if not assembly.is_whole():
+            raise unreachable(self._name, "The answer broke off.")
         return _Answer(assembly.response(), which, assembly.first_token_s)
 
-    def _fault(self, error: Exception, litellm: Any) -> ModelError:
-        fault = to_model_error(error, litellm, model=self._name, api_key=self._api_key, timeout_s=self._slots.timeout_s)
-        if self._fallbacks is not None and isinstance(fault, ModelRetryable):
-            fault.retry_after_s = 0.0  # another model need not wait for that
-        return fault
+    async def _listen(self, response: Any, assembly: Assembly) -> None:
+        chunks: Any = getattr(response, "completion_stream", None)
+        if not Tee.fits(chunks):
+            async for chunk in response:
+                assembly.add(chunk, model=_served(chunk))
+            return
+        response.completion_stream = tee = Tee(chunks, assembly, model=self._name, api_key=self._api_key)
+        try:
+            async for _ in response:
+                pass
+        except Exception:
+            pass  # the stream's own trouble is in the tee; what LiteLLM does not want to read is read all the same
+        if tee.fault is not None:
+            raise tee.fault
+        async for _ in tee:
+            pass
 
     def _arguments(self, litellm: Any, request: Request) -> dict[str, Any]:
         arguments: dict[str, Any] = {
             **chat_body(request),
             "model": self._models[0],
-            "timeout": self._slots.timeout_s,
+            "timeout": timeout_of(self._slots),
             "max_retries": 0,
             "num_retries": 0,
             "drop_params": True,

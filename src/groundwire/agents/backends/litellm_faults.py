@@ -14,24 +14,27 @@ from typing import Any
 from groundwire.agents.backends.faults import (
     TEXT_READ,
     context_too_long,
+    failed,
     from_status,
     late,
     mentions_policy,
     no_completion,
+    not_connected,
     refused_by_policy,
     said_plainly,
     unreachable,
 )
+from groundwire.agents.backends.http_faults import from_error
+from groundwire.agents.backends.slots import Slots
 from groundwire.errors import ModelError, ModelRejected
 
-__all__ = ["missing_keys", "to_model_error"]
+__all__ = ["is_answered", "missing_keys", "timeout_of", "to_model_error", "unread_body"]
 
+EMPTY = "Received: ''."
 MALFORMED = ("invalid response from LLM", "Invalid response object", "provider returned")
 
 
-def to_model_error(
-    error: BaseException, litellm: Any, *, model: str, api_key: str | None, timeout_s: float
-) -> ModelError:
+def to_model_error(error: BaseException, litellm: Any, *, model: str, api_key: str | None, slots: Slots) -> ModelError:
     """What went wrong, as one of ours.
 
     Args:
@@ -39,7 +42,7 @@ def to_model_error(
         litellm: the loaded module.
         model: the id as the user named it.
         api_key: the key that was passed, so that it can be hidden.
-        timeout_s: the deadline of the call, for the message.
+        slots: how long the call could take, for the message.
     """
     chain = list(_chain(error))
     said = _said(error, api_key)
@@ -51,15 +54,43 @@ def to_model_error(
     if status is not None:
         advice = _key_advice(missing_keys(litellm, model), model) if status in (401, 403) else ""
         return from_status(status, _whole(error), _headers(error), model=model, said=said, key_advice=advice)
+    if (told := _told_in_a_stream(chain)) is not None:
+        return from_error(told, model=model, api_key=api_key)
+    if any(type(e).__name__ in ("ConnectTimeout", "ConnectionTimeoutError") for e in chain):
+        return not_connected(model, slots.connect_s)
     if any(_is_timeout(e) for e in chain):
-        return late(model, timeout_s)
+        return late(model, slots.timeout_s)
     missing = [] if api_key else missing_keys(litellm, model)
     if any(_is_connection(e) or _is_cut_stream(e) for e in chain):
         # some providers are asked even without a key
-        return unreachable(model, said, f" {' and '.join(missing)} must be set too." if missing else "")
+        also = f" {' and '.join(missing)} must be set too." if missing else ""
+        return unreachable(model, said, also, unreached=any(type(e).__name__ == "ConnectError" for e in chain))
     if missing or any(isinstance(e, ImportError) for e in chain) or not _answered(chain):
         return _before_sending(missing, model=model, said=said)
-    return no_completion(model, said)
+    return failed(model, "Its answer is empty.") if EMPTY in said else no_completion(model, said)
+
+
+def timeout_of(slots: Slots) -> Any:
+    """The time that a call may take, in LiteLLM's form: `connect` is bounded by itself."""
+    import httpx  # LiteLLM's own; it takes seconds to load where LiteLLM has not
+
+    return httpx.Timeout(slots.timeout_s, connect=slots.connect_s)
+
+
+def is_answered(error: BaseException) -> bool:
+    """True where the server answered with a success that LiteLLM did not want to read."""
+    chain = list(_chain(error))
+    return _http_status(chain) is None and not any(_is_timeout(e) or _is_connection(e) for e in chain)
+
+
+def unread_body(error: BaseException) -> bytes | None:
+    """The body of an answer that the libraries could not read as JSON; None where that is not what went wrong."""
+    for one in _chain(error):
+        if isinstance(one, json.JSONDecodeError):
+            return one.doc.encode("utf-8", "surrogatepass")
+        if isinstance(one, UnicodeDecodeError):
+            return one.object
+    return None
 
 
 def missing_keys(litellm: Any, model: str) -> list[str]:
@@ -99,6 +130,12 @@ def _is_connection(error: BaseException) -> bool:
     if package == "httpx":
         return name.endswith(("ConnectError", "ReadError", "WriteError", "CloseError", "ProtocolError", "ProxyError"))
     return isinstance(error, ConnectionError) or (package == "openai" and name == "APIConnectionError")
+
+
+def _told_in_a_stream(chain: list[BaseException]) -> Any:
+    """The error that a server sent among its events, as OpenAI's client raises it; None where there is none."""
+    found = (getattr(e, "body", None) for e in chain if type(e).__module__.partition(".")[0] == "openai")
+    return next((body for body in found if body), None)
 
 
 def _is_cut_stream(error: BaseException) -> bool:

@@ -10,25 +10,25 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from groundwire.agents.backends.chat_body import chat_body, is_begun
-from groundwire.agents.backends.faults import late, no_completion, said_plainly, unreachable
+from groundwire.agents.backends.faults import late, said_plainly, unreachable
 from groundwire.agents.backends.guard import check_model_calls
-from groundwire.agents.backends.http_client import HttpClient
+from groundwire.agents.backends.http_client import DONE, HttpClient
 from groundwire.agents.backends.http_faults import KEY_VARIABLE
 from groundwire.agents.backends.prices import Rates, prompt_tokens_bound
-from groundwire.agents.backends.replies import all_of
-from groundwire.agents.backends.responses import read_response
+from groundwire.agents.backends.replies import all_of, with_attempts
+from groundwire.agents.backends.responses import read_response, usage_of
 from groundwire.agents.backends.retries import Retries
 from groundwire.agents.backends.slots import PerLoop, Slots
 from groundwire.agents.backends.streams import Assembly
 from groundwire.agents.text import estimate_tokens
 from groundwire.completions import Completion, OnText, Request
-from groundwire.errors import ConfigError, ModelRejected
+from groundwire.errors import ConfigError, ModelError, ModelRejected, Usage
 
 __all__ = ["KILLED", "SCHEME", "GoesOn", "OpenAICompatibleBackend"]
 
@@ -106,17 +106,18 @@ class OpenAICompatibleBackend:
         self._rates = Rates.given(usd_per_token)
         self._slots = Slots(max_in_flight, timeout_s)
         self._retries = Retries(max_attempts, backoff_s, max_wait_s)
-        self._client = HttpClient(base, api_key or os.environ.get(KEY_VARIABLE) or None, self._name)
+        self._api_key = api_key or os.environ.get(KEY_VARIABLE) or None
+        self._client = HttpClient(base, self._api_key, self._name, connect_s=self._slots.connect_s)
         self._looking = PerLoop(asyncio.Lock)
         self._echoes = echoes
         self._extra = extra
         self._has_windows = has_windows
 
     @classmethod
-    def from_spec(cls, spec: str, *, usd_per_token: tuple[float, float] | None = None) -> OpenAICompatibleBackend:
-        """The backend of `URL` or `URL#MODEL`."""
+    def from_spec(cls, spec: str, **options: Any) -> OpenAICompatibleBackend:
+        """The backend of `URL` or `URL#MODEL`; `options` are the constructor's."""
         url, _, model = spec.partition("#")
-        return cls(url, model, usd_per_token=usd_per_token)
+        return cls(url, model, **options)
 
     def __repr__(self) -> str:
         return f"OpenAICompatibleBackend({self._name!r})"
@@ -172,8 +173,8 @@ class OpenAICompatibleBackend:
             ModelRejected, ModelRetryable, ModelReplyInvalid: see `Backend`.
         """
         check_model_calls(self._name)
-        listed, _ = await self._retries.run(lambda: self._in_time(self._client.ask("/models")))
-        entries = listed.get("data")
+        listed = await self._retries.run(lambda: self._in_time(self._client.ask("/models")))
+        entries = listed.answer.get("data")
         names = [cast("dict[str, Any]", e).get("id") for e in cast("list[Any]", entries or []) if isinstance(e, dict)]
         return [name for name in names if isinstance(name, str)]
 
@@ -186,43 +187,57 @@ class OpenAICompatibleBackend:
         check_model_calls(self._name)
         body = {"model": self._model or await self._only_model(), **self._body(request), **self._extra(request)}
         tries = count()
-        (response, first_token_s), attempts = await self._retries.run(
-            lambda: self._send(body, on_text, watch and Watched.over(request, watch()), again=next(tries) > 0)
+        retried = await self._retries.run(
+            lambda: self._send(body, request, on_text, watch and Watched.over(request, watch()), again=next(tries) > 0)
         )
-        completion = read_response(
-            response,
-            request,
-            model=self._name,
-            attempts=attempts,
-            begun=request.messages[-1].content if self._echoes and is_begun(request) else "",
-            first_token_s=first_token_s,
-        )
-        if self._rates is None:
-            return completion
-        usd = self._rates.usd(completion.prompt_tokens, completion.completion_tokens)
-        return completion.model_copy(update={"usd": usd})
+        return with_attempts(retried)
 
     async def _send(
-        self, body: dict[str, Any], on_text: OnText | None, watched: Watched | None, *, again: bool
-    ) -> tuple[dict[str, Any], float | None]:
-        async with self._slots.here():
-            if on_text is None:
-                return self._checked_answer(await self._in_time(self._client.ask("/chat/completions", body))), None
-            return await self._in_time(self._streamed(body, on_text, watched, again=again))
+        self, body: dict[str, Any], request: Request, on_text: OnText | None, watched: Watched | None, *, again: bool
+    ) -> Completion:
+        first_token_s: float | None = None
+        try:
+            async with self._slots.here():
+                if on_text is None:
+                    response = await self._in_time(self._client.ask("/chat/completions", body))
+                else:
+                    response, first_token_s = await self._in_time(self._streamed(body, on_text, watched, again=again))
+            completion = read_response(
+                response,
+                request,
+                model=self._name,
+                api_key=self._api_key,
+                begun=request.messages[-1].content if self._echoes and is_begun(request) else "",
+                first_token_s=first_token_s,
+            )
+        except ModelError as error:
+            if error.used is not None:
+                error.used = replace(error.used, usd=self._usd(error.used))
+            raise
+        used = Usage(completion.prompt_tokens, completion.completion_tokens)
+        return completion.model_copy(update={"usd": self._usd(used)})
+
+    def _usd(self, used: Usage) -> float | None:
+        return self._rates.usd(used.prompt_tokens, used.completion_tokens) if self._rates else None
 
     async def _streamed(
         self, body: dict[str, Any], on_text: OnText, watched: Watched | None, *, again: bool
     ) -> tuple[dict[str, Any], float | None]:
-        assembly = Assembly(on_text, again=again)
+        assembly, said_so = Assembly(on_text, again=again), False
         asked = {**body, "stream": True, "stream_options": {"include_usage": True}}
-        async with aclosing(self._client.events("/chat/completions", asked)) as events:
-            async for event in events:
-                assembly.add(event)
-                if watched and not all(map(watched.goes_on, assembly.new_tokens())):
-                    assembly.end(KILLED, watched.prompt_tokens)
-                    break  # which closes the connection, and so frees the engine's slot
-        if not assembly.is_whole:
-            raise unreachable(self._name, "The answer broke off.")
+        try:
+            async with aclosing(self._client.events("/chat/completions", asked)) as events:
+                async for event in events:
+                    said_so = event is DONE
+                    assembly.add(event)
+                    if watched and not all(map(watched.goes_on, assembly.new_tokens())):
+                        assembly.end(KILLED, watched.prompt_tokens)
+                        break  # which closes the connection, and so frees the engine's slot
+            if not assembly.is_whole(said_so=said_so):
+                raise unreachable(self._name, "The answer broke off.")
+        except ModelError as error:
+            error.used = error.used or usage_of(assembly.response())
+            raise
         return assembly.response(), assembly.first_token_s
 
     async def _in_time(self, answer: Awaitable[T]) -> T:
@@ -244,11 +259,6 @@ class OpenAICompatibleBackend:
                     )
                 self._model = names[0]
             return self._model
-
-    def _checked_answer(self, response: dict[str, Any]) -> dict[str, Any]:
-        if not isinstance(response.get("choices"), list):
-            raise no_completion(self._name, said_plainly(str(response.get("error") or "It holds no choices.")))
-        return response
 
 
 def _checked(url: str) -> str:

@@ -164,6 +164,7 @@ def _joined(samples: Sequence[Sample]) -> Completion:
     logprobs = [c.logprobs[i] for c, taken in calls for i in taken if c.logprobs is not None]
     tops = [c.top_logprobs[i] for c, taken in calls for i in taken if c.top_logprobs is not None]
     tools = tuple(c.tool_calls[i] if c.tool_calls else () for c, taken in calls for i in taken)
+    thinking = tuple(c.thinking[i] if c.thinking else "" for c, taken in calls for i in taken)
     return Completion(
         texts=tuple(call.texts[i] for call, taken in calls for i in taken),
         model=first.model,
@@ -175,5 +176,6 @@ def _joined(samples: Sequence[Sample]) -> Completion:
         attempts=first.attempts,
         top_logprobs=tuple(tops) if len(tops) == len(samples) else None,
         tool_calls=tools if any(tools) else (),
+        thinking=thinking if any(thinking) else (),
         cached_prompt_tokens=sum(call.cached_prompt_tokens for call in counted),
     )

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, TypeVar
 
+from groundwire.agents.backends.chat_body import is_begun
+from groundwire.agents.backends.retries import Retried
 from groundwire.completions import Completion, Request, ToolCall
-from groundwire.errors import ConfigError, ModelReplyInvalid
+from groundwire.errors import ConfigError, ModelReplyInvalid, Usage
+from groundwire.thinking import split_thinking, thinking_spans
 
-__all__ = ["all_of", "cut_at_stop", "merged", "split", "valid_samples"]
+__all__ = ["all_of", "apart", "cut_at_stop", "merged", "split", "valid_samples", "with_attempts"]
 
 T = TypeVar("T")
 
@@ -31,6 +35,14 @@ def cut_at_stop(text: str, stop: Sequence[str]) -> str:
     return text[: min(found)] if found else text
 
 
+def apart(text: str, request: Request) -> tuple[str, str]:
+    """What was thought and what was answered, by `split_thinking`; an answer that was begun for the model goes on, and
+    holds no thinking unless it was thinking that was begun."""
+    if is_begun(request) and not thinking_spans(request.messages[-1].content):
+        return "", text
+    return split_thinking(text)
+
+
 def split(request: Request, most: int) -> list[Request]:
     """Requests for at most `most` samples each that together ask for what `request` asks for.
 
@@ -47,6 +59,7 @@ def merged(parts: Sequence[Completion]) -> Completion:
     """The answers to the parts of a request, as one."""
     prices = [part.usd for part in parts]
     calls = tuple(of_sample for part in parts for of_sample in part.tool_calls or ((),) * len(part.texts))
+    thinking = tuple(of_sample for part in parts for of_sample in part.thinking or ("",) * len(part.texts))
     return Completion(
         texts=tuple(text for part in parts for text in part.texts),
         model=parts[0].model,
@@ -59,6 +72,7 @@ def merged(parts: Sequence[Completion]) -> Completion:
         top_logprobs=_all_of(parts, lambda part: part.top_logprobs),
         tool_calls=calls if any(calls) else (),
         cached_prompt_tokens=sum(part.cached_prompt_tokens for part in parts),
+        thinking=thinking if any(thinking) else (),
         first_token_s=min((p.first_token_s for p in parts if p.first_token_s is not None), default=None),
     )
 
@@ -68,6 +82,15 @@ def _all_of(parts: Sequence[Completion], read: Callable[[Completion], tuple[T, .
     found = [read(part) for part in parts]
     known = [values for values in found if values is not None]
     return tuple(value for values in known for value in values) if len(known) == len(found) else None
+
+
+def with_attempts(retried: Retried[Completion]) -> Completion:
+    """An answer with what it took: requests, and what those that failed are known to have used."""
+    completion, wasted = retried.answer, retried.wasted
+    if wasted is None:
+        return completion.model_copy(update={"attempts": retried.attempts})
+    whole = Usage(completion.prompt_tokens, completion.completion_tokens, completion.usd) + wasted
+    return completion.model_copy(update={"attempts": retried.attempts, **asdict(whole)})
 
 
 def valid_samples(

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from groundwire.agents.backends.replies import all_of, cut_at_stop, valid_samples
+from groundwire.agents.backends.replies import all_of, apart, cut_at_stop, valid_samples
 from groundwire.completions import Completion, OnText, Request
 from groundwire.errors import ConfigError, ModelRejected
 
@@ -82,7 +82,8 @@ class ScriptedBackend:
     async def complete(self, request: Request) -> Completion:
         """See `Backend`."""
         self.requests.append(request)
-        texts = tuple(cut_at_stop(text, request.stop) for text in self._take(request))
+        said = [apart(text, request) for text in self._take(request)]
+        texts, thinking = [cut_at_stop(text, request.stop) for _, text in said], [thought for thought, _ in said]
         if self._latency_s:
             await asyncio.sleep(self._latency_s)
         kept = valid_samples(texts, request.json_schema, model=self._model)
@@ -90,9 +91,10 @@ class ScriptedBackend:
             texts=tuple(texts[i] for i in kept),
             model=self._model,
             prompt_tokens=sum(count_tokens(m.content) for m in request.messages),
-            completion_tokens=sum(count_tokens(text) for text in texts),
+            completion_tokens=sum(count_tokens(text) for text in (*texts, *thinking)),
             usd=0.0,
             finish_reasons=("stop",) * len(kept),
+            thinking=tuple(thinking[i] for i in kept) if any(thinking[i] for i in kept) else (),
         )
 
     async def stream(self, request: Request, on_text: OnText) -> Completion:

@@ -13,6 +13,9 @@ __all__ = ["PerLoop", "Slots"]
 
 T = TypeVar("T")
 
+CONNECT_S = 5.0
+"""Seconds for which a connection is waited for: no busy server needs more, since its machine takes it."""
+
 
 class PerLoop(Generic[T]):
     """One of a thing for each event loop: what waits can't be shared by loops, and sync callers start one a call.
@@ -52,6 +55,7 @@ class Slots:
             )
         self.most = most
         self.timeout_s = timeout_s
+        self.connect_s = min(CONNECT_S, timeout_s)
         self._of_loop = PerLoop(lambda: asyncio.Semaphore(most))
 
     def here(self) -> asyncio.Semaphore:

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from groundwire.agents.backends.responses import alternatives, at
+from groundwire.agents.backends.responses import alternatives, at, content_of, usage_of
 from groundwire.completions import OnText
 
 __all__ = ["Assembly"]
@@ -17,6 +17,9 @@ class _Sample:
     """One choice, as far as it has come."""
 
     text: list[str] = field(default_factory=list[str])
+    thinking: list[str] = field(default_factory=list[str])
+    refusal: list[str] = field(default_factory=list[str])
+    error: Any = None
     finish: str | None = None
     tokens: list[Any] = field(default_factory=list[Any])
     calls: dict[int, _Call] = field(default_factory=dict[int, "_Call"])
@@ -50,13 +53,17 @@ class Assembly:
         self._model = ""
         self._told = 0
         self._usage: Any = None
+        self._is_counted = False
         self.first_token_s: float | None = None
         """Seconds from here to the first token; None before it."""
 
     def add(self, chunk: Any, *, model: str = "") -> None:
         """Takes the next chunk; `model` is what answered, where the chunk does not say it itself."""
         self._model = self._model or model or str(at(chunk, "model") or "")
-        self._usage = at(chunk, "usage") or self._usage
+        # the last word counts: some servers count up with every chunk, some end with zeros or nothing
+        if usage_of(chunk) is not None:
+            self._usage = at(chunk, "usage") or at(at(chunk, "x_groq"), "usage")
+            self._is_counted = not at(chunk, "choices")
         for choice in _items(at(chunk, "choices")):
             self._add(choice)
 
@@ -73,10 +80,14 @@ class Assembly:
         sample.finish = reason
         self._usage = {"prompt_tokens": prompt_tokens, "completion_tokens": len(sample.tokens)}
 
-    @property
-    def is_whole(self) -> bool:
-        """True where every sample has said why it ended."""
-        return bool(self._samples) and all(sample.finish for sample in self._samples.values())
+    def is_whole(self, *, said_so: bool = False) -> bool:
+        """True where every sample has said why it ended, or the server that all is there: by `[DONE]` (`said_so`), or
+        by the counts of the whole, which come last and by themselves."""
+        return (
+            said_so
+            or self._is_counted
+            or (bool(self._samples) and all(sample.finish for sample in self._samples.values()))
+        )
 
     def response(self) -> dict[str, Any]:
         """The whole answer, as it would have come at once."""
@@ -87,28 +98,34 @@ class Assembly:
         index = at(choice, "index")
         index = index if isinstance(index, int) else 0
         delta = at(choice, "delta") or at(choice, "message")  # the second where it came at once after all
-        content, calls = at(delta, "content"), _items(at(delta, "tool_calls"))
+        said, calls = content_of(choice), _items(at(delta, "tool_calls"))
         # thinking counts: it is what the model writes first
-        if self.first_token_s is None and (content or calls or at(delta, "reasoning_content")):
+        if self.first_token_s is None and (said.text or calls or said.thinking):
             self.first_token_s = time.monotonic() - self._began
         if index not in self._samples:
             self._samples[index] = _Sample()
             if self._again:
                 self._on_text(index, "")
         sample = self._samples[index]
-        if isinstance(content, str) and content:
-            sample.text.append(content)
-            self._on_text(index, content)
+        sample.thinking.append(said.thinking)
+        sample.refusal.append(said.refusal)
+        if said.text:
+            sample.text.append(said.text)
+            self._on_text(index, said.text)
         for call in calls:
             _merge(sample.calls, call)
         sample.tokens += _items(at(at(choice, "logprobs"), "content"))
         sample.finish = at(choice, "finish_reason") or sample.finish
+        sample.error = at(choice, "error") or sample.error
 
     def _choice(self, index: int, sample: _Sample) -> dict[str, Any]:
         calls = [sample.calls[number].whole() for number in sorted(sample.calls)]
         message = {"role": "assistant", "content": "".join(sample.text), "tool_calls": calls}
+        others = {"reasoning_content": "".join(sample.thinking), "refusal": "".join(sample.refusal)}
+        message |= {name: said for name, said in others.items() if said}
         logprobs = {"content": sample.tokens} if sample.tokens else None
-        return {"index": index, "message": message, "finish_reason": sample.finish, "logprobs": logprobs}
+        whole = {"index": index, "message": message, "finish_reason": sample.finish, "logprobs": logprobs}
+        return whole | ({"error": sample.error} if sample.error else {})
 
 
 def _items(value: Any) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from groundwire.agents.backends.replies import all_of
 from groundwire.agents.text import estimate_tokens
 from groundwire.completions import Backend, Completion, Request, Streaming
+from groundwire.thinking import split_thinking, without_thinking
 
 __all__ = ["CUT", "Watch", "WatchedBackend"]
 
@@ -16,7 +17,7 @@ CUT = "cut"
 """The finish reason of an answer that was interrupted."""
 
 Watch = Callable[[str], bool]
-"""Given all that was written so far, True where that is enough."""
+"""Given all that was written so far but thinking, True where that is enough."""
 
 
 class WatchedBackend:
@@ -61,8 +62,10 @@ class WatchedBackend:
             if not heard.enough or (this is not None and this.cancelling()):
                 raise
         written = estimate_tokens(heard.text)
+        thought, text = split_thinking(heard.text)
         return Completion(
-            texts=(heard.text,),
+            texts=(text,),
+            thinking=(thought,) if thought else (),
             model=self.model,
             prompt_tokens=sum(estimate_tokens(m.content) for m in request.messages),
             completion_tokens=written,
@@ -82,6 +85,6 @@ class _Heard:
 
     def take(self, _sample: int, piece: str) -> None:
         self.text = self.text + piece if piece else ""
-        if not self.enough and self._watch(self.text) and self.writing is not None:
+        if not self.enough and self._watch(without_thinking(self.text)) and self.writing is not None:
             self.enough = True
             self.writing.cancel()

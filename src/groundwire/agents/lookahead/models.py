@@ -10,6 +10,7 @@ from typing import Protocol
 from groundwire.agents.acting.showing import hints_as_data, moves_as_data, scene_as_data
 from groundwire.agents.backends.choice import backend_for
 from groundwire.agents.call_options import check_range
+from groundwire.agents.corrections import answered
 from groundwire.agents.evidence import lessons_as_data
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, plain
@@ -175,5 +176,5 @@ class LLMForesight:
             purpose="plan",
             prompt_digest=prompt.digest,
         )
-        completion = await context.call(self._backend, request)
+        completion = await answered(context.call, self._backend, request)
         return completion.texts[0] if completion.texts else ""

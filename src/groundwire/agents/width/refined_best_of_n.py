@@ -10,10 +10,11 @@ from typing import Protocol
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.width.asking import Asking, Question
 from groundwire.agents.width.sampling import Draft, Sampler, named, ranked
-from groundwire.agents.width.texts import bounded, without_thinking
+from groundwire.agents.width.texts import bounded
 from groundwire.completions import Backend, Message
 from groundwire.contexts import ActorContext
 from groundwire.errors import ConfigError
+from groundwire.thinking import without_thinking
 from groundwire.trees import Candidate
 
 __all__ = ["BadStep", "ModelStepJudge", "RefinedBestOfN", "StepJudge", "steps_of"]

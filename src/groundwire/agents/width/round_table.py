@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 from groundwire.agents.width.asking import Asking, Extra, Question, extra
 from groundwire.agents.width.sampling import Draft, Sampler, in_order, named, ranked
-from groundwire.agents.width.texts import bounded, without_thinking
+from groundwire.agents.width.texts import bounded
 from groundwire.agents.width.voting import Vote, weighted
 from groundwire.completions import Backend
 from groundwire.contexts import ActorContext
 from groundwire.errors import ConfigError
+from groundwire.thinking import without_thinking
 from groundwire.trees import Candidate
 
 __all__ = ["RoundTable", "stated_confidence", "weight_of"]

@@ -11,12 +11,13 @@ from groundwire.agents.templates import load_prompt
 from groundwire.agents.width.asking import Answer, Asking
 from groundwire.agents.width.round_table import stated_confidence
 from groundwire.agents.width.sampling import Sampler, in_order, named, ranked
-from groundwire.agents.width.texts import bounded, without_thinking
+from groundwire.agents.width.texts import bounded
 from groundwire.agents.width.voting import majority
 from groundwire.completions import Backend
 from groundwire.contexts import ActorContext
 from groundwire.errors import ConfigError
 from groundwire.seeds import seed_in
+from groundwire.thinking import without_thinking
 from groundwire.trees import Candidate
 
 __all__ = ["Chosen", "SideBySide", "judge_side_by_side"]

@@ -16,9 +16,10 @@ from groundwire.agents.evidence import (
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import data, inert, printable
 from groundwire.agents.width.asking import NOTHING, Answer, Extra, Question
-from groundwire.agents.width.texts import final_part, without_thinking
+from groundwire.agents.width.texts import final_part
 from groundwire.contexts import ActorContext
 from groundwire.errors import TaskError
+from groundwire.thinking import without_thinking
 from groundwire.trees import Candidate, check_path
 
 __all__ = ["TextAnswer", "after_mark", "plain_answer"]

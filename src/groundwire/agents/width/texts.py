@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
 
 from groundwire.agents.text import CHARS_PER_TOKEN, head_tail, printable, tagged
+from groundwire.thinking import without_thinking
 
-__all__ = ["bounded", "final_part", "without_thinking"]
+__all__ = ["bounded", "final_part"]
 
-_CLOSE = re.compile(r"</think(?:ing)?>")
-_OPEN = re.compile(r"<think(?:ing)?>")
 NOTE_CHARS = 60
 """What a note of what was left out takes, and then some."""
-
-
-def without_thinking(text: str) -> str:
-    """What stands behind the last thought, and before one that was cut off; its opening mark may be in the prompt."""
-    return _OPEN.split(_CLOSE.split(text)[-1])[0]
 
 
 def final_part(text: str, tokens: int = 1000) -> str:

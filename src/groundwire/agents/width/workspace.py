@@ -10,9 +10,10 @@ from groundwire.agents.templates import load_prompt
 from groundwire.agents.text import inert
 from groundwire.agents.width.asking import Asking, Extra, extra
 from groundwire.agents.width.sampling import Draft, Sampler
-from groundwire.agents.width.texts import bounded, without_thinking
+from groundwire.agents.width.texts import bounded
 from groundwire.agents.width.voting import majority
 from groundwire.contexts import ActorContext
+from groundwire.thinking import without_thinking
 
 __all__ = ["Workspace", "candidates_as_data", "chosen", "summarised"]
 

@@ -11,6 +11,7 @@ from groundwire.cli.commands.options import (
     Calls,
     Db,
     JsonLines,
+    ModelSeconds,
     Reuse,
     Seconds,
     Tokens,
@@ -80,6 +81,7 @@ def learn(
     total_calls: TotalCalls = None,
     total_seconds: TotalSeconds = None,
     usd_per_token: UsdPerToken = None,
+    model_seconds: ModelSeconds = None,
     db: Db = None,
     namespace: Annotated[
         str | None, typer.Option(help="Whose memory: runs of one namespace learn from each other.")
@@ -98,7 +100,8 @@ def learn(
 
 OF_A_RESUMED_RUN = ("total_usd", "total_tokens", "total_calls", "total_seconds", "db", "namespace")
 OF_SETTINGS = (
-    *OF_A_RESUMED_RUN, "model", "seed", "max_seconds", "max_tokens", "max_calls", "max_usd", "usd_per_token", "reuse",
+    *OF_A_RESUMED_RUN, "model", "seed", "max_seconds", "max_tokens", "max_calls", "max_usd", "usd_per_token",
+    "model_seconds", "reuse",
 )  # fmt: skip
 
 

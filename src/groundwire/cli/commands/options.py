@@ -17,6 +17,7 @@ __all__ = [
     "JsonLines",
     "Limit",
     "Model",
+    "ModelSeconds",
     "Python",
     "Reuse",
     "RunId",
@@ -61,6 +62,9 @@ TotalUsd = Annotated[float | None, typer.Option(min=0, help="US dollars of all e
 TotalTokens = Annotated[int | None, typer.Option(min=0, help="Tokens of all episodes of a run together.")]
 TotalCalls = Annotated[int | None, typer.Option(min=0, help="Model calls of all episodes of a run together.")]
 TotalSeconds = Annotated[float | None, typer.Option(min=0, help="Wall seconds of the whole run, in this process.")]
+ModelSeconds = Annotated[
+    float | None, typer.Option(min=0.1, help="Seconds that one request to a model may take.  [default: 120]")
+]
 UsdPerToken = Annotated[float | None, typer.Option(min=0, help="Price of a model whose price is not known.")]
 Control = Annotated[
     bool,

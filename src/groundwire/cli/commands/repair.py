@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from groundwire.cli.commands.options import Db, Json, SandboxKind
+from groundwire.cli.commands.options import Db, Json, ModelSeconds, SandboxKind
 
 __all__ = ["repair"]
 
@@ -79,6 +79,7 @@ def repair(
     usd_per_token: Annotated[
         float | None, typer.Option(min=0, help="Price of a model whose price is not known.")
     ] = None,
+    model_seconds: ModelSeconds = None,
     width: Annotated[
         int | None,
         typer.Option(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from groundwire.agents.backends.openai_compatible import KILLED, GoesOn
-from groundwire.agents.backends.replies import valid_samples
+from groundwire.agents.backends.replies import apart, valid_samples
 from groundwire.agents.backends.switches import extra_of
 from groundwire.agents.text import plain
 from groundwire.completions import Completion, Message, Request
-from groundwire.errors import ModelRejected, ModelReplyInvalid, ModelRetryable
+from groundwire.errors import ModelRejected, ModelReplyInvalid, ModelRetryable, Usage
 
 __all__ = ["Watching", "completion_of", "prompt_text", "sampling_arguments"]
 
@@ -113,23 +114,27 @@ def completion_of(output: Any, request: Request, *, model: str, name: str) -> Co
     reasons = [str(sample.finish_reason or "") for sample in samples]
     if ENDED_BY_THE_ENGINE & set(reasons):
         raise ModelRetryable(f"The engine of {model} ended the request before its answer.", do="Try again.")
-    texts = [str(sample.text) for sample in samples]
-    if not any(text.strip() for text in texts) and KILLED not in reasons:
-        raise ModelReplyInvalid(f"{model} gave an empty reply.", do="Try another model or temperature.")
-    kept = valid_samples(texts, request.json_schema, model=model)
-    completion_tokens = sum(len(sample.token_ids) for sample in samples)
+    said = [apart(str(sample.text), request) for sample in samples]
+    texts, thinking = [text for _, text in said], [thought for thought, _ in said]
+    used = Usage(len(output.prompt_token_ids or ()), sum(len(sample.token_ids) for sample in samples), 0.0)
+    try:
+        if not any(text.strip() for text in texts) and KILLED not in reasons:
+            raise ModelReplyInvalid(f"{model} gave an empty reply.", do="Try another model or temperature.")
+        kept = valid_samples(texts, request.json_schema, model=model)
+    except ModelReplyInvalid as error:
+        error.used = used
+        raise
     copies = request.n if len(samples) == 1 else 1
     return Completion(
         texts=tuple(texts[i] for i in kept) * copies,
         model=name,
-        prompt_tokens=len(output.prompt_token_ids or ()),
-        completion_tokens=completion_tokens,
-        usd=0.0,
+        **asdict(used),
         finish_reasons=tuple(reasons[i] for i in kept) * copies,
         logprobs=tuple(_logprobs(samples[i]) for i in kept) * copies if request.logprobs else None,
         top_logprobs=tuple(_top(samples[i], request.top_logprobs) for i in kept) * copies
         if request.logprobs and request.top_logprobs
         else None,
+        thinking=tuple(thinking[i] for i in kept) * copies if any(thinking[i] for i in kept) else (),
     )
 
 

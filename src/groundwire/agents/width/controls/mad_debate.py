@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from groundwire.agents.templates import load_prompt
 from groundwire.agents.width.asking import Asking, extra
 from groundwire.agents.width.sampling import Draft, Sampler, named, ranked
-from groundwire.agents.width.texts import bounded, without_thinking
+from groundwire.agents.width.texts import bounded
 from groundwire.completions import Backend
 from groundwire.contexts import ActorContext
 from groundwire.errors import ConfigError
+from groundwire.thinking import without_thinking
 from groundwire.trees import Candidate
 
 __all__ = ["MadDebate"]

@@ -11,11 +11,12 @@ from groundwire.agents.text import inert
 from groundwire.agents.width.asking import Asking, extra
 from groundwire.agents.width.sampling import Draft, Sampler, named, ranked
 from groundwire.agents.width.text_answer import after_mark, plain_answer
-from groundwire.agents.width.texts import bounded, without_thinking
+from groundwire.agents.width.texts import bounded
 from groundwire.agents.width.voting import majority
 from groundwire.completions import Backend
 from groundwire.contexts import ActorContext
 from groundwire.errors import ConfigError
+from groundwire.thinking import without_thinking
 from groundwire.trees import Candidate
 
 __all__ = ["SocraticRefine", "Step", "read_steps"]
