@@ -18,7 +18,8 @@ from groundwire.memory.place import locate
 from groundwire.memory.ranking import Question
 from groundwire.memory.recall import no_meaning, recall
 from groundwire.memory.refusals import no_artifact, no_signal
-from groundwire.memory.statements import ADMITTED, ANSWERS, ARTIFACT, EPISODES, JUDGEMENTS, RUNS, SIGNAL, Query
+from groundwire.memory.sql import Sql
+from groundwire.memory.statements import ADMITTED, ANSWERS, ARTIFACT, EPISODES, JUDGEMENTS, RUNS, SIGNAL
 from groundwire.memory.text import escape
 from groundwire.memory.vectors import Vectors
 from groundwire.memory.workers import Workers
@@ -183,5 +184,5 @@ class SqlStore:
         """Closes connections and ends the worker threads, after what was begun."""
         await self._workers.aclose()
 
-    async def _rows(self, query: Query, values: Mapping[str, Any], kind: type[R]) -> list[R]:
+    async def _rows(self, query: Sql, values: Mapping[str, Any], kind: type[R]) -> list[R]:
         return await self._workers.read(lambda database: ledger.rows_of(database, query, values, kind))
