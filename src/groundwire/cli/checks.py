@@ -32,7 +32,7 @@ def loading() -> Generator[None]:
 
 
 def settled(flags: Mapping[str, Any], *, project: Path | None = None) -> Settings:
-    """The settings, of which what can be judged by its text is right: the database's URL, the sandbox, the model's form.
+    """The settings; the database's URL, the sandbox and the model's form are right as far as their text tells.
 
     Args:
         flags: from the command line; a value of None was not given.
