@@ -1,6 +1,7 @@
-"""Runs `groundwire ARGUMENTS` in this process and writes what it had cost and loaded: when it ends, or at its first line
-that begins with "baseline", which is right after the baseline was judged. Nothing in the product knows of it: it watches
-standard output.
+"""Runs `groundwire ARGUMENTS` in this process and writes what it cost and loaded.
+
+That is when it ends, or at its first line that begins with "baseline", which comes right after the baseline was judged.
+Nothing in the product knows of it: it watches standard output.
 
     python bench/startup_probe.py OUT ARGUMENTS...
 
