@@ -5,8 +5,9 @@ PYTEST_DONT_REWRITE: it comes with a pytest plugin, and may be imported before p
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from groundwire.first_use import at_first_use
 
 if TYPE_CHECKING:
     from groundwire.auditing import audit
@@ -28,30 +29,6 @@ if TYPE_CHECKING:
     from groundwire.trees import Candidate, Tree
 
 __version__ = "0.1.0"
-
-_HOME = {
-    "Budget": "graphs",
-    "Candidate": "trees",
-    "EpisodeResult": "graphs",
-    "EpisodeState": "graphs",
-    "FeedbackApp": "graphs",
-    "FeedbackGraph": "graphs",
-    "GroundwireError": "errors",
-    "Limits": "limits",
-    "NoVerdict": "signals",
-    "Observation": "signals",
-    "Origin": "signals",
-    "Rules": "graphs",
-    "RunBudget": "graphs",
-    "SandboxOptions": "graphs",
-    "Signal": "signals",
-    "StopReason": "records",
-    "Task": "tasks",
-    "Tree": "trees",
-    "UngroundedLoopError": "errors",
-    "Verdict": "signals",
-    "audit": "auditing",
-}
 
 __all__ = [
     "Budget",
@@ -77,15 +54,29 @@ __all__ = [
     "audit",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Loads what is asked for when it is asked for, so that `import groundwire` stays light."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = at_first_use(
+    __name__,
+    {
+        "Budget": "graphs",
+        "Candidate": "trees",
+        "EpisodeResult": "graphs",
+        "EpisodeState": "graphs",
+        "FeedbackApp": "graphs",
+        "FeedbackGraph": "graphs",
+        "GroundwireError": "errors",
+        "Limits": "limits",
+        "NoVerdict": "signals",
+        "Observation": "signals",
+        "Origin": "signals",
+        "Rules": "graphs",
+        "RunBudget": "graphs",
+        "SandboxOptions": "graphs",
+        "Signal": "signals",
+        "StopReason": "records",
+        "Task": "tasks",
+        "Tree": "trees",
+        "UngroundedLoopError": "errors",
+        "Verdict": "signals",
+        "audit": "auditing",
+    },
+)

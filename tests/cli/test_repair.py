@@ -138,7 +138,7 @@ def test_fifty_megabytes_of_output_do_not_matter(project: Path) -> None:
     [
         (["--test", "no-such-command"], {}, 3, "runner_missing"),
         (["--test", 'pytest "'], {}, 2, "can't be split"),
-        (["--sandbox", "magic"], {}, 3, "magic"),
+        (["--sandbox", "magic"], {}, 2, "magic"),
         (["--max-usd", "-1"], {}, 2, "max-usd"),
         (["--db", "sqlite:////proc/none/x.db"], {}, 6, "error:"),
         (["--db", "nonsense"], {}, 2, "error:"),

@@ -27,11 +27,12 @@ from groundwire.memory import SqlStore
 from groundwire.memory.derived_tables import DERIVED
 from groundwire.memory.engine import open_engine
 from groundwire.memory.lessons import Lessons
-from groundwire.memory.migrate import HEAD, config, current, upgrade
+from groundwire.memory.migrate import HEAD, VERSION_TABLE, config, current, upgrade
 from groundwire.memory.place import Place, locate, prepare
 from groundwire.memory.sql import Sql
+from groundwire.memory.statements import SEQUENCE
 from groundwire.memory.states import State
-from groundwire.memory.tables import SEQUENCE, TABLES, VERSION_TABLE, Base
+from groundwire.memory.tables import TABLES, Base
 from groundwire.mint import Mint
 from groundwire.records import Record, RunRecord
 from groundwire.signals import Signal

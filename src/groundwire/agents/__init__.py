@@ -1,7 +1,10 @@
 """Actors that propose, critics that reflect, what they ask models with; each is imported when it is first used."""
 
-from importlib import import_module
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
+
+from groundwire.first_use import at_first_use
 
 if TYPE_CHECKING:
     from groundwire.agents.backends.scripted import ScriptedBackend
@@ -30,26 +33,19 @@ __all__ = [
     "ask_for",
 ]
 
-_HOMES = {
-    "CommandActor": "groundwire.agents.command_actor",
-    "LLMActor": "groundwire.agents.llm_actor",
-    "LLMCaseWriter": "groundwire.agents.case_writer",
-    "LLMCritic": "groundwire.agents.llm_critic",
-    "ModelReviewer": "groundwire.agents.model_reviewer",
-    "ReplayActor": "groundwire.agents.replay_actor",
-    "RuleCritic": "groundwire.agents.rule_critic",
-    "ScriptedBackend": "groundwire.agents.backends.scripted",
-    "SearchActor": "groundwire.agents.search",
-    "ToolActor": "groundwire.agents.tool_actor",
-    "ask_for": "groundwire.agents.structured",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = at_first_use(
+    __name__,
+    {
+        "CommandActor": "command_actor",
+        "LLMActor": "llm_actor",
+        "LLMCaseWriter": "case_writer",
+        "LLMCritic": "llm_critic",
+        "ModelReviewer": "model_reviewer",
+        "ReplayActor": "replay_actor",
+        "RuleCritic": "rule_critic",
+        "ScriptedBackend": "backends.scripted",
+        "SearchActor": "search",
+        "ToolActor": "tool_actor",
+        "ask_for": "structured",
+    },
+)

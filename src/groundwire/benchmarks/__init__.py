@@ -1,6 +1,23 @@
 """Public benchmarks as tasks, read from files that are already here; nothing is fetched, and no answer key is read."""
 
-from groundwire.benchmarks.base import Benchmark, Item
-from groundwire.benchmarks.catalogue import BENCHMARKS, benchmark
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groundwire.first_use import at_first_use
+
+if TYPE_CHECKING:
+    from groundwire.benchmarks.base import Benchmark, Item
+    from groundwire.benchmarks.catalogue import BENCHMARKS, benchmark
 
 __all__ = ["BENCHMARKS", "Benchmark", "Item", "benchmark"]
+
+__getattr__, __dir__ = at_first_use(
+    __name__,
+    {
+        "BENCHMARKS": "catalogue",
+        "Benchmark": "base",
+        "Item": "base",
+        "benchmark": "catalogue",
+    },
+)

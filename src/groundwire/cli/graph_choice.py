@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -13,10 +12,11 @@ from typing_extensions import is_protocol
 from groundwire.agents.stubs import find_stub
 from groundwire.agents.width.controls.self_refine import SelfRefine
 from groundwire.agents.width.function_body import FunctionBody
+from groundwire.cli.checks import check_graph
 from groundwire.cli.kit import Kit
 from groundwire.errors import ConfigError, GroundwireError
 from groundwire.graphs import FeedbackGraph
-from groundwire.graphs.library.catalogue import NAMES, card
+from groundwire.graphs.library.catalogue import builder
 from groundwire.graphs.library.self_refine import self_refine
 from groundwire.tasks import Task
 from groundwire.tools import HiddenTests
@@ -35,11 +35,10 @@ def builder_of(name: str) -> Builder:
     Raises:
         ConfigError: there is no such graph, file or function, or the file can't be imported.
     """
+    check_graph(name)
     path, colon, function = name.rpartition(":")
     if not colon:
-        return _of_library(name)
-    if not path.endswith(".py"):
-        raise ConfigError(f"{path} is no Python file.", do="Name the graph as FILE.py:FUNCTION.")
+        return builder(name)
     found = getattr(user_module(path, form="FILE.py:FUNCTION"), function, None)
     if not callable(found):
         raise ConfigError(f"{path} has no function {function!r}.", do="Name one that returns a FeedbackGraph.")
@@ -126,11 +125,3 @@ def _missing(builder: Builder, offered: Mapping[str, Any]) -> list[str]:
     free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters = inspect.signature(builder).parameters.values()
     return [p.name for p in parameters if p.default is p.empty and p.kind not in free and p.name not in offered]
-
-
-def _of_library(name: str) -> Builder:
-    if name not in NAMES:
-        raise ConfigError(
-            f"There is no graph {name!r}.", do=f"Choose one of {', '.join(NAMES)}, or name FILE.py:FUNCTION."
-        )
-    return getattr(import_module(f"groundwire.graphs.library.{name}"), card(name).name)

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from groundwire import agents
-from groundwire.agents.backends import backend_for
 from groundwire.completions import Backend
 from groundwire.contexts import Actor, Critic, Tool
 from groundwire.errors import ConfigError
 from groundwire.graphs import Budget, Rules, RunBudget, SandboxOptions
 from groundwire.settings import Settings
 from groundwire.tasks import Task
-from groundwire.tools import HiddenTests, ModelTests, tool_for
+from groundwire.tools import HiddenTests, tool_for
 
 __all__ = ["Kit", "backend_of", "budget_of"]
 
@@ -112,6 +111,8 @@ class Kit:
     def _written_tests(self) -> Tool:
         if self.backend is None:
             raise ConfigError("Tests can't be written without a model.", do="Name one with --model.")
+        from groundwire.tools import ModelTests
+
         return ModelTests(agents.LLMCaseWriter(self.backend, **_room(self.settings)))
 
     def parts(self, task: Task) -> Mapping[str, Any]:
@@ -134,6 +135,8 @@ def backend_of(settings: Settings) -> Backend:
     Raises:
         ConfigError, ModelError: it can't be had.
     """
+    from groundwire.agents.backends import backend_for
+
     price = settings.usd_per_token
     per_token = None if price is None else (price, price)
     return backend_for(settings.model or "", usd_per_token=per_token, timeout_s=settings.model_seconds)

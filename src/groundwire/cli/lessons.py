@@ -63,10 +63,9 @@ EVERYTHING = 1_000_000
 BY = "command line"
 
 
-def list_lessons(flags: Flags, *, family: str, task: str, state: str, limit: int, as_json: bool) -> int:
+def list_lessons(flags: Flags, *, family: str, task: str, state: State | None, limit: int, as_json: bool) -> int:
     """Lists lessons."""
-    wanted = _state(state)
-    found = _run(flags, lambda s: Lessons(s).list(family=family, task_id=task, state=wanted, limit=limit))
+    found = _run(flags, lambda s: Lessons(s).list(family=family, task_id=task, state=state, limit=limit))
     return print_lessons(found, as_json=as_json, empty="no lessons yet: they come from trials that fail")
 
 
@@ -270,15 +269,6 @@ def _run(flags: Flags, work: Callable[[SqlStore], Awaitable[T]]) -> T:
             return await work(store)
 
     return asyncio.run(run())
-
-
-def _state(name: str) -> State | None:
-    if not name:
-        return None
-    try:
-        return State(name)
-    except ValueError:
-        raise ConfigError(f"{name!r} is no state.", do=f"One of: {', '.join(State)}.") from None
 
 
 def _agreed(question: str, *, yes: bool) -> bool:

@@ -15,12 +15,10 @@ from platformdirs import user_data_path
 from rich.console import Console
 from rich.text import Text
 
-from groundwire.agents.backends.minilm import MiniLM
 from groundwire.cli.kit import Kit
 from groundwire.cli.live import LiveView
-from groundwire.cli.outcome import as_data, print_outcome
 from groundwire.embeddings import Embedder
-from groundwire.errors import ConfigError, RecordNotFound, TaskError
+from groundwire.errors import ConfigError, RecordNotFound
 from groundwire.graphs import EpisodeResult, FeedbackApp
 from groundwire.graphs.library.code_repair import code_repair
 from groundwire.memory import SqlStore
@@ -46,15 +44,12 @@ class Job:
     episode_id: str | None = None
 
 
-def run_repair(path: Path, flags: Mapping[str, Any], *, apply: bool, patch_file: Path | None, as_json: bool) -> int:
+def run_repair(path: Path, settings: Settings, *, apply: bool, patch_file: Path | None, as_json: bool) -> int:
     """Repairs one project.
 
     Returns:
         The exit code.
     """
-    if not path.is_dir():
-        raise TaskError(f"{path} is not a folder.", do="Give the path of the project's root.")
-    settings = Settings.resolve(flags, project=path)
     return _blocking(Job(path.resolve(), settings, apply, patch_file, as_json))
 
 
@@ -130,7 +125,7 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
         hidden_dir=settings.hidden_dir,
         python=settings.python,
     )
-    embedder = MiniLM() if settings.embeddings else None
+    embedder = _embedder() if settings.embeddings else None
     async with aclosing(open_store(settings, embedder=embedder)) as store:
         app = build(settings, task, store)
         run_id = view.run_id = job.run_id or await app.start_run({"cli": _asked(job)})
@@ -147,6 +142,8 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
             report=None if quiet else view.report,
             on_text=view.on_text if console.is_terminal and not quiet else None,
         )
+        from groundwire.cli.outcome import as_data, print_outcome
+
         view.close()
         patch_file = _write_patch(job, result)
         applied = job.apply and result.stop_reason is StopReason.VERIFIED and result.best is not None
@@ -159,6 +156,12 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
         else:
             print_outcome(console, result, task, patch_file, applied)
     return result.exit_code
+
+
+def _embedder() -> Embedder:
+    from groundwire.agents.backends.minilm import MiniLM
+
+    return MiniLM()
 
 
 def _asked(job: Job) -> dict[str, Any]:

@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from groundwire.benchmarks import Item, benchmark
+from groundwire.cli.checks import check_exists, check_folders
 from groundwire.environments import start_of
 from groundwire.errors import ConfigError, TaskError
-from groundwire.graphs.selection import Select
 from groundwire.settings import Settings
 from groundwire.tasks import Task
-from groundwire.tools.environments.catalogue import world
 from groundwire.trees import IGNORED_FOLDERS
+
+if TYPE_CHECKING:
+    from groundwire.graphs.selection import Select
 
 __all__ = ["Shard", "Source", "Suite", "chosen"]
 
@@ -74,6 +76,23 @@ class Source:
     seeds: int = 0
     first_seed: int = 0
 
+    def check(self) -> None:
+        """Refuses what is not there, without reading any task.
+
+        Raises:
+            TaskError, ConfigError: a folder, the data, the benchmark or the world.
+        """
+        if self.kind == "world":
+            from groundwire.tools.environments.catalogue import world
+
+            world(self.name)
+            return
+        if self.kind == "bench":
+            benchmark(self.name, repos=self.repos)
+            check_exists(self.paths[0], self.repos, do="Name the benchmark's file, or a folder that holds it.")
+        else:
+            check_folders(self.paths, do="Name task folders, or a folder of them.")
+
     def items(self) -> list[Item]:
         """All tasks, in order.
 
@@ -83,6 +102,8 @@ class Source:
         if self.kind == "bench":
             items = list(benchmark(self.name, repos=self.repos).items(self.paths[0]))
         elif self.kind == "world":
+            from groundwire.tools.environments.catalogue import world
+
             kind = world(self.name)
             return [Item(kind.task(self.first_seed + n), "") for n in range(self.seeds)]
         else:
@@ -131,9 +152,8 @@ class Source:
 
 
 def _in_folder(path: Path) -> Iterator[Item]:
+    check_folders([path], do="Name task folders, or a folder of them.")
     root = path.expanduser()
-    if not root.is_dir():
-        raise TaskError(f"{path} is not a folder.", do="Name task folders, or a folder of them.")
     if any(next(root.glob(mark), None) for mark in MARKS):
         yield Item(Task.from_folder(root), root.parent.name if root.parent.name in SPLITS else "")
         return

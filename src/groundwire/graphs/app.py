@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownVariableType]  it has no annotations
@@ -16,7 +16,6 @@ from groundwire import __version__
 from groundwire.completions import OnText
 from groundwire.errors import ConfigError
 from groundwire.graphs.base_trees import BaseTrees
-from groundwire.graphs.batch import Work, run_batch
 from groundwire.graphs.blocking import iterate, wait_for
 from groundwire.graphs.budget import Budget, RunBudget
 from groundwire.graphs.driving import Driven, Durability, OnError, drive, end_in_error
@@ -24,7 +23,6 @@ from groundwire.graphs.ending import result_of
 from groundwire.graphs.episode import Episode, Observer
 from groundwire.graphs.metering import Meter
 from groundwire.graphs.opening import as_recorded, find_episode
-from groundwire.graphs.replay import Replay, Replayed, check_same, without_traces
 from groundwire.graphs.result import EpisodeResult
 from groundwire.graphs.reuse import Cache, Reuse
 from groundwire.graphs.rules import Rules
@@ -33,13 +31,15 @@ from groundwire.graphs.spending import run_meters
 from groundwire.graphs.state import EpisodeState, as_kept
 from groundwire.graphs.wiring import Wiring
 from groundwire.ids import new_id
-from groundwire.memory import InMemoryStore
 from groundwire.mint import FileKeys, Keys, MemoryKeys, Mint
 from groundwire.records import EpisodeRecord, Record, RunEnd, RunRecord, Store
 from groundwire.seeds import SeedRule
 from groundwire.signals import Origin, canonical
 from groundwire.tasks import Task
 from groundwire.telemetry import episode_span
+
+if TYPE_CHECKING:
+    from groundwire.graphs.replay import Replayed
 
 __all__ = ["Durability", "FeedbackApp", "SandboxChoice"]
 
@@ -87,7 +87,7 @@ class FeedbackApp:
         self.wiring = wiring
         self.budget = budget
         self.run_budget = run_budget
-        self.store: Store = store if store is not None else InMemoryStore()
+        self.store: Store = store if store is not None else _in_memory()
         self.rules = rules or Rules()
         self.trust = frozenset(trust)
         self.ungrounded = tuple(ungrounded)
@@ -325,6 +325,8 @@ class FeedbackApp:
             RecordNotFound: the ledger has no such episode, or it is about other files.
             SealError: a recorded signal is not what was minted.
         """
+        from groundwire.graphs.replay import Replay, check_same, without_traces
+
         known = await find_episode(self.store, run_id, episode_id, task)
         await check_same(self.store, run_id, self._describe())
         replay = await Replay.read(self.store, known, self._keys)
@@ -371,6 +373,8 @@ class FeedbackApp:
             ConfigError: `at_once` or `times` is less than 1.
             StorageError: the ledger failed.
         """
+        from groundwire.graphs.batch import Work, run_batch
+
         if times < 1:
             raise ConfigError(f"times is {times}.", do="Run each task at least once.")
         run_id = await self.start_run()
@@ -446,3 +450,9 @@ class FeedbackApp:
             **({"ungrounded": list(self.ungrounded)} if self.ungrounded else {}),
             **({"run_budget": self.run_budget.model_dump()} if self.run_budget else {}),
         }
+
+
+def _in_memory() -> Store:
+    from groundwire.memory import InMemoryStore
+
+    return InMemoryStore()

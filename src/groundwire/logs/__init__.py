@@ -1,10 +1,17 @@
 """Published logs of self-repair, read into tasks, recordings and typed rows. Nothing in them is taken for a verdict."""
 
-from groundwire.logs.environments import EnvironmentTrial, read_environments
-from groundwire.logs.functions import function_task
-from groundwire.logs.hotpotqa import Answered, Outcome, TrialSummary, read_hotpotqa
-from groundwire.logs.ldb import LdbRow, read_ldb, recording_of
-from groundwire.logs.reflexion import ReflexionRow, WrittenTestsRow, read_reflexion, read_written_tests
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groundwire.first_use import at_first_use
+
+if TYPE_CHECKING:
+    from groundwire.logs.environments import EnvironmentTrial, read_environments
+    from groundwire.logs.functions import function_task
+    from groundwire.logs.hotpotqa import Answered, Outcome, TrialSummary, read_hotpotqa
+    from groundwire.logs.ldb import LdbRow, read_ldb, recording_of
+    from groundwire.logs.reflexion import ReflexionRow, WrittenTestsRow, read_reflexion, read_written_tests
 
 __all__ = [
     "Answered",
@@ -22,3 +29,23 @@ __all__ = [
     "read_written_tests",
     "recording_of",
 ]
+
+__getattr__, __dir__ = at_first_use(
+    __name__,
+    {
+        "Answered": "hotpotqa",
+        "EnvironmentTrial": "environments",
+        "LdbRow": "ldb",
+        "Outcome": "hotpotqa",
+        "ReflexionRow": "reflexion",
+        "TrialSummary": "hotpotqa",
+        "WrittenTestsRow": "reflexion",
+        "function_task": "functions",
+        "read_environments": "environments",
+        "read_hotpotqa": "hotpotqa",
+        "read_ldb": "ldb",
+        "read_reflexion": "reflexion",
+        "read_written_tests": "reflexion",
+        "recording_of": "ldb",
+    },
+)

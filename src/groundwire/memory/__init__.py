@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundwire.memory.in_memory import InMemoryStore
+from groundwire.first_use import at_first_use
 
 if TYPE_CHECKING:
+    from groundwire.memory.in_memory import InMemoryStore
     from groundwire.memory.sql_store import SqlStore
 
 __all__ = ["InMemoryStore", "SqlStore"]
 
-
-def __getattr__(name: str) -> object:
-    if name == "SqlStore":
-        from groundwire.memory.sql_store import SqlStore
-
-        return SqlStore
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = at_first_use(
+    __name__,
+    {
+        "InMemoryStore": "in_memory",
+        "SqlStore": "sql_store",
+    },
+)

@@ -11,7 +11,6 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from groundwire.memory.derived_tables import DERIVED
 from groundwire.memory.experience_rows import count_experience
 from groundwire.memory.likeness import fingerprint
 from groundwire.memory.mapping import CODECS, names_of, strings_out
@@ -237,7 +236,9 @@ def is_forgotten(session: Connection, namespace: str, reflection: ReflectionReco
     return bool(_FORGOTTEN.rows(session, id=reflection.id, namespace=namespace))
 
 
-_CLEAR = tuple(Sql(f"DELETE FROM {name}") for name in DERIVED)
+_CLEAR = tuple(
+    Sql(f"DELETE FROM {name}") for name in ("lessons", "rates", "edit_rates", "experience", "lesson_vectors")
+)
 _CHUNK = 500
 
 

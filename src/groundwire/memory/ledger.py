@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 
 from groundwire.contexts import EditCounts, EditStatistics, Lesson
 from groundwire.errors import StorageError
@@ -16,7 +16,7 @@ from groundwire.memory.database import Database
 from groundwire.memory.mapping import CODECS, Codec, codec_of, masked, names_of
 from groundwire.memory.policy import lesson_of
 from groundwire.memory.sql import Sql
-from groundwire.memory.statements import EPISODE_RECORDS, NAMED, OWNER, Inserts, Query, inserts_for
+from groundwire.memory.statements import EPISODE_RECORDS, NAMED, OWNER, Inserts, inserts_for
 from groundwire.memory.states import Scope
 from groundwire.memory.text import escape, unescape
 from groundwire.records import LessonMark, Record, ReflectionRecord, TrialEnd
@@ -101,21 +101,24 @@ def _conclude(session: Connection, inserts: Inserts, namespace: str, marks: Sequ
         derive.decide(session, namespace, marks)
 
 
-def rows_of(database: Database, query: Query, values: Mapping[str, Any], kind: type[R]) -> list[R]:
-    """The records of one class that a query finds; texts among `values` are escaped as they were when written."""
-    escaped = {name: escape(value) if isinstance(value, str) else value for name, value in values.items()}
-    rows = database.read(lambda session: session.execute(query, escaped).all())
-    return [_decoded(row, kind) for row in rows]
+def rows_of(database: Database, query: Sql, values: Mapping[str, Any], kind: type[R]) -> list[R]:
+    """The records of one class that a query finds."""
+    rows = database.read(lambda session: query.rows(session, **values))
+    return [cast("R", CODECS[kind].decode(row[1:])) for row in rows]
 
 
 def records_of(database: Database, namespace: str, episode_id: str) -> list[Record]:
     """All of an episode's records, in the order they were written; none where it is another namespace's."""
-    values = {"episode_id": escape(episode_id)}
 
-    def work(session: Connection) -> list[tuple[int, Codec, Row[*tuple[Any, ...]]]]:
-        if session.execute(OWNER, values).scalar() not in (None, escape(namespace)):
+    def work(session: Connection) -> list[tuple[int, Codec, Sequence[Any]]]:
+        owner = OWNER.rows(session, episode_id=episode_id)
+        if owner and owner[0][0] != escape(namespace):
             return []
-        return [(row[0], codec, row) for codec, query in EPISODE_RECORDS for row in session.execute(query, values)]
+        return [
+            (row[0], codec, row)
+            for codec, query in EPISODE_RECORDS
+            for row in query.rows(session, episode_id=episode_id)
+        ]
 
     found = sorted(database.read(work), key=lambda item: item[0])
     return [codec.decode(row[1:]) for _, codec, row in found]
@@ -156,7 +159,3 @@ def edit_statistics(database: Database, namespace: str, family: str, signature: 
         )
 
     return database.read(work)
-
-
-def _decoded(row: Row[*tuple[Any, ...]], kind: type[R]) -> R:
-    return cast("R", CODECS[kind].decode(row[1:]))

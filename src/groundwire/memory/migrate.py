@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, Engine, inspect, text
 
 from groundwire.errors import StorageError
-from groundwire.memory.derive import rebuild
 from groundwire.memory.engine import WRITES
 from groundwire.memory.place import Place
-from groundwire.memory.tables import VERSION_TABLE
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
-__all__ = ["HEAD", "config", "current", "upgrade"]
+__all__ = ["HEAD", "VERSION_TABLE", "config", "current", "upgrade"]
 
 HEAD = "0005"
 """The newest revision in `migrations/versions`; kept here so that opening a current database needs no Alembic."""
+
+VERSION_TABLE = "groundwire_schema"
+"""Where the schema's revision is kept; a name of our own, since a database may be shared with other Alembic users."""
 
 _LOCK = 0x67726F756E64
 """Key of the advisory lock on PostgreSQL."""
@@ -62,6 +63,8 @@ def config(connection: Connection) -> Config:
 def _run(connection: Connection, place: Place) -> None:
     from alembic import command
     from alembic.script import ScriptDirectory
+
+    from groundwire.memory.derive import rebuild
 
     settings = config(connection)
     known = {script.revision for script in ScriptDirectory.from_config(settings).walk_revisions()}

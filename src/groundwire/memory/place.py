@@ -6,14 +6,16 @@ import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from platformdirs import user_data_path
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
 
 from groundwire.errors import ConfigError, StorageError
 
-__all__ = ["Place", "locate", "prepare"]
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
+
+__all__ = ["Place", "check_form", "locate", "prepare"]
 
 _SQLITE = ("sqlite", "sqlite+pysqlite")
 _POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
@@ -47,6 +49,19 @@ class Place:
         return not self.is_sqlite or self.file is not None
 
 
+def check_form(url: str) -> None:
+    """Refuses a URL that names no database of ours; a cheap look at its beginning, for which SQLAlchemy is not loaded.
+
+    Raises:
+        ConfigError: it is none. The message does not repeat it, since it may hold a password.
+    """
+    driver, found, _ = url.partition("://")
+    if not found:
+        raise ConfigError("The database's URL can't be read.", do=_FORMS)
+    if driver not in (*_SQLITE, *_POSTGRES):
+        raise ConfigError(f"groundwire can't keep its memory in {driver!r}.", do=_FORMS)
+
+
 def locate(url: str | None) -> Place:
     """Reads a URL.
 
@@ -57,6 +72,9 @@ def locate(url: str | None) -> Place:
         ConfigError: not such a URL. The message does not repeat it, since it may hold a password.
         StorageError: PostgreSQL's driver is not installed.
     """
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
     if url is None:
         return _file(user_data_path("groundwire") / "groundwire.db", is_default=True)
     try:
@@ -75,12 +93,16 @@ def locate(url: str | None) -> Place:
 
 
 def _file(path: Path, *, is_default: bool = False) -> Place:
+    from sqlalchemy.engine import URL
+
     path = Path.cwd() / path.expanduser()
     url = URL.create("sqlite", database=str(path))
     return Place(url, url.render_as_string(), path, is_default)
 
 
 def _server(parsed: URL) -> Place:
+    from sqlalchemy.engine import URL
+
     if find_spec("psycopg") is None:
         raise StorageError(
             "PostgreSQL's driver, psycopg, is not installed.", do="Install it: pip install 'groundwire[postgres]'"

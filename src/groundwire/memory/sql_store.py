@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection
 
@@ -18,12 +18,15 @@ from groundwire.memory.place import locate
 from groundwire.memory.ranking import Question
 from groundwire.memory.recall import no_meaning, recall
 from groundwire.memory.refusals import no_artifact, no_signal
-from groundwire.memory.statements import ADMITTED, ANSWERS, ARTIFACT, EPISODES, JUDGEMENTS, RUNS, SIGNAL, Query
+from groundwire.memory.sql import Sql
+from groundwire.memory.statements import ADMITTED, ANSWERS, ARTIFACT, EPISODES, JUDGEMENTS, RUNS, SIGNAL
 from groundwire.memory.text import escape
-from groundwire.memory.vectors import Vectors
 from groundwire.memory.workers import Workers
 from groundwire.records import Admission, Artifact, EpisodeRecord, ModelCall, Record, ReflectionRecord, RunRecord
 from groundwire.signals import Signal
+
+if TYPE_CHECKING:
+    from groundwire.memory.vectors import Vectors
 
 __all__ = ["SqlStore"]
 
@@ -57,7 +60,11 @@ class SqlStore:
         self.namespace = namespace
         self._workers = Workers(self._place, busy_s=busy_s)
         self._appends = Grouping(self._workers, namespace)
-        self._vectors = Vectors(self._workers, namespace, embedder) if embedder else None
+        self._vectors: Vectors | None = None
+        if embedder is not None:
+            from groundwire.memory.vectors import Vectors
+
+            self._vectors = Vectors(self._workers, namespace, embedder)
 
     def __repr__(self) -> str:
         return f"SqlStore({self.url!r})"
@@ -183,5 +190,5 @@ class SqlStore:
         """Closes connections and ends the worker threads, after what was begun."""
         await self._workers.aclose()
 
-    async def _rows(self, query: Query, values: Mapping[str, Any], kind: type[R]) -> list[R]:
+    async def _rows(self, query: Sql, values: Mapping[str, Any], kind: type[R]) -> list[R]:
         return await self._workers.read(lambda database: ledger.rows_of(database, query, values, kind))

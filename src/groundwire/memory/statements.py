@@ -1,18 +1,21 @@
-"""SQL, built once: inserts in the driver's own form for the hot path, queries in Core with named parameters."""
+"""SQL, built once: inserts in the driver's own form for the hot path, queries with named parameters.
+
+Written out, and held to `tables` by the tests: the ORM, which describes the tables to migrations, is not loaded to use
+them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Dialect, Select, bindparam, func, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, Dialect
 
-from groundwire.memory.mapping import CODECS, OF_EPISODE, Codec
-from groundwire.memory.tables import SEQUENCE, TABLES
-from groundwire.records import Admission, Artifact, EpisodeRecord, ModelCall, RunRecord
+from groundwire.memory.mapping import CODECS, OF_EPISODE, Codec, names_of
+from groundwire.memory.sql import Sql
+from groundwire.records import Admission, Artifact, EpisodeRecord, LessonMark, ModelCall, ReflectionRecord, RunRecord
 from groundwire.signals import Signal
 
 __all__ = [
@@ -25,16 +28,19 @@ __all__ = [
     "NAMED",
     "OWNER",
     "RUNS",
+    "SEQUENCE",
     "SIGNAL",
     "Inserts",
-    "Query",
     "inserts_for",
 ]
 
 Values = tuple[Any, ...]
 
-Query: TypeAlias = "Select[*tuple[Any, ...]]"
-"""A query whose columns are known by the codec that reads them."""
+SEQUENCE = "ledger_seq"
+"""PostgreSQL only. SQLite has one writer at a time, so the highest `seq` there is enough."""
+
+NAMED = tuple(CODECS[kind] for kind in (RunRecord, EpisodeRecord, ReflectionRecord, LessonMark, ModelCall))
+"""Those whose rows carry the store's namespace."""
 
 
 @dataclass(frozen=True)
@@ -78,96 +84,69 @@ class Inserts:
 
 @lru_cache(maxsize=8)
 def inserts_for(dialect: Dialect) -> Inserts:
-    """Compiles a dialect's inserts, once."""
+    """Makes a dialect's inserts, once."""
     is_sqlite = dialect.name == "sqlite"
-    by_type = {codec.type: _insert(codec, dialect) for codec in CODECS.values()}
+    by_type = {codec.type: _insert(codec, "?" if is_sqlite else "%s") for codec in CODECS.values()}
     if is_sqlite:
-        highest = ", ".join(f"coalesce((SELECT max(seq) FROM {name}), 0)" for name in TABLES)
+        highest = ", ".join(f"coalesce((SELECT max(seq) FROM {codec.table}), 0)" for codec in CODECS.values())
         return Inserts(by_type, f"SELECT max({highest})", is_sqlite)
     return Inserts(by_type, f"SELECT nextval('{SEQUENCE}') FROM generate_series(1, %s)", is_sqlite)
 
 
-def _insert(codec: Codec, dialect: Dialect) -> str:
-    make = sqlite.insert if dialect.name == "sqlite" else postgresql.insert
-    statement = make(TABLES[codec.table])
-    if codec.key:
-        statement = statement.on_conflict_do_nothing(index_elements=list(codec.key))
-    stamped = ["namespace"] if codec in NAMED else []
-    return str(statement.compile(dialect=dialect, column_keys=["seq", *codec.columns, *stamped]))
+def _insert(codec: Codec, mark: str) -> str:
+    stamped = ", namespace" if codec in NAMED else ""
+    marks = ", ".join([mark] * (1 + len(codec.columns) + bool(stamped)))
+    known = f" ON CONFLICT ({', '.join(codec.key)}) DO NOTHING" if codec.key else ""
+    return f"INSERT INTO {codec.table} (seq, {names_of(codec)}{stamped}) VALUES ({marks}){known}"
 
 
-NAMED = tuple(codec for codec in CODECS.values() if "namespace" in TABLES[codec.table].c)
-"""Those whose rows carry the store's namespace."""
+def _select(kind: type[Any], where: str, *, sqlite: str = "") -> Sql:
+    """`seq`, then the codec's columns.
+
+    Args:
+        kind: the record's class.
+        where: the condition, and what follows it.
+        sqlite: instead of it on SQLite.
+    """
+    codec = CODECS[kind]
+    start = f"SELECT seq, {names_of(codec)} FROM {codec.table} WHERE "
+    return Sql(start + where, sqlite=start + sqlite if sqlite else "")
 
 
-def _select(codec: Codec) -> Query:
-    """`seq`, then the codec's columns."""
-    columns = TABLES[codec.table].c
-    return select(columns.seq, *(columns[name] for name in codec.columns))
+def _of_episode(codec: Codec) -> Sql:
+    return _select(codec.type, f"{'id' if codec.type is EpisodeRecord else 'episode_id'} = :episode_id")
 
 
-def _of_episode(codec: Codec) -> Query:
-    columns = TABLES[codec.table].c
-    mine = columns.id if codec.type is EpisodeRecord else columns.episode_id
-    return _select(codec).where(mine == bindparam("episode_id"))
-
-
-def _nobody_elses(episode_id: ColumnElement[str]) -> ColumnElement[bool]:
+def _nobody_elses(table: str) -> str:
     """True but for what belongs to an episode of another namespace. Episodes nobody wrote down are nobody's."""
-    episode = TABLES["episodes"].c
-    elses = select(episode.id).where(episode.id == episode_id, episode.namespace != bindparam("namespace"))
-    return ~elses.exists()
+    elses = f"SELECT 1 FROM episodes e WHERE e.id = {table}.episode_id AND e.namespace <> :namespace"
+    return f"NOT EXISTS ({elses})"
 
 
-def _signal() -> Query:
-    columns = TABLES["signals"].c
-    return _select(CODECS[Signal]).where(columns.id == bindparam("id"), _nobody_elses(columns.episode_id))
+_ABOUT = f"signal_id = :signal_id AND {{admitted}} AND {_nobody_elses('admissions')}"
 
-
-def _admitted() -> Query:
-    columns = TABLES["admissions"].c
-    about = columns.signal_id == bindparam("signal_id")
-    return _select(CODECS[Admission]).where(about, columns.admitted, _nobody_elses(columns.episode_id))
-
-
-def _runs() -> Query:
-    columns = TABLES["runs"].c
-    # substr, since LIKE would compare by other rules in each database.
-    matches = func.substr(columns.id, 1, bindparam("length")) == bindparam("prefix")
-    mine = columns.namespace == bindparam("namespace")
-    return _select(CODECS[RunRecord]).where(mine, matches).order_by(columns.seq.desc()).limit(bindparam("limit"))
-
-
-def _answers() -> Query:
-    columns = TABLES["model_calls"].c
-    mine = columns.namespace == bindparam("namespace")
-    asked = columns.request_digest == bindparam("request_digest")
-    return (
-        _select(CODECS[ModelCall])
-        .where(mine, asked, columns.completion != "", columns.reused == "")
-        .order_by(columns.seq)
-    )
-
-
-def _judgements() -> Query:
-    signal, run = TABLES["signals"].c, TABLES["runs"].c
-    about = signal.candidate_digest == bindparam("candidate_digest")
-    mine = signal.run_id.in_(select(run.id).where(run.namespace == bindparam("namespace")))
-    return _select(CODECS[Signal]).where(about, mine).order_by(signal.seq)
-
-
-_EPISODE = TABLES["episodes"].c
-
-RUNS = _runs()
-EPISODES = (
-    _select(CODECS[EpisodeRecord])
-    .where(_EPISODE.run_id == bindparam("run_id"), _EPISODE.namespace == bindparam("namespace"))
-    .order_by(_EPISODE.seq)
+RUNS = _select(
+    RunRecord,
+    # substr, since LIKE would compare by other rules in each database
+    "namespace = :namespace AND substr(id, 1, :length) = :prefix ORDER BY seq DESC LIMIT :limit",
 )
+EPISODES = _select(EpisodeRecord, "run_id = :run_id AND namespace = :namespace ORDER BY seq")
 EPISODE_RECORDS = tuple((codec, _of_episode(codec)) for codec in OF_EPISODE)
-OWNER = select(_EPISODE.namespace).where(_EPISODE.id == bindparam("episode_id"))
-SIGNAL = _signal()
-ADMITTED = _admitted()
-ARTIFACT = _select(CODECS[Artifact]).where(TABLES["artifacts"].c.digest == bindparam("digest"))
-ANSWERS = _answers()
-JUDGEMENTS = _judgements()
+OWNER = Sql("SELECT namespace FROM episodes WHERE id = :episode_id")
+SIGNAL = _select(Signal, f"id = :id AND {_nobody_elses('signals')}")
+ADMITTED = _select(
+    # each as its partial index has it
+    Admission,
+    _ABOUT.format(admitted="admitted"),
+    sqlite=_ABOUT.format(admitted="admitted = 1"),
+)
+ARTIFACT = _select(Artifact, "digest = :digest")
+ANSWERS = _select(
+    ModelCall,
+    "namespace = :namespace AND request_digest = :request_digest AND completion <> '' AND reused = '' ORDER BY seq",
+)
+JUDGEMENTS = _select(
+    Signal,
+    "candidate_digest = :candidate_digest AND run_id IN (SELECT id FROM runs WHERE namespace = :namespace)"
+    " ORDER BY seq",
+)

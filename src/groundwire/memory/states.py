@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Scope", "State"]
+from groundwire.errors import ConfigError
+
+__all__ = ["Scope", "State", "state_named"]
 
 
 class State(StrEnum):
@@ -18,6 +20,20 @@ class State(StrEnum):
     """Says what a lesson said that its own trial had been given; linked to it."""
     UNBACKED = "unbacked"
     """No FAIL of this ledger stands behind it."""
+
+
+def state_named(name: str) -> State | None:
+    """The state of that name; None for no name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if not name:
+        return None
+    try:
+        return State(name)
+    except ValueError:
+        raise ConfigError(f"{name!r} is no state.", do=f"One of: {', '.join(State)}.") from None
 
 
 class Scope(StrEnum):

@@ -33,13 +33,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-__all__ = ["SEQUENCE", "TABLES", "VERSION_TABLE", "Base"]
+from groundwire.memory.statements import SEQUENCE
 
-VERSION_TABLE = "groundwire_schema"
-"""Where the schema's revision is kept; a name of our own, since a database may be shared with other Alembic users."""
-
-SEQUENCE = "ledger_seq"
-"""PostgreSQL only. SQLite has one writer at a time, so the highest `seq` there is enough."""
+__all__ = ["TABLES", "Base"]
 
 
 class Base(DeclarativeBase):

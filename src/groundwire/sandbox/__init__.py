@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
-from groundwire.sandbox.opening import DEFAULT_KINDS, Probe, open_sandbox, probe_all
+from typing import TYPE_CHECKING
+
+from groundwire.first_use import at_first_use
+
+if TYPE_CHECKING:
+    from groundwire.sandbox.opening import DEFAULT_KINDS, Probe, open_sandbox, probe_all
 
 __all__ = ["DEFAULT_KINDS", "Probe", "open_sandbox", "probe_all"]
+
+__getattr__, __dir__ = at_first_use(
+    __name__,
+    {
+        "DEFAULT_KINDS": "opening",
+        "Probe": "opening",
+        "open_sandbox": "opening",
+        "probe_all": "opening",
+    },
+)

@@ -13,7 +13,7 @@ from groundwire.limits import Enforcement, LimitName, Limits
 from groundwire.sandboxes import Sandbox
 from groundwire.trees import Tree
 
-__all__ = ["DEFAULT_KINDS", "KINDS", "Probe", "open_sandbox", "probe_all"]
+__all__ = ["DEFAULT_KINDS", "KINDS", "Probe", "check_kind", "open_sandbox", "probe_all"]
 
 KINDS = ("bubblewrap", "landlock", "docker", "subprocess")
 DEFAULT_KINDS = ("bubblewrap", "landlock")
@@ -64,6 +64,8 @@ async def open_sandbox(
         SandboxUnavailable: this kind does not work here; says why and what to do.
         ConfigError: there is no such kind.
     """
+    if kind is not None:
+        check_kind(kind)
     interpreter = python or Path(sys.executable)
     if not sys.platform.startswith("linux"):
         raise SandboxUnavailable(f"Sandboxes need Linux; this is {sys.platform}.", do="Run groundwire on Linux.")
@@ -81,11 +83,19 @@ async def open_sandbox(
         from groundwire.sandbox.containers import Docker
 
         return await Docker.open(image, runtime=runtime)
-    if kind == "subprocess":
-        from groundwire.sandbox.local import Subprocess
+    from groundwire.sandbox.local import Subprocess
 
-        return await Subprocess.open(interpreter)
-    raise ConfigError(f"There is no sandbox {kind!r}.", do=f"Choose one of: {', '.join(KINDS)}.")
+    return await Subprocess.open(interpreter)
+
+
+def check_kind(kind: str) -> None:
+    """Refuses what is none of `KINDS`.
+
+    Raises:
+        ConfigError: there is no such kind.
+    """
+    if kind not in KINDS:
+        raise ConfigError(f"There is no sandbox {kind!r}.", do=f"Choose one of: {', '.join(KINDS)}.")
 
 
 async def _open_default(interpreter: Path) -> Sandbox:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from groundwire.first_use import at_first_use
 
 if TYPE_CHECKING:
     from groundwire.tools.answer_check import AnswerCheck
@@ -36,24 +37,21 @@ __all__ = [
     "tool_for",
 ]
 
-_HOMES = {
-    "AnswerCheck": "answer_check",
-    "Command": "command_tool",
-    "Corpus": "corpus",
-    "Doctest": "doctest_tool",
-    "FunctionTool": "functions",
-    "HiddenTests": "hidden_tests",
-    "ModelTests": "model_tests",
-    "Pytest": "pytest_tool",
-    "RuleReviewer": "preflight",
-    "Toolbox": "toolbox",
-    "Unittest": "unittest_tool",
-    "mcp_tools": "mcp_servers",
-    "tool_for": "choose",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__, __dir__ = at_first_use(
+    __name__,
+    {
+        "AnswerCheck": "answer_check",
+        "Command": "command_tool",
+        "Corpus": "corpus",
+        "Doctest": "doctest_tool",
+        "FunctionTool": "functions",
+        "HiddenTests": "hidden_tests",
+        "ModelTests": "model_tests",
+        "Pytest": "pytest_tool",
+        "RuleReviewer": "preflight",
+        "Toolbox": "toolbox",
+        "Unittest": "unittest_tool",
+        "mcp_tools": "mcp_servers",
+        "tool_for": "choose",
+    },
+)

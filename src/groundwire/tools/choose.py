@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from groundwire.contexts import Tool
-from groundwire.tools.command_tool import Command
 from groundwire.tools.commands import read_command
-from groundwire.tools.doctest_tool import Doctest
-from groundwire.tools.pytest_tool import Pytest
-from groundwire.tools.unittest_tool import Unittest
 
 __all__ = ["tool_for"]
 
@@ -29,11 +25,19 @@ def tool_for(command: Sequence[str], report: str | None = None, *, apart: bool =
     Raises:
         ConfigError: `report` is not a plain relative path.
     """
-    if report is not None:
-        return Command(command or None, report=report)
-    runner = read_command(command).runner if command else "pytest"
+    runner = "command" if report is not None else read_command(command).runner if command else "pytest"
     if runner == "pytest":
+        from groundwire.tools.pytest_tool import Pytest
+
         return Pytest(command or None, apart=apart)
     if runner == "unittest":
+        from groundwire.tools.unittest_tool import Unittest
+
         return Unittest(command, apart=apart)
-    return Doctest(command) if runner == "doctest" else Command(command)
+    if runner == "doctest":
+        from groundwire.tools.doctest_tool import Doctest
+
+        return Doctest(command)
+    from groundwire.tools.command_tool import Command
+
+    return Command(command or None, report=report)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from groundwire.contexts import ToolContext
 from groundwire.signals import Observation
 from groundwire.tasks import Task
-from groundwire.tools.behaviour import Behaviour
 from groundwire.tools.commands import Invocation
 from groundwire.tools.guard import tampering_with_doctests
 from groundwire.tools.judged import JudgedTool
 from groundwire.tools.pytest_startup import PRELOAD, for_nobody, without_cache
 from groundwire.tools.python_runner import PythonRunner
 from groundwire.trees import Candidate
+
+if TYPE_CHECKING:
+    from groundwire.tools.behaviour import Behaviour
 
 __all__ = ["Pytest"]
 
@@ -55,7 +59,12 @@ class Pytest(JudgedTool):
             apart=apart,
         )
         super().__init__(runner)
-        self._behaviour = Behaviour()
+
+    @cached_property
+    def _behaviour(self) -> Behaviour:
+        from groundwire.tools.behaviour import Behaviour
+
+        return Behaviour()
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
         """See `groundwire.contexts.DoubtingTool`."""

@@ -17,9 +17,29 @@ Nothing that steers a run may import this: what is exported here is for people a
 What only needs numbers (advantages, weights, scores) is a plain function in the same module, tested by itself.
 """
 
-from groundwire.training.reading import read_trajectory
-from groundwire.training.runs import Trajectories, trajectories_of
-from groundwire.training.schema import Form, Rejected, Row
-from groundwire.training.trajectories import Trajectory
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groundwire.first_use import at_first_use
+
+if TYPE_CHECKING:
+    from groundwire.training.reading import read_trajectory
+    from groundwire.training.runs import Trajectories, trajectories_of
+    from groundwire.training.schema import Form, Rejected, Row
+    from groundwire.training.trajectories import Trajectory
 
 __all__ = ["Form", "Rejected", "Row", "Trajectories", "Trajectory", "read_trajectory", "trajectories_of"]
+
+__getattr__, __dir__ = at_first_use(
+    __name__,
+    {
+        "Form": "schema",
+        "Rejected": "schema",
+        "Row": "schema",
+        "Trajectories": "runs",
+        "Trajectory": "trajectories",
+        "read_trajectory": "reading",
+        "trajectories_of": "runs",
+    },
+)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
 from groundwire.errors import ConfigError
-from groundwire.training.schema import Form
 
-__all__ = ["form", "form_names"]
+if TYPE_CHECKING:
+    from groundwire.training.schema import Form
+
+__all__ = ["check_name", "form", "form_names"]
 
 PACKAGES = ("groundwire.training.forms", "groundwire.training.methods")
 
@@ -24,11 +27,22 @@ def form(name: str) -> Form:
     Raises:
         ConfigError: there is none.
     """
+    check_name(name)
     for package in PACKAGES:
         # looked up, never put together from what was given
         if name in _modules(package):
             return import_module(f"{package}.{name}").FORM
-    raise ConfigError(f"There is no format {name!r}.", do=f"Use one of: {', '.join(form_names())}.")
+    raise AssertionError(name)
+
+
+def check_name(name: str) -> None:
+    """Refuses what is no form's name, and imports none for it.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    if name not in form_names():
+        raise ConfigError(f"There is no format {name!r}.", do=f"Use one of: {', '.join(form_names())}.")
 
 
 def _modules(package: str) -> list[str]:

@@ -5,17 +5,10 @@ from __future__ import annotations
 import re
 from typing import TypedDict
 
-from groundwire.agents.backends.litellm import LiteLLMBackend
-from groundwire.agents.backends.local import LocalBackend
-from groundwire.agents.backends.openai_compatible import SCHEME, OpenAICompatibleBackend
-from groundwire.agents.backends.replay import ReplayBackend
-from groundwire.agents.backends.scripted import ScriptedBackend
-from groundwire.agents.backends.vllm import VllmBackend
-from groundwire.agents.backends.vllm_server import VllmServerBackend
 from groundwire.completions import Backend
 from groundwire.errors import ConfigError
 
-__all__ = ["FORMS", "backend_for"]
+__all__ = ["FORMS", "backend_for", "check_form"]
 
 FORMS = (
     "provider/model (any LiteLLM id, for example openai/gpt-5-mini; further ones after commas are fallbacks), "
@@ -23,6 +16,9 @@ FORMS = (
     "vllm:MODEL_OR_PATH (an engine in this process), vllm-server:MODEL_OR_PATH (a server of ours), "
     "replay:FILE (recorded calls) or scripted:FILE (JSON lines of replies)"
 )
+
+_OURS = frozenset({"scripted", "replay", "openai-compatible", "local", "vllm", "vllm-server"})
+"""What may stand before a colon; the rest is the backend's own to read."""
 
 
 class Patience(TypedDict, total=False):
@@ -54,27 +50,51 @@ def backend_for(
     """
     if not isinstance(spec, str):
         return spec
-    if spec.startswith("scripted:"):
-        return ScriptedBackend.from_file(spec.removeprefix("scripted:"))
-    if spec.startswith("replay:"):
-        return ReplayBackend.from_file(spec.removeprefix("replay:"))
+    check_form(spec)
     patience: Patience = {} if timeout_s is None else {"timeout_s": timeout_s}
-    if spec.startswith(SCHEME):
-        return OpenAICompatibleBackend.from_spec(spec.removeprefix(SCHEME), usd_per_token=usd_per_token, **patience)
-    if spec == "local":
-        return LocalBackend()
-    if spec.startswith("local:"):
-        return LocalBackend(spec.removeprefix("local:"))
-    if spec.startswith("vllm:"):
-        return VllmBackend(spec.removeprefix("vllm:"), **patience)
-    if spec.startswith("vllm-server:"):
-        return VllmServerBackend(spec.removeprefix("vllm-server:"), **patience)
+    scheme, _, rest = spec.partition(":")
+    if scheme == "scripted":
+        from groundwire.agents.backends.scripted import ScriptedBackend
+
+        return ScriptedBackend.from_file(rest)
+    if scheme == "replay":
+        from groundwire.agents.backends.replay import ReplayBackend
+
+        return ReplayBackend.from_file(rest)
+    if scheme == "openai-compatible":
+        from groundwire.agents.backends.openai_compatible import OpenAICompatibleBackend
+
+        return OpenAICompatibleBackend.from_spec(rest, usd_per_token=usd_per_token, **patience)
+    if scheme == "local":
+        from groundwire.agents.backends.local import LocalBackend
+
+        return LocalBackend(rest) if spec != "local" else LocalBackend()
+    if scheme == "vllm":
+        from groundwire.agents.backends.vllm import VllmBackend
+
+        return VllmBackend(rest, **patience)
+    if scheme == "vllm-server":
+        from groundwire.agents.backends.vllm_server import VllmServerBackend
+
+        return VllmServerBackend(rest, **patience)
+    from groundwire.agents.backends.litellm import LiteLLMBackend
+
+    model, *fallbacks = spec.split(",")
+    return LiteLLMBackend(model, fallbacks=fallbacks, usd_per_token=usd_per_token, **patience)
+
+
+def check_form(spec: str) -> None:
+    """Refuses what is no form of `backend_for`; a cheap look at the text alone.
+
+    Raises:
+        ConfigError: the form is not known.
+    """
+    if spec == "local" or (spec.partition(":")[0] in _OURS and ":" in spec):
+        return
     if not spec or spec != "".join(spec.split()) or not spec.isprintable():
         raise ConfigError(f"{spec!r} is no model id.", do=f"Give {FORMS}.")
     scheme = _SCHEME.match(spec)
     if scheme and scheme[1] != "ft":
         raise ConfigError(f"The model form {scheme[0]!r} is not known to this version.", do=f"Give {FORMS}.")
-    model, *fallbacks = spec.split(",")
-    if not all((model, *fallbacks)):
+    if not all(spec.split(",")):
         raise ConfigError(f"{spec!r} holds an empty model id.", do=f"Give {FORMS}.")
-    return LiteLLMBackend(model, fallbacks=fallbacks, usd_per_token=usd_per_token, **patience)

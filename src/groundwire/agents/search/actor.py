@@ -13,14 +13,16 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from groundwire.agents.search.localise import dstar, ochiai
-from groundwire.agents.search.plan import Plan
 from groundwire.contexts import ActorContext, Judged, Needs
 from groundwire.seeds import seed_in
 from groundwire.signals import Origin, Signal, Verdict
 from groundwire.trees import Candidate
+
+if TYPE_CHECKING:
+    from groundwire.agents.search.plan import Plan
 
 __all__ = ["SearchActor"]
 
@@ -68,6 +70,9 @@ class SearchActor:
         place = (context.task.tree.digest, context.task.id, str(seed))
         plan = self._plans.get(place)
         if plan is None:
+            # the syntax trees' library: a baseline that passes, or proposes nothing, needs none of it
+            from groundwire.agents.search.plan import Plan
+
             plan = self._plans[place] = Plan(context, baseline, self._formula, seed)
             if len(self._plans) > MAX_PLANS:
                 self._plans.popitem(last=False)

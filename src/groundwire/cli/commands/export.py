@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from groundwire.cli.checks import check_exists, check_into, loading, settled
 from groundwire.cli.commands.options import Db, Json
 
 __all__ = ["CODES", "export"]
@@ -80,8 +81,17 @@ def export(
     json: Json = False,
 ) -> None:
     """Write what runs came to as training data: rewards from executed checks alone, and where every part is from."""
-    from groundwire.cli.export import Asked, list_forms, print_schema, run_export
-    from groundwire.cli.export_filters import AskedFilters
+    if format or schema:
+        from groundwire.training.catalogue import check_name
+
+        check_name(schema or format)
+    if not schema and not list_:
+        check_exists(gold, same_answer, losses, do="Name a file of JSON lines.")
+        check_into(out)
+        settled({"db": db})
+    with loading():
+        from groundwire.cli.export import Asked, list_forms, print_schema, run_export
+        from groundwire.cli.export_filters import AskedFilters
 
     if list_:
         raise typer.Exit(list_forms(as_json=json))

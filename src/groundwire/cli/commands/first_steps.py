@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from groundwire.cli.checks import loading, settled
 from groundwire.cli.commands.options import Db, Json, SandboxKind
 
 __all__ = ["demo", "doctor", "graphs"]
@@ -13,8 +14,9 @@ __all__ = ["demo", "doctor", "graphs"]
 
 def demo(json: Json = False, db: Db = None, sandbox: SandboxKind = None) -> None:
     """Repair small buggy packages with no model, key, GPU or daemon; then let a small local model write."""
-    from groundwire.cli.demo import run_demo
-
+    settled({"db": db, "sandbox": sandbox})
+    with loading():
+        from groundwire.cli.demo import run_demo
     raise typer.Exit(run_demo({"db": db, "sandbox": sandbox}, as_json=json))
 
 
@@ -22,8 +24,12 @@ def graphs(
     name: Annotated[str | None, typer.Argument(help="One graph.  [default: list all]")] = None, json: Json = False
 ) -> None:
     """List the ready-made graphs: what each is for, what steers it, and what it costs."""
-    from groundwire.cli.graphs import list_graphs, show_graph
+    if name:
+        from groundwire.graphs.library.catalogue import check_name
 
+        check_name(name)
+    with loading():
+        from groundwire.cli.graphs import list_graphs, show_graph
     raise typer.Exit(show_graph(name, as_json=json) if name else list_graphs(as_json=json))
 
 

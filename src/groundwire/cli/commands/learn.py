@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from groundwire.cli.checks import check_graph, check_into, loading, settled
 from groundwire.cli.commands.options import (
     Calls,
     Db,
@@ -106,24 +107,26 @@ OF_SETTINGS = (
 
 
 def _resumed(given: dict[str, Any]) -> int:
-    from groundwire.cli.resuming import resume_run
     from groundwire.errors import ConfigError
 
     if given["env"]:
         raise ConfigError("A run that is gone on with keeps its world.", do="Leave ENV out beside --resume.")
     flags = {name: given[name] for name in OF_A_RESUMED_RUN}
+    settled(flags)
+    with loading():
+        from groundwire.cli.resuming import resume_run
     return resume_run(given["resume"], flags, as_json=given["json"], plots=given["plot"] or ())
 
 
 def _started(given: dict[str, Any]) -> int:
-    from groundwire.cli.learn import Learn, run_learning
     from groundwire.cli.suite import Source, Suite
     from groundwire.errors import ConfigError
-    from groundwire.settings import Settings
 
     if not given["env"]:
         raise ConfigError("No world is named.", do="Name one:  groundwire learn FrozenLake-v1")
-    settings = Settings.resolve({**{name: given[name] for name in OF_SETTINGS}, "max_trials": given["trials"]})
+    check_graph(given["graph"])
+    check_into(*(given["plot"] or ()))
+    settings = settled({**{name: given[name] for name in OF_SETTINGS}, "max_trials": given["trials"]})
     suite = Suite(
         graph=given["graph"],
         source=Source("world", (), given["env"], seeds=given["episodes"], first_seed=given["seed"]),
@@ -131,5 +134,8 @@ def _started(given: dict[str, Any]) -> int:
         workers=given["workers"],
         control=given["control"],
     )
+    suite.source.check()
+    with loading():
+        from groundwire.cli.learn import Learn, run_learning
     learn = Learn(given["repeats"], given["window"], tuple(given["plot"] or ()))
     return run_learning(suite, learn, as_json=given["json"])

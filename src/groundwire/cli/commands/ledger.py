@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from groundwire.cli.checks import check_exists, check_into, loading, settled
 from groundwire.cli.commands.options import Db, Json, RunId, TotalCalls, TotalSeconds, TotalTokens, TotalUsd
 
 __all__ = ["import_", "replay", "report", "resume", "show"]
@@ -23,9 +24,10 @@ def resume(
 ) -> None:
     """Go on with a run that was interrupted, or that had used up its totals; an answer that was had is not paid for
     again."""
-    from groundwire.cli.resuming import resume_run
-
     flags = {name: value for name, value in locals().items() if name.startswith("total_") or name == "db"}
+    settled(flags)
+    with loading():
+        from groundwire.cli.resuming import resume_run
     raise typer.Exit(resume_run(run, flags, as_json=json))
 
 
@@ -36,8 +38,9 @@ def replay(
     json: Json = False,
 ) -> None:
     """Run a recorded run again from the ledger alone, with no model and no sandbox, and say the first difference."""
-    from groundwire.cli.replay import replay_run
-
+    settled({"db": db})
+    with loading():
+        from groundwire.cli.replay import replay_run
     raise typer.Exit(replay_run(run, {"db": db}, verify=verify, as_json=json))
 
 
@@ -49,8 +52,9 @@ def show(
     json: Json = False,
 ) -> None:
     """Show what the ledger holds of a run, and whether its signals are still as they were sealed."""
-    from groundwire.cli.show import list_runs, show_run
-
+    settled({"db": db})
+    with loading():
+        from groundwire.cli.show import list_runs, show_run
     raise typer.Exit(show_run(run, {"db": db}, as_json=json) if run else list_runs({"db": db}, as_json=json))
 
 
@@ -65,8 +69,10 @@ def report(
     json: Json = False,
 ) -> None:
     """Say whether reflection helped, what it cost, and how sure that is; several runs side by side."""
-    from groundwire.cli.report import run_report
-
+    settled({"db": db})
+    check_into(html)
+    with loading():
+        from groundwire.cli.report import run_report
     raise typer.Exit(run_report(runs, {"db": db}, control=control, html=html, as_json=json))
 
 
@@ -81,6 +87,8 @@ def import_(
     json: Json = False,
 ) -> None:
     """Read published logs (Reflexion's, LDB's, InterCode's) into the ledger, marked as taken from there."""
-    from groundwire.cli.import_logs import import_logs
-
+    check_exists(*paths, do="Name a folder of logs.")
+    settled({"db": db})
+    with loading():
+        from groundwire.cli.import_logs import import_logs
     raise typer.Exit(import_logs(paths, {"db": db}, only=only or (), trials=trials, again=again, as_json=json))

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from groundwire.cli.checks import check_exists, loading, settled
+
 __all__ = ["memory"]
 
 memory = typer.Typer(
@@ -42,10 +44,14 @@ def list_(
     namespace: Namespace = None,
 ) -> None:
     """List lessons, newest first."""
-    from groundwire.cli.lessons import list_lessons
+    from groundwire.memory.states import state_named
 
+    wanted = state_named(state)
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli.lessons import list_lessons
     flags = {"db": db, "namespace": namespace}
-    raise typer.Exit(list_lessons(flags, family=family, task=task, state=state, limit=limit, as_json=json))
+    raise typer.Exit(list_lessons(flags, family=family, task=task, state=wanted, limit=limit, as_json=json))
 
 
 @memory.command()
@@ -59,8 +65,9 @@ def search(
     namespace: Namespace = None,
 ) -> None:
     """Find lessons by their words, best first; of the newest 200 that match."""
-    from groundwire.cli.lessons import search_lessons
-
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli.lessons import search_lessons
     flags = {"db": db, "namespace": namespace}
     raise typer.Exit(search_lessons(text, flags, family=family, task=task, limit=limit, as_json=json))
 
@@ -73,8 +80,9 @@ def show(
     namespace: Namespace = None,
 ) -> None:
     """Show a lesson: its text, the signal behind it, when it was recalled and what came of it."""
-    from groundwire.cli.lessons import show_lesson
-
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli.lessons import show_lesson
     raise typer.Exit(show_lesson(lesson, {"db": db, "namespace": namespace}, as_json=json))
 
 
@@ -90,8 +98,9 @@ def forget(
     namespace: Namespace = None,
 ) -> None:
     """Delete lessons, with all that say the same; that they existed stays known."""
-    from groundwire.cli.lessons import forget_lessons
-
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli.lessons import forget_lessons
     flags = {"db": db, "namespace": namespace}
     raise typer.Exit(
         forget_lessons(lessons or [], flags, family=family, task=task, reason=reason, yes=yes, as_json=json)
@@ -111,8 +120,9 @@ def quarantine(
     namespace: Namespace = None,
 ) -> None:
     """Keep lessons, but recall them no more."""
-    from groundwire.cli.lessons import quarantine_lessons
-
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli.lessons import quarantine_lessons
     flags = {"db": db, "namespace": namespace}
     raise typer.Exit(quarantine_lessons(lessons, flags, release=release, reason=reason, yes=yes, as_json=json))
 
@@ -124,8 +134,9 @@ def export(
     namespace: Namespace = None,
 ) -> None:
     """Write all lessons as JSON lines, each with the signal behind it."""
-    from groundwire.cli.lessons import export_to
-
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli.lessons import export_to
     raise typer.Exit(export_to(file, {"db": db, "namespace": namespace}))
 
 
@@ -137,16 +148,20 @@ def import_(
     namespace: Namespace = None,
 ) -> None:
     """Read lessons from a file; those that are there already change nothing."""
-    from groundwire.cli.lessons import import_from
-
+    if str(file) != "-":
+        check_exists(file, do="Name a file that you may read.")
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli.lessons import import_from
     raise typer.Exit(import_from(file, {"db": db, "namespace": namespace}, as_json=json))
 
 
 @memory.command()
 def stats(json: Json = False, db: Db = None, namespace: Namespace = None) -> None:
     """Show how much memory holds, how often trials pass, and which lessons help or harm."""
-    from groundwire.cli.lessons import show_stats
-
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli.lessons import show_stats
     raise typer.Exit(show_stats({"db": db, "namespace": namespace}, as_json=json))
 
 
@@ -167,8 +182,9 @@ def vacuum(
     namespace: Namespace = None,
 ) -> None:
     """Drop what retention rules no longer keep, and give the space back to the disk."""
-    from groundwire.cli.lessons import tidy_up
-
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli.lessons import tidy_up
     raise typer.Exit(
         tidy_up(
             {"db": db, "namespace": namespace},

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from groundwire.cli.checks import check_folders, loading, settled
 from groundwire.cli.commands.options import Db, Json, ModelSeconds, SandboxKind
 
 __all__ = ["repair"]
@@ -109,9 +110,11 @@ def repair(
     json: Json = False,
 ) -> None:
     """Repair a project whose tests fail; the outcome is a verified patch, or the reason why there is none."""
-    from groundwire.cli.repair import run_repair
-
     flags = dict(locals())
-    for name in ("path", "apply", "patch", "json", "run_repair"):
+    for name in ("path", "apply", "patch", "json"):
         flags.pop(name)
-    raise typer.Exit(run_repair(path, flags, apply=apply, patch_file=patch, as_json=json))
+    check_folders([path], do="Give the path of the project's root.")
+    settings = settled(flags, project=path)
+    with loading():
+        from groundwire.cli.repair import run_repair
+    raise typer.Exit(run_repair(path, settings, apply=apply, patch_file=patch, as_json=json))

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from groundwire.cli.checks import check_graph, loading, settled
 from groundwire.cli.commands.options import (
     ActorCommand,
     Calls,
@@ -137,11 +138,11 @@ OF_THE_SOURCE = ("tasks", "name", "data", "repos", "Source")
 
 
 def _start(graph: str, source: Any, given: dict[str, Any]) -> int:
-    from groundwire.cli.run import run_suite
     from groundwire.cli.suite import Shard, Suite
     from groundwire.errors import ConfigError
-    from groundwire.settings import Settings
 
+    check_graph(graph)
+    source.check()
     select = given["select"] or ("best" if source.repairs else "last")
     if select not in ("best", "last"):
         raise ConfigError(f"--select {select} is neither best nor last.")
@@ -149,7 +150,7 @@ def _start(graph: str, source: Any, given: dict[str, Any]) -> int:
     suite = Suite(
         graph=graph,
         source=source,
-        settings=Settings.resolve(flags),
+        settings=settled(flags),
         limit=given["limit"],
         shard=Shard.parse(given["shard"]),
         select=select,
@@ -157,4 +158,6 @@ def _start(graph: str, source: Any, given: dict[str, Any]) -> int:
         control=given["control"],
         ungrounded=given["ungrounded"],
     )
+    with loading():
+        from groundwire.cli.run import run_suite
     return run_suite(suite, as_json=given["json"])

@@ -7,12 +7,15 @@ from importlib import import_module
 from inspect import cleandoc
 from textwrap import dedent
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from groundwire.errors import ConfigError
-from groundwire.graphs.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
 
-__all__ = ["NAMES", "builder", "card", "cards", "drawing"]
+if TYPE_CHECKING:
+    from groundwire.graphs.feedback_graph import FeedbackGraph
+
+__all__ = ["NAMES", "builder", "card", "cards", "check_name", "drawing"]
 
 NAMES = (
     "code_repair",
@@ -79,6 +82,15 @@ def cards() -> tuple[GraphCard, ...]:
 
 
 def _module(name: str) -> ModuleType:
+    check_name(name)
+    return import_module(f"groundwire.graphs.library.{name}")
+
+
+def check_name(name: str) -> None:
+    """Refuses what is no graph of the library, and imports none for it.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
     if name not in NAMES:
         raise ConfigError(f"There is no graph {name!r}.", do=f"Choose one of {', '.join(NAMES)}.")
-    return import_module(f"groundwire.graphs.library.{name}")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from alembic import context
 
-from groundwire.memory.tables import VERSION_TABLE, Base
+from groundwire.memory import derived_tables  # noqa: F401  part of the metadata
+from groundwire.memory.migrate import VERSION_TABLE
+from groundwire.memory.tables import Base
 
 context.configure(
     connection=context.config.attributes["connection"],
