@@ -43,6 +43,7 @@ from groundwire.signals import Origin, Signal
 from groundwire.tasks import Hidden
 from groundwire.tools import HiddenTests, ModelTests, Unittest
 
+pytestmark = pytest.mark.slow
 TOTAL = "def total(prices):\n    result = 0\n    for price in prices:\n        result -= price\n    return result\n"
 RIGHT = TOTAL.replace("-=", "+=")
 TEST = (

@@ -46,7 +46,7 @@ class Engine:
 
     def labelled(self, label: str) -> Sequence[Any]:
         """All containers with a label, also those that have ended."""
-        return self.client.containers.list(all=True, filters={"label": label})
+        return self.client.containers.list(all=True, filters={"label": label}, ignore_removed=True)
 
     def remove(self, label: str) -> None:
         """Removes all containers with a label; what can't be removed is left."""

@@ -158,6 +158,7 @@ CURVES = {
 """Solved after each trial, as the logs' own summaries and files say."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log", CURVES)
 async def test_the_published_curves_come_back_from_the_ledger(log: str, tmp_path: Path) -> None:
     runs = runs_in(published(log))
@@ -179,6 +180,7 @@ COUNTS = {
 """Solved at the end, as each log's own fields say."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log", COUNTS)
 async def test_published_counts(log: str) -> None:
     runs = runs_in(published(log))
