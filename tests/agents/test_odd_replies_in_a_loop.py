@@ -15,8 +15,8 @@ from groundwire.agents.backends.litellm import LiteLLMBackend
 from groundwire.agents.backends.openai_compatible import OpenAICompatibleBackend
 from groundwire.agents.edit_blocks import WholeFile, render_answer
 from groundwire.completions import Backend, Completion
-from groundwire.graphs.spending import spent_on
 from groundwire.errors import ModelReplyInvalid
+from groundwire.graphs.spending import spent_on
 from groundwire.memory import InMemoryStore
 from groundwire.records import Intent, ModelCall, Record
 from groundwire.trees import Tree
@@ -149,7 +149,12 @@ async def test_a_rejected_draft_is_no_answer_and_is_kept(server: ByteServer, con
 
 async def test_a_critic_that_gives_nothing_is_asked_again() -> None:
     backend = ScriptedBackend(
-        [WRONG, ModelReplyInvalid("scripted gave an empty reply."), "<think>Hm.</think>The word is wrong.", f"<think>{WRONG}</think>{RIGHT}"]
+        [
+            WRONG,
+            ModelReplyInvalid("scripted gave an empty reply."),
+            "<think>Hm.</think>The word is wrong.",
+            f"<think>{WRONG}</think>{RIGHT}",
+        ]
     )
     result, records = await ran(backend, critic=True)
     assert (result.stop_reason, result.trials) == (StopReason.VERIFIED, 2)

@@ -85,6 +85,7 @@ async def test_silence_is_waited_for_once_and_a_dead_port_for_seconds(monkeypatc
         waits.append(seconds)
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
+
     def highest(_low: float, high: float) -> float:
         return high
 
