@@ -50,7 +50,7 @@ def split_thinking(text: str) -> tuple[str, str]:
     ends = [0, *(end for _, end in spans)]
     starts = [*(start for start, _ in spans), len(text)]
     answer = "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
-    return "\n\n".join(thought for thought in thoughts if thought), answer.lstrip()
+    return "\n\n".join(thought for thought in thoughts if thought.strip()), answer.lstrip()
 
 
 def without_thinking(text: str) -> str:
@@ -207,4 +207,4 @@ def _bare(span: str) -> str:
     for last in list(_MARK.finditer(span))[-1:]:
         if last["close"] and last.end() == len(span):
             span = span[: last.start()]
-    return span.strip()
+    return span.strip("\r\n")

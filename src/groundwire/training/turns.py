@@ -64,10 +64,8 @@ def turns_of(
     prompt = tuple(_messages(request, known, files))
     # whoever made the call may have been told of it in a fallback's name
     model = ModelRevision(name=completion.asked or call.model, revision=revision or call.model)
-    for sample, text in enumerate(completion.texts):
-        # records from before thinking was told apart hold it in the text
-        apart = sample < len(completion.thinking)
-        reasoning, answer = (completion.thinking[sample], text) if apart else split_reasoning(text)
+    for sample in range(len(completion.texts)):
+        reasoning, answer = _reasoned(completion, sample)
         logprobs, top = completion.logprobs, completion.top_logprobs
         likeliest = tuple(map(_finite, top[sample])) if top and sample < len(top) else None
         yield Turn(
@@ -95,6 +93,14 @@ def turns_of(
             loss=part == "actor" and answered,
             visible=part == "actor",
         )
+
+
+def _reasoned(completion: Completion, sample: int) -> tuple[str, str]:
+    """What one sample thought, between marks, and its answer; older records hold the two in one text."""
+    if sample >= len(completion.thinking):
+        return split_reasoning(completion.texts[sample])
+    thought = completion.thinking[sample]
+    return f"<think>{thought}</think>" if thought else "", completion.texts[sample]
 
 
 def _finite(logprobs: Iterable[float]) -> tuple[float, ...]:
