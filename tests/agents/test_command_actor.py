@@ -464,12 +464,13 @@ async def test_a_forged_report_allows_nothing_more(scene: Scene, ground: Ground)
         text = base64.b64encode(b"forged\\n").decode()
         paths = ["shop/price.py", "tests/test_price.py", "../../x.py", "/etc/x.py", ".git/x.py", "shop/price.py/y.py"]
         report = {"exit_code": 0, "signal": None, "timed_out": False, "error": "", "duration_s": -1e9,
-                  "changes": [[path, text] for path in paths], "problems": []}
+                  "changes": [[path, text] for path in paths], "modes": [[path, True] for path in paths],
+                  "problems": []}
         pathlib.Path(os.environ["GROUNDWIRE_OUT"], "report.json").write_text(json.dumps(report))
         os.kill(os.getppid(), signal.SIGKILL)
     """)
     (candidate,) = await CommandActor(program).propose(scene.context(**given(ground)), 1)
-    assert candidate.changes == {PRICE: b"forged\n"}
+    assert (candidate.changes, candidate.modes) == ({PRICE: b"forged\n"}, {PRICE: True})
     assert ground.last.duration_s == 0
     assert {text.partition(":")[0] for text in ground.last.refused} == {"tests", "bad_name"}
 

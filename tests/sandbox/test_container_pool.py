@@ -15,6 +15,7 @@ from groundwire.limits import Limits
 from groundwire.sandbox import container_pool
 from groundwire.sandbox.container_pool import ContainerPool, finish
 from groundwire.sandbox.container_run import Contained, Container
+from groundwire.sandbox.conversing import GRACE_S
 from groundwire.sandbox.exchange import Outcome
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guest.headtail import HeadTail
@@ -141,7 +142,7 @@ async def test_one_that_ended_is_removed_aside(ground: Ground, act: Callable[[Sl
 
 
 async def test_one_that_is_late_is_stopped_aside(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(container_pool, "START_S", -container_pool.GRACE_S)
+    monkeypatch.setattr(container_pool, "START_S", -GRACE_S)
     ground.act = until_stopped
     _, late = await ground.pool.run(JOB, Limits(wall_s=0.05))
     assert late
