@@ -9,24 +9,24 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_data_path
 from rich.console import Console
 from rich.text import Text
 
-from groundwire.cli.kit import Kit
+from groundwire.cli.checks import loading
 from groundwire.cli.live import LiveView
 from groundwire.embeddings import Embedder
 from groundwire.errors import ConfigError, RecordNotFound
-from groundwire.graphs import EpisodeResult, FeedbackApp
-from groundwire.graphs.library.code_repair import code_repair
 from groundwire.memory import SqlStore
 from groundwire.records import RunRecord, StopReason, Store
 from groundwire.settings import Settings
 from groundwire.tasks import Task
-from groundwire.tools import HiddenTests
 from groundwire.worktree import apply_changes
+
+if TYPE_CHECKING:
+    from groundwire.graphs import EpisodeResult, FeedbackApp
 
 __all__ = ["build", "open_store", "resume_repair", "run_repair", "unique_run"]
 
@@ -78,6 +78,12 @@ def resume_repair(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> in
 
 def build(settings: Settings, task: Task, store: Store) -> FeedbackApp:
     """The `code_repair` graph that `settings` describe."""
+    # here, since most that import this module only open the ledger
+    with loading():
+        from groundwire.cli.kit import Kit
+        from groundwire.graphs.library.code_repair import code_repair
+        from groundwire.tools import HiddenTests
+
     kit = Kit.of(settings)
     graph = code_repair(kit.actor, kit.critic, kit.judge(task), HiddenTests(), width=kit.width, own_tests=kit.own_tests)
     return graph.compile(store=store, budget=kit.budget, sandbox=kit.sandbox, rules=kit.rules)
