@@ -19,6 +19,7 @@ from groundwire.agents.backends.minilm import MiniLM
 from groundwire.cli.kit import Kit
 from groundwire.cli.live import LiveView
 from groundwire.cli.outcome import as_data, print_outcome
+from groundwire.cli.run_state import end_of_run
 from groundwire.embeddings import Embedder
 from groundwire.errors import ConfigError, RecordNotFound, TaskError
 from groundwire.graphs import EpisodeResult, FeedbackApp
@@ -147,6 +148,8 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
             report=None if quiet else view.report,
             on_text=view.on_text if console.is_terminal and not quiet else None,
         )
+        if result.stop_reason is not StopReason.INTERRUPTED:
+            await end_of_run(store, run_id)
         view.close()
         patch_file = _write_patch(job, result)
         applied = job.apply and result.stop_reason is StopReason.VERIFIED and result.best is not None

@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from groundwire.memory.mapping import CODECS, OF_EPISODE, Codec
 from groundwire.memory.tables import SEQUENCE, TABLES
-from groundwire.records import Admission, Artifact, EpisodeRecord, ModelCall, RunRecord
+from groundwire.records import Admission, Artifact, EpisodeEnd, EpisodeRecord, ModelCall, RunEnd, RunRecord
 from groundwire.signals import Signal
 
 __all__ = [
@@ -20,11 +20,13 @@ __all__ = [
     "ANSWERS",
     "ARTIFACT",
     "EPISODES",
+    "EPISODE_ENDS",
     "EPISODE_RECORDS",
     "JUDGEMENTS",
     "NAMED",
     "OWNER",
     "RUNS",
+    "RUN_ENDS",
     "SIGNAL",
     "Inserts",
     "Query",
@@ -163,6 +165,18 @@ EPISODES = (
     _select(CODECS[EpisodeRecord])
     .where(_EPISODE.run_id == bindparam("run_id"), _EPISODE.namespace == bindparam("namespace"))
     .order_by(_EPISODE.seq)
+)
+RUN_ENDS = (
+    _select(CODECS[RunEnd])
+    .join(TABLES["runs"], TABLES["runs"].c.id == TABLES["run_ends"].c.run_id)
+    .where(TABLES["run_ends"].c.run_id == bindparam("run_id"), TABLES["runs"].c.namespace == bindparam("namespace"))
+    .order_by(TABLES["run_ends"].c.seq)
+)
+EPISODE_ENDS = (
+    _select(CODECS[EpisodeEnd])
+    .join(TABLES["episodes"], _EPISODE.id == TABLES["episode_ends"].c.episode_id)
+    .where(_EPISODE.run_id == bindparam("run_id"), _EPISODE.namespace == bindparam("namespace"))
+    .order_by(TABLES["episode_ends"].c.seq)
 )
 EPISODE_RECORDS = tuple((codec, _of_episode(codec)) for codec in OF_EPISODE)
 OWNER = select(_EPISODE.namespace).where(_EPISODE.id == bindparam("episode_id"))
