@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from groundwire.cli.account import account_data, account_lines
@@ -41,6 +41,7 @@ from groundwire.signals import Origin, Signal, Verdict
 __all__ = ["list_runs", "show_run"]
 
 SIGNALS_SHOWN = 12
+ID_CHARS = 36
 
 
 def list_runs(flags: Mapping[str, Any], *, as_json: bool) -> int:
@@ -57,9 +58,10 @@ def list_runs(flags: Mapping[str, Any], *, as_json: bool) -> int:
     if not runs:
         Console().print("no runs yet: try  groundwire demo")
         return 0
-    table = Table("run", "when", "graph", "", box=None, header_style="bold")
+    columns = (Column("run", min_width=ID_CHARS), "when", "graph", Column("", min_width=len(RunState.INTERRUPTED)))
+    table = Table(*columns, box=None, header_style="bold")
     for run, state in runs:
-        when, graph = run.created_at[:19].replace("T", " "), Text(plain(run.graph, limit=40))
+        when, graph = run.created_at[:16].replace("T", " "), Text(plain(run.graph, limit=40))
         table.add_row(run.id, when, graph, Text(state, style=STYLES[state]))
     Console().print(table)
     return 0
