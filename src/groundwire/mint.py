@@ -6,10 +6,14 @@ our own process: that is what the sandbox is for.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import hmac
 import os
 import secrets
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn, Protocol
 
@@ -87,6 +91,34 @@ class FileKeys:
             file.write(key)
         return key
 
+    @contextmanager
+    def held(self, run_id: str) -> Generator[None]:
+        """Marks a run as one that this process is at, until that is left or the process ends, in whatever way.
+
+        The mark is a shared lock of the key's file. Where it can't be had nothing depends on it.
+        """
+        path = self._folder / run_id
+        with _MARKING:
+            descriptor, times = _MARKS.get(path, (None, 0))
+            _MARKS[path] = (descriptor if times else _locked(path, fcntl.LOCK_SH), times + 1)
+        try:
+            yield
+        finally:
+            with _MARKING:
+                descriptor, times = _MARKS.pop(path)
+                if times > 1:
+                    _MARKS[path] = (descriptor, times - 1)
+                elif descriptor is not None:
+                    os.close(descriptor)
+
+    def is_held(self, run_id: str) -> bool:
+        """True if a process of this machine is at the run."""
+        path = self._folder / run_id
+        descriptor = _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if descriptor is not None:
+            os.close(descriptor)
+        return descriptor is None and path.exists()
+
     def load(self, run_id: str) -> bytes:
         """See `Keys`."""
         try:
@@ -96,6 +128,25 @@ class FileKeys:
         if len(key) != 32:
             raise _no_key(run_id)
         return key
+
+
+_MARKS: dict[Path, tuple[int | None, int]] = {}
+"""By key file: this process's lock of it, and how many have asked for that."""
+_MARKING = threading.Lock()
+
+
+def _locked(path: Path, kind: int) -> int | None:
+    """An open file that holds the lock; None where it can't be had."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, kind)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def _default_folder() -> Path:

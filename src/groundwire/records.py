@@ -386,6 +386,10 @@ class Store(Protocol):
         """A run's episodes, oldest first."""
         ...
 
+    async def ends(self, run_id: str) -> Sequence[RunEnd | EpisodeEnd]:
+        """How a run ended, where it did, and then how each of its episodes did, oldest first."""
+        ...
+
     async def records(self, episode_id: str) -> Sequence[Record]:
         """All of an episode's records but artifacts, in the order they were written."""
         ...

@@ -17,6 +17,11 @@ def sample_of(request: Request, episode: int = 0) -> int:
     return (request.seed or 0) - _place(request, episode)[0]
 
 
+def number_of(request: Request) -> int:
+    """The number of a sample among those of all its trial's calls, each call's 256 apart, in an episode of seed 0."""
+    return 256 * _place(request, 0)[2] + sample_of(request)
+
+
 def trial_of(request: Request, episode: int = 0) -> int:
     """The trial that asks, in an episode of that seed."""
     return _place(request, episode)[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sample_numbers import sample_of
+from sample_numbers import number_of
 
 from groundwire.agents.backends.replies import all_of
 from groundwire.completions import Completion, Request
@@ -43,7 +43,7 @@ class Traces:
     def _played(self, request: Request, goes_on: Callable[[Sequence[float]], bool]) -> Completion:
         assert request.top_logprobs == 20 and request.logprobs
         self.calls += 1
-        text, confidences = self._trace(sample_of(request))
+        text, confidences = self._trace(number_of(request))
         written = 0
         for confidence in confidences:
             written += 1

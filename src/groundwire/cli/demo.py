@@ -19,6 +19,7 @@ from groundwire.cli.demo_writing import second_act
 from groundwire.cli.live import LiveView
 from groundwire.cli.outcome import SAID, as_data
 from groundwire.cli.repair import build, open_store
+from groundwire.cli.run_state import end_of_run
 from groundwire.cli.text import plain, plural, visible
 from groundwire.errors import ModelError
 from groundwire.graphs import EpisodeResult
@@ -83,6 +84,7 @@ async def _first_act(
             view.close()
         results.append(result)
         _print_result(console, result, task)
+    await end_of_run(store, run_id)
     seconds = time.monotonic() - started
     _print_summary(console, results, run_id, store.url, seconds)
     solved = [r.stop_reason is StopReason.VERIFIED for r in results]

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from groundwire.cli.checks import loading
 from groundwire.cli.live import LiveView
+from groundwire.cli.run_state import end_of_run
 from groundwire.embeddings import Embedder
 from groundwire.errors import ConfigError, RecordNotFound
 from groundwire.memory import SqlStore
@@ -148,6 +149,8 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
             report=None if quiet else view.report,
             on_text=view.on_text if console.is_terminal and not quiet else None,
         )
+        if result.stop_reason is not StopReason.INTERRUPTED:
+            await end_of_run(store, run_id)
         from groundwire.cli.outcome import as_data, print_outcome
 
         view.close()

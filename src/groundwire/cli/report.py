@@ -16,6 +16,8 @@ from rich.text import Text
 
 from groundwire.cli.finding import store_with, store_without_memory
 from groundwire.cli.repair import open_store
+from groundwire.cli.run_state import STYLES as STATES
+from groundwire.cli.run_state import RunState, state_of
 from groundwire.cli.text import plain
 from groundwire.errors import ConfigError
 from groundwire.evaluation import Arm, read_run
@@ -43,37 +45,44 @@ def run_report(
     Returns:
         0.
     """
-    arms, control_id = asyncio.run(_read(prefixes, flags, control))
+    arms, control_id, states = asyncio.run(_read(prefixes, flags, control))
     report = report_on(arms, control=control_id)
     console = Console(stderr=as_json, highlight=False)
     if html is not None:
         _write(html, report)
     if as_json:
-        json.dump(_data(report), sys.stdout, indent=2)
+        json.dump(_data(report, states), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        _print(console, report)
+        _print(console, report, states)
     if html is not None:
         console.print(Text(f"page: {html}", style="dim"), soft_wrap=True)
     return 0
 
 
-async def _read(prefixes: Sequence[str], flags: Mapping[str, Any], control: str | None) -> tuple[Sequence[Arm], str]:
+async def _read(
+    prefixes: Sequence[str], flags: Mapping[str, Any], control: str | None
+) -> tuple[Sequence[Arm], str, Mapping[str, RunState]]:
+    """The arms, the run that all others are compared with, and how each run stands."""
     settings = Settings.resolve(flags)
     runs: dict[str, RunRecord] = {}
     arms: list[Arm] = []
+    states: dict[str, RunState] = {}
     last = ""
     for prefix in (*prefixes, *([control] if control is not None else [])):
         async with store_with(settings, prefix) as (store, run):
             arms += [await read_run(store, run)] if run.id not in runs else []
             runs[run.id], last = run, run.id
+            states[run.id] = await state_of(store, run)
     if control is not None:
-        return arms, last
+        return arms, last, states
     learns = any("learn" in json.loads(run.config) for run in runs.values())
     for opened in (open_store, *([store_without_memory] if learns else [])):
         async with aclosing(opened(settings)) as store:
-            arms += [await read_run(store, run) for run in (await _controls(store, runs)).values()]
-    return arms, ""
+            for run in (await _controls(store, runs)).values():
+                arms.append(await read_run(store, run))
+                states[run.id] = await state_of(store, run)
+    return arms, "", states
 
 
 async def _controls(store: Store, runs: Mapping[str, RunRecord]) -> dict[str, RunRecord]:
@@ -93,9 +102,9 @@ def _write(path: Path, report: Report) -> None:
         raise ConfigError(f"The page can't be written to {path}: {error.strerror}.", do="Name another file.") from error
 
 
-def _print(console: Console, report: Report) -> None:
+def _print(console: Console, report: Report, states: Mapping[str, RunState]) -> None:
     for arm in report.arms:
-        _print_head(console, arm)
+        _print_head(console, arm, states[arm.arm.name])
     for group in groups_of(report):
         table = Table(group.title, *(arm.label for arm in report.arms), box=None, header_style="bold", pad_edge=False)
         for line in group.lines:
@@ -104,10 +113,12 @@ def _print(console: Console, report: Report) -> None:
         console.print(table)
 
 
-def _print_head(console: Console, arm: ArmReport) -> None:
+def _print_head(console: Console, arm: ArmReport, state: RunState) -> None:
     facts = arm.arm.facts
     head = Text(f"{arm.label}  ", style="bold")
     head.append(f"{plain(facts.graph)}  run {plain(arm.arm.name)}  {plain(facts.created_at[:19])}", style="dim")
+    if state is not RunState.FINISHED:
+        head.append(f"  {state}: what it shows is not all of it", style=STATES[state])
     if arm.against:
         head.append(f"  control: {', '.join(one.control for one in arm.against)}", style="dim")
     if facts.control:
@@ -118,17 +129,18 @@ def _print_head(console: Console, arm: ArmReport) -> None:
         console.print(Text(f"   {plain(remark.text, limit=400)}"), soft_wrap=True)
 
 
-def _data(report: Report) -> dict[str, Any]:
-    return {"runs": [_arm_data(arm) for arm in report.arms]}
+def _data(report: Report, states: Mapping[str, RunState]) -> dict[str, Any]:
+    return {"runs": [_arm_data(arm, states[arm.arm.name]) for arm in report.arms]}
 
 
-def _arm_data(arm: ArmReport) -> dict[str, Any]:
+def _arm_data(arm: ArmReport, state: RunState) -> dict[str, Any]:
     trials = arm.arm.trials
     episodes = Episodes.of(trials)
     named = [trials.episode[int(row)] for row in trials.starts]
     return {
         "label": arm.label,
         "run": arm.arm.name,
+        "state": state,
         **as_data(arm.arm.facts),
         "verdict": arm.verdict.text,
         "answer": as_data(arm.verdict.answer),

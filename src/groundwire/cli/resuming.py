@@ -11,6 +11,7 @@ from typing import Any
 
 from groundwire.cli.repair import open_store, resume_repair, unique_run
 from groundwire.errors import ConfigError
+from groundwire.mint import FileKeys
 from groundwire.records import RunRecord
 from groundwire.settings import Settings
 
@@ -35,6 +36,8 @@ def resume_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool, plots: S
             return await unique_run(store, prefix)
 
     run = asyncio.run(find())
+    if FileKeys().is_held(run.id):
+        raise ConfigError(f"Run {run.id} is still running.", do="Wait for it, or interrupt the process that runs it.")
     config: dict[str, Any] = json.loads(run.config)
     if main := config.get("control_of"):
         raise ConfigError(f"Run {run.id} is a control arm.", do=f"Go on with its run:  groundwire resume {main}")

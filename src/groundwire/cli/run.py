@@ -16,6 +16,7 @@ from groundwire.cli.arms import Arm, Control, Main, Resampling, Ungrounded, cont
 from groundwire.cli.graph_choice import Builder, builder_of, full_name
 from groundwire.cli.kit import Kit
 from groundwire.cli.repair import open_store
+from groundwire.cli.run_state import end_of_run
 from groundwire.cli.suite import Suite
 from groundwire.cli.tally import Tally
 from groundwire.cli.text import plain, print_line
@@ -26,7 +27,7 @@ from groundwire.graphs.result import EpisodeResult
 from groundwire.graphs.sandboxes import Sandboxes
 from groundwire.graphs.spending import run_meters
 from groundwire.memory import SqlStore
-from groundwire.records import EpisodeEnd, EpisodeRecord, RunEnd, RunRecord
+from groundwire.records import EpisodeEnd, EpisodeRecord, RunRecord
 
 __all__ = ["SuiteRun", "resume_suite", "run_suite"]
 
@@ -195,8 +196,8 @@ class SuiteRun:
             self.console.print(Text(said, style="yellow"), soft_wrap=True)
             raised = f"{self.go_on} {self._run_id} --total-{used_up} MORE"
             self.console.print(Text(f"go on with:  {raised}", style="yellow"), soft_wrap=True)
-        elif len(ended) < len(items):
-            await arm.store.append(RunEnd(run_id=arm.run_id))
+        else:
+            await end_of_run(arm.store, arm.run_id)
 
     async def last_lines(self, main: Main, controls: Sequence[Control]) -> None:
         """What it came to; `controls` are those that have run."""
@@ -240,8 +241,9 @@ async def _known(store: SqlStore, run_id: str) -> tuple[Mapping[str, EpisodeEnd]
     ended: dict[str, EpisodeEnd] = {}
     begun: dict[str, str] = {}
     episodes: Sequence[EpisodeRecord] = await store.episodes(run_id)
+    ends = {end.episode_id: end for end in await store.ends(run_id) if isinstance(end, EpisodeEnd)}
     for episode in episodes:
-        end = next((r for r in await store.records(episode.id) if isinstance(r, EpisodeEnd)), None)
+        end = ends.get(episode.id)
         if end is None:
             begun[episode.task_id] = episode.id
         else:

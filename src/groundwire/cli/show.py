@@ -11,13 +11,14 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from groundwire.cli.account import account_data, account_lines
 from groundwire.cli.finding import store_with
 from groundwire.cli.live import MARKS, counts, headline
 from groundwire.cli.repair import open_store
+from groundwire.cli.run_state import STYLES, RunState, state_of
 from groundwire.cli.text import plain, plural, tokens
 from groundwire.errors import SealError
 from groundwire.graphs.account import account_of, non_discriminating
@@ -40,25 +41,28 @@ from groundwire.signals import Origin, Signal, Verdict
 __all__ = ["list_runs", "show_run"]
 
 SIGNALS_SHOWN = 12
+ID_CHARS = 36
 
 
 def list_runs(flags: Mapping[str, Any], *, as_json: bool) -> int:
     """Lists the last runs, newest first."""
 
-    async def read() -> Sequence[RunRecord]:
+    async def read() -> Sequence[tuple[RunRecord, RunState]]:
         async with aclosing(open_store(Settings.resolve(flags))) as store:
-            return await store.runs(limit=20)
+            return [(run, await state_of(store, run)) for run in await store.runs(limit=20)]
 
     runs = asyncio.run(read())
     if as_json:
-        _print_json([asdict(r) for r in runs])
+        _print_json([{**asdict(run), "state": state} for run, state in runs])
         return 0
     if not runs:
         Console().print("no runs yet: try  groundwire demo")
         return 0
-    table = Table("run", "when", "graph", box=None, header_style="bold")
-    for run in runs:
-        table.add_row(run.id, run.created_at[:19].replace("T", " "), Text(plain(run.graph, limit=40)))
+    columns = (Column("run", min_width=ID_CHARS), "when", "graph", Column("", min_width=len(RunState.INTERRUPTED)))
+    table = Table(*columns, box=None, header_style="bold")
+    for run, state in runs:
+        when, graph = run.created_at[:16].replace("T", " "), Text(plain(run.graph, limit=40))
+        table.add_row(run.id, when, graph, Text(state, style=STYLES[state]))
     Console().print(table)
     return 0
 
@@ -70,17 +74,18 @@ def show_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
         0; 1 if a signal is not as it was sealed.
     """
 
-    async def read() -> tuple[RunRecord, list[tuple[EpisodeRecord, Sequence[Record]]]]:
+    async def read() -> tuple[RunRecord, RunState, list[tuple[EpisodeRecord, Sequence[Record]]]]:
         async with store_with(Settings.resolve(flags), prefix) as (store, run):
             episodes = await store.episodes(run.id)
-            return run, [(e, await store.records(e.id)) for e in episodes]
+            return run, await state_of(store, run), [(e, await store.records(e.id)) for e in episodes]
 
-    run, episodes = asyncio.run(read())
+    run, state, episodes = asyncio.run(read())
     seals = _check_seals(run, [r for _, records in episodes for r in records if isinstance(r, Signal)])
     if as_json:
         _print_json(
             {
                 "run": asdict(run),
+                "state": state,
                 "seals": seals,
                 **_flags(run, episodes),
                 "non_discriminating": _non_discriminating(episodes),
@@ -88,7 +93,7 @@ def show_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
             }
         )
     else:
-        _print_run(Console(highlight=False), run, episodes, seals)
+        _print_run(Console(highlight=False), run, state, episodes, seals)
     return 1 if seals["broken"] else 0
 
 
@@ -140,10 +145,12 @@ def _print_json(value: object) -> None:
 def _print_run(
     console: Console,
     run: RunRecord,
+    state: RunState,
     episodes: Sequence[tuple[EpisodeRecord, Sequence[Record]]],
     seals: Mapping[str, Any],
 ) -> None:
-    console.print(Text(f"run {run.id}   {run.created_at[:19]}   {plain(run.graph)}   groundwire {run.version}"))
+    head = Text(f"run {run.id}   {run.created_at[:19]}   {plain(run.graph)}   groundwire {run.version}   ")
+    console.print(head.append(state, style=STYLES[state]))
     for episode, records in episodes:
         console.print(Text(f"\nepisode {episode.id}   {plain(episode.task_id)}", style="bold"))
         _print_episode(console, records)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -158,24 +158,26 @@ class FeedbackApp:
             rules=self.rules,
             cache=None if reuse == "never" else Cache(self.store, reuse, self._keys, own_id),
         )
+        mark = self._keys.held(run) if isinstance(self._keys, FileKeys) else nullcontext()
         try:
-            if known:
-                await episode.load()
-            else:
-                await episode.note(
-                    *await self._base_trees.of(task),
-                    EpisodeRecord(
-                        id=episode.id,
-                        run_id=run,
-                        task_id=task.id,
-                        family=task.family,
-                        task=task.describe(),
-                        base_digest=task.tree.digest,
-                        seed=seed,
-                    ),
-                )
-            yield episode
-            await episode.settle()
+            with mark:
+                if known:
+                    await episode.load()
+                else:
+                    await episode.note(
+                        *await self._base_trees.of(task),
+                        EpisodeRecord(
+                            id=episode.id,
+                            run_id=run,
+                            task_id=task.id,
+                            family=task.family,
+                            task=task.describe(),
+                            base_digest=task.tree.digest,
+                            seed=seed,
+                        ),
+                    )
+                yield episode
+                await episode.settle()
         finally:
             if sandboxes is None:
                 await own.aclose()

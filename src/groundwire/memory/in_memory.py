@@ -24,6 +24,7 @@ from groundwire.records import (
     Admission,
     Artifact,
     CandidateRecord,
+    EpisodeEnd,
     EpisodeRecord,
     LessonMark,
     Mark,
@@ -56,6 +57,7 @@ class InMemoryStore:
         self._lock = threading.Lock()
         self._known: set[tuple[object, ...]] = set()
         self._runs: list[RunRecord] = []
+        self._run_ends: dict[str, list[RunEnd]] = {}
         self._episodes: dict[str, EpisodeRecord] = {}
         self._by_episode: dict[str, list[Record]] = {}
         # what a trial's end is concluded from, so that none looks through all that was written before it
@@ -142,7 +144,9 @@ class InMemoryStore:
                 self._runs.append(record)
             case Artifact():
                 self._artifacts[record.digest] = bytes(record.body)
-            case RunEnd() | LessonMark():
+            case RunEnd():
+                self._run_ends.setdefault(record.run_id, []).append(record)
+            case LessonMark():
                 pass
             case EpisodeRecord():
                 self._episodes[record.id] = record
@@ -217,6 +221,13 @@ class InMemoryStore:
         """See `Store`."""
         with self._lock:
             return [episode for episode in self._episodes.values() if episode.run_id == run_id]
+
+    async def ends(self, run_id: str) -> Sequence[RunEnd | EpisodeEnd]:
+        """See `Store`."""
+        with self._lock:
+            mine = [self._by_episode[e.id] for e in self._episodes.values() if e.run_id == run_id]
+            episodes = [record for records in mine for record in records if isinstance(record, EpisodeEnd)]
+            return [*self._run_ends.get(run_id, ()), *episodes]
 
     async def records(self, episode_id: str) -> Sequence[Record]:
         """See `Store`."""

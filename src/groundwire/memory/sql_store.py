@@ -19,10 +19,30 @@ from groundwire.memory.ranking import Question
 from groundwire.memory.recall import no_meaning, recall
 from groundwire.memory.refusals import no_artifact, no_signal
 from groundwire.memory.sql import Sql
-from groundwire.memory.statements import ADMITTED, ANSWERS, ARTIFACT, EPISODES, JUDGEMENTS, RUNS, SIGNAL
+from groundwire.memory.statements import (
+    ADMITTED,
+    ANSWERS,
+    ARTIFACT,
+    EPISODE_ENDS,
+    EPISODES,
+    JUDGEMENTS,
+    RUN_ENDS,
+    RUNS,
+    SIGNAL,
+)
 from groundwire.memory.text import escape
 from groundwire.memory.workers import Workers
-from groundwire.records import Admission, Artifact, EpisodeRecord, ModelCall, Record, ReflectionRecord, RunRecord
+from groundwire.records import (
+    Admission,
+    Artifact,
+    EpisodeEnd,
+    EpisodeRecord,
+    ModelCall,
+    Record,
+    ReflectionRecord,
+    RunEnd,
+    RunRecord,
+)
 from groundwire.signals import Signal
 
 if TYPE_CHECKING:
@@ -101,6 +121,11 @@ class SqlStore:
     async def episodes(self, run_id: str) -> Sequence[EpisodeRecord]:
         """See `Store`."""
         return await self._rows(EPISODES, {"run_id": run_id, "namespace": self.namespace}, EpisodeRecord)
+
+    async def ends(self, run_id: str) -> Sequence[RunEnd | EpisodeEnd]:
+        """See `Store`."""
+        values = {"run_id": run_id, "namespace": self.namespace}
+        return [*await self._rows(RUN_ENDS, values, RunEnd), *await self._rows(EPISODE_ENDS, values, EpisodeEnd)]
 
     async def records(self, episode_id: str) -> Sequence[Record]:
         """See `Store`."""

@@ -15,7 +15,17 @@ from sqlalchemy import Connection, Dialect
 
 from groundwire.memory.mapping import CODECS, OF_EPISODE, Codec, names_of
 from groundwire.memory.sql import Sql
-from groundwire.records import Admission, Artifact, EpisodeRecord, LessonMark, ModelCall, ReflectionRecord, RunRecord
+from groundwire.records import (
+    Admission,
+    Artifact,
+    EpisodeEnd,
+    EpisodeRecord,
+    LessonMark,
+    ModelCall,
+    ReflectionRecord,
+    RunEnd,
+    RunRecord,
+)
 from groundwire.signals import Signal
 
 __all__ = [
@@ -23,11 +33,13 @@ __all__ = [
     "ANSWERS",
     "ARTIFACT",
     "EPISODES",
+    "EPISODE_ENDS",
     "EPISODE_RECORDS",
     "JUDGEMENTS",
     "NAMED",
     "OWNER",
     "RUNS",
+    "RUN_ENDS",
     "SEQUENCE",
     "SIGNAL",
     "Inserts",
@@ -130,7 +142,14 @@ RUNS = _select(
     # substr, since LIKE would compare by other rules in each database
     "namespace = :namespace AND substr(id, 1, :length) = :prefix ORDER BY seq DESC LIMIT :limit",
 )
+RUN_ENDS = _select(
+    RunEnd, "run_id = :run_id AND run_id IN (SELECT id FROM runs WHERE namespace = :namespace) ORDER BY seq"
+)
 EPISODES = _select(EpisodeRecord, "run_id = :run_id AND namespace = :namespace ORDER BY seq")
+EPISODE_ENDS = _select(
+    EpisodeEnd,
+    "episode_id IN (SELECT id FROM episodes WHERE run_id = :run_id AND namespace = :namespace) ORDER BY seq",
+)
 EPISODE_RECORDS = tuple((codec, _of_episode(codec)) for codec in OF_EPISODE)
 OWNER = Sql("SELECT namespace FROM episodes WHERE id = :episode_id")
 SIGNAL = _select(Signal, f"id = :id AND {_nobody_elses('signals')}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from groundwire.memory import derived_tables  # noqa: F401  part of the metadata
+from groundwire.memory import derived_tables  # noqa: F401  # pyright: ignore[reportUnusedImport]  # part of the metadata
 from groundwire.memory.migrate import VERSION_TABLE
 from groundwire.memory.tables import Base
 

@@ -1,0 +1,101 @@
+"""Whether a run is finished, interrupted or still running, as every command that shows one says it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import aclosing, closing
+from pathlib import Path
+
+import pytest
+from cli import BUGGY, groundwire, lay_out
+from guessing import Check, Guesser, loop
+
+from groundwire import Task, Tree
+from groundwire.cli.run_state import RunState, state_of
+from groundwire.memory import SqlStore
+
+HOLDS = """
+import sys
+from groundwire.mint import FileKeys
+with FileKeys().held(sys.argv[1]), FileKeys().held(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def repaired(tmp_path: Path) -> tuple[str, Path]:
+    """A repair that has ended, and its ledger."""
+    project, file = lay_out(tmp_path / "project", BUGGY), tmp_path / "ledger.db"
+    ran = groundwire("repair", project, "--test", "python -m pytest -q", "--db", f"sqlite:///{file}", "--json")
+    assert ran.code == 0, ran.out + ran.err
+    return ran.data["run_id"], file
+
+
+def state(run: str, file: Path) -> set[str]:
+    """As `show` says it of the run, as `show` says it in its list, and as `report` does."""
+    db = ("--db", f"sqlite:///{file}", "--json")
+    (listed,) = groundwire("show", *db).data
+    (reported,) = groundwire("report", run, *db).data["runs"]
+    return {groundwire("show", run, *db).data["state"], listed["state"], reported["state"]}
+
+
+def change(file: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(file)) as database:
+        for statement in statements:
+            assert database.execute(statement).rowcount > 0
+        database.commit()
+
+
+def test_a_repair_writes_its_end_once_and_one_that_was_cut_off_has_none(repaired: tuple[str, Path]) -> None:
+    run, file = repaired
+    assert state(run, file) == {"finished"}
+    assert "finished" in groundwire("show", run, "--db", f"sqlite:///{file}").out
+    assert groundwire("resume", run, "--db", f"sqlite:///{file}").code == 0
+    with closing(sqlite3.connect(file)) as database:
+        assert database.execute("SELECT count(*) FROM run_ends").fetchone() == (1,)
+    change(file, "DELETE FROM run_ends", "DELETE FROM episode_ends")
+    assert state(run, file) == {"interrupted"}
+    assert "interrupted" in groundwire("report", run, "--db", f"sqlite:///{file}").out
+
+
+def test_a_run_of_an_older_version_is_finished_where_its_episodes_are(repaired: tuple[str, Path]) -> None:
+    run, file = repaired
+    change(file, "DELETE FROM run_ends")
+    assert state(run, file) == {"finished"}
+    with closing(sqlite3.connect(file)) as database:
+        (config,) = database.execute("SELECT config FROM runs").fetchone()
+        suite = {**json.loads(config), "suite": {"tasks": [["shop", "", ""], ["never begun", "", ""]]}}
+        database.execute("UPDATE runs SET config = ?", (json.dumps(suite),))
+        database.commit()
+    assert state(run, file) == {"interrupted"}, "a task was never begun"
+
+
+@pytest.mark.parametrize("ends", [signal.SIGKILL, signal.SIGTERM])
+def test_a_run_is_running_as_long_as_the_process_that_is_at_it(
+    repaired: tuple[str, Path], ends: signal.Signals
+) -> None:
+    run, file = repaired
+    change(file, "DELETE FROM run_ends", "DELETE FROM episode_ends")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", HOLDS, run], **pipes, text=True) as process:  # pyright: ignore
+        assert process.stdout is not None and process.stdout.readline() == "held\n"
+        assert state(run, file) == {"running"}
+        refused = groundwire("resume", run, "--db", f"sqlite:///{file}")
+        assert (refused.code, "is still running" in refused.err) == (2, True)
+        os.kill(process.pid, ends)
+    assert state(run, file) == {"interrupted"}
+
+
+async def test_a_run_is_running_while_one_of_its_episodes_is(tmp_path: Path) -> None:
+    async with aclosing(SqlStore(f"sqlite:///{tmp_path}/ledger.db")) as store:
+        app = loop(Guesser([["right"]]), Check()).compile(store=store)
+        async with app.episode(Task(id="guess", tree=Tree({"answer.txt": b""}))):
+            (run,) = await store.runs()
+            assert await state_of(store, run) is RunState.RUNNING
+        assert await state_of(store, run) is RunState.INTERRUPTED
