@@ -20,7 +20,7 @@ from groundwire.tools.environments import EnvironmentTool
 from groundwire.trees import Candidate
 
 
-class Late(Guesser, Noter, Check):
+class Late(Guesser, Noter, Check):  # pyright: ignore[reportIncompatibleVariableOverride]
     """An actor, critic and tool whose own file, server or lock was too slow."""
 
     def __init__(self) -> None:
