@@ -123,6 +123,18 @@ def test_tasks_are_run_and_blind_resampling_at_equal_tokens_follows(
     assert main in caught.value.do
 
 
+def test_one_bad_task_is_shown_and_costs_no_other_its_result(tmp_path: Path) -> None:
+    for name in ("a", "bad", "c"):
+        task_folder(tmp_path / "tasks", name)
+    asked = ("run", f"{GRAPHS}:raises", tmp_path / "tasks", "--workers", "1", "--db", f"sqlite:///{tmp_path}/l.db")
+    ran = groundwire(*asked, "--json")
+    reasons = {e["task_id"]: e["stop_reason"] for e in of("episode", lines(ran.out))}
+    assert (ran.code, reasons) == (7, {"a": "verified", "bad": "internal_error", "c": "verified"}), ran.err
+    (bad,) = of("episode", lines(ran.out), task_id="bad")
+    assert "ZeroDivisionError: of nothing (word_graph.py:" in bad["error"]
+    assert "ZeroDivisionError: of nothing" in groundwire(*asked).err + groundwire(*asked).out
+
+
 def test_the_ungrounded_control_goes_back_over_its_own_answer_and_is_marked(tmp_path: Path) -> None:
     stub = 'def up(x):\n    """Return x + 1."""\n    raise NotImplementedError\n'
     task_folder(tmp_path / "tasks", "up", 1, stub)

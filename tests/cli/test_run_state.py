@@ -10,6 +10,7 @@ import subprocess
 import sys
 from contextlib import aclosing, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli import BUGGY, groundwire, lay_out
@@ -40,6 +41,7 @@ def repaired(tmp_path: Path) -> tuple[str, Path]:
 def state(run: str, file: Path) -> set[str]:
     """As `show` says it of the run, as `show` says it in its list, and as `report` does."""
     db = ("--db", f"sqlite:///{file}", "--json")
+    listed: Any
     (listed,) = groundwire("show", *db).data
     (reported,) = groundwire("report", run, *db).data["runs"]
     return {groundwire("show", run, *db).data["state"], listed["state"], reported["state"]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from guessing import Check, Guesser, Noter, loop
@@ -20,11 +20,8 @@ from groundwire.tools.environments import EnvironmentTool
 from groundwire.trees import Candidate
 
 
-class Late(Guesser, Noter, Check):  # pyright: ignore[reportIncompatibleVariableOverride]
+class Late:
     """An actor, critic and tool whose own file, server or lock was too slow."""
-
-    def __init__(self) -> None:
-        pass
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         raise TimeoutError("the licence server")
@@ -37,8 +34,8 @@ class Late(Guesser, Noter, Check):  # pyright: ignore[reportIncompatibleVariable
 
 
 GRAPHS: dict[str, Callable[[], FeedbackGraph]] = {
-    "actor": lambda: loop(Late(), Check()),
-    "critic": lambda: loop(Guesser([["wrong"]]), Check(), Late()),
+    "actor": lambda: loop(cast("Guesser", Late()), Check()),
+    "critic": lambda: loop(Guesser([["wrong"]]), Check(), cast("Noter", Late())),
     "tool": lambda: loop(Guesser([["wrong"]]), Late()),
 }
 

@@ -16,7 +16,7 @@ from groundwire.contexts import ActorContext, Tool
 from groundwire.graphs.library.code_repair import code_repair
 from groundwire.trees import Candidate
 
-__all__ = ["NEEDED", "crashes", "make", "needs_a_world", "nothing", "slow"]
+__all__ = ["NEEDED", "crashes", "make", "needs_a_world", "nothing", "raises", "slow"]
 
 NEEDED = "the sign is wrong"
 
@@ -70,3 +70,17 @@ def crashes() -> FeedbackGraph:
 
 def nothing() -> None:
     """Forgot to return it."""
+
+
+class _Raises:
+    """Right at once, but for the task `bad`."""
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        if context.task.id == "bad":
+            raise ZeroDivisionError("of nothing")
+        return [Candidate(context.task.tree.digest, {"solution.py": b"def up(x):\n    return x + 1\n"})]
+
+
+def raises(judge: Tool, hidden: Tool) -> FeedbackGraph:
+    """An actor of one's own that has a mistake."""
+    return code_repair(_Raises(), None, judge, hidden)
