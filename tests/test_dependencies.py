@@ -15,6 +15,7 @@ PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encodin
 EXTRAS: dict[str, Collection[str]] = {
     "agents/backends/http_client.py": ("openai-compatible", "vllm"),
     "agents/backends/library.py": ("llm", "local"),
+    "agents/backends/litellm_faults.py": ("llm", "local"),
     "agents/backends/local_model/": ("local",),
     "agents/backends/minilm.py": ("embeddings",),
     "agents/backends/replies.py": ("llm", "local", "openai-compatible", "vllm"),

@@ -18,7 +18,8 @@ def at_first_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str]
         homes: where each public name lives, from the package on: `{"Budget": "budget"}`.
 
     Returns:
-        Both functions. What was loaded once is kept in the package, as an import at its top would have kept it.
+        Both functions. What was loaded once is kept in the package, as an import at its top would have kept it; `dir`
+        names what is public.
     """
 
     def load(name: str) -> Any:
@@ -29,6 +30,6 @@ def at_first_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str]
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
+        return sorted({*vars(sys.modules[package])["__all__"], *homes})
 
     return load, names

@@ -97,7 +97,8 @@ def check_into(*files: Path | None) -> None:
     """Raises ConfigError where a file that was named can't be made, since its folder is missing or it is a folder."""
     from groundwire.errors import ConfigError
 
-    for file in files:
+    for named in files:
+        file = named and named.expanduser()
         if file is not None and (file.is_dir() or not file.parent.is_dir()):
             why = "it is a folder" if file.is_dir() else f"there is no folder {file.parent}"
-            raise ConfigError(f"{file} can't be written: {why}.", do="Name another file.")
+            raise ConfigError(f"{named} can't be written: {why}.", do="Name another file.")
