@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from groundwire.cli.checks import loading
 from groundwire.errors import GroundwireError
 
 __all__ = ["app", "main"]
@@ -73,7 +74,8 @@ class _Commands(UserDict[str, Any]):
 
 
 def _made(name: str, home: _Home) -> Any:
-    command = getattr(import_module(f"groundwire.cli.commands.{home.module}"), home.name)
+    with loading():
+        command = getattr(import_module(f"groundwire.cli.commands.{home.module}"), home.name)
     if isinstance(command, typer.Typer):
         return get_command(command)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -85,6 +87,10 @@ class _Group(TyperGroup):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.commands = _Commands()
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with loading():  # the first flag that Typer reads makes it import pydantic
+            return super().parse_args(ctx, args)
 
 
 app = typer.Typer(
