@@ -199,7 +199,7 @@ def sqlite(tmp_path: Path) -> Memory:
         (["quarantine", "ffff"], RecordNotFound, "no lesson"),
         (["forget"], ConfigError, "Nothing is named"),
         (["forget", "--family", "family"], ConfigError, "Forget 2 lessons for good"),
-        (["import", "nowhere.jsonl"], ConfigError, "no file or folder nowhere.jsonl"),
+        (["import", "nowhere.jsonl"], ConfigError, "There is no file"),
         (["import", "/"], ConfigError, "can't be read"),
         (["export", "/no/such/folder/x"], ConfigError, "can't be written"),
     ],
