@@ -13,7 +13,7 @@ from cli import BUGGY, lay_out
 
 PROBE = Path(__file__).parents[2] / "bench" / "startup_probe.py"
 HEAVY = {"langgraph", "langchain_core", "langsmith", "sqlalchemy", "alembic", "litellm", "libcst", "numpy"}
-MODULES = 200
+MODULES = 185
 """The most of ours that `repair` may load before its baseline is judged; 298 when everything was loaded."""
 
 
@@ -90,6 +90,19 @@ def test_help_and_version_load_no_more_than_the_flags(tmp_path: Path, arguments:
     assert {name.partition(".")[0] for name in found["modules"]} & {*HEAVY, "rich"} == set()
 
 
+def test_an_unknown_benchmark_is_refused_without_any_benchmark(tmp_path: Path) -> None:
+    found, _ = start(tmp_path, "bench", "no_such", "--data", ".")
+    made = {name for name in found["modules"] if name.startswith("groundwire.benchmarks.")}
+    assert made == {"groundwire.benchmarks.base", "groundwire.benchmarks.catalogue"}
+
+
+def test_a_word_near_a_command_is_told_which(tmp_path: Path) -> None:
+    found, said = start(tmp_path, "repare")
+    assert found["code"] == 2
+    assert "No such command 'repare'. Did you mean 'repair'" in said
+    assert not any(name.startswith("groundwire.cli.commands.repair") for name in found["modules"])
+
+
 def test_repair_comes_to_its_baseline_with_what_it_uses(tmp_path: Path) -> None:
     lay_out(tmp_path, {**BUGGY, "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["."]\n'})
     start(tmp_path, "repair", ".")  # makes the database, which takes the migrations
@@ -100,15 +113,20 @@ def test_repair_comes_to_its_baseline_with_what_it_uses(tmp_path: Path) -> None:
         "groundwire.agents.acting", "groundwire.agents.backends", "groundwire.agents.learning",
         "groundwire.agents.width",
         "groundwire.auditing", "groundwire.benchmarks", "groundwire.cli.export", "groundwire.cli.report",
-        "groundwire.demo", "groundwire.evaluation", "groundwire.logs", "groundwire.memory.derived_tables",
-        "groundwire.memory.migrations", "groundwire.memory.tables", "groundwire.tools.environments",
+        "groundwire.demo", "groundwire.evaluation", "groundwire.graphs.ending", "groundwire.graphs.result",
+        "groundwire.logs", "groundwire.memory.derived_tables", "groundwire.memory.experience",
+        "groundwire.memory.migrations", "groundwire.memory.tables", "groundwire.sandbox.proxy",
+        "groundwire.tools.environments",
         "groundwire.training",
     )  # fmt: skip
     assert [name for name in ours if name.startswith(unused)] == []
+    commands = [name for name in ours if name.startswith("groundwire.cli.commands.")]
+    assert commands == [f"groundwire.cli.commands.{name}" for name in ("app", "options", "repair")]
     assert len(ours) <= MODULES
     others = {
         "alembic",
         "docker",
+        "doctest",
         "jinja2",
         "libcst",
         "litellm",

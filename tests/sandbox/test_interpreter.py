@@ -21,6 +21,13 @@ def test_the_current_interpreter_is_found_with_its_environment():
     found.refuse_homes()
 
 
+def test_this_process_answers_as_another_one_of_its_interpreter_would(monkeypatch: pytest.MonkeyPatch):
+    python = Path(sys.executable)
+    own = inspect_interpreter(python)
+    monkeypatch.setattr(sys, "executable", "/elsewhere/python")  # so that another one is asked
+    assert inspect_interpreter(python) == own
+
+
 def test_an_interpreter_that_does_not_run_is_said(tmp_path: Path):
     with pytest.raises(SandboxUnavailable, match="does not run"):
         inspect_interpreter(tmp_path / "python")

@@ -1,29 +1,33 @@
-"""All benchmarks by name."""
+"""All benchmarks by name; the module of one is imported when it is made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from groundwire.benchmarks.base import Benchmark
-from groundwire.benchmarks.evalplus import HumanEvalPlus, MbppPlus
-from groundwire.benchmarks.humaneval import HumanEval
-from groundwire.benchmarks.humanevalfix import HumanEvalFix
-from groundwire.benchmarks.lr2bench import Lr2Bench
-from groundwire.benchmarks.mbpp import Mbpp
-from groundwire.benchmarks.swebench import SweBench
 from groundwire.errors import ConfigError
+
+if TYPE_CHECKING:
+    from groundwire.benchmarks.base import Benchmark
 
 __all__ = ["BENCHMARKS", "benchmark"]
 
+
+def _make(module: str, name: str, *arguments: Any, **options: Any) -> Benchmark:
+    return getattr(import_module(f"groundwire.benchmarks.{module}"), name)(*arguments, **options)
+
+
 BENCHMARKS: Mapping[str, Callable[[], Benchmark]] = {
-    "humaneval": HumanEval,
-    "humaneval-plus": HumanEvalPlus,
-    "humanevalfix": HumanEvalFix,
-    "lr2bench": Lr2Bench,
-    "mbpp": Mbpp,
-    "mbpp-sanitized": lambda: Mbpp(sanitized=True),
-    "mbpp-plus": MbppPlus,
+    "humaneval": partial(_make, "humaneval", "HumanEval"),
+    "humaneval-plus": partial(_make, "evalplus", "HumanEvalPlus"),
+    "humanevalfix": partial(_make, "humanevalfix", "HumanEvalFix"),
+    "lr2bench": partial(_make, "lr2bench", "Lr2Bench"),
+    "mbpp": partial(_make, "mbpp", "Mbpp"),
+    "mbpp-sanitized": partial(_make, "mbpp", "Mbpp", sanitized=True),
+    "mbpp-plus": partial(_make, "evalplus", "MbppPlus"),
 }
 """Those that need nothing but their files."""
 SWEBENCH = "swebench"
@@ -45,7 +49,7 @@ def benchmark(name: str, *, repos: Path | None = None) -> Benchmark:
                 "SWE-bench instances name a commit of a repository, and no clones were named.",
                 do="Give their folder with --repos; one clone a repository, OWNER__NAME, OWNER/NAME or NAME.",
             )
-        return SweBench(repos)
+        return _make("swebench", "SweBench", repos)
     if repos is not None:
         raise ConfigError(f"The benchmark {name} has no use for --repos.", do="Leave it out.")
     if name not in BENCHMARKS:

@@ -1,5 +1,14 @@
 """The command line."""
 
-from groundwire.cli.commands import main
+from __future__ import annotations
 
 __all__ = ["main"]
+
+
+def main() -> None:
+    """The program, see `groundwire.cli.commands`; what it takes to read any flag is imported here."""
+    from groundwire.cli.checks import loading
+
+    with loading():
+        from groundwire.cli.commands import main as run
+    run()

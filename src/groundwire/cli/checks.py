@@ -31,6 +31,7 @@ def loading() -> Generator[None]:
             gc.enable()
 
 
+@loading()
 def settled(flags: Mapping[str, Any], *, project: Path | None = None) -> Settings:
     """The settings; the database's URL, the sandbox and the model's form are right as far as their text tells.
 

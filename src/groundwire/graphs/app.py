@@ -19,11 +19,9 @@ from groundwire.graphs.base_trees import BaseTrees
 from groundwire.graphs.blocking import iterate, wait_for
 from groundwire.graphs.budget import Budget, RunBudget
 from groundwire.graphs.driving import Driven, Durability, OnError, drive, end_in_error
-from groundwire.graphs.ending import result_of
 from groundwire.graphs.episode import Episode, Observer
 from groundwire.graphs.metering import Meter
 from groundwire.graphs.opening import as_recorded, find_episode
-from groundwire.graphs.result import EpisodeResult
 from groundwire.graphs.reuse import Cache, Reuse
 from groundwire.graphs.rules import Rules
 from groundwire.graphs.sandboxes import SandboxChoice, Sandboxes, SandboxOptions
@@ -40,6 +38,7 @@ from groundwire.telemetry import episode_span
 
 if TYPE_CHECKING:
     from groundwire.graphs.replay import Replayed
+    from groundwire.graphs.result import EpisodeResult
 
 __all__ = ["Durability", "FeedbackApp", "SandboxChoice"]
 
@@ -300,6 +299,8 @@ class FeedbackApp:
                         resume=resume,
                         on_error=on_error,
                     )
+                from groundwire.graphs.ending import result_of  # here: no episode needs it before its end
+
                 result = result_of(episode, driven.error, driven.interrupts, grounded=not self.ungrounded)
                 told.ended(
                     verdict=str(result.verdict),

@@ -23,7 +23,6 @@ from groundwire.errors import (
     PartError,
     StorageError,
 )
-from groundwire.graphs.ending import end_of
 from groundwire.graphs.episode import Episode
 from groundwire.records import EpisodeEnd, StopReason
 
@@ -102,10 +101,10 @@ async def end_in_error(episode: Episode, error: Exception) -> Driven:
     """Ends an episode with an error that is no outcome; the ledger has what it says, unless that is hidden."""
     ours = error if isinstance(error, GroundwireError) else part_error(error)
     try:
-        await episode.finish(end_of(episode, StopReason.INTERNAL_ERROR, _said(ours.what)))
+        await episode.finish(_end_of(episode, StopReason.INTERNAL_ERROR, _said(ours.what)))
     except HiddenLeak:
         kept = f"{type(error).__name__}: what it says is of the hidden tests"
-        await episode.finish(end_of(episode, StopReason.INTERNAL_ERROR, kept))
+        await episode.finish(_end_of(episode, StopReason.INTERNAL_ERROR, kept))
     return Driven(ours)
 
 
@@ -116,6 +115,12 @@ def part_error(error: Exception) -> PartError:
     part = PartError(f"{type(error).__name__}: {_said(str(error))}{where}", do="Mend the part that raised it.")
     part.__cause__ = error
     return part
+
+
+def _end_of(episode: Episode, reason: StopReason, detail: str) -> EpisodeEnd:
+    from groundwire.graphs.ending import end_of  # here: no episode needs it before its end
+
+    return end_of(episode, reason, detail)
 
 
 def _said(text: str) -> str:
@@ -174,7 +179,7 @@ async def _drive(
             return Driven(interrupts=("paused",))
         await episode.finish(_last_record(episode, state))
         return Driven()
-    await episode.finish(end_of(episode, _reason(error), error.what))
+    await episode.finish(_end_of(episode, _reason(error), error.what))
     return Driven(error)
 
 
@@ -217,9 +222,9 @@ async def _pauses(langgraph: Any, settings: Mapping[str, Any]) -> bool:
 
 def _last_record(episode: Episode, state: Mapping[str, Any]) -> EpisodeEnd:
     if state["stop_reason"]:
-        return end_of(episode, StopReason(state["stop_reason"]), state["detail"])
+        return _end_of(episode, StopReason(state["stop_reason"]), state["detail"])
     reason = StopReason.NO_VERDICT if episode.history.best is None else StopReason.EXHAUSTED
-    return end_of(episode, reason, "A plain node led to the end; no tool had stopped the episode.")
+    return _end_of(episode, reason, "A plain node led to the end; no tool had stopped the episode.")
 
 
 @contextmanager

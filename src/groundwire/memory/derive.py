@@ -11,7 +11,6 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from groundwire.memory.experience_rows import count_experience
 from groundwire.memory.likeness import fingerprint
 from groundwire.memory.mapping import CODECS, names_of, strings_out
 from groundwire.memory.policy import GIVEN_SCAN, SAME_TASK_SCAN, Known, backs, place_of
@@ -142,6 +141,9 @@ def _settle(
     for scope, key in circles:
         _COUNT.change(session, namespace=namespace, scope=scope.value, key=key, passed=passed)
     _count_edits(session, end, namespace, family)
+    # here, since no trial has ended when a process begins, and reading needs none of it
+    from groundwire.memory.experience_rows import count_experience
+
     count_experience(session, seq, end, namespace=namespace, task_id=task_id, family=family)
     return marks
 

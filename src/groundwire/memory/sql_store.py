@@ -12,7 +12,7 @@ from groundwire.contexts import EditStatistics, Lesson
 from groundwire.embeddings import Embedder
 from groundwire.experience import Experience
 from groundwire.masking import mask
-from groundwire.memory import experience_rows, ledger
+from groundwire.memory import ledger
 from groundwire.memory.grouping import Grouping
 from groundwire.memory.place import locate
 from groundwire.memory.ranking import Question
@@ -194,9 +194,9 @@ class SqlStore:
 
     async def experience(self, family: str, task_id: str) -> Experience:
         """See `Store`."""
-        return await self.run_read(
-            lambda session: experience_rows.experience(session, self.namespace, mask(family), mask(task_id))
-        )
+        from groundwire.memory.experience_rows import experience  # here, since only tasks in environments have any
+
+        return await self.run_read(lambda session: experience(session, self.namespace, mask(family), mask(task_id)))
 
     async def run_read(self, work: Callable[[Connection], T]) -> T:
         """Runs `work` on one consistent view of the database; for this package."""

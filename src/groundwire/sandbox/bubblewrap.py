@@ -23,7 +23,6 @@ from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guestcode import COLD_MODULES, LISTED_MODULES, WARM_MODULES
 from groundwire.sandbox.interpreter import inspect_interpreter
 from groundwire.sandbox.probing import prove
-from groundwire.sandbox.proxy import AllowListProxy, proxy_environment
 from groundwire.sandbox.requirements import require
 from groundwire.sandbox.seccomp import compile_filter, is_supported
 from groundwire.sandbox.warm import ColdForks, ForkServer
@@ -140,6 +139,8 @@ class Bubblewrap:
             await guest.channel.send_packed(self._launcher.code.image(COLD_MODULES))
             await guest.channel.send("once")
             return await converse(guest.channel, job, limits, stdout=guest.stdout, stderr=guest.stderr, group=group)
+        from groundwire.sandbox.proxy import AllowListProxy, proxy_environment  # here: few may reach the network
+
         job["env"].update(proxy_environment(limits.network))
         await guest.channel.send_packed(self._launcher.code.image(LISTED_MODULES))
         await guest.channel.send("listed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from groundwire.errors import SandboxCrashed
 from groundwire.limits import ExecResult, LimitName, Limits
@@ -14,7 +15,9 @@ from groundwire.sandbox.exchange import Channel, Outcome
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guest.headtail import HeadTail
 from groundwire.sandbox.process import ProcessHandle
-from groundwire.sandbox.proxy import AllowListProxy
+
+if TYPE_CHECKING:
+    from groundwire.sandbox.proxy import AllowListProxy
 
 __all__ = ["GRACE_S", "converse", "make_result"]
 

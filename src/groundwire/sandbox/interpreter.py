@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +71,30 @@ def inspect_interpreter(python: Path) -> Interpreter:
     Raises:
         SandboxUnavailable: it does not run, or is older than Python 3.9.
     """
+    executable, prefix, exec_prefix, library, version = _answers(python)
+    major, minor = (int(n) for n in version.split())
+    if (major, minor) < MIN_VERSION:
+        raise SandboxUnavailable(
+            f"{python} is Python {major}.{minor}; the sandbox needs 3.9 or newer.", do="Name a newer one with --python."
+        )
+    real = Path(executable)
+    wanted = [Path(prefix), Path(exec_prefix), Path(library)]
+    wanted += [folder for folder in (real.parent, real.parent.parent) if (folder / "pyvenv.cfg").is_file()]
+    wanted += [folder.resolve() for folder in wanted]
+    links = tuple(_links(real))
+    if links:
+        wanted.append(_home_of(Path(executable).resolve(), major, minor))
+    folders = tuple(_outermost(w for w in wanted if w != Path("/")))
+    outside = tuple((link, target) for link, target in links if not _covered(link, folders))
+    return Interpreter(real, (major, minor), folders, outside)
+
+
+def _answers(python: Path) -> tuple[str, str, str, str, str]:
+    """What `QUESTION` prints, one answer a line."""
+    if python.absolute() == Path(sys.executable) and "PYTHONHOME" not in os.environ:
+        # this process is it already, so that none need be started to be asked
+        library = str(Path(os.__file__).parent)
+        return sys.executable, sys.base_prefix, sys.base_exec_prefix, library, "{} {}".format(*sys.version_info)
     try:
         reply = subprocess.run(
             [str(python.absolute()), "-I", "-S", "-B", "-c", QUESTION],
@@ -86,21 +111,7 @@ def inspect_interpreter(python: Path) -> Interpreter:
         raise SandboxUnavailable(
             f"The interpreter {python} does not run: {error}.", do="Name a working one with --python."
         ) from error
-    major, minor = (int(n) for n in version.split())
-    if (major, minor) < MIN_VERSION:
-        raise SandboxUnavailable(
-            f"{python} is Python {major}.{minor}; the sandbox needs 3.9 or newer.", do="Name a newer one with --python."
-        )
-    real = Path(executable)
-    wanted = [Path(prefix), Path(exec_prefix), Path(library)]
-    wanted += [folder for folder in (real.parent, real.parent.parent) if (folder / "pyvenv.cfg").is_file()]
-    wanted += [folder.resolve() for folder in wanted]
-    links = tuple(_links(real))
-    if links:
-        wanted.append(_home_of(Path(executable).resolve(), major, minor))
-    folders = tuple(_outermost(w for w in wanted if w != Path("/")))
-    outside = tuple((link, target) for link, target in links if not _covered(link, folders))
-    return Interpreter(real, (major, minor), folders, outside)
+    return executable, prefix, exec_prefix, library, version
 
 
 def _links(path: Path) -> Iterable[tuple[Path, str]]:

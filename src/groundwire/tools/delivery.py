@@ -8,9 +8,11 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
-from typing import Any
+from types import CodeType
+from typing import Any, cast
 
 from groundwire.tools.commands import Invocation
 from groundwire.trees import Tree
@@ -66,17 +68,25 @@ def _ours() -> Mapping[str, bytes]:
         if path.name != "__init__.py":
             source = path.read_bytes()
             files[f"_gw_{path.name}"] = source
-            files[f"__pycache__/_gw_{path.stem}.{sys.implementation.cache_tag}.pyc"] = _compiled(path.stem, source)
+            files[f"__pycache__/_gw_{path.stem}.{sys.implementation.cache_tag}.pyc"] = _compiled(path, source)
     return files
 
 
-def _compiled(stem: str, source: bytes) -> bytes:
+def _compiled(path: Path, source: bytes) -> bytes:
     """Bytecode in the form of PEP 552, never checked against its source; another Python than ours ignores it.
 
-    Each run would have to compile our modules otherwise, which takes as long as a small test suite.
+    Each run would have to compile our modules otherwise, which takes as long as a small test suite. This process takes
+    it from its own `__pycache__` where that is there.
     """
-    code = compile(source, f"_gw_{stem}.py", "exec", dont_inherit=True)
+    name = f"_gw_{path.stem}"
+    code = _named(cast("CodeType", SourceFileLoader(name, str(path)).get_code(name)), f"{name}.py")
     return MAGIC_NUMBER + (1).to_bytes(4, "little") + source_hash(source) + marshal.dumps(code)
+
+
+def _named(code: CodeType, file: str) -> CodeType:
+    """The same code as if it had been compiled from `file`: no path of this machine goes into the sandbox."""
+    parts = tuple(_named(part, file) if isinstance(part, CodeType) else part for part in code.co_consts)
+    return code.replace(co_filename=file, co_consts=parts)
 
 
 def support_files(settings: Mapping[str, Any]) -> Mapping[str, bytes]:

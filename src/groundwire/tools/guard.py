@@ -8,7 +8,6 @@ lies in the file that is repaired, the examples that the base tree holds must st
 from __future__ import annotations
 
 import ast
-import doctest
 import hashlib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
@@ -98,6 +97,8 @@ def _examples(source: bytes | None) -> dict[str, list[tuple[str, str]]] | None:
     """Qualified name → (code, wanted output) of each example; None where the source can't be parsed (it won't run)."""
     if source is None or len(source) > MAX_SOURCE_BYTES:
         return {}
+    import doctest  # here, since it brings unittest and pdb, and most projects have none
+
     try:
         module = ast.parse(source)
         return {

@@ -9,12 +9,7 @@ import typer
 
 from groundwire.cli.commands.options import Json, SandboxKind
 
-__all__ = ["CODES", "audit"]
-
-CODES = (
-    "Exit codes: 0 nothing ungrounded, 1 a loop is ungrounded, 2 usage, 3 something can't be seen."
-    " Verdicts, roles and what is not said: docs/audit.md."
-)
+__all__ = ["audit"]
 
 
 def audit(

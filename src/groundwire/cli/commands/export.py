@@ -10,11 +10,7 @@ import typer
 from groundwire.cli.checks import check_exists, check_into, loading, settled
 from groundwire.cli.commands.options import Db, Json
 
-__all__ = ["CODES", "export"]
-
-CODES = (
-    "Exit codes: 0 rows were written, 1 nothing could be exported, 2 usage, 6 storage, 130. Formats: docs/training.md."
-)
+__all__ = ["export"]
 
 
 def export(

@@ -24,12 +24,7 @@ from groundwire.cli.commands.options import (
     UsdPerToken,
 )
 
-__all__ = ["CODES", "learn"]
-
-CODES = (
-    "Exit codes: 0 all won, 1 some not won, 2 usage, 3 some without a verdict, 4 budget, 5 model, 6 storage,"
-    " 7 an error in a part, 130."
-)
+__all__ = ["learn"]
 
 
 def learn(

@@ -14,6 +14,7 @@ __all__ = ["memory"]
 memory = typer.Typer(
     name="memory",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
     help="Look at what memory holds, and decide about it.",
 )

@@ -13,6 +13,7 @@ __all__ = ["models"]
 models = typer.Typer(
     name="model",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
     help="The small models that run on this CPU: for --model local, and for --embeddings.",
 )

@@ -39,12 +39,7 @@ from groundwire.cli.commands.options import (
     Workers,
 )
 
-__all__ = ["CODES", "bench", "run"]
-
-CODES = (
-    "Exit codes: 0 all verified, 1 some unsolved, 2 usage, 3 some without a verdict, 4 budget, 5 model, 6 storage,"
-    " 7 an error in a part, 130."
-)
+__all__ = ["bench", "run"]
 
 
 def run(
