@@ -97,9 +97,9 @@ def test_an_unknown_benchmark_is_refused_without_any_benchmark(tmp_path: Path) -
 
 
 def test_a_word_near_a_command_is_told_which(tmp_path: Path) -> None:
-    found, said = start(tmp_path, "repare")
+    found, said = start(tmp_path, "repairr")
     assert found["code"] == 2
-    assert "No such command 'repare'. Did you mean 'repair'" in said
+    assert "No such command 'repairr'. Did you mean 'repair'" in said
     assert not any(name.startswith("groundwire.cli.commands.repair") for name in found["modules"])
 
 
