@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 
 from groundwire import Budget, Verdict
-from groundwire.agents.learning import learner_named
-from groundwire.evaluation.columns import Floats
+from groundwire.agents.worlds import learner_named
 from groundwire.evaluation.comparing import paired_interval, sign_test
+from groundwire.evaluation.rows import Floats
+from groundwire.graphs.build.declarations import Rules
 from groundwire.graphs.library.episodic import episodic
-from groundwire.graphs.rules import Rules
 from groundwire.memory import SqlStore
 from groundwire.tools.environments.catalogue import world
 

@@ -23,13 +23,14 @@ from pathlib import Path
 from typing import Any
 
 from groundwire import Budget, Observation, Task, Tree, Verdict
-from groundwire.agents import LLMActor, ScriptedBackend
+from groundwire.agents import LLMActor
+from groundwire.core.ids import new_id
+from groundwire.core.records import Artifact, CandidateRecord, EpisodeRecord, Record, RunRecord
+from groundwire.core.seal import FileKeys, Mint
+from groundwire.core.signals import Signal
 from groundwire.graphs.library.trajectory_factory import trajectory_factory
-from groundwire.ids import new_id
 from groundwire.memory import SqlStore
-from groundwire.mint import FileKeys, Mint
-from groundwire.records import Artifact, CandidateRecord, EpisodeRecord, Record, RunRecord
-from groundwire.signals import Signal
+from groundwire.models import ScriptedBackend
 from groundwire.tools import Command
 from groundwire.training import Trajectories
 from groundwire.training.catalogue import form

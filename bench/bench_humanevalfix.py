@@ -29,13 +29,13 @@ from humanevalfix_report import Outcome, effect, report
 
 from groundwire.agents import RuleCritic, SearchActor
 from groundwire.benchmarks.humanevalfix import HumanEvalFix, HumanEvalFixRow
-from groundwire.contexts import EditStatistics
+from groundwire.core.contexts import EditStatistics
+from groundwire.core.records import Intent, Record, StopReason, Store
+from groundwire.core.sandboxes import Limits
+from groundwire.core.signals import Origin, Signal, Verdict
 from groundwire.graphs import Budget, EpisodeResult
 from groundwire.graphs.library.code_repair import code_repair
-from groundwire.limits import Limits
 from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.records import Intent, Record, StopReason, Store
-from groundwire.signals import Origin, Signal, Verdict
 from groundwire.tools import HiddenTests, Pytest
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "humanevalpack" / "humanevalpack_python.jsonl"

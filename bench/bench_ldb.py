@@ -23,16 +23,16 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from groundwire.agents import RuleCritic
-from groundwire.agents.replay_actor import ReplayActor
+from groundwire.agents.programs.replay_actor import ReplayActor
+from groundwire.core.recordings import Recording
+from groundwire.core.records import Admission, CandidateRecord, Intent, Record
+from groundwire.core.sandboxes import Limits
+from groundwire.core.signals import Isolation, Origin, Signal, Verdict
 from groundwire.graphs import Budget, EpisodeResult
 from groundwire.graphs.library.code_repair import code_repair
-from groundwire.graphs.sandboxes import Sandboxes
-from groundwire.graphs.selection import Select
-from groundwire.limits import Limits
+from groundwire.graphs.run.answer import Select
+from groundwire.graphs.run.sandboxes import Sandboxes
 from groundwire.logs import LdbRow, read_ldb, recording_of
-from groundwire.recordings import Recording
-from groundwire.records import Admission, CandidateRecord, Intent, Record
-from groundwire.signals import Isolation, Origin, Signal, Verdict
 from groundwire.tools import HiddenTests, Unittest
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "ldb"

@@ -23,13 +23,13 @@ from pathlib import Path
 
 import numpy as np
 
-from groundwire.agents.backends.local import LocalBackend
-from groundwire.agents.backends.local_model import SMOLLM2
+from groundwire.core.intervals import wilson
+from groundwire.core.records import StopReason
 from groundwire.demo.functions import function_tasks
 from groundwire.demo.writing import ANSWERS, Written, write_functions
-from groundwire.intervals import wilson
 from groundwire.memory import SqlStore
-from groundwire.records import StopReason
+from groundwire.models.local import LocalBackend
+from groundwire.models.local_model import SMOLLM2
 
 RESAMPLES = 10_000
 LEVEL = 0.95

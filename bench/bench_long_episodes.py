@@ -11,10 +11,10 @@ import time
 from collections.abc import Sequence
 
 from groundwire import Budget, FeedbackGraph, Observation, Origin, Task, Tree, Verdict
-from groundwire.contexts import ActorContext, ToolContext
-from groundwire.graphs.rules import Rules
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext, ToolContext
+from groundwire.graphs.build.declarations import Rules
 from groundwire.memory import InMemoryStore
-from groundwire.trees import Candidate
 
 TRIALS = 1_000
 AROUND = 50
@@ -37,7 +37,7 @@ class Refuses:
     """A tool that every answer fails."""
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
-        """See `groundwire.contexts.Tool`."""
+        """See `groundwire.core.contexts.Tool`."""
         return Observation(verdict=Verdict.FAIL, origin=Origin.VERIFIER)
 
 

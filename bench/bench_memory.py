@@ -26,12 +26,12 @@ from typing import Any
 
 from memory_fill import COMMON, FAMILIES, LESSONS_A_TASK, SIGNATURES, Words, fill
 
-from groundwire.agents.backends.minilm import MiniLM
-from groundwire.contexts import Lesson
-from groundwire.errors import ConfigError
+from groundwire.core.contexts import Lesson
+from groundwire.core.errors import ConfigError
 from groundwire.memory import SqlStore
 from groundwire.memory.lessons import Lessons
 from groundwire.memory.place import locate
+from groundwire.models.minilm import MiniLM
 
 ROUNDS = 200
 LAST_3 = (

@@ -21,12 +21,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from groundwire.ids import new_id
-from groundwire.memory import SqlStore
-from groundwire.memory.place import locate
-from groundwire.memory.retention import size_of
-from groundwire.mint import Mint
-from groundwire.records import (
+from groundwire.core.ids import new_id
+from groundwire.core.records import (
     Admission,
     Artifact,
     CandidateRecord,
@@ -42,7 +38,11 @@ from groundwire.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
+from groundwire.core.seal import Mint
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
+from groundwire.memory import SqlStore
+from groundwire.memory.place import locate
+from groundwire.memory.retention import size_of
 
 BATCH = 1000
 CHANCE = random.Random(20)

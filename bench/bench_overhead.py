@@ -37,8 +37,8 @@ from typing import Any, Literal
 from overhead_parts import TASK, TRIALS, bare, bare_steps, ours, walk
 
 from groundwire import Budget, FeedbackApp
+from groundwire.core.records import StopReason
 from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.records import StopReason
 
 Episode = Callable[[], Awaitable[Any]]
 Ledger = Literal["memory", "file"]

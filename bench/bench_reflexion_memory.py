@@ -27,15 +27,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from groundwire.contexts import Lesson
+from groundwire.core.contexts import Lesson
+from groundwire.core.records import EpisodeRecord, Recall, Record, ReflectionRecord, RunRecord, TrialEnd, TrialRecord
+from groundwire.core.seal import Mint
+from groundwire.core.signals import Evidence, Observation, Origin, Signal, Verdict
 from groundwire.logs import Answered, Outcome, read_environments, read_hotpotqa
 from groundwire.memory import SqlStore
 from groundwire.memory.lessons import Lessons
-from groundwire.memory.likeness import says_the_same
-from groundwire.memory.states import State
-from groundwire.mint import Mint
-from groundwire.records import EpisodeRecord, Recall, Record, ReflectionRecord, RunRecord, TrialEnd, TrialRecord
-from groundwire.signals import Evidence, Observation, Origin, Signal, Verdict
+from groundwire.memory.policy import State, says_the_same
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 OMEGA = 3

@@ -28,11 +28,10 @@ from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from groundwire.errors import SandboxUnavailable
-from groundwire.limits import ExecResult, Limits
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import SandboxUnavailable
+from groundwire.core.sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
 from groundwire.sandbox import open_sandbox
-from groundwire.sandboxes import Sandbox, WarmSandbox
-from groundwire.trees import Tree
 
 IMAGE = os.environ.get("GROUNDWIRE_TEST_IMAGE", "sandbox-py:latest")
 TEST = b"from m import f\n\ndef test_f():\n    assert f(2) == 3\n"

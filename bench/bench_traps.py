@@ -19,14 +19,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from groundwire import Budget, Candidate, Observation, Origin, Task, Verdict
-from groundwire.agents.lookahead import Imagined, LookaheadActor, Rollouts, Simulator, Value
-from groundwire.agents.step_beam import StepBeamActor
-from groundwire.contexts import ActorContext, Judged, ToolContext
-from groundwire.environments import Move, Scene, Status, actions_in, attempt, environment_task, start_of
+from groundwire.agents.steps.step_beam import StepBeamActor
+from groundwire.agents.worlds import Imagined, LookaheadActor, Rollouts, Simulator, Value
+from groundwire.core.contexts import ActorContext, Judged, ToolContext
+from groundwire.core.environments import Move, Scene, Status, actions_in, attempt, environment_task, start_of
+from groundwire.core.intervals import wilson
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence
 from groundwire.graphs.library.plan_ahead import plan_ahead
 from groundwire.graphs.library.step_beam import step_beam
-from groundwire.intervals import wilson
-from groundwire.signals import CaseOutcome, CaseResult, Evidence
 
 WAYS = 4
 GOAL_AT = 5

@@ -26,13 +26,13 @@ from width_arms import Arm, Sizes, arms_named
 from width_episodes import record
 from width_recording import Keeper
 
-from groundwire.agents.backends import VllmBackend, backend_for
 from groundwire.benchmarks import benchmark
-from groundwire.completions import Backend
+from groundwire.core.errors import ConfigError, GroundwireError
+from groundwire.core.models import Backend
+from groundwire.core.recordings import read_recording
+from groundwire.core.tasks import Task
 from groundwire.demo.functions import function_tasks
-from groundwire.errors import ConfigError, GroundwireError
-from groundwire.recordings import read_recording
-from groundwire.tasks import Task
+from groundwire.models import VllmBackend, backend_for
 
 VOTES = "first,majority,width_checked"
 """Arms that need no more than samples."""

@@ -10,17 +10,17 @@ import asyncio
 import time
 
 from groundwire import Budget, Task
-from groundwire.agents.backends.choice import backend_for
-from groundwire.agents.backends.local import LocalBackend
-from groundwire.agents.backends.local_model import ServerOptions
-from groundwire.completions import Backend, Message, Request
+from groundwire.core.intervals import wilson
+from groundwire.core.models import Backend, Message, Request
+from groundwire.core.toolcalls import answer_of
 from groundwire.graphs.library.search_judge import search_judge
 from groundwire.graphs.library.tool_account import tool_account
-from groundwire.intervals import wilson
-from groundwire.toolcalls import answer_of
+from groundwire.models.choice import backend_for
+from groundwire.models.local import LocalBackend
+from groundwire.models.local_model import ServerOptions
 from groundwire.tools import Corpus
 from groundwire.tools.environments.worlds.fiction_search.corpus import PASSAGES, QUESTIONS, Question
-from groundwire.tools.lexical import normalised
+from groundwire.tools.search import normalised
 
 
 async def direct(backend: Backend, question: Question) -> bool:

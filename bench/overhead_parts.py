@@ -9,11 +9,11 @@ from typing import Annotated, Any, TypedDict
 from langgraph.graph import END, START, StateGraph
 
 from groundwire import FeedbackGraph, Observation, Origin, Task, Verdict
-from groundwire.agents.backends import ScriptedBackend
-from groundwire.completions import Message, Request
-from groundwire.contexts import ActorContext, CriticContext, Reflection, ToolContext
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict
-from groundwire.trees import Candidate, Tree
+from groundwire.core.candidates import Candidate, Tree
+from groundwire.core.contexts import ActorContext, CriticContext, Reflection, ToolContext
+from groundwire.core.models import Message, Request
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict
+from groundwire.models import ScriptedBackend
 
 __all__ = ["ANSWER", "TASK", "TRIALS", "bare", "bare_steps", "ours", "walk"]
 

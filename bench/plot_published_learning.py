@@ -24,13 +24,13 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from groundwire.core.ids import new_id
+from groundwire.core.seal import MemoryKeys
+from groundwire.core.signals import Verdict
 from groundwire.evaluation import read_run
 from groundwire.evaluation.rates import Rate
-from groundwire.ids import new_id
 from groundwire.logs.runs import LoggedRun, runs_in, write_run
 from groundwire.memory import SqlStore
-from groundwire.mint import MemoryKeys
-from groundwire.signals import Verdict
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 SHOWN: Mapping[str, tuple[str, str]] = {

@@ -9,17 +9,16 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from groundwire.completions import Backend, Completion, Request
-from groundwire.contexts import ToolContext
-from groundwire.errors import ConfigError
-from groundwire.graphs.sandboxes import Sandboxes
-from groundwire.limits import Limits
+from groundwire.core.candidates import Candidate, Tree
+from groundwire.core.contexts import ToolContext
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Backend, Completion, Request
+from groundwire.core.sandboxes import Limits, Sandbox
+from groundwire.core.signals import Isolation, Verdict
+from groundwire.core.tasks import Task
+from groundwire.graphs.run.sandboxes import Sandboxes
 from groundwire.logs.functions import SOLUTION
-from groundwire.sandboxes import Sandbox
-from groundwire.signals import Isolation, Verdict
-from groundwire.tasks import Task
 from groundwire.tools import HiddenTests, Unittest
-from groundwire.trees import Candidate, Tree
 
 __all__ = ["SECONDS", "Journal", "Program", "judge_all", "judge_together"]
 

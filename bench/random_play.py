@@ -9,8 +9,8 @@ import argparse
 import random
 from collections import Counter
 
-from groundwire.environments import Status
-from groundwire.intervals import wilson
+from groundwire.core.environments import Status
+from groundwire.core.intervals import wilson
 from groundwire.tools.environments.catalogue import BUILT_IN, world
 from groundwire.tools.environments.world import World
 

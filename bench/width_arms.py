@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from groundwire.agents.width.asking import Asking
+from groundwire.agents.width.answers import FunctionBody
 from groundwire.agents.width.confident_vote import ConfidentVote
-from groundwire.agents.width.controls.blind_resampling import BlindResampling
-from groundwire.agents.width.controls.fusion import Fusion
+from groundwire.agents.width.controls.drafts import BlindResampling, Fusion
 from groundwire.agents.width.controls.mad_debate import MadDebate
 from groundwire.agents.width.controls.self_refine import SelfRefine
 from groundwire.agents.width.controls.sets import Sets
 from groundwire.agents.width.controls.ssr import SocraticRefine
-from groundwire.agents.width.function_body import FunctionBody
 from groundwire.agents.width.parallel_refine import ParallelRefine
-from groundwire.completions import Backend
-from groundwire.contexts import Tool
+from groundwire.agents.width.sampling import Asking
+from groundwire.core.contexts import Tool
+from groundwire.core.models import Backend
 from groundwire.graphs import FeedbackGraph
 from groundwire.graphs.library.blind_resampling import blind_resampling
 from groundwire.graphs.library.confident_vote import confident_vote

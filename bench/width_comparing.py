@@ -13,11 +13,11 @@ from width_arms import CHECKED, Arm, Sizes
 from width_figures import Matched, draw, report
 from width_running import Outcome, Runner, as_data
 
-from groundwire.agents.backends import ReplayBackend
-from groundwire.completions import Backend
-from groundwire.errors import ConfigError, RecordingMissing
-from groundwire.recordings import Recording
-from groundwire.tasks import Task
+from groundwire.core.errors import ConfigError, RecordingMissing
+from groundwire.core.models import Backend
+from groundwire.core.recordings import Recording
+from groundwire.core.tasks import Task
+from groundwire.models import ReplayBackend
 
 __all__ = ["Found", "compare"]
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from width_arms import Arm, Sizes
 
-from groundwire.completions import Backend
-from groundwire.contexts import ToolContext
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ToolContext
+from groundwire.core.models import Backend
+from groundwire.core.records import CandidateRecord, EpisodeRecord, Record, StopReason
+from groundwire.core.signals import Evidence, Observation, Origin, Verdict
+from groundwire.core.tasks import Task
 from groundwire.graphs import Budget, EpisodeResult, FeedbackGraph, Rules
-from groundwire.graphs.sandboxes import Sandboxes
+from groundwire.graphs.run.sandboxes import Sandboxes
 from groundwire.memory import InMemoryStore
-from groundwire.records import CandidateRecord, EpisodeRecord, Record, StopReason
-from groundwire.signals import Evidence, Observation, Origin, Verdict
-from groundwire.tasks import Task
-from groundwire.trees import Candidate
 
 __all__ = ["Episode", "record", "run_episode"]
 

@@ -6,16 +6,16 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-from groundwire.agents.text import data
-from groundwire.agents.width.asking import NOTHING, Answer, Extra, Question
-from groundwire.completions import Completion, Message
-from groundwire.contexts import ActorContext
-from groundwire.limits import Limits
+from groundwire.agents.width.sampling import NOTHING, Answer, Extra, Question
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext
+from groundwire.core.models import Completion, Message
+from groundwire.core.prompt_text import data
+from groundwire.core.recordings import Recorded, Recording
+from groundwire.core.sandboxes import Limits
+from groundwire.core.tasks import Task
 from groundwire.logs import read_ldb, read_reflexion
 from groundwire.logs.functions import SOLUTION
-from groundwire.recordings import Recorded, Recording
-from groundwire.tasks import Task
-from groundwire.trees import Candidate
 
 __all__ = ["WholeProgram", "published"]
 

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from groundwire.agents.backends.replies import all_of
-from groundwire.completions import Backend, Completion, Request
-from groundwire.errors import ModelReplyInvalid
-from groundwire.recordings import Failure, Recorded, Recording, Sample, read_recording
+from groundwire.core.errors import ModelReplyInvalid
+from groundwire.core.models import Backend, Completion, Request
+from groundwire.core.recordings import Failure, Recorded, Recording, Sample, read_recording
+from groundwire.models.replies import all_of
 
 __all__ = ["Keeper", "Player"]
 

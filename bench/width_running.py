@@ -9,17 +9,17 @@ from typing import Any
 from width_arms import CHECKED, Arm, Sizes, arms_named
 from width_episodes import run_episode
 
-from groundwire.completions import Backend, Completion, Request
-from groundwire.contexts import Tool, ToolContext
-from groundwire.errors import ConfigError
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import Tool, ToolContext
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Backend, Completion, Request
+from groundwire.core.sandboxes import Sandbox
+from groundwire.core.signals import Isolation, Observation, Verdict
+from groundwire.core.tasks import Task
 from groundwire.evaluation.reading import trial_rows
 from groundwire.evaluation.rows import Sample, TrialRow
-from groundwire.graphs.sandboxes import Sandboxes
-from groundwire.sandboxes import Sandbox
-from groundwire.signals import Isolation, Observation, Verdict
-from groundwire.tasks import Task
+from groundwire.graphs.run.sandboxes import Sandboxes
 from groundwire.tools import HiddenTests, tool_for
-from groundwire.trees import Candidate
 
 __all__ = ["Outcome", "Runner", "as_data"]
 

@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 from threading import Thread
 
-from groundwire.environments import Status
+from groundwire.core.environments import Status
 from groundwire.tools.environments.catalogue import world
 from groundwire.tools.environments.http import WorldServer
 

@@ -9,8 +9,9 @@ import sys
 from mcp.server import MCPServer
 
 from groundwire import EpisodeResult, Signal, Task
-from groundwire.agents import ScriptedBackend, ToolActor
+from groundwire.agents import ToolActor
 from groundwire.graphs.library.tool_recovery import tool_recovery
+from groundwire.models import ScriptedBackend
 from groundwire.tools import AnswerCheck, Toolbox, mcp_tools
 
 SERVER = MCPServer("shop", log_level="ERROR")

@@ -4,9 +4,10 @@ python examples/own_tools.py
 """
 
 from groundwire import EpisodeResult, Signal, Task
-from groundwire.agents import ScriptedBackend, ToolActor
+from groundwire.agents import ToolActor
+from groundwire.core.toolcalls import Call, Ruling
 from groundwire.graphs.library.preflight import preflight
-from groundwire.toolcalls import Call, Ruling
+from groundwire.models import ScriptedBackend
 from groundwire.tools import AnswerCheck, FunctionTool, RuleReviewer, Toolbox
 
 PAPERS = {"draft": "old", "contract": "signed"}

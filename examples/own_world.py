@@ -6,11 +6,11 @@ python examples/own_world.py
 from collections.abc import Sequence
 
 from groundwire import Candidate, EpisodeResult, Signal
-from groundwire.agents.acting import StepsCritic
-from groundwire.contexts import ActorContext
-from groundwire.environments import Scene, Status, attempt, environment_task, moves_so_far, scene_of, start_of
+from groundwire.agents.worlds import StepsCritic
+from groundwire.core.contexts import ActorContext
+from groundwire.core.environments import Scene, Status, attempt, environment_task, moves_so_far, scene_of, start_of
+from groundwire.core.records import ReflectionRecord
 from groundwire.graphs.library.episodic import episodic
-from groundwire.records import ReflectionRecord
 
 RIDDLE = ("red", "blue", "green")
 

@@ -13,13 +13,13 @@ from own_source import SOURCE, foreign_imports, parsed
 
 PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS: dict[str, Collection[str]] = {
-    "agents/backends/http_client.py": ("openai-compatible", "vllm"),
-    "agents/backends/library.py": ("llm", "local"),
-    "agents/backends/litellm_faults.py": ("llm", "local"),
-    "agents/backends/local_model/": ("local",),
-    "agents/backends/minilm.py": ("embeddings",),
-    "agents/backends/replies.py": ("llm", "local", "openai-compatible", "vllm"),
-    "agents/backends/vllm_engine/": ("vllm",),
+    "models/http_client.py": ("openai-compatible", "vllm"),
+    "models/library.py": ("llm", "local"),
+    "models/litellm_faults.py": ("llm", "local"),
+    "models/local_model/": ("local",),
+    "models/minilm.py": ("embeddings",),
+    "models/replies.py": ("llm", "local", "openai-compatible", "vllm"),
+    "models/vllm_engine/": ("vllm",),
     "evaluation/": ("eval",),
     "memory/place.py": ("postgres",),
     "sandbox/container_run.py": ("docker",),
@@ -83,8 +83,9 @@ def test_what_is_imported_is_declared() -> None:
 
 
 def test_what_is_not_declared_is_told() -> None:
-    assert list(undeclared("tasks.py", ["numpy.array"])) == [
-        "tasks.py imports numpy.array, which is numpy: name it in pyproject.toml, in `dependencies`, or in an extra"
+    assert list(undeclared("core/tasks.py", ["numpy.array"])) == [
+        "core/tasks.py imports numpy.array, which is numpy: name it in pyproject.toml, in `dependencies`, "
+        "or in an extra"
         " (EXTRAS says which)"
     ]
     (told,) = undeclared("training/arrow.py", ["pyarrow", "numpy", "pydantic"])

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from groundwire.evaluation import Arm, Trials, confidence, process, signal_quality, thinking
+from groundwire.evaluation.drift import Friction
 from groundwire.evaluation.table import LINES
-from groundwire.evaluation.uptake import Friction
 
 PAGE = (Path(__file__).parents[1] / "docs" / "evaluation.md").read_text()
 

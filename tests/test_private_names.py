@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 from own_source import SOURCE, foreign_imports, is_private, parsed
 
-from groundwire.agents.backends.library import load_litellm
+from groundwire.models.library import load_litellm
 
 DOCUMENTED = frozenset({"_exit", "_replace", "_mapping", "_asdict", "_fields"})
 """They only look private: `os._exit`, named tuples, rows of SQLAlchemy."""
@@ -112,7 +112,7 @@ def _configurable(**compiled: Any) -> dict[str, Any]:
 
 @canary(
     "langgraph._internal._constants.CONFIG_KEY_SCRATCHPAD",
-    do=f"graphs/calls.py refuses graphs that the proof has not seen by it; {GRAPHS}, else such a graph is let through",
+    do=f"graphs/build/bounds.py refuses graphs that the proof has not seen by it; {GRAPHS}, else one is let through",
 )
 def _scratchpad() -> None:
     from langgraph._internal._constants import CONFIG_KEY_SCRATCHPAD
@@ -123,7 +123,7 @@ def _scratchpad() -> None:
 
 @canary(
     "langgraph._internal._constants.CONFIG_KEY_CHECKPOINTER",
-    do=f"graphs/person.py knows by it whether a person can be asked; {GRAPHS}",
+    do=f"graphs/run/nodes.py knows by it whether a person can be asked; {GRAPHS}",
 )
 def _checkpointer() -> None:
     from langgraph._internal._constants import CONFIG_KEY_CHECKPOINTER
@@ -135,7 +135,7 @@ def _checkpointer() -> None:
 
 @canary(
     "_node_defaults",
-    do=f"graphs/guarding.py empties it, so that what a graph gives all its nodes is not given twice; {GRAPHS}",
+    do=f"graphs/build/compiler.py empties it, so that what a graph gives all its nodes is not given twice; {GRAPHS}",
 )
 def _node_defaults() -> None:
     from langgraph.graph import StateGraph
@@ -223,7 +223,7 @@ def _default_plugins() -> None:
 # --- other packages
 
 
-@canary("_hidden_params", do="agents/backends read the price and the model that LiteLLM worked out from it")
+@canary("_hidden_params", do="models read the price and the model that LiteLLM worked out from it")
 def _hidden_params() -> None:
     if importlib.util.find_spec("litellm") is None:
         pytest.skip("LiteLLM is not installed")
@@ -254,7 +254,9 @@ def _entity_infos() -> None:
 # --- the standard library
 
 
-@canary("_data", do="masking.py sees by it cheaply whether the environment has changed; it falls back to os.environ")
+@canary(
+    "_data", do="core/masking.py sees by it cheaply whether the environment has changed; it falls back to os.environ"
+)
 def _data() -> None:
     environment: Any = os.environ
     assert environment._data[b"PATH"] == os.environ["PATH"].encode()

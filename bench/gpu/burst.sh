@@ -42,7 +42,7 @@ environment() {
 environment
 for name in "$@"; do
   case $name in
-    unpack) say "unpacked"; "$python" -c 'import groundwire.agents.backends, groundwire.graphs, groundwire.memory; print("groundwire", groundwire.__version__)' ;;
+    unpack) say "unpacked"; "$python" -c 'import groundwire.models, groundwire.graphs, groundwire.memory; print("groundwire", groundwire.__version__)' ;;
     models)
       [ -f "$parts/smol/model.safetensors" ] || step 150 models "$python" bench/gpu/models.py real "$parts/smol.gguf" "$parts/smol"
       "$python" bench/gpu/models.py dense "$parts/smol" "$parts/dense" ${small:+--tiny} ;;

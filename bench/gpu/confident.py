@@ -20,18 +20,18 @@ from findings import tell
 from sums import KINDS, AnswerKey, Kind, ShownExamples, problems, said_by
 
 from groundwire import Budget
-from groundwire.agents.backends import VllmBackend, VllmServerBackend, backend_for
+from groundwire.agents.width.answers import plain_answer
 from groundwire.agents.width.confident_vote import ConfidentVote, Mode
-from groundwire.agents.width.text_answer import plain_answer
-from groundwire.completions import Backend, Completion
+from groundwire.core.candidates import Candidate
+from groundwire.core.intervals import wilson
+from groundwire.core.models import Backend, Completion
+from groundwire.core.records import CandidateRecord, ModelCall
+from groundwire.core.signals import Verdict
+from groundwire.core.tasks import Task
 from groundwire.graphs import Rules
 from groundwire.graphs.library.confident_vote import confident_vote
-from groundwire.intervals import wilson
 from groundwire.memory import InMemoryStore
-from groundwire.records import CandidateRecord, ModelCall
-from groundwire.signals import Verdict
-from groundwire.tasks import Task
-from groundwire.trees import Candidate
+from groundwire.models import VllmBackend, VllmServerBackend, backend_for
 
 OTHER_SEEDS = 1_000_000
 CLEAR = 0.6

@@ -21,9 +21,9 @@ from typing import Any
 
 from findings import tell
 
-from groundwire.agents.backends import VllmBackend, VllmServerBackend
-from groundwire.completions import Message, Request
-from groundwire.errors import ModelRejected
+from groundwire.core.errors import ModelRejected
+from groundwire.core.models import Message, Request
+from groundwire.models import VllmBackend, VllmServerBackend
 
 SCHEMA = {
     "type": "object",

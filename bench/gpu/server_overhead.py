@@ -19,8 +19,8 @@ from typing import Any
 import aiohttp
 from findings import tell
 
-from groundwire.agents.backends import VllmServerBackend, vllm_server
-from groundwire.completions import Message, Request
+from groundwire.core.models import Message, Request
+from groundwire.models import VllmServerBackend, vllm_server
 
 TOPICS = ("the sea", "a small town", "iron", "the number seven", "bees", "rivers", "an old clock", "the moon")
 

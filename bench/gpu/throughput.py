@@ -27,12 +27,12 @@ from episodes import TRIALS, graph, tasks
 from findings import tell
 
 from groundwire import Budget
-from groundwire.agents.backends import VllmBackend
-from groundwire.agents.backends.vllm_engine.talk import prompt_text
-from groundwire.completions import Completion, Message, Request
+from groundwire.core.models import Completion, Message, Request
+from groundwire.core.records import StopReason
+from groundwire.core.tasks import Task
 from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.records import StopReason
-from groundwire.tasks import Task
+from groundwire.models import VllmBackend
+from groundwire.models.vllm_engine.talk import prompt_text
 
 SOURCES = Path(__file__).parents[2] / "src" / "groundwire"
 

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundwire.first_use import at_first_use
+from groundwire.core.first_use import at_first_use
 
 if TYPE_CHECKING:
     from groundwire.auditing import audit
-    from groundwire.errors import GroundwireError, UngroundedLoopError
+    from groundwire.core.candidates import Candidate, Tree
+    from groundwire.core.errors import GroundwireError, UngroundedLoopError
+    from groundwire.core.records import StopReason
+    from groundwire.core.sandboxes import Limits
+    from groundwire.core.signals import NoVerdict, Observation, Origin, Signal, Verdict
+    from groundwire.core.tasks import Task
     from groundwire.graphs import (
         Budget,
         EpisodeResult,
@@ -22,11 +27,6 @@ if TYPE_CHECKING:
         RunBudget,
         SandboxOptions,
     )
-    from groundwire.limits import Limits
-    from groundwire.records import StopReason
-    from groundwire.signals import NoVerdict, Observation, Origin, Signal, Verdict
-    from groundwire.tasks import Task
-    from groundwire.trees import Candidate, Tree
 
 __version__ = "0.1.0"
 
@@ -58,25 +58,25 @@ __getattr__, __dir__ = at_first_use(
     __name__,
     {
         "Budget": "graphs",
-        "Candidate": "trees",
+        "Candidate": "core.candidates",
         "EpisodeResult": "graphs",
         "EpisodeState": "graphs",
         "FeedbackApp": "graphs",
         "FeedbackGraph": "graphs",
-        "GroundwireError": "errors",
-        "Limits": "limits",
-        "NoVerdict": "signals",
-        "Observation": "signals",
-        "Origin": "signals",
+        "GroundwireError": "core.errors",
+        "Limits": "core.sandboxes",
+        "NoVerdict": "core.signals",
+        "Observation": "core.signals",
+        "Origin": "core.signals",
         "Rules": "graphs",
         "RunBudget": "graphs",
         "SandboxOptions": "graphs",
-        "Signal": "signals",
-        "StopReason": "records",
-        "Task": "tasks",
-        "Tree": "trees",
-        "UngroundedLoopError": "errors",
-        "Verdict": "signals",
+        "Signal": "core.signals",
+        "StopReason": "core.records",
+        "Task": "core.tasks",
+        "Tree": "core.candidates",
+        "UngroundedLoopError": "core.errors",
+        "Verdict": "core.signals",
         "audit": "auditing",
     },
 )

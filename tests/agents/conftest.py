@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from groundwire.completions import Backend, Completion, Request
-from groundwire.contexts import ActorContext, CriticContext, Judged
-from groundwire.mint import Mint
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
-from groundwire.tasks import Task
-from groundwire.trees import Candidate, Tree
+from groundwire.core.candidates import Candidate, Tree
+from groundwire.core.contexts import ActorContext, CriticContext, Judged
+from groundwire.core.models import Backend, Completion, Request
+from groundwire.core.seal import Mint
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
+from groundwire.core.tasks import Task
 
 BUGGY = {
     "shop/__init__.py": "",

@@ -6,14 +6,15 @@ import json
 from collections.abc import Callable, Sequence
 
 from groundwire import Budget, Task, Tree
-from groundwire.agents import LLMActor, LLMCritic, RuleCritic, ScriptedBackend
-from groundwire.agents.edit_blocks import SearchReplace, render_answer
-from groundwire.agents.templates import load_prompt
-from groundwire.completions import Request
+from groundwire.agents import LLMActor, LLMCritic, RuleCritic
+from groundwire.agents.patching.edit_blocks import SearchReplace, render_answer
+from groundwire.agents.prompting.templates import load_prompt
+from groundwire.core.models import Request
+from groundwire.core.records import CandidateRecord, Intent, ModelCall, Record, StopReason
 from groundwire.graphs import EpisodeResult
 from groundwire.graphs.library.code_repair import code_repair
 from groundwire.memory import InMemoryStore
-from groundwire.records import CandidateRecord, Intent, ModelCall, Record, StopReason
+from groundwire.models import ScriptedBackend
 from groundwire.tools import HiddenTests, Pytest
 
 CODE = "def total(prices):\n    result = 0\n    for price in prices:\n        result -= price\n    return result\n"

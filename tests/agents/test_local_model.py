@@ -9,9 +9,9 @@ import pytest
 from real_model import local_backend
 
 from groundwire.agents import LLMActor
-from groundwire.agents.backends.local_model import ServerOptions
-from groundwire.completions import Backend
-from groundwire.errors import ModelReplyInvalid
+from groundwire.core.errors import ModelReplyInvalid
+from groundwire.core.models import Backend
+from groundwire.models.local_model import ServerOptions
 
 if TYPE_CHECKING:
     from conftest import Scene

@@ -9,17 +9,18 @@ from guessing import ANSWER, Check, Noter
 from odd_replies import KNOWN, ODD_REPLIES, THOUGHT, ByteServer, Odd, Wire, good
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, StopReason, Task
-from groundwire.agents import LLMActor, LLMCritic, ScriptedBackend
-from groundwire.agents.backends.guard import allow_model_calls
-from groundwire.agents.backends.litellm import LiteLLMBackend
-from groundwire.agents.backends.openai_compatible import OpenAICompatibleBackend
-from groundwire.agents.edit_blocks import WholeFile, render_answer
-from groundwire.completions import Backend, Completion
-from groundwire.errors import ModelReplyInvalid
-from groundwire.graphs.spending import spent_on
+from groundwire.agents import LLMActor, LLMCritic
+from groundwire.agents.patching.edit_blocks import WholeFile, render_answer
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import ModelReplyInvalid
+from groundwire.core.models import Backend, Completion
+from groundwire.core.records import Intent, ModelCall, Record
+from groundwire.graphs.run.budget import spent_on
 from groundwire.memory import InMemoryStore
-from groundwire.records import Intent, ModelCall, Record
-from groundwire.trees import Tree
+from groundwire.models import ScriptedBackend
+from groundwire.models.guard import allow_model_calls
+from groundwire.models.litellm import LiteLLMBackend
+from groundwire.models.openai_compatible import OpenAICompatibleBackend
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning"),

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from groundwire import Budget, Observation, Origin, Task, Verdict
-from groundwire.agents import LLMActor, RuleCritic, ScriptedBackend
-from groundwire.agents.edit_blocks import SearchReplace, render_answer
-from groundwire.completions import Request
-from groundwire.contexts import ToolContext
+from groundwire.agents import LLMActor, RuleCritic
+from groundwire.agents.patching.edit_blocks import SearchReplace, render_answer
+from groundwire.core.candidates import Candidate, Tree
+from groundwire.core.contexts import ToolContext
+from groundwire.core.models import Request
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence
 from groundwire.graphs.library.code_repair import code_repair
 from groundwire.memory import InMemoryStore
-from groundwire.signals import CaseOutcome, CaseResult, Evidence
-from groundwire.trees import Candidate, Tree
+from groundwire.models import ScriptedBackend
 
 FIRST, LAST = "app/alpha.py", "app/omega.py"
 TREE = Tree(

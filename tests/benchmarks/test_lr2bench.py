@@ -18,10 +18,10 @@ from groundwire.benchmarks import Item, benchmark
 from groundwire.benchmarks.lr2bench import Lr2Bench, Match
 from groundwire.benchmarks.lr2bench.published import Published, PuzzleRow, puzzle_of
 from groundwire.benchmarks.lr2bench.rules import FAMILIES, problem, rules_of
-from groundwire.errors import RecordingError, TaskError
-from groundwire.graphs.sandboxes import Sandboxes
-from groundwire.signals import Verdict
-from groundwire.tools.environments.worlds.sudoku.grid import generate, solutions
+from groundwire.core.errors import RecordingError, TaskError
+from groundwire.core.signals import Verdict
+from groundwire.graphs.run.sandboxes import Sandboxes
+from groundwire.tools.environments.worlds.sudoku.play import generate, solutions
 
 ITEMS = 10
 QUOTE = "A test that runs tells more than ten that could, and one that fails tells most."

@@ -12,7 +12,7 @@ import pytest
 
 from groundwire.benchmarks import BENCHMARKS, benchmark
 from groundwire.benchmarks.examples import called_name, examples_of
-from groundwire.errors import ConfigError, GroundwireError, RecordingError, TaskError
+from groundwire.core.errors import ConfigError, GroundwireError, RecordingError, TaskError
 
 ROW: dict[str, Any] = {
     "task_id": "HumanEval/7",

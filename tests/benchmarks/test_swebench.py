@@ -13,9 +13,9 @@ from cli import lay_out
 from judging import by_hidden, by_visible
 
 from groundwire.benchmarks import Item, benchmark
-from groundwire.errors import ConfigError, RecordingError, TaskError
-from groundwire.graphs.sandboxes import Sandboxes
-from groundwire.signals import Verdict
+from groundwire.core.errors import ConfigError, RecordingError, TaskError
+from groundwire.core.signals import Verdict
+from groundwire.graphs.run.sandboxes import Sandboxes
 
 BEFORE = {
     "pages/__init__.py": "",

@@ -20,9 +20,9 @@ from typer.testing import CliRunner
 from groundwire import FeedbackGraph, Origin, Task
 from groundwire.cli.commands import app
 from groundwire.cli.export import Asked, run_export
-from groundwire.completions import Completion, Request
-from groundwire.errors import ConfigError, StorageError
-from groundwire.records import RunRecord
+from groundwire.core.errors import ConfigError, StorageError
+from groundwire.core.models import Completion, Request
+from groundwire.core.records import RunRecord
 from groundwire.training import Row, forms
 from groundwire.training.catalogue import form, form_names
 from groundwire.training.schema import Provenance

@@ -10,7 +10,7 @@ from cli import groundwire
 from small_logs import lay_out_worlds
 
 from groundwire.cli.import_logs import import_logs
-from groundwire.errors import RecordingError
+from groundwire.core.errors import RecordingError
 
 
 def test_a_folder_is_imported_once_and_reported_on(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ import pytest
 from cli import Ran, begin
 
 from groundwire.cli import main
+from groundwire.core.records import EpisodeEnd, Intent, ReflectionRecord, TrialRecord
 from groundwire.memory import SqlStore
-from groundwire.records import EpisodeEnd, Intent, ReflectionRecord, TrialRecord
 
 SUPPORT = Path(__file__).parents[1] / "support"
 STAIRS = f"{SUPPORT / 'worlds.py'}:Stairs"

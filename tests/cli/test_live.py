@@ -7,9 +7,9 @@ import io
 from rich.console import Console
 
 from groundwire.cli.live import LiveView
-from groundwire.mint import Mint
-from groundwire.records import CandidateRecord, EpisodeEnd, ModelCall, ReflectionRecord, StopReason, TrialRecord
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
+from groundwire.core.records import CandidateRecord, EpisodeEnd, ModelCall, ReflectionRecord, StopReason, TrialRecord
+from groundwire.core.seal import Mint
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
 
 MINT = Mint("r", b"k" * 32)
 

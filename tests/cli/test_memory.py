@@ -15,10 +15,10 @@ from remembering import RUN, episode_of, learn, outcome, signal_for, texts
 from typer.testing import CliRunner, Result
 
 from groundwire.cli.commands import app
-from groundwire.errors import ConfigError, GroundwireError, RecordNotFound, StorageError
+from groundwire.core.errors import ConfigError, GroundwireError, RecordNotFound, StorageError
+from groundwire.core.records import EpisodeEnd, LessonMark, Mark, ReflectionRecord, StopReason
+from groundwire.core.signals import Verdict
 from groundwire.memory import SqlStore
-from groundwire.records import EpisodeEnd, LessonMark, Mark, ReflectionRecord, StopReason
-from groundwire.signals import Verdict
 
 OLD = "2020-01-01T00:00:00.000000+00:00"
 

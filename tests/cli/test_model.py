@@ -7,7 +7,7 @@ from cli import groundwire
 from real_embedder import link_embeddings
 from real_model import install_link, real_model
 
-from groundwire.agents.backends.local_model import MODELS, SMOLLM2, package_folder
+from groundwire.models.local_model import MODELS, SMOLLM2, package_folder
 
 
 def test_without_a_model() -> None:

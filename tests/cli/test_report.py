@@ -17,7 +17,7 @@ from cli import BUGGY, groundwire, lay_out
 from reported import HOSTILE, TURNED, guessed
 
 from groundwire.cli.report import run_report
-from groundwire.errors import ConfigError, RecordNotFound
+from groundwire.core.errors import ConfigError, RecordNotFound
 from groundwire.memory import SqlStore
 
 FIXED, FIRST, LASTING, FALSE = ["no", "right"], ["right"], ["no", "nay", "never"], ["no", "almost right"]

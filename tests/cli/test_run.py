@@ -23,11 +23,11 @@ from groundwire.benchmarks import Item
 from groundwire.cli.resuming import resume_run
 from groundwire.cli.run import run_suite
 from groundwire.cli.suite import Shard, Source, Suite, chosen
-from groundwire.errors import ConfigError, GroundwireError, TaskError
+from groundwire.core.errors import ConfigError, GroundwireError, TaskError
+from groundwire.core.records import EpisodeEnd, Intent, ReflectionRecord
+from groundwire.core.settings import Settings
+from groundwire.core.tasks import Task
 from groundwire.memory import SqlStore
-from groundwire.records import EpisodeEnd, Intent, ReflectionRecord
-from groundwire.settings import Settings
-from groundwire.tasks import Task
 
 GRAPHS = Path(__file__).parents[1] / "support" / "word_graph.py"
 

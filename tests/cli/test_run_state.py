@@ -22,7 +22,7 @@ from groundwire.memory import SqlStore
 
 HOLDS = """
 import sys
-from groundwire.mint import FileKeys
+from groundwire.core.seal import FileKeys
 with FileKeys().held(sys.argv[1]), FileKeys().held(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()

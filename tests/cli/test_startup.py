@@ -110,10 +110,10 @@ def test_repair_comes_to_its_baseline_with_what_it_uses(tmp_path: Path) -> None:
     assert found["code"] is None, said
     ours = [name for name in found["modules"] if name.startswith("groundwire.")]
     unused = (
-        "groundwire.agents.acting", "groundwire.agents.backends", "groundwire.agents.learning",
+        "groundwire.agents.worlds", "groundwire.models", "groundwire.agents.worlds",
         "groundwire.agents.width",
         "groundwire.auditing", "groundwire.benchmarks", "groundwire.cli.export", "groundwire.cli.report",
-        "groundwire.demo", "groundwire.evaluation", "groundwire.graphs.ending", "groundwire.graphs.result",
+        "groundwire.demo", "groundwire.evaluation", "groundwire.graphs.run.result", "groundwire.graphs.run.result",
         "groundwire.logs", "groundwire.memory.derived_tables", "groundwire.memory.experience",
         "groundwire.memory.migrations", "groundwire.memory.tables", "groundwire.sandbox.proxy",
         "groundwire.tools.environments",

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from groundwire.agents.stubs import find_stub
+from groundwire.agents.patching.function_writer import find_stub
+from groundwire.core.tasks import Task
 from groundwire.demo.functions import function_tasks
-from groundwire.tasks import Task
 
 WRITTEN = {
     "last_or_none": "return items[-1] if items else None",

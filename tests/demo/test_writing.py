@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.agents.backends import ScriptedBackend
+from groundwire.core.errors import ModelRejected
+from groundwire.core.records import EpisodeEnd, StopReason
+from groundwire.core.tasks import Task
 from groundwire.demo.functions import function_tasks
 from groundwire.demo.writing import SAMPLES, Written, write_functions
-from groundwire.errors import ModelRejected
 from groundwire.memory import SqlStore
-from groundwire.records import EpisodeEnd, StopReason
-from groundwire.tasks import Task
+from groundwire.models import ScriptedBackend
 
 TASKS = {task.id: task for task in function_tasks()}
 RIGHT, WRONG = "\n    return text.count(' ')\n", "\n    return len(text)\n"

@@ -6,7 +6,7 @@ import pytest
 from rows import episode, trials
 
 from groundwire.evaluation import Step
-from groundwire.evaluation.horizon import horizon, horizon_length
+from groundwire.evaluation.process import horizon, horizon_length
 from groundwire.evaluation.rates import Rate
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from rows import episode, trials
 
+from groundwire.core.signals import Origin
 from groundwire.evaluation import Arm, RunFacts, TrialRow, Trials
 from groundwire.evaluation.comparing import Answer
 from groundwire.evaluation.measuring import as_data, history_calibration, measure
@@ -16,7 +17,6 @@ from groundwire.evaluation.page import render_page
 from groundwire.evaluation.sets import SETS, episode_sets
 from groundwire.evaluation.table import groups_of
 from groundwire.evaluation.verdicts import report_on
-from groundwire.signals import Origin
 
 
 def drawn(seed: int, count: int = 60) -> Trials:

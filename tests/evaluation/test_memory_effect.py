@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from rows import episode, trials
 
+from groundwire.core.signals import Origin
+from groundwire.evaluation.carrying_over import memory_effect
 from groundwire.evaluation.cost import cost
-from groundwire.evaluation.memory_effect import memory_effect
-from groundwire.evaluation.provenance import provenance
 from groundwire.evaluation.rates import Rate
-from groundwire.signals import Origin
+from groundwire.evaluation.signal_quality import provenance
 
 
 def test_first_tries_with_and_without_lessons() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from rows import episode, trials
 
-from groundwire.evaluation.outcome import attempts, outcome, pass_at_k, pass_hat_k
+from groundwire.core.signals import Origin
+from groundwire.evaluation.measuring import attempts, outcome, pass_at_k, pass_hat_k
 from groundwire.evaluation.rates import Rate
-from groundwire.signals import Origin
 
 
 def test_pass_at_4_and_pass_hat_4_of_three_right_and_one_wrong() -> None:

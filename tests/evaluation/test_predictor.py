@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.evaluation.confidence import calibration
 from groundwire.evaluation.predictor import Attempt, HistoryPredictor
 

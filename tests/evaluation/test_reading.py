@@ -10,15 +10,15 @@ import pytest
 from guessing import Check, Guesser, Noter, answer, loop
 
 from groundwire import Task
-from groundwire.agents import ScriptedBackend
-from groundwire.completions import Message, Request
-from groundwire.contexts import ActorContext
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext
+from groundwire.core.models import Message, Request
+from groundwire.core.records import EpisodeRecord, Store
+from groundwire.core.signals import Origin, Verdict
 from groundwire.evaluation import Sample, Step, TrialRow, Trials, read_run, trial_rows
 from groundwire.graphs import FeedbackGraph
 from groundwire.memory import InMemoryStore
-from groundwire.records import EpisodeRecord, Store
-from groundwire.signals import Origin, Verdict
-from groundwire.trees import Candidate
+from groundwire.models import ScriptedBackend
 
 
 async def run_of(store: Store, graph: FeedbackGraph, task: Task, **config: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.evaluation.thinking import WrongAnswer, reflecting, step_uses, switches, underthinking
 
 

@@ -23,10 +23,10 @@ from groundwire import (
     Task,
     Verdict,
 )
-from groundwire.contexts import ActorContext
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext
+from groundwire.core.signals import Evidence
 from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.signals import Evidence
-from groundwire.trees import Candidate
 
 
 async def test_an_episode_runs_and_leaves_its_last_position(saver_url: str, task: Task) -> None:

@@ -15,11 +15,12 @@ import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from groundwire import Budget, EpisodeResult, StopReason, Task
-from groundwire.agents import CommandActor, LLMActor, LLMCritic, RuleCritic, ScriptedBackend
-from groundwire.contexts import Actor, Critic
+from groundwire.agents import CommandActor, LLMActor, LLMCritic, RuleCritic
+from groundwire.core.contexts import Actor, Critic
+from groundwire.core.records import Record
 from groundwire.graphs.library.code_repair import code_repair
 from groundwire.memory import SqlStore
-from groundwire.records import Record
+from groundwire.models import ScriptedBackend
 from groundwire.tools import HiddenTests, Pytest
 
 CANARIES = [f"ZEBRA-{word}-4711" for word in ("comment", "docstring", "message", "parameter", "output", "data")]

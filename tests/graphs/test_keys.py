@@ -18,12 +18,13 @@ from langchain_core.callbacks import BaseCallbackHandler
 from savers import opened
 
 from groundwire import FeedbackApp, FeedbackGraph, StopReason, Task, Tree
-from groundwire.agents import LLMCritic, ScriptedBackend
-from groundwire.completions import Message, Request
-from groundwire.contexts import ActorContext
+from groundwire.agents import LLMCritic
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext
+from groundwire.core.models import Message, Request
+from groundwire.core.seal import FileKeys, MemoryKeys, Mint
 from groundwire.memory import SqlStore
-from groundwire.mint import FileKeys, MemoryKeys, Mint
-from groundwire.trees import Candidate
+from groundwire.models import ScriptedBackend
 
 
 def forms(key: bytes) -> list[bytes]:

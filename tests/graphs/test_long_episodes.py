@@ -9,12 +9,12 @@ import pytest
 from guessing import Check, answer, no_verdict
 
 from groundwire import Budget, FeedbackGraph, Task, Verdict
-from groundwire.contexts import ActorContext, Judged
-from groundwire.graphs.growing import FirstKeys, JudgedSoFar, Part
-from groundwire.graphs.rules import Rules
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext, Judged
+from groundwire.core.signals import NoVerdict, Signal
+from groundwire.graphs.build.declarations import Rules
+from groundwire.graphs.run.history import FirstKeys, JudgedSoFar, Part
 from groundwire.memory import InMemoryStore
-from groundwire.signals import NoVerdict, Signal
-from groundwire.trees import Candidate
 
 
 class Reads:

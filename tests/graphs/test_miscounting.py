@@ -9,11 +9,11 @@ import pytest
 from guessing import Check, Guesser, loop
 
 from groundwire import FeedbackApp, Observation, Task
-from groundwire.contexts import ToolContext
-from groundwire.errors import ToolError
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ToolContext
+from groundwire.core.errors import ToolError
+from groundwire.core.signals import Signal
 from groundwire.memory import InMemoryStore
-from groundwire.signals import Signal
-from groundwire.trees import Candidate
 
 
 class Miscounts(Check):

@@ -28,19 +28,20 @@ from groundwire import (
     Task,
     Tree,
 )
-from groundwire.agents import CommandActor, LLMActor, LLMCaseWriter, LLMCritic, RuleCritic, ScriptedBackend, SearchActor
-from groundwire.completions import Completion, Message, Request
-from groundwire.contexts import Actor, Critic, Tool, ToolContext
-from groundwire.errors import ConfigError, ModelRejected, ModelReplyInvalid, RecordNotFound, SealError
-from groundwire.graphs.base_trees import task_of
+from groundwire.agents import CommandActor, LLMActor, LLMCaseWriter, LLMCritic, RuleCritic, SearchActor
+from groundwire.core.contexts import Actor, Critic, Tool, ToolContext
+from groundwire.core.errors import ConfigError, ModelRejected, ModelReplyInvalid, RecordNotFound, SealError
+from groundwire.core.models import Completion, Message, Request
+from groundwire.core.records import Intent, ModelCall, ProgramRun, Recall, ReflectionRecord, TrialEnd
+from groundwire.core.seal import FileKeys
+from groundwire.core.signals import Origin, Signal
+from groundwire.core.tasks import Hidden
 from groundwire.graphs.library.code_repair import code_repair
-from groundwire.graphs.replay import Replayed
+from groundwire.graphs.replay.replay import Replayed
+from groundwire.graphs.run.resuming import task_of
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.memory.retention import drop_old
-from groundwire.mint import FileKeys
-from groundwire.records import Intent, ModelCall, ProgramRun, Recall, ReflectionRecord, TrialEnd
-from groundwire.signals import Origin, Signal
-from groundwire.tasks import Hidden
+from groundwire.models import ScriptedBackend
 from groundwire.tools import HiddenTests, ModelTests, Unittest
 
 pytestmark = pytest.mark.slow

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from groundwire import Budget, EpisodeResult, StopReason, Task
-from groundwire.agents import LLMActor, ReplayActor, RuleCritic, ScriptedBackend
-from groundwire.agents.backends import ReplayBackend
-from groundwire.completions import Backend, Completion
-from groundwire.contexts import Actor
-from groundwire.errors import RecordingMissing
+from groundwire.agents import LLMActor, ReplayActor, RuleCritic
+from groundwire.core.contexts import Actor
+from groundwire.core.errors import RecordingMissing
+from groundwire.core.models import Backend, Completion
+from groundwire.core.recordings import Failure, Recorded, Recording, recorded_calls
+from groundwire.core.records import ModelCall, Record
+from groundwire.core.sandboxes import Limits
+from groundwire.core.signals import Origin, Signal, Verdict
 from groundwire.graphs.library.code_repair import code_repair
-from groundwire.graphs.selection import Select
-from groundwire.limits import Limits
+from groundwire.graphs.run.answer import Select
 from groundwire.logs import function_task
 from groundwire.memory import InMemoryStore
-from groundwire.recordings import Failure, Recorded, Recording, recorded_calls
-from groundwire.records import ModelCall, Record
-from groundwire.signals import Origin, Signal, Verdict
+from groundwire.models import ReplayBackend, ScriptedBackend
 from groundwire.tools import HiddenTests, Unittest
 
 HEAD = 'def double(n):\n    """Twice n."""\n'

@@ -10,14 +10,13 @@ import pytest
 from guessing import Check, answer
 
 from groundwire import Budget, FeedbackApp, FeedbackGraph, RunBudget, StopReason, Task
-from groundwire.agents import ScriptedBackend
-from groundwire.completions import Completion, Message, Request
-from groundwire.contexts import ActorContext
-from groundwire.errors import ModelReplyInvalid
-from groundwire.graphs.accounts import Cost
-from groundwire.graphs.spending import spent_on
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext
+from groundwire.core.errors import ModelReplyInvalid
+from groundwire.core.models import Completion, Message, Request
+from groundwire.graphs.run.budget import Cost, spent_on
 from groundwire.memory import InMemoryStore
-from groundwire.trees import Candidate
+from groundwire.models import ScriptedBackend
 
 ASK = Request(messages=(Message(role="user", content="guess"),), max_tokens=50, purpose="propose")
 

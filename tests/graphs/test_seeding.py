@@ -11,12 +11,13 @@ import pytest
 from guessing import Check
 
 from groundwire import Budget, FeedbackApp, FeedbackGraph, Task, Tree
-from groundwire.agents import LLMActor, LLMCritic, ScriptedBackend
-from groundwire.completions import Request
-from groundwire.errors import ConfigError
+from groundwire.agents import LLMActor, LLMCritic
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Request
+from groundwire.core.records import Intent, Store
+from groundwire.core.seeds import seed_for
 from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.records import Intent, Store
-from groundwire.seeds import seed_for
+from groundwire.models import ScriptedBackend
 
 FILES = Task(id="guess", prompt="Say the right word.", tree=Tree({"word.py": b"word = 0\n"}))
 

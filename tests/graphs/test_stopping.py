@@ -12,12 +12,12 @@ import pytest
 from guessing import Check, Guesser, Noter, answer, loop
 
 from groundwire import Budget, FeedbackGraph, Observation, StopReason, Task
-from groundwire.contexts import ActorContext, ToolContext
-from groundwire.errors import ModelRejected
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext, ToolContext
+from groundwire.core.errors import ModelRejected
+from groundwire.core.records import EpisodeEnd
+from groundwire.core.signals import Signal
 from groundwire.memory import InMemoryStore
-from groundwire.records import EpisodeEnd
-from groundwire.signals import Signal
-from groundwire.trees import Candidate
 
 
 async def swallow(reached: asyncio.Event) -> None:

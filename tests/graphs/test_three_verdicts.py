@@ -17,12 +17,11 @@ from guessing import Guesser, Noter
 from services import IMAGE
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, NoVerdict, Rules, StopReason, Task, Tree, Verdict
-from groundwire.contexts import Tool
-from groundwire.limits import Limits
+from groundwire.core.contexts import Tool
+from groundwire.core.sandboxes import Limits, Sandbox
+from groundwire.core.signals import Signal
 from groundwire.memory import InMemoryStore
 from groundwire.sandbox import open_sandbox
-from groundwire.sandboxes import Sandbox
-from groundwire.signals import Signal
 from groundwire.tools import Command, Pytest
 
 

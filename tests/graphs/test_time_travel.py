@@ -16,9 +16,9 @@ from groundwire import (
     StopReason,
     Task,
 )
-from groundwire.errors import GroundingError, SealError
+from groundwire.core.errors import GroundingError, SealError
+from groundwire.core.signals import Evidence
 from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.signals import Evidence
 
 
 async def test_a_fork_from_any_checkpoint_follows_the_ledger_and_uses_no_signal_again(

@@ -11,13 +11,13 @@ from guessing import Check, Guesser, Noter, loop
 from langgraph.errors import GraphRecursionError
 
 from groundwire import Budget, EpisodeState, FeedbackGraph, Observation, RunBudget, StopReason, Task
-from groundwire.contexts import ActorContext, CriticContext, Reflection, ToolContext
-from groundwire.environments import Scene, attempt, environment_task
-from groundwire.graphs.metering import Meter, RunMeter
-from groundwire.records import EpisodeEnd
-from groundwire.signals import NoVerdict, Signal
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext, CriticContext, Reflection, ToolContext
+from groundwire.core.environments import Scene, attempt, environment_task
+from groundwire.core.records import EpisodeEnd
+from groundwire.core.signals import NoVerdict, Signal
+from groundwire.graphs.run.budget import Meter, RunMeter
 from groundwire.tools.environments import EnvironmentTool
-from groundwire.trees import Candidate
 
 
 class Late:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from published import published
 
-from groundwire.errors import RecordingError
+from groundwire.core.errors import RecordingError
 from groundwire.logs import read_environments, rows
 
 ROWS: list[dict[str, Any]] = [

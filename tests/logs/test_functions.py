@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from looking_at_functions import judge_all
 
-from groundwire.errors import TaskError
+from groundwire.core.errors import TaskError
+from groundwire.core.signals import NoVerdict, Verdict
+from groundwire.core.tasks import Task
 from groundwire.logs import function_task
-from groundwire.signals import NoVerdict, Verdict
-from groundwire.tasks import Task
 
 HEAD = 'def double(n):\n    """Twice n."""\n'
 CHECK = "def check(candidate):\n    assert candidate(3) == 6\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from published import published
 
-from groundwire.errors import RecordingError
+from groundwire.core.errors import RecordingError
 from groundwire.logs import Answered, Outcome, TrialSummary, hotpotqa, read_hotpotqa
 
 SEARCHING = """

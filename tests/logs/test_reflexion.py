@@ -11,9 +11,9 @@ import pytest
 from looking_at_functions import judge_all
 from published import published
 
-from groundwire.errors import RecordingError
+from groundwire.core.errors import RecordingError
+from groundwire.core.signals import Verdict
 from groundwire.logs import read_reflexion, read_written_tests
-from groundwire.signals import Verdict
 
 HUMANEVAL: dict[str, Any] = {
     "task_id": "HumanEval/0",

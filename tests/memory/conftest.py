@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from groundwire.core.records import EpisodeRecord, RunRecord, Store
+from groundwire.core.seal import Mint
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
 from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.mint import Mint
-from groundwire.records import EpisodeRecord, RunRecord, Store
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
 
 KEY = b"k" * 32
 DURABLE = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import pytest
 
+from groundwire.core.records import EpisodeRecord, TrialRecord
 from groundwire.memory import SqlStore
 from groundwire.memory.place import locate
-from groundwire.records import EpisodeRecord, TrialRecord
 
 pytestmark = pytest.mark.slow
 WRITER = """
     import asyncio, os, sys
     from groundwire.memory import SqlStore
-    from groundwire.records import Artifact, EpisodeRecord, TrialRecord
+    from groundwire.core.records import Artifact, EpisodeRecord, TrialRecord
 
     async def main():
         store = SqlStore(sys.argv[1])

@@ -11,14 +11,14 @@ from remembering import MINT, RUN
 from worlds import Porch
 
 from groundwire import Task
-from groundwire.environments import WON, Environment, Scene, Status, attempt, environment_task, scene_as_text
-from groundwire.errors import StorageError
-from groundwire.experience import Experience, Followed, place_of
+from groundwire.core.environments import WON, Environment, Scene, Status, attempt, environment_task, scene_as_text
+from groundwire.core.errors import StorageError
+from groundwire.core.experience import Experience, Followed, place_of
+from groundwire.core.records import Artifact, CandidateRecord, EpisodeRecord, Record, Store, TrialEnd, tree_key
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.memory import SqlStore
 from groundwire.memory.experience_rows import experience
 from groundwire.memory.retention import rebuild_lessons
-from groundwire.records import Artifact, CandidateRecord, EpisodeRecord, Record, Store, TrialEnd, tree_key
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
 
 LOOKED = Scene("You see a door and a mat.", actions=Porch().reset(0).actions)
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from groundwire.errors import StorageError
-from groundwire.ids import new_id
+from groundwire.core.errors import StorageError
+from groundwire.core.ids import new_id
+from groundwire.core.records import Admission, EpisodeRecord, Record, RunRecord
 from groundwire.memory import SqlStore, ledger
 from groundwire.memory.database import Database
-from groundwire.records import Admission, EpisodeRecord, Record, RunRecord
 
 
 class Watched:

@@ -12,14 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundwire.errors import StorageError
-from groundwire.ids import new_id
-from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.memory.mapping import CODECS, OF_EPISODE, check, codec_of
-from groundwire.memory.statements import NAMED
-from groundwire.memory.tables import TABLES
-from groundwire.mint import Mint
-from groundwire.records import (
+from groundwire.core.errors import StorageError
+from groundwire.core.ids import new_id
+from groundwire.core.records import (
     Admission,
     Artifact,
     CandidateRecord,
@@ -40,7 +35,8 @@ from groundwire.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.signals import (
+from groundwire.core.seal import Mint
+from groundwire.core.signals import (
     CaseOutcome,
     CaseResult,
     Evidence,
@@ -51,6 +47,10 @@ from groundwire.signals import (
     Signal,
     Verdict,
 )
+from groundwire.memory import InMemoryStore, SqlStore
+from groundwire.memory.mapping import CODECS, OF_EPISODE, check, codec_of
+from groundwire.memory.statements import NAMED
+from groundwire.memory.tables import TABLES
 
 RUN = RunRecord()
 MINT = Mint(RUN.id, b"k" * 32)

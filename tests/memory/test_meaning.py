@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from planted import IN_ENVIRONMENT, PLANTED, VARIABLE
 from remembering import learn, texts, whys
 
-from groundwire.embeddings import Embedder
-from groundwire.errors import ModelRejected, ModelReplyInvalid
-from groundwire.ids import new_id
+from groundwire.core.errors import ModelRejected, ModelReplyInvalid
+from groundwire.core.ids import new_id
+from groundwire.core.models import Embedder
+from groundwire.core.records import LessonMark, Mark, Store
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.memory.lessons import Lessons
 from groundwire.memory.meaning import BATCH, Meanings, nearest
@@ -25,7 +26,6 @@ from groundwire.memory.policy import RECALL_SCAN
 from groundwire.memory.retention import rebuild_lessons
 from groundwire.memory.sql import Sql
 from groundwire.memory.transfer import export_lessons, import_lessons
-from groundwire.records import LessonMark, Mark, Store
 
 ABOUT_COST, ABOUT_ALL = "Mind the cost.", "Read everything again."
 ABOUT_BOUNDS, ABOUT_PARSING = "Upper edge is exclusive.", "Some token was read twice."

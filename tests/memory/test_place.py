@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.errors import ConfigError, StorageError
+from groundwire.core.errors import ConfigError, StorageError
+from groundwire.core.records import RunRecord
 from groundwire.memory import SqlStore
 from groundwire.memory.place import locate, prepare
-from groundwire.records import RunRecord
 
 SECRET = "s3cret-pa55"
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from guessing import ANSWER, Check, answer
 
 from groundwire import Budget, FeedbackGraph, Task, Tree
-from groundwire.contexts import ActorContext, CriticContext, Needs, Reflection
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext, CriticContext, Needs, Reflection
+from groundwire.core.records import ReflectionRecord, TrialRecord
 from groundwire.memory import SqlStore
 from groundwire.memory.lessons import Lessons
-from groundwire.records import ReflectionRecord, TrialRecord
-from groundwire.trees import Candidate
 
 KEY = "The key is under the mat."
 

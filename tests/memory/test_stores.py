@@ -1,4 +1,4 @@
-"""One suite for every store: what `groundwire.records.Store` promises."""
+"""One suite for every store: what `groundwire.core.records.Store` promises."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from groundwire.contexts import EditStatistics
-from groundwire.errors import RecordNotFound, StorageBusy, StorageError
-from groundwire.mint import Mint
-from groundwire.records import (
+from groundwire.core.contexts import EditStatistics
+from groundwire.core.errors import RecordNotFound, StorageBusy, StorageError
+from groundwire.core.records import (
     Admission,
     Artifact,
     CandidateRecord,
@@ -30,7 +29,8 @@ from groundwire.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, Origin, Signal, Verdict
+from groundwire.core.seal import Mint
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Origin, Signal, Verdict
 
 SignalOf = Callable[..., Signal]
 

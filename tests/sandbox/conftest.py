@@ -9,9 +9,8 @@ import pytest
 import pytest_asyncio
 from sandboxes_here import ISOLATING, KINDS, opened
 
-from groundwire.limits import ExecResult, Limits
-from groundwire.sandboxes import Sandbox
-from groundwire.trees import Tree
+from groundwire.core.candidates import Tree
+from groundwire.core.sandboxes import ExecResult, Limits, Sandbox
 
 Run = Callable[..., Awaitable[ExecResult]]
 

@@ -22,10 +22,9 @@ import pytest
 import pytest_asyncio
 from attacks import ATTACKS, BARE, NO_FILTER, Attack, Prey
 
-from groundwire.limits import ExecResult, Limits
+from groundwire.core.candidates import Tree
+from groundwire.core.sandboxes import ExecResult, Limits, Sandbox
 from groundwire.sandbox import open_sandbox
-from groundwire.sandboxes import Sandbox
-from groundwire.trees import Tree
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 IS_ROOT = os.getuid() == 0

@@ -9,10 +9,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from groundwire.errors import CandidateError, ConfigError
-from groundwire.limits import ExecResult, Limits
-from groundwire.sandboxes import Sandbox
-from groundwire.trees import Tree
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import CandidateError, ConfigError
+from groundwire.core.sandboxes import ExecResult, Limits, Sandbox
 
 Run = Callable[..., Awaitable[ExecResult]]
 pytestmark = pytest.mark.asyncio(loop_scope="module")

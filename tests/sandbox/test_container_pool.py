@@ -10,8 +10,8 @@ from typing import cast
 
 import pytest
 
-from groundwire.errors import SandboxCrashed
-from groundwire.limits import Limits
+from groundwire.core.errors import SandboxCrashed
+from groundwire.core.sandboxes import Limits
 from groundwire.sandbox import container_pool
 from groundwire.sandbox.container_pool import ContainerPool, finish
 from groundwire.sandbox.container_run import Contained, Container

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.sandbox.descendants import end_descendants
-from groundwire.sandbox.process import Process
+from groundwire.sandbox.process import Process, end_descendants
 
 FAMILY = """\
 import ctypes, os, sys, time

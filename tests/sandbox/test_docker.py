@@ -16,12 +16,11 @@ from docker.errors import NotFound
 from sandboxes_here import own_containers
 from services import IMAGE
 
-from groundwire.errors import SandboxCrashed, SandboxUnavailable
-from groundwire.limits import Limits
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import SandboxCrashed, SandboxUnavailable
+from groundwire.core.sandboxes import Limits, Sandbox
 from groundwire.sandbox import open_sandbox
 from groundwire.sandbox.docker_engine import connect
-from groundwire.sandboxes import Sandbox
-from groundwire.trees import Tree
 
 pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="module")]
 

@@ -11,10 +11,9 @@ import pytest
 import pytest_asyncio
 from sandboxes_here import opened, own_containers
 
-from groundwire.errors import CandidateError, SandboxCrashed
-from groundwire.limits import ExecResult, Limits
-from groundwire.sandboxes import Sandbox, WarmSandbox
-from groundwire.trees import Tree
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import CandidateError, SandboxCrashed
+from groundwire.core.sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
 
 pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="module")]
 MIB = 1 << 20

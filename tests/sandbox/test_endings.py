@@ -15,11 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.errors import SandboxError
-from groundwire.limits import ExecResult, Limits
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import SandboxError
+from groundwire.core.sandboxes import ExecResult, Limits, Sandbox
 from groundwire.sandbox import open_sandbox
-from groundwire.sandboxes import Sandbox
-from groundwire.trees import Tree
 
 Run = Callable[..., Awaitable[ExecResult]]
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -229,9 +228,9 @@ async def test_killing_groundwire_ends_what_runs_in_it(tmp_path: Path):
         code = f"MARK = {mark!r}\n{SURVIVOR}\nleave(); time.sleep(300)"
         script = f"""
 import asyncio
-from groundwire.limits import Limits
+from groundwire.core.sandboxes import Limits
 from groundwire.sandbox import open_sandbox
-from groundwire.trees import Tree
+from groundwire.core.candidates import Tree
 async def main():
     box = await open_sandbox({kind!r})
     print("open", flush=True)

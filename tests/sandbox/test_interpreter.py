@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.errors import SandboxUnavailable
+from groundwire.core.errors import SandboxUnavailable
 from groundwire.sandbox.interpreter import Interpreter, inspect_interpreter
 from groundwire.sandbox.stage import barrier
 

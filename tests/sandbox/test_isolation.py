@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.limits import ExecResult, Limits
-from groundwire.sandboxes import Sandbox
-from groundwire.trees import Tree
+from groundwire.core.candidates import Tree
+from groundwire.core.sandboxes import ExecResult, Limits, Sandbox
 
 Run = Callable[..., Awaitable[ExecResult]]
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -9,10 +9,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from groundwire.limits import Limits
+from groundwire.core.candidates import Tree
+from groundwire.core.sandboxes import Limits, Sandbox
 from groundwire.sandbox import open_sandbox
-from groundwire.sandboxes import Sandbox
-from groundwire.trees import Tree
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

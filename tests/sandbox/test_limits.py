@@ -7,10 +7,9 @@ from typing import get_args
 
 import pytest
 
-from groundwire.errors import SandboxUnavailable
-from groundwire.limits import Enforcement, ExecResult, LimitName, Limits
-from groundwire.sandboxes import Sandbox
-from groundwire.trees import Tree
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import SandboxUnavailable
+from groundwire.core.sandboxes import Enforcement, ExecResult, LimitName, Limits, Sandbox
 
 Run = Callable[..., Awaitable[ExecResult]]
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from groundwire.limits import Limits
-from groundwire.sandboxes import Sandbox, WarmSandbox
-from groundwire.trees import Tree
+from groundwire.core.candidates import Tree
+from groundwire.core.sandboxes import Limits, Sandbox, WarmSandbox
 
 TREE = Tree({"base.sh": b"#!/bin/sh\necho base\n", "plain.sh": b"#!/bin/sh\necho plain\n"}, frozenset({"base.sh"}))
 CHANGES: dict[str, bytes | None] = {"base.sh": b"#!/bin/sh\necho again\n", "new.sh": b"#!/bin/sh\necho new\n"}

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.errors import ConfigError, SandboxUnavailable
-from groundwire.limits import Enforcement, Limits
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import ConfigError, SandboxUnavailable
+from groundwire.core.sandboxes import Enforcement, Limits
 from groundwire.sandbox import open_sandbox, probe_all
-from groundwire.trees import Tree
 
 
 async def test_the_default_is_bubblewrap():

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.limits import Limits
+from groundwire.core.candidates import Tree
+from groundwire.core.sandboxes import Limits
 from groundwire.sandbox import open_sandbox
-from groundwire.trees import Tree
 
 pytestmark = pytest.mark.slow
 

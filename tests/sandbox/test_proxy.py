@@ -16,11 +16,10 @@ import pytest
 import pytest_asyncio
 from sandboxes_here import KINDS, opened
 
-from groundwire.errors import SandboxUnavailable
-from groundwire.limits import ExecResult, Limits
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import SandboxUnavailable
+from groundwire.core.sandboxes import ExecResult, Limits, Sandbox
 from groundwire.sandbox import proxy
-from groundwire.sandboxes import Sandbox
-from groundwire.trees import Tree
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 BIG = 3_000_000

@@ -9,10 +9,10 @@ import pytest
 from sandboxes_here import KINDS, opened
 from services import IMAGE
 
-from groundwire.errors import SandboxUnavailable
-from groundwire.limits import Enforcement, LimitName, Limits
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import SandboxUnavailable
+from groundwire.core.sandboxes import Enforcement, LimitName, Limits
 from groundwire.sandbox import probe_all
-from groundwire.trees import Tree
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from groundwire.limits import Limits
+from groundwire.core.candidates import Tree
+from groundwire.core.sandboxes import Limits, Sandbox
 from groundwire.sandbox import open_sandbox
 from groundwire.sandbox.bwrap_launch import find_bwrap
 from groundwire.sandbox.warm import ForkServer
-from groundwire.sandboxes import Sandbox
-from groundwire.trees import Tree
 
 pytestmark = [pytest.mark.system_bwrap, pytest.mark.asyncio(loop_scope="module")]
 

@@ -10,10 +10,10 @@ import os
 import sys
 from contextlib import suppress
 
-from groundwire.errors import SandboxUnavailable
-from groundwire.limits import Limits
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import SandboxUnavailable
+from groundwire.core.sandboxes import Limits
 from groundwire.sandbox import open_sandbox
-from groundwire.trees import Tree
 
 IMAGE = os.environ.get("GROUNDWIRE_TEST_IMAGE", "sandbox-py:latest")
 LIMITS = Limits(wall_s=120, processes=20)

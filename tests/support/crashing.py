@@ -25,10 +25,10 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from groundwire import FeedbackApp, FeedbackGraph, Observation, Task, Tree
-from groundwire.contexts import ActorContext, CriticContext, Reflection, ToolContext
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext, CriticContext, Reflection, ToolContext
+from groundwire.core.records import Record
 from groundwire.memory import SqlStore
-from groundwire.records import Record
-from groundwire.trees import Candidate
 
 ANSWERS = ["wrong", "worse", "right"]
 

@@ -12,14 +12,11 @@ from worlds import Corridor, Porch
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, Origin, Task
 from groundwire.agents import LLMActor, LLMCritic, ToolActor
-from groundwire.agents.acting import EpisodeCritic, ReActActor
-from groundwire.agents.distiller import Distiller
-from groundwire.agents.lookahead import LLMForesight, LookaheadActor
-from groundwire.agents.step_beam import NextStep, StepBeamActor
-from groundwire.agents.width.asking import Answer
+from groundwire.agents.patching.llm_critic import Distiller
+from groundwire.agents.steps.step_beam import NextStep, StepBeamActor
+from groundwire.agents.width.answers import TextAnswer
 from groundwire.agents.width.confident_vote import ConfidentVote
-from groundwire.agents.width.controls.blind_resampling import BlindResampling
-from groundwire.agents.width.controls.fusion import Fusion
+from groundwire.agents.width.controls.drafts import BlindResampling, Fusion
 from groundwire.agents.width.controls.mad_debate import MadDebate
 from groundwire.agents.width.controls.self_refine import SelfRefine
 from groundwire.agents.width.controls.sets import Sets
@@ -28,21 +25,22 @@ from groundwire.agents.width.parallel_refine import ParallelRefine
 from groundwire.agents.width.perturb_vote import PerturbVote, relabelled_digits
 from groundwire.agents.width.refined_best_of_n import ModelStepJudge, RefinedBestOfN
 from groundwire.agents.width.round_table import RoundTable
+from groundwire.agents.width.sampling import Answer
 from groundwire.agents.width.side_by_side import SideBySide
 from groundwire.agents.width.strategy_router import StrategyRouter
-from groundwire.agents.width.text_answer import TextAnswer
-from groundwire.completions import Backend, Completion, Request
-from groundwire.contexts import Actor, ActorContext
-from groundwire.environments import environment_task
+from groundwire.agents.worlds import EpisodeCritic, LLMForesight, LookaheadActor, ReActActor
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import Actor, ActorContext
+from groundwire.core.environments import environment_task
+from groundwire.core.models import Backend, Completion, Request
+from groundwire.core.records import Record
+from groundwire.core.steps import StepRules
+from groundwire.core.toolcalls import Ruling
 from groundwire.graphs.library.catalogue import builder, card
 from groundwire.memory import InMemoryStore
-from groundwire.records import Record
-from groundwire.stepwise import StepRules
-from groundwire.toolcalls import Ruling
 from groundwire.tools import AnswerCheck, Corpus, FunctionTool, HiddenTests, RuleReviewer, Toolbox
 from groundwire.tools.environments import EnvironmentTool
 from groundwire.tools.environments.worlds.fiction_search.corpus import PASSAGES, QUESTIONS
-from groundwire.trees import Candidate
 
 __all__ = ["EveryGraph", "Named", "Run", "once"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from groundwire import FeedbackGraph, Observation, Origin, Task, Verdict
-from groundwire.contexts import ActorContext, CriticContext, Reflection, Tool, ToolContext
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict
-from groundwire.trees import Candidate
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext, CriticContext, Reflection, Tool, ToolContext
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict
 
 ANSWER = "answer.txt"
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groundwire.completions import Backend, Completion, Request
-from groundwire.contexts import ToolContext
-from groundwire.errors import ConfigError
-from groundwire.graphs.sandboxes import Sandboxes
-from groundwire.sandboxes import Sandbox
-from groundwire.signals import Verdict
-from groundwire.tasks import Task
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ToolContext
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Backend, Completion, Request
+from groundwire.core.sandboxes import Sandbox
+from groundwire.core.signals import Verdict
+from groundwire.core.tasks import Task
+from groundwire.graphs.run.sandboxes import Sandboxes
 from groundwire.tools import HiddenTests, tool_for
-from groundwire.trees import Candidate
 
 __all__ = ["by_hidden", "by_visible"]
 

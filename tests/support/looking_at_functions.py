@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.completions import Backend, Completion, Request
-from groundwire.contexts import ToolContext
-from groundwire.limits import Limits
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ToolContext
+from groundwire.core.models import Backend, Completion, Request
+from groundwire.core.sandboxes import Limits, Sandbox
+from groundwire.core.signals import Observation
+from groundwire.core.tasks import Task
 from groundwire.sandbox import open_sandbox
-from groundwire.sandboxes import Sandbox
-from groundwire.signals import Observation
-from groundwire.tasks import Task
 from groundwire.tools import HiddenTests, Unittest
-from groundwire.trees import Candidate
 
 LIMITS = Limits(cpu_s=1, wall_s=20)
 

@@ -12,7 +12,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from groundwire.agents.backends.local_model import PinnedModel
+from groundwire.models.local_model import PinnedModel
 
 __all__ = ["WEIGHTS", "index_on_loopback", "pinned"]
 

@@ -25,13 +25,13 @@ from typing import Any
 from guessing import ANSWER, Check, answer
 
 from groundwire import Budget, FeedbackApp, FeedbackGraph, Observation, Task, Tree
-from groundwire.completions import Completion, Message, Request
-from groundwire.contexts import ActorContext, CriticContext, Reflection, ToolContext
-from groundwire.graphs.differences import first_difference
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext, CriticContext, Reflection, ToolContext
+from groundwire.core.models import Completion, Message, Request
+from groundwire.core.records import CandidateRecord, EpisodeEnd, Intent, ModelCall, Record
+from groundwire.core.signals import Signal
+from groundwire.graphs.replay.replay import first_difference
 from groundwire.memory import SqlStore
-from groundwire.records import CandidateRecord, EpisodeEnd, Intent, ModelCall, Record
-from groundwire.signals import Signal
-from groundwire.trees import Candidate
 
 PRICE, MOST = 0.01, 0.05
 LAST_TRIAL = 4

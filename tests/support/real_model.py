@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.agents.backends import allow_model_calls
-from groundwire.agents.backends.local import LocalBackend
-from groundwire.agents.backends.local_model import (
+from groundwire.models import allow_model_calls
+from groundwire.models.local import LocalBackend
+from groundwire.models.local_model import (
     ServerOptions,
     close_servers,
     engine_is_installed,

@@ -12,11 +12,12 @@ from guessing import ANSWER, Check
 from wide import model
 
 from groundwire import Budget, FeedbackGraph, Task, Tree
-from groundwire.agents import LLMActor, LLMCritic, ScriptedBackend
-from groundwire.completions import Completion, Request
-from groundwire.contexts import Tool
+from groundwire.agents import LLMActor, LLMCritic
+from groundwire.core.contexts import Tool
+from groundwire.core.models import Completion, Request
+from groundwire.core.records import RunRecord
 from groundwire.memory import SqlStore
-from groundwire.records import RunRecord
+from groundwire.models import ScriptedBackend
 from groundwire.training import Trajectories, Trajectory, trajectories_of
 
 __all__ = ["Certain", "gone_through", "ledger_at", "question", "read", "repairing", "run", "saying", "trajectories"]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from groundwire.ids import new_id
-from groundwire.mint import Mint
-from groundwire.records import (
+from groundwire.core.ids import new_id
+from groundwire.core.records import (
     EpisodeRecord,
     Recall,
     Record,
@@ -17,7 +16,8 @@ from groundwire.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
+from groundwire.core.seal import Mint
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
 
 RUN = RunRecord(graph="tests")
 MINT = Mint(RUN.id, b"k" * 32)

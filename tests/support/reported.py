@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from guessing import ANSWER, Check, Guesser, Noter
 
 from groundwire import Task
-from groundwire.contexts import ToolContext
+from groundwire.core.candidates import Candidate, Tree
+from groundwire.core.contexts import ToolContext
+from groundwire.core.records import Store
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
+from groundwire.core.tasks import Hidden
 from groundwire.graphs.library.code_repair import code_repair
-from groundwire.records import Store
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
-from groundwire.tasks import Hidden
 from groundwire.tools import HiddenTests
-from groundwire.trees import Candidate, Tree
 
 HOSTILE = "</script><script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">"
 """Would change the page's title, if it were let."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from groundwire.core.signals import Origin, Verdict
 from groundwire.evaluation import TrialRow, Trials
-from groundwire.signals import Origin, Verdict
 
 VERDICTS = {"+": Verdict.PASS, "-": Verdict.FAIL, "?": Verdict.NONE}
 

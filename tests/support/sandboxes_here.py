@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from services import IMAGE
 
+from groundwire.core.sandboxes import Sandbox
 from groundwire.sandbox import open_sandbox
-from groundwire.sandboxes import Sandbox
 
 ISOLATING = ["bubblewrap", "landlock", pytest.param("docker", marks=pytest.mark.docker)]
 KINDS = [*ISOLATING, "subprocess"]

@@ -21,7 +21,7 @@ PROMISED = os.environ.get("GROUNDWIRE_TEST_SERVICES", "").split()
 
 
 def _docker() -> str:
-    from groundwire.errors import SandboxUnavailable
+    from groundwire.core.errors import SandboxUnavailable
     from groundwire.sandbox.docker_engine import connect
 
     try:

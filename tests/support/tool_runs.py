@@ -10,8 +10,9 @@ from typing import Any
 from recorded_runs import trajectories
 
 from groundwire import FeedbackGraph, Task
-from groundwire.agents import ScriptedBackend, ToolActor
+from groundwire.agents import ToolActor
 from groundwire.graphs.library.tool_recovery import tool_recovery
+from groundwire.models import ScriptedBackend
 from groundwire.tools import AnswerCheck, Toolbox
 from groundwire.training import Trajectory
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from groundwire.completions import Request
-from groundwire.records import Admission, CandidateRecord, Record
-from groundwire.signals import Signal
+from groundwire.core.models import Request
+from groundwire.core.records import Admission, CandidateRecord, Record
+from groundwire.core.signals import Signal
 
 
 def trail(records: Iterable[Record]) -> list[str]:

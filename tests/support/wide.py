@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from guessing import ANSWER, Check
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, Task, Tree
-from groundwire.agents import ScriptedBackend
-from groundwire.completions import Message, Request
+from groundwire.core.models import Message, Request
+from groundwire.core.records import CandidateRecord, Record
 from groundwire.memory import InMemoryStore
-from groundwire.records import CandidateRecord, Record
+from groundwire.models import ScriptedBackend
 
 QUESTION = Task(id="sum", prompt="How much is 6 times 7?", tree=Tree({ANSWER: b""}), editable=(ANSWER,))
 

@@ -16,12 +16,12 @@ import pytest
 from guessing import ANSWER, Check, answer
 
 from groundwire import FeedbackApp, FeedbackGraph, Task
-from groundwire.completions import Completion, Message, OnText, Request
-from groundwire.contexts import ActorContext
-from groundwire.errors import HiddenLeak, ModelRetryable
-from groundwire.graphs.firewall import Firewall
+from groundwire.core.candidates import Candidate, Tree
+from groundwire.core.contexts import ActorContext
+from groundwire.core.errors import HiddenLeak, ModelRetryable
+from groundwire.core.models import Completion, Message, OnText, Request
+from groundwire.graphs.run.firewall import Firewall
 from groundwire.telemetry import episode_span, is_wanted, model_call_span, spans
-from groundwire.trees import Candidate, Tree
 
 pytest.importorskip("opentelemetry.sdk", reason='no telemetry: pip install "groundwire[otel]"')
 
@@ -275,7 +275,7 @@ PROGRAM = """
 import sys
 from groundwire import Task
 from groundwire.telemetry import episode_span, model_call_span
-from groundwire.completions import Completion, Message, Request
+from groundwire.core.models import Completion, Message, Request
 
 ask = Request(messages=(Message(role="user", content="what is asked"),))
 def run():

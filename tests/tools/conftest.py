@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 import pytest
 import pytest_asyncio
 
-from groundwire.completions import Backend, Completion, Request
-from groundwire.contexts import Tool, ToolContext
-from groundwire.limits import Limits
+from groundwire.core.candidates import Candidate, Tree
+from groundwire.core.contexts import Tool, ToolContext
+from groundwire.core.models import Backend, Completion, Request
+from groundwire.core.sandboxes import Limits, Sandbox
+from groundwire.core.signals import Isolation, NoVerdict, Observation, Origin, Verdict
+from groundwire.core.tasks import Hidden, Task
 from groundwire.sandbox import open_sandbox
-from groundwire.sandboxes import Sandbox
-from groundwire.signals import Isolation, NoVerdict, Observation, Origin, Verdict
-from groundwire.tasks import Hidden, Task
-from groundwire.trees import Candidate, Tree
 
 Files = Mapping[str, str | bytes]
 

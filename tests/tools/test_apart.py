@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from groundwire.limits import Limits
-from groundwire.signals import Isolation, Observation, Verdict
-from groundwire.tasks import Hidden
+from groundwire.core.candidates import Tree
+from groundwire.core.sandboxes import Limits
+from groundwire.core.signals import Isolation, Observation, Verdict
+from groundwire.core.tasks import Hidden
 from groundwire.tools import HiddenTests
 from groundwire.tools.apartness import modules_kept_apart
-from groundwire.trees import Tree
 
 PASS, FAIL = Verdict.PASS, Verdict.FAIL
 APART, TOGETHER = Isolation.PROCESS, Isolation.IN_PROCESS

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from groundwire.core.signals import NoVerdict, Verdict
 from groundwire.sandbox import open_sandbox
-from groundwire.signals import NoVerdict, Verdict
 from groundwire.tools import Pytest, Unittest
 
 pytestmark = pytest.mark.slow

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.tools import FunctionTool, Toolbox
-from groundwire.tools.callable_tools import Outcome, last_line
+from groundwire.tools.functions import Outcome, last_line
 
 
 class Place(BaseModel):

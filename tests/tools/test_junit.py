@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.limits import ExecResult
-from groundwire.signals import CaseResult, NoVerdict, Verdict
-from groundwire.tools.junit import MAX_DEPTH, read_junit
+from groundwire.core.sandboxes import ExecResult
+from groundwire.core.signals import CaseResult, NoVerdict, Verdict
+from groundwire.tools.command_tool import MAX_DEPTH, read_junit
 from groundwire.tools.reports import ReportProblem, RunReport
 from groundwire.tools.verdicts import Situation, decide
 

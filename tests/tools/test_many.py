@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from groundwire.contexts import BatchTool, ToolContext
-from groundwire.errors import SandboxCrashed, SandboxUnavailable
-from groundwire.limits import ExecResult, Limits
-from groundwire.sandboxes import Sandbox, WarmSandbox
-from groundwire.signals import NoVerdict, Observation, Origin, Verdict
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import BatchTool, ToolContext
+from groundwire.core.errors import SandboxCrashed, SandboxUnavailable
+from groundwire.core.sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
+from groundwire.core.signals import NoVerdict, Observation, Origin, Verdict
 from groundwire.tools import Command, Doctest, HiddenTests, Pytest, Unittest
-from groundwire.tools.many import FEW
-from groundwire.trees import Candidate
+from groundwire.tools.batches import FEW
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

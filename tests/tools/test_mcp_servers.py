@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 
 from groundwire import StopReason, Task
-from groundwire.agents import ScriptedBackend, ToolActor
-from groundwire.errors import ConfigError
+from groundwire.agents import ToolActor
+from groundwire.core.errors import ConfigError
 from groundwire.graphs.library.tool_recovery import tool_recovery
+from groundwire.models import ScriptedBackend
 from groundwire.tools import AnswerCheck, Toolbox, mcp_tools
 from groundwire.tools.mcp_servers import McpTool
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from groundwire.signals import NoVerdict, Verdict
+from groundwire.core.candidates import Candidate
+from groundwire.core.signals import NoVerdict, Verdict
 from groundwire.tools import Pytest
-from groundwire.trees import Candidate
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -16,12 +16,11 @@ import pytest
 import pytest_asyncio
 from sandboxes_here import ISOLATING, opened
 
-from groundwire.limits import Limits
-from groundwire.sandboxes import Sandbox
-from groundwire.signals import Observation, Origin, Verdict
-from groundwire.tasks import Hidden
+from groundwire.core.candidates import Tree
+from groundwire.core.sandboxes import Limits, Sandbox
+from groundwire.core.signals import Observation, Origin, Verdict
+from groundwire.core.tasks import Hidden
 from groundwire.tools import HiddenTests, Pytest
-from groundwire.trees import Tree
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

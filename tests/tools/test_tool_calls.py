@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from groundwire import Candidate, Origin, Task, Verdict
-from groundwire.completions import Backend, Completion, Request
-from groundwire.contexts import ActingTool, ToolContext
-from groundwire.errors import CandidateError
-from groundwire.sandboxes import Sandbox
-from groundwire.signals import NoVerdict, Observation
-from groundwire.toolcalls import Answer, Call, Offer, SeenCall, Steps
+from groundwire.core.contexts import ActingTool, ToolContext
+from groundwire.core.errors import CandidateError
+from groundwire.core.models import Backend, Completion, Request
+from groundwire.core.sandboxes import Sandbox
+from groundwire.core.signals import NoVerdict, Observation
+from groundwire.core.toolcalls import Answer, Call, Offer, SeenCall, Steps
 from groundwire.tools import FunctionTool, Toolbox
 from groundwire.tools.tool_calls import ToolCalls, trimmed
 

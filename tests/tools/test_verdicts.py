@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.limits import ExecResult
-from groundwire.signals import CaseOutcome, CaseResult, NoVerdict, Verdict
+from groundwire.core.sandboxes import ExecResult
+from groundwire.core.signals import CaseOutcome, CaseResult, NoVerdict, Verdict
 from groundwire.tools.reports import ReportProblem, RunReport, read_report
 from groundwire.tools.verdicts import Situation, decide, without_report
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from recorded_runs import repairing, saying, trajectories
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.training import Form, Rejected, Row, Trajectory
 from groundwire.training.exporting import Rules, export
 from groundwire.training.provenance import provenance_of, written_by

@@ -15,16 +15,16 @@ from recorded_runs import Certain, ledger_at, question, read, repairing, run, sa
 from worlds import Porch
 
 from groundwire import Origin, Task, Tree
-from groundwire.agents import ScriptedBackend
-from groundwire.agents.acting import ReActActor
-from groundwire.agents.acting.critics import StepsCritic
-from groundwire.completions import Completion, Request
-from groundwire.environments import environment_task
-from groundwire.errors import ConfigError
+from groundwire.agents.worlds import ReActActor
+from groundwire.agents.worlds.acting import StepsCritic
+from groundwire.core.environments import environment_task
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Completion, Request
+from groundwire.core.records import ModelCall
+from groundwire.core.steps import StepRules
 from groundwire.graphs.library.episodic import episodic
 from groundwire.graphs.library.verified_steps import verified_steps
-from groundwire.records import ModelCall
-from groundwire.stepwise import StepRules
+from groundwire.models import ScriptedBackend
 from groundwire.training import Trajectory
 from groundwire.training.catalogue import form_names
 from groundwire.training.forms.grpo import GrpoRow, switched_rewards
@@ -33,9 +33,9 @@ from groundwire.training.forms.prm import PrmRow
 from groundwire.training.forms.rlvr import RlvrRow
 from groundwire.training.forms.sft import SftRow
 from groundwire.training.forms.trajectory import TrajectoryRow
+from groundwire.training.grouping import PairRow
 from groundwire.training.methods.score_steps import ScoreStepRow, step_offsets
 from groundwire.training.methods.two_attempts import TwoAttemptsRow, shaped_reward
-from groundwire.training.pairing import PairRow
 
 
 async def test_every_form_of_one_episode_that_failed_and_passed(tmp_path: Path) -> None:

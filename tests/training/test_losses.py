@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.training.losses import Losses, read_losses
 
 

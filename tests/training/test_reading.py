@@ -14,14 +14,14 @@ from guessing import ANSWER, Check, Guesser, loop, no_verdict
 from recorded_runs import Certain, gone_through, ledger_at, question, read, repairing, run, saying, trajectories
 
 from groundwire import Origin, Verdict
-from groundwire.completions import Completion, Request
-from groundwire.errors import ConfigError
-from groundwire.mint import MemoryKeys
-from groundwire.records import ModelCall, RunRecord, StopReason
-from groundwire.signals import NoVerdict
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Completion, Request
+from groundwire.core.records import ModelCall, RunRecord, StopReason
+from groundwire.core.seal import MemoryKeys
+from groundwire.core.signals import NoVerdict
 from groundwire.training import trajectories_of
-from groundwire.training.entropies import token_entropies
 from groundwire.training.trajectories import Author, Flaw, Message, Seal
+from groundwire.training.turns import token_entropies
 
 
 def authors(message: Message) -> list[tuple[str, str]]:

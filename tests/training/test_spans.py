@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.agents.text import data, fenced, tagged
+from groundwire.core.prompt_text import data, fenced, tagged
 from groundwire.training.spans import Known, spans_by_known_texts, spans_by_tags
 from groundwire.training.trajectories import Author, Span
 

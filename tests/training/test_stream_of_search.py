@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.errors import RecordingError
+from groundwire.core.errors import RecordingError
 from groundwire.evaluation.process import wandering
 from groundwire.tools.environments.worlds import countdown
 from groundwire.tools.environments.worlds.numbers.combining import COUNTDOWN, Puzzle, solve

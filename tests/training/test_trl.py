@@ -16,14 +16,14 @@ from recorded_runs import ledger_at, repairing, run, saying
 from tiny_language_model import tiny_model, tokenizer_of
 
 from groundwire import Task, Tree
-from groundwire.agents import ScriptedBackend
 from groundwire.cli.export import Asked, run_export
-from groundwire.completions import Backend, Completion, Request
-from groundwire.contexts import ToolContext
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ToolContext
+from groundwire.core.models import Backend, Completion, Request
+from groundwire.core.signals import Verdict
+from groundwire.models import ScriptedBackend
 from groundwire.sandbox import open_sandbox
-from groundwire.signals import Verdict
 from groundwire.tools import Command
-from groundwire.trees import Candidate
 
 # what the libraries say to one another
 pytestmark = [

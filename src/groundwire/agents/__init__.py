@@ -1,23 +1,22 @@
-"""Actors that propose, critics that reflect, what they ask models with; each is imported when it is first used."""
+"""Actors that propose and critics that reflect; each is imported when it is first used."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundwire.first_use import at_first_use
+from groundwire.core.first_use import at_first_use
 
 if TYPE_CHECKING:
-    from groundwire.agents.backends.scripted import ScriptedBackend
-    from groundwire.agents.case_writer import LLMCaseWriter
-    from groundwire.agents.command_actor import CommandActor
-    from groundwire.agents.llm_actor import LLMActor
-    from groundwire.agents.llm_critic import LLMCritic
-    from groundwire.agents.model_reviewer import ModelReviewer
-    from groundwire.agents.replay_actor import ReplayActor
-    from groundwire.agents.rule_critic import RuleCritic
+    from groundwire.agents.patching.case_writer import LLMCaseWriter
+    from groundwire.agents.patching.llm_actor import LLMActor
+    from groundwire.agents.patching.llm_critic import LLMCritic
+    from groundwire.agents.patching.rule_critic import RuleCritic
+    from groundwire.agents.programs.command_actor import CommandActor
+    from groundwire.agents.programs.replay_actor import ReplayActor
+    from groundwire.agents.prompting.structured import ask_for
     from groundwire.agents.search import SearchActor
-    from groundwire.agents.structured import ask_for
-    from groundwire.agents.tool_actor import ToolActor
+    from groundwire.agents.steps.step_reader import ModelReviewer
+    from groundwire.agents.steps.tool_actor import ToolActor
 
 __all__ = [
     "CommandActor",
@@ -27,7 +26,6 @@ __all__ = [
     "ModelReviewer",
     "ReplayActor",
     "RuleCritic",
-    "ScriptedBackend",
     "SearchActor",
     "ToolActor",
     "ask_for",
@@ -36,16 +34,15 @@ __all__ = [
 __getattr__, __dir__ = at_first_use(
     __name__,
     {
-        "CommandActor": "command_actor",
-        "LLMActor": "llm_actor",
-        "LLMCaseWriter": "case_writer",
-        "LLMCritic": "llm_critic",
-        "ModelReviewer": "model_reviewer",
-        "ReplayActor": "replay_actor",
-        "RuleCritic": "rule_critic",
-        "ScriptedBackend": "backends.scripted",
+        "CommandActor": "programs.command_actor",
+        "LLMActor": "patching.llm_actor",
+        "LLMCaseWriter": "patching.case_writer",
+        "LLMCritic": "patching.llm_critic",
+        "ModelReviewer": "steps.step_reader",
+        "ReplayActor": "programs.replay_actor",
+        "RuleCritic": "patching.rule_critic",
         "SearchActor": "search",
-        "ToolActor": "tool_actor",
-        "ask_for": "structured",
+        "ToolActor": "steps.tool_actor",
+        "ask_for": "prompting.structured",
     },
 )

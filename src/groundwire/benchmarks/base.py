@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar, cast
 
-from groundwire.errors import TaskError
+from groundwire.core.errors import TaskError
+from groundwire.core.tasks import Task
+from groundwire.core.text import json_lines, json_value, lines_of
 from groundwire.logs.rows import Row, checked
-from groundwire.tasks import Task
-from groundwire.textlines import json_lines, json_value, lines_of
 
 __all__ = ["Benchmark", "Item", "find_file", "read_rows"]
 

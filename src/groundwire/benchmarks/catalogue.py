@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from groundwire.benchmarks.base import Benchmark

@@ -18,8 +18,8 @@ from pydantic import Field, field_validator
 from groundwire.benchmarks.base import Item, find_file, read_rows
 from groundwire.benchmarks.humaneval import HumanEvalRow
 from groundwire.benchmarks.mbpp import assert_task, split_of
-from groundwire.errors import TaskError
-from groundwire.limits import Limits
+from groundwire.core.errors import TaskError
+from groundwire.core.sandboxes import Limits
 from groundwire.logs.rows import Row
 
 __all__ = ["HumanEvalPlus", "MbppPlus"]

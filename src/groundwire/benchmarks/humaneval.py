@@ -10,10 +10,10 @@ from pydantic import Field
 
 from groundwire.benchmarks.base import Item, find_file, read_rows
 from groundwire.benchmarks.examples import examples_of
-from groundwire.limits import Limits
+from groundwire.core.sandboxes import Limits
+from groundwire.core.tasks import Task
 from groundwire.logs.functions import function_task
 from groundwire.logs.rows import Row
-from groundwire.tasks import Task
 
 __all__ = ["HumanEval", "HumanEvalRow"]
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from pydantic import Field
 
 from groundwire.benchmarks.base import Item, find_file, read_rows
-from groundwire.limits import Limits
+from groundwire.core.candidates import Tree
+from groundwire.core.sandboxes import Limits
+from groundwire.core.tasks import Hidden, Task
 from groundwire.logs.rows import Row
-from groundwire.tasks import Hidden, Task
-from groundwire.trees import Tree
 
 __all__ = ["HumanEvalFix", "HumanEvalFixRow"]
 

@@ -11,11 +11,11 @@ from pydantic import AliasChoices, Field
 
 from groundwire.benchmarks.base import Item, find_file, read_rows
 from groundwire.benchmarks.examples import called_name
-from groundwire.errors import TaskError
-from groundwire.limits import Limits
+from groundwire.core.errors import TaskError
+from groundwire.core.sandboxes import Limits
+from groundwire.core.tasks import Task
 from groundwire.logs.functions import function_task, statement
 from groundwire.logs.rows import Row
-from groundwire.tasks import Task
 
 __all__ = ["Mbpp", "MbppRow", "assert_task", "split_of"]
 

@@ -12,13 +12,13 @@ from groundwire.cli.graph_choice import Builder, built, self_refine_of
 from groundwire.cli.kit import Kit
 from groundwire.cli.suite import Suite
 from groundwire.cli.tally import Tally
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
+from groundwire.core.records import EpisodeEnd
 from groundwire.graphs import FeedbackApp, FeedbackGraph, Rules
-from groundwire.graphs.budget import Budget
-from groundwire.graphs.control import CONTROL_RULES, Spent, control_budget, resampling_of, spent_by
-from groundwire.graphs.result import EXIT_CODES
+from groundwire.graphs.build.control import CONTROL_RULES, Spent, control_budget, resampling_of, spent_by
+from groundwire.graphs.run.budget import Budget
+from groundwire.graphs.run.result import EXIT_CODES
 from groundwire.memory import SqlStore
-from groundwire.records import EpisodeEnd
 
 __all__ = ["Arm", "Control", "Main", "Resampling", "Ungrounded", "control_run_of", "first_app"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.settings import Settings
+    from groundwire.core.settings import Settings
 
 __all__ = ["check_exists", "check_folders", "check_graph", "check_into", "loading", "settled"]
 
@@ -42,7 +42,7 @@ def settled(flags: Mapping[str, Any], *, project: Path | None = None) -> Setting
     Raises:
         ConfigError: something is wrong.
     """
-    from groundwire.settings import Settings
+    from groundwire.core.settings import Settings
 
     settings = Settings.resolve(flags, project=project)
     if settings.db is not None:
@@ -54,7 +54,7 @@ def settled(flags: Mapping[str, Any], *, project: Path | None = None) -> Setting
 
         check_kind(settings.sandbox)
     if settings.model:
-        from groundwire.agents.backends.choice import check_form as check_model
+        from groundwire.models.choice import check_form as check_model
 
         check_model(settings.model)
     return settings
@@ -62,7 +62,7 @@ def settled(flags: Mapping[str, Any], *, project: Path | None = None) -> Setting
 
 def check_graph(name: str) -> None:
     """Raises ConfigError where no graph of the library is called so, and it is no `FILE.py:FUNCTION` of a file here."""
-    from groundwire.errors import ConfigError
+    from groundwire.core.errors import ConfigError
     from groundwire.graphs.library.catalogue import NAMES
 
     path, colon, _ = name.rpartition(":")
@@ -78,7 +78,7 @@ def check_graph(name: str) -> None:
 
 def check_folders(paths: Iterable[Path], *, do: str) -> None:
     """Raises TaskError where one of them is no folder."""
-    from groundwire.errors import TaskError
+    from groundwire.core.errors import TaskError
 
     for path in paths:
         if not path.expanduser().is_dir():
@@ -87,7 +87,7 @@ def check_folders(paths: Iterable[Path], *, do: str) -> None:
 
 def check_exists(*paths: Path | None, do: str) -> None:
     """Raises ConfigError where one of them that was named is not there."""
-    from groundwire.errors import ConfigError
+    from groundwire.core.errors import ConfigError
 
     for path in paths:
         if path is not None and not path.expanduser().exists():
@@ -96,7 +96,7 @@ def check_exists(*paths: Path | None, do: str) -> None:
 
 def check_into(*files: Path | None) -> None:
     """Raises ConfigError where a file that was named can't be made, since its folder is missing or it is a folder."""
-    from groundwire.errors import ConfigError
+    from groundwire.core.errors import ConfigError
 
     for named in files:
         file = named and named.expanduser()

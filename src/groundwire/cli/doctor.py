@@ -20,11 +20,11 @@ from rich.text import Text
 
 from groundwire import __version__
 from groundwire.cli.text import plain
-from groundwire.errors import GroundwireError
-from groundwire.mint import FileKeys
-from groundwire.records import RunRecord
+from groundwire.core.errors import GroundwireError
+from groundwire.core.records import RunRecord
+from groundwire.core.seal import FileKeys
+from groundwire.core.settings import Settings
 from groundwire.sandbox import DEFAULT_KINDS, Probe, probe_all
-from groundwire.settings import Settings
 
 __all__ = ["Finding", "run_doctor"]
 
@@ -156,20 +156,20 @@ def _is_installed(module: str) -> bool:
 
 
 def _local_model() -> Finding:
-    from groundwire.agents.backends.local_model import engine_is_installed
+    from groundwire.models.local_model import engine_is_installed
 
     return _model("local model", "local", "" if engine_is_installed() else "xllamacpp")
 
 
 def _embeddings() -> Finding:
-    from groundwire.agents.backends.minilm import missing_package
+    from groundwire.models.minilm import missing_package
 
     return _model("embeddings", "embeddings", missing_package() or "")
 
 
 def _model(name: str, which: str, missing: str) -> Finding:
     """A model that runs here: its files, and what runs it."""
-    from groundwire.agents.backends.local_model import MODELS, find_model, verify_model
+    from groundwire.models.local_model import MODELS, find_model, verify_model
 
     models = MODELS[which]
     for model in models:
@@ -188,8 +188,7 @@ def _model(name: str, which: str, missing: str) -> Finding:
 
 def _engine() -> list[Finding]:
     """What `vllm:` and `vllm-server:` need; neither is imported for it."""
-    from groundwire.agents.backends.vllm_engine.loading import INSTALL, installed_version
-    from groundwire.agents.backends.vllm_engine.probing import CardsUnknown, cards
+    from groundwire.models.vllm_engine.loading import INSTALL, CardsUnknown, cards, installed_version
 
     version = installed_version()
     package = Finding(

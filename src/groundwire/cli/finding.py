@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 
 from groundwire.cli.repair import open_store, unique_run
+from groundwire.core.records import RunRecord
+from groundwire.core.settings import Settings
 from groundwire.memory import SqlStore
-from groundwire.records import RunRecord
-from groundwire.settings import Settings
 
 __all__ = ["store_with", "store_without_memory"]
 

@@ -9,18 +9,18 @@ from typing import Any, get_type_hints
 
 from typing_extensions import is_protocol
 
-from groundwire.agents.stubs import find_stub
+from groundwire.agents.patching.function_writer import find_stub
+from groundwire.agents.width.answers import FunctionBody
 from groundwire.agents.width.controls.self_refine import SelfRefine
-from groundwire.agents.width.function_body import FunctionBody
 from groundwire.cli.checks import check_graph
 from groundwire.cli.kit import Kit
-from groundwire.errors import ConfigError, GroundwireError
+from groundwire.core.errors import ConfigError, GroundwireError
+from groundwire.core.tasks import Task
+from groundwire.core.user_code import user_module
 from groundwire.graphs import FeedbackGraph
 from groundwire.graphs.library.catalogue import builder
 from groundwire.graphs.library.self_refine import self_refine
-from groundwire.tasks import Task
 from groundwire.tools import HiddenTests
-from groundwire.user_code import user_module
 
 __all__ = ["Builder", "builder_of", "built", "full_name", "self_refine_of"]
 

@@ -16,13 +16,13 @@ from rich.text import Text
 from groundwire import __version__
 from groundwire.cli.repair import open_store
 from groundwire.cli.text import plain, plural
-from groundwire.errors import RecordingError
-from groundwire.ids import new_id
+from groundwire.core.errors import RecordingError
+from groundwire.core.ids import new_id
+from groundwire.core.records import Store
+from groundwire.core.seal import FileKeys
+from groundwire.core.settings import Settings
 from groundwire.logs.runs import LoggedRun, runs_in, write_run
 from groundwire.logs.runs.writing import Written
-from groundwire.mint import FileKeys
-from groundwire.records import Store
-from groundwire.settings import Settings
 
 __all__ = ["import_logs"]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from groundwire import agents
-from groundwire.completions import Backend
-from groundwire.contexts import Actor, Critic, Tool
-from groundwire.errors import ConfigError
+from groundwire.core.contexts import Actor, Critic, Tool
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Backend
+from groundwire.core.settings import Settings
+from groundwire.core.tasks import Task
 from groundwire.graphs import Budget, Rules, RunBudget, SandboxOptions
-from groundwire.settings import Settings
-from groundwire.tasks import Task
 from groundwire.tools import HiddenTests, tool_for
 
 __all__ = ["Kit", "backend_of", "budget_of"]
@@ -135,7 +135,7 @@ def backend_of(settings: Settings) -> Backend:
     Raises:
         ConfigError, ModelError: it can't be had.
     """
-    from groundwire.agents.backends import backend_for
+    from groundwire.models import backend_for
 
     price = settings.usd_per_token
     per_token = None if price is None else (price, price)

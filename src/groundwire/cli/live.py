@@ -10,8 +10,8 @@ from rich.status import Status
 from rich.text import Text
 
 from groundwire.cli.text import plain, tokens
-from groundwire.masking import mask
-from groundwire.records import (
+from groundwire.core.masking import mask
+from groundwire.core.records import (
     CandidateRecord,
     EpisodeEnd,
     ModelCall,
@@ -19,7 +19,7 @@ from groundwire.records import (
     ReflectionRecord,
     TrialRecord,
 )
-from groundwire.signals import CaseOutcome, Evidence, Origin, Signal, Verdict
+from groundwire.core.signals import CaseOutcome, Evidence, Origin, Signal, Verdict
 
 __all__ = ["LiveView", "counts", "headline"]
 
@@ -79,7 +79,7 @@ class LiveView:
         self._written, self._line = 0, ""
 
     def __call__(self, record: Record) -> None:
-        """See `groundwire.graphs.episode.Observer`."""
+        """See `groundwire.graphs.run.episode.Observer`."""
         match record:
             case TrialRecord():
                 self._close_trial()

@@ -12,7 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TransferSpeedColumn
 from rich.text import Text
 
-from groundwire.agents.backends.local_model import (
+from groundwire.cli.text import plain
+from groundwire.core.errors import ConfigError
+from groundwire.models.local_model import (
     MODELS,
     PinnedModel,
     engine_is_installed,
@@ -20,10 +22,8 @@ from groundwire.agents.backends.local_model import (
     install_model,
     remove_model,
 )
-from groundwire.agents.backends.local_model import Progress as Fetched
-from groundwire.agents.backends.minilm import EXTRA, missing_package
-from groundwire.cli.text import plain
-from groundwire.errors import ConfigError
+from groundwire.models.local_model import Progress as Fetched
+from groundwire.models.minilm import EXTRA, missing_package
 
 __all__ = ["install", "print_path", "remove"]
 

@@ -18,13 +18,13 @@ from rich.text import Text
 from groundwire.cli.checks import loading
 from groundwire.cli.live import LiveView
 from groundwire.cli.run_state import end_of_run
-from groundwire.embeddings import Embedder
-from groundwire.errors import ConfigError, RecordNotFound
+from groundwire.core.errors import ConfigError, RecordNotFound
+from groundwire.core.models import Embedder
+from groundwire.core.records import RunRecord, StopReason, Store
+from groundwire.core.settings import Settings
+from groundwire.core.tasks import Task
+from groundwire.core.worktree import apply_changes
 from groundwire.memory import SqlStore
-from groundwire.records import RunRecord, StopReason, Store
-from groundwire.settings import Settings
-from groundwire.tasks import Task
-from groundwire.worktree import apply_changes
 
 if TYPE_CHECKING:
     from groundwire.graphs import EpisodeResult, FeedbackApp
@@ -168,7 +168,7 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
 
 
 def _embedder() -> Embedder:
-    from groundwire.agents.backends.minilm import MiniLM
+    from groundwire.models.minilm import MiniLM
 
     return MiniLM()
 

@@ -16,11 +16,11 @@ from rich.text import Text
 from groundwire import __version__
 from groundwire.cli.repair import build, open_store, unique_run
 from groundwire.cli.text import plain, plural
-from groundwire.errors import ConfigError
-from groundwire.graphs.base_trees import task_of
-from groundwire.graphs.replay import Replayed
-from groundwire.records import RunRecord, Store
-from groundwire.settings import Settings
+from groundwire.core.errors import ConfigError
+from groundwire.core.records import RunRecord, Store
+from groundwire.core.settings import Settings
+from groundwire.graphs.replay.replay import Replayed
+from groundwire.graphs.run.resuming import task_of
 
 __all__ = ["replay_run"]
 

@@ -19,7 +19,9 @@ from groundwire.cli.repair import open_store
 from groundwire.cli.run_state import STYLES as STATES
 from groundwire.cli.run_state import RunState, state_of
 from groundwire.cli.text import plain
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
+from groundwire.core.records import RunRecord, Store
+from groundwire.core.settings import Settings
 from groundwire.evaluation import Arm, read_run
 from groundwire.evaluation.comparing import Answer
 from groundwire.evaluation.episodes import Episodes
@@ -27,8 +29,6 @@ from groundwire.evaluation.measuring import as_data
 from groundwire.evaluation.sets import episode_sets
 from groundwire.evaluation.table import groups_of
 from groundwire.evaluation.verdicts import ArmReport, Report, report_on
-from groundwire.records import RunRecord, Store
-from groundwire.settings import Settings
 
 __all__ = ["run_report"]
 

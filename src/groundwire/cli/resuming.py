@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.cli.repair import open_store, resume_repair, unique_run
-from groundwire.errors import ConfigError
-from groundwire.mint import FileKeys
-from groundwire.records import RunRecord
-from groundwire.settings import Settings
+from groundwire.core.errors import ConfigError
+from groundwire.core.records import RunRecord
+from groundwire.core.seal import FileKeys
+from groundwire.core.settings import Settings
 
 __all__ = ["resume_run"]
 

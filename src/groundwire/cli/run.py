@@ -1,4 +1,4 @@
-"""`groundwire run` and `groundwire bench`: many tasks in one run, and a control arm on the same tasks and seeds."""
+"""`groundwire run` and `groundwire bench`: many tasks in one run, a control arm, and what correction bought."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
@@ -15,21 +16,57 @@ from groundwire.benchmarks import Item
 from groundwire.cli.arms import Arm, Control, Main, Resampling, Ungrounded, control_run_of, first_app
 from groundwire.cli.graph_choice import Builder, builder_of, full_name
 from groundwire.cli.kit import Kit
-from groundwire.cli.repair import open_store
+from groundwire.cli.repair import open_store, unique_run
 from groundwire.cli.run_state import end_of_run
 from groundwire.cli.suite import Suite
 from groundwire.cli.tally import Tally
 from groundwire.cli.text import plain, print_line
-from groundwire.cli.verdict import say_what_correction_bought
-from groundwire.errors import ConfigError
-from groundwire.graphs.batch import Work, run_batch
-from groundwire.graphs.result import EpisodeResult
-from groundwire.graphs.sandboxes import Sandboxes
-from groundwire.graphs.spending import run_meters
+from groundwire.core.errors import ConfigError
+from groundwire.core.records import EpisodeEnd, EpisodeRecord, RunRecord
+from groundwire.graphs.run.batch import Work, run_batch
+from groundwire.graphs.run.budget import run_meters
+from groundwire.graphs.run.result import EpisodeResult
+from groundwire.graphs.run.sandboxes import Sandboxes
 from groundwire.memory import SqlStore
-from groundwire.records import EpisodeEnd, EpisodeRecord, RunRecord
 
-__all__ = ["SuiteRun", "resume_suite", "run_suite"]
+__all__ = ["SuiteRun", "resume_suite", "run_suite", "say_what_correction_bought"]
+
+# What correction bought, in one line for each control arm: `reflection helped`, `hurt`, or `can't tell`.
+
+
+async def say_what_correction_bought(
+    store: SqlStore, main: str, controls: Sequence[str]
+) -> Sequence[Mapping[str, Any]]:
+    """Compares a run with its control arms, paired by task and seed.
+
+    Args:
+        store: the ledger.
+        main: the run's id.
+        controls: the ids of its control arms.
+
+    Returns:
+        For each control a line for people in `said`, with the numbers behind it. Where what measures is not installed,
+        the line says so: the run is in the ledger all the same.
+    """
+    if not controls:
+        return []
+    try:
+        from groundwire.evaluation.comparing import compare
+        from groundwire.evaluation.reading import read_run
+        from groundwire.evaluation.verdicts import what_it_lacks
+    except ConfigError as error:
+        return [{"control_run": run_id, "said": str(error)} for run_id in controls]
+    arm = await read_run(store, await unique_run(store, main))
+    bought: list[Mapping[str, Any]] = []
+    for run_id in controls:
+        control = await read_run(store, await unique_run(store, run_id))
+        compared = compare(arm.trials, control.trials)
+        said = compared.sentence(what_it_lacks(control))
+        bought.append({"control_run": run_id, "answer": compared.answer, "said": said, **asdict(compared)})
+    return bought
+
+
+# `groundwire run` and `groundwire bench`: many tasks in one run, and a control arm on the same tasks and seeds.
 
 
 def run_suite(suite: Suite, *, as_json: bool) -> int:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+from groundwire.core.records import EpisodeEnd, RunEnd, RunRecord
+from groundwire.core.seal import FileKeys
 from groundwire.memory import SqlStore
-from groundwire.mint import FileKeys
-from groundwire.records import EpisodeEnd, RunEnd, RunRecord
 
 __all__ = ["STYLES", "RunState", "end_of_run", "state_of"]
 

@@ -14,16 +14,14 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from groundwire.cli.account import account_data, account_lines
 from groundwire.cli.finding import store_with
 from groundwire.cli.live import MARKS, counts, headline
+from groundwire.cli.outcome import account_data, account_lines
 from groundwire.cli.repair import open_store
 from groundwire.cli.run_state import STYLES, RunState, state_of
 from groundwire.cli.text import plain, plural, tokens
-from groundwire.errors import SealError
-from groundwire.graphs.account import account_of, non_discriminating
-from groundwire.mint import FileKeys, verify
-from groundwire.records import (
+from groundwire.core.errors import SealError
+from groundwire.core.records import (
     Admission,
     CandidateRecord,
     EpisodeEnd,
@@ -35,8 +33,10 @@ from groundwire.records import (
     ReflectionRecord,
     RunRecord,
 )
-from groundwire.settings import Settings
-from groundwire.signals import Origin, Signal, Verdict
+from groundwire.core.seal import FileKeys, verify
+from groundwire.core.settings import Settings
+from groundwire.core.signals import Origin, Signal, Verdict
+from groundwire.graphs.run.account import account_of, non_discriminating
 
 __all__ = ["list_runs", "show_run"]
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from groundwire.benchmarks import Item, benchmark
 from groundwire.cli.checks import check_exists, check_folders
-from groundwire.environments import start_of
-from groundwire.errors import ConfigError, TaskError
-from groundwire.settings import Settings
-from groundwire.tasks import Task
-from groundwire.trees import IGNORED_FOLDERS
+from groundwire.core.candidates import IGNORED_FOLDERS
+from groundwire.core.environments import start_of
+from groundwire.core.errors import ConfigError, TaskError
+from groundwire.core.settings import Settings
+from groundwire.core.tasks import Task
 
 if TYPE_CHECKING:
-    from groundwire.graphs.selection import Select
+    from groundwire.graphs.run.answer import Select
 
 __all__ = ["Shard", "Source", "Suite", "chosen"]
 

@@ -13,11 +13,11 @@ from rich.text import Text
 
 from groundwire.cli.live import MARKS
 from groundwire.cli.text import plain, print_line, tokens
+from groundwire.core.records import StopReason
+from groundwire.core.signals import Verdict
 from groundwire.graphs import EpisodeResult
-from groundwire.graphs.episode import Observer
-from groundwire.graphs.result import EXIT_CODES
-from groundwire.records import StopReason
-from groundwire.signals import Verdict
+from groundwire.graphs.run.episode import Observer
+from groundwire.graphs.run.result import EXIT_CODES
 
 __all__ = ["Tally"]
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.printable import plain, visible
+from groundwire.core.text import plain, visible
 
 __all__ = ["plain", "plural", "print_line", "tokens", "visible"]
 

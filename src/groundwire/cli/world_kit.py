@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Self
 
-from groundwire.agents.acting import EpisodeCritic, ReActActor
-from groundwire.agents.learning.catalogue import LEARNERS, learner_named
+from groundwire.agents.worlds import EpisodeCritic, ReActActor
+from groundwire.agents.worlds.learners import LEARNERS, learner_named
 from groundwire.cli.kit import Kit, backend_of, budget_of
-from groundwire.environments import start_of
-from groundwire.errors import ConfigError
+from groundwire.core.environments import start_of
+from groundwire.core.errors import ConfigError
+from groundwire.core.settings import Settings
+from groundwire.core.tasks import Task
 from groundwire.graphs import Rules
-from groundwire.settings import Settings
-from groundwire.tasks import Task
 from groundwire.tools.environments.catalogue import world
 from groundwire.tools.environments.world import World
 

@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from groundwire.tasks import Hidden, Task
-from groundwire.trees import Tree
+from groundwire.core.candidates import Tree
+from groundwire.core.tasks import Hidden, Task
 
 __all__ = ["function_tasks"]
 

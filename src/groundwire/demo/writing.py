@@ -7,13 +7,13 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
-from groundwire.agents.function_writer import GREEDY, FunctionWriter
-from groundwire.completions import Backend
-from groundwire.contexts import Tool
+from groundwire.agents.patching.function_writer import GREEDY, FunctionWriter
+from groundwire.core.contexts import Tool
+from groundwire.core.models import Backend
+from groundwire.core.records import RunEnd, StopReason, Store
+from groundwire.core.tasks import Task
 from groundwire.graphs import Budget, EpisodeResult, FeedbackApp, FeedbackGraph, Rules, SandboxOptions
-from groundwire.graphs.sandboxes import Sandboxes
-from groundwire.records import RunEnd, StopReason, Store
-from groundwire.tasks import Task
+from groundwire.graphs.run.sandboxes import Sandboxes
 from groundwire.tools import HiddenTests, Pytest
 
 __all__ = ["ANSWERS", "Written", "write_functions", "writing_graph"]

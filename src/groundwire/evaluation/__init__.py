@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 
 _missing = [name for name in ("numpy", "scipy") if find_spec(name) is None]
 if _missing:

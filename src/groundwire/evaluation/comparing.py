@@ -8,8 +8,8 @@ from enum import StrEnum
 import numpy as np
 from scipy import stats
 
-from groundwire.evaluation.columns import Bools, Floats, Ints
 from groundwire.evaluation.episodes import Episodes
+from groundwire.evaluation.rows import Bools, Floats, Ints
 from groundwire.evaluation.trials import Trials
 
 __all__ = ["Answer", "Comparison", "Spent", "answer_by", "compare", "paired_interval", "sign_test"]

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
-from groundwire.evaluation.columns import Bools, Floats
+from groundwire.evaluation.rows import Bools, Floats
 
 __all__ = [
     "Calibration",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from groundwire.evaluation.columns import share
 from groundwire.evaluation.episodes import Episodes
+from groundwire.evaluation.rows import share
 from groundwire.evaluation.trials import Trials
 
 __all__ = ["Cost", "cost", "tokens_saved"]

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from groundwire.evaluation.columns import Bools, Ints
-from groundwire.evaluation.rows import NONE, PASS
+from groundwire.evaluation.rows import NONE, PASS, Bools, Ints
 from groundwire.evaluation.trials import Trials
 
 __all__ = ["Episodes"]

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from groundwire.evaluation.carrying_over import CarriedOver, carried_over
-from groundwire.evaluation.columns import Floats, Ints
 from groundwire.evaluation.comparing import Answer, answer_by, compare, paired_interval, sign_test
 from groundwire.evaluation.rates import Rate
-from groundwire.evaluation.rows import PASS
+from groundwire.evaluation.rows import PASS, Floats, Ints
 from groundwire.evaluation.trials import Trials
 
 __all__ = ["Difference", "Learning", "differences", "learning_of", "window_for"]

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from groundwire.errors import ConfigError
-from groundwire.evaluation.columns import Floats
+from groundwire.core.errors import ConfigError
+from groundwire.evaluation.rows import Floats
 
 __all__ = ["Attempt", "HistoryPredictor", "Neighbour"]
 

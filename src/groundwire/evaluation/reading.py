@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from groundwire.evaluation.rows import Sample, Step, TrialRow
-from groundwire.evaluation.trials import Trials
-from groundwire.records import (
+from groundwire.core.records import (
     Admission,
     EpisodeEnd,
     EpisodeRecord,
@@ -24,8 +22,10 @@ from groundwire.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.signals import Evidence, NoVerdict, Origin, Signal, Verdict
-from groundwire.signatures import failure_signature
+from groundwire.core.signals import Evidence, NoVerdict, Origin, Signal, Verdict
+from groundwire.core.signatures import failure_signature
+from groundwire.evaluation.rows import Sample, Step, TrialRow
+from groundwire.evaluation.trials import Trials
 
 __all__ = ["Arm", "RunFacts", "read_run", "trial_rows"]
 

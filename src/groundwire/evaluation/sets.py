@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from groundwire.evaluation.columns import Bools, Ints
+from groundwire.evaluation.drift import repeated
 from groundwire.evaluation.episodes import Episodes
-from groundwire.evaluation.rows import FAIL, NONE, PASS
+from groundwire.evaluation.rows import FAIL, NONE, PASS, Bools, Ints
 from groundwire.evaluation.trials import Trials
-from groundwire.evaluation.uptake import repeated
 
 __all__ = ["SETS", "episode_sets"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from groundwire.evaluation.measuring import Measured
-from groundwire.evaluation.numbers import DASH, count, decimal, dollars, percent, points, rate, seconds
+from groundwire.evaluation.rates import DASH, count, decimal, dollars, percent, points, rate, seconds
 from groundwire.evaluation.verdicts import Report
 
 __all__ = ["LINES", "Cell", "Group", "Line", "groups_of"]

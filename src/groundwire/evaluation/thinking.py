@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from groundwire.errors import ConfigError
-from groundwire.evaluation.columns import share
+from groundwire.core.errors import ConfigError
+from groundwire.evaluation.rows import share
 
 __all__ = ["Reflecting", "StepUse", "WrongAnswer", "reflecting", "step_uses", "switches", "underthinking"]
 

@@ -10,9 +10,21 @@ from typing import Any, Self
 
 import numpy as np
 
-from groundwire.evaluation.columns import Bools, Floats, Ints, Labels, Ragged
-from groundwire.evaluation.rows import CODES, NONE, ORIGINS, VERDICTS, Sample, Step, TrialRow
-from groundwire.signals import Origin
+from groundwire.core.signals import Origin
+from groundwire.evaluation.rows import (
+    CODES,
+    NONE,
+    ORIGINS,
+    VERDICTS,
+    Bools,
+    Floats,
+    Ints,
+    Labels,
+    Ragged,
+    Sample,
+    Step,
+    TrialRow,
+)
 
 __all__ = ["Trials"]
 

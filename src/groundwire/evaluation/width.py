@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from groundwire.evaluation.columns import Bools, Floats, Ints, Labels, mean_of
 from groundwire.evaluation.episodes import Episodes
 from groundwire.evaluation.rates import Rate
-from groundwire.evaluation.rows import NONE, PASS
+from groundwire.evaluation.rows import NONE, PASS, Bools, Floats, Ints, Labels, mean_of
 from groundwire.evaluation.trials import Trials
 
 __all__ = ["Diversity", "Vote", "Votes", "Width", "diversity", "vote", "votes", "width"]

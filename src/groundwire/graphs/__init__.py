@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundwire.first_use import at_first_use
+from groundwire.core.first_use import at_first_use
 
 if TYPE_CHECKING:
-    from groundwire.graphs.app import FeedbackApp
-    from groundwire.graphs.budget import Budget, RunBudget
-    from groundwire.graphs.episode import Episode
-    from groundwire.graphs.feedback_graph import FeedbackGraph
-    from groundwire.graphs.gate import Refusal
-    from groundwire.graphs.result import EpisodeResult
-    from groundwire.graphs.rules import Rules
-    from groundwire.graphs.sandboxes import SandboxOptions
-    from groundwire.graphs.state import EpisodeState
+    from groundwire.graphs.build.declarations import Rules
+    from groundwire.graphs.build.feedback_graph import FeedbackGraph
+    from groundwire.graphs.run.app import FeedbackApp
+    from groundwire.graphs.run.budget import Budget, RunBudget
+    from groundwire.graphs.run.episode import Episode
+    from groundwire.graphs.run.gate import Refusal
+    from groundwire.graphs.run.result import EpisodeResult
+    from groundwire.graphs.run.sandboxes import SandboxOptions
+    from groundwire.graphs.run.state import EpisodeState
 
 __all__ = [
     "Budget",
@@ -33,15 +33,15 @@ __all__ = [
 __getattr__, __dir__ = at_first_use(
     __name__,
     {
-        "Budget": "budget",
-        "Episode": "episode",
-        "EpisodeResult": "result",
-        "EpisodeState": "state",
-        "FeedbackApp": "app",
-        "FeedbackGraph": "feedback_graph",
-        "Refusal": "gate",
-        "Rules": "rules",
-        "RunBudget": "budget",
-        "SandboxOptions": "sandboxes",
+        "Budget": "run.budget",
+        "Episode": "run.episode",
+        "EpisodeResult": "run.result",
+        "EpisodeState": "run.state",
+        "FeedbackApp": "run.app",
+        "FeedbackGraph": "build.feedback_graph",
+        "Refusal": "run.gate",
+        "Rules": "build.declarations",
+        "RunBudget": "run.budget",
+        "SandboxOptions": "run.sandboxes",
     },
 )

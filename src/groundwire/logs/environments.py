@@ -8,7 +8,7 @@ from typing import cast
 
 from pydantic import Field
 
-from groundwire.errors import RecordingError
+from groundwire.core.errors import RecordingError
 from groundwire.logs.rows import Row, checked, whole_json
 
 __all__ = ["EnvironmentTrial", "read_environments"]

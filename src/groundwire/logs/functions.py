@@ -7,10 +7,10 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from groundwire.errors import TaskError
-from groundwire.limits import Limits
-from groundwire.tasks import Hidden, Task
-from groundwire.trees import Tree
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import TaskError
+from groundwire.core.sandboxes import Limits
+from groundwire.core.tasks import Hidden, Task
 
 __all__ = ["BARE_PYTHON", "SOLUTION", "function_task", "statement"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from groundwire.errors import RecordingError
-from groundwire.textlines import lines_of
+from groundwire.core.errors import RecordingError
+from groundwire.core.text import lines_of
 
 __all__ = ["Answered", "Outcome", "TrialSummary", "read_hotpotqa"]
 

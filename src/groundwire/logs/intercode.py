@@ -11,7 +11,7 @@ from typing import cast
 
 from pydantic import Field, model_validator
 
-from groundwire.errors import RecordingError
+from groundwire.core.errors import RecordingError
 from groundwire.logs.rows import Row, checked, whole_json
 
 __all__ = ["InterCodeEpisode", "read_intercode"]

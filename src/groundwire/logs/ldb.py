@@ -7,14 +7,14 @@ from pathlib import Path
 
 from pydantic import Field
 
-from groundwire.completions import Completion
-from groundwire.errors import RecordingError
-from groundwire.limits import Limits
+from groundwire.core.errors import RecordingError
+from groundwire.core.models import Completion
+from groundwire.core.recordings import Recorded, Recording
+from groundwire.core.sandboxes import Limits
+from groundwire.core.tasks import Task
+from groundwire.core.text import json_lines
 from groundwire.logs.functions import function_task
 from groundwire.logs.rows import Row, checked
-from groundwire.recordings import Recorded, Recording
-from groundwire.tasks import Task
-from groundwire.textlines import json_lines
 
 __all__ = ["LdbRow", "read_ldb", "recording_of"]
 

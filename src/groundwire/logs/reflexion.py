@@ -11,11 +11,11 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from groundwire.limits import Limits
+from groundwire.core.sandboxes import Limits
+from groundwire.core.tasks import Task
+from groundwire.core.text import json_lines
 from groundwire.logs.functions import function_task
 from groundwire.logs.rows import Row, checked
-from groundwire.tasks import Task
-from groundwire.textlines import json_lines
 
 __all__ = ["ReflexionRow", "WrittenTestsRow", "read_reflexion", "read_written_tests"]
 

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from groundwire.errors import RecordingError
-from groundwire.textlines import json_value, lines_of
+from groundwire.core.errors import RecordingError
+from groundwire.core.text import json_value, lines_of
 
 __all__ = ["Row", "checked", "whole_json"]
 

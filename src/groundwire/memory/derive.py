@@ -11,15 +11,13 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from groundwire.memory.likeness import fingerprint
+from groundwire.core.records import LessonMark, Mark, Record, ReflectionRecord, TrialEnd
+from groundwire.core.signals import Origin, Verdict
 from groundwire.memory.mapping import CODECS, names_of, strings_out
-from groundwire.memory.policy import GIVEN_SCAN, SAME_TASK_SCAN, Known, backs, place_of
+from groundwire.memory.policy import GIVEN_SCAN, SAME_TASK_SCAN, Known, Scope, State, backs, fingerprint, place_of
 from groundwire.memory.sql import Sql
-from groundwire.memory.states import Scope, State
 from groundwire.memory.text import unescape
 from groundwire.memory.usefulness import FEWEST_TRIALS, Rate, Standing, expected_rate
-from groundwire.records import LessonMark, Mark, Record, ReflectionRecord, TrialEnd
-from groundwire.signals import Origin, Verdict
 
 __all__ = ["decide", "is_forgotten", "learn", "rebuild", "settle"]
 

@@ -38,11 +38,11 @@ class LessonRow(Base):
     family: Mapped[str]
     signature: Mapped[str]
     state: Mapped[str]
-    """`groundwire.memory.states.State`."""
+    """`groundwire.memory.policy.State`."""
     root: Mapped[str] = mapped_column(index=True)
     """Id of the first lesson that says the same; its own id where it is the first."""
     fingerprint: Mapped[str]
-    """See `groundwire.memory.likeness`."""
+    """See `groundwire.memory.policy`."""
     fresh: Mapped[int]
     """`seq` of the last sign that it is worth something: it was written, said again, or a trial with it passed."""
     trials: Mapped[int]
@@ -60,7 +60,7 @@ class RateRow(Base):
 
     namespace: Mapped[str] = mapped_column(primary_key=True)
     scope: Mapped[str] = mapped_column(primary_key=True)
-    """`groundwire.memory.states.Scope`."""
+    """`groundwire.memory.policy.Scope`."""
     key: Mapped[str] = mapped_column(primary_key=True)
     """The task's id, or the family's name."""
     trials: Mapped[int]
@@ -74,7 +74,7 @@ class EditRateRow(Base):
 
     namespace: Mapped[str] = mapped_column(primary_key=True)
     scope: Mapped[str] = mapped_column(primary_key=True)
-    """`groundwire.memory.states.Scope`."""
+    """`groundwire.memory.policy.Scope`."""
     key: Mapped[str] = mapped_column(primary_key=True)
     """The family's name, or how the baseline failed; empty for all."""
     edit: Mapped[str] = mapped_column(primary_key=True)
@@ -90,11 +90,11 @@ class ExperienceRow(Base):
 
     namespace: Mapped[str] = mapped_column(primary_key=True)
     scope: Mapped[str] = mapped_column(primary_key=True)
-    """`groundwire.memory.states.Scope`."""
+    """`groundwire.memory.policy.Scope`."""
     key: Mapped[str] = mapped_column(primary_key=True)
     """The task's id, or the family's name."""
     place: Mapped[str] = mapped_column(primary_key=True)
-    """See `groundwire.experience.place_of`."""
+    """See `groundwire.core.experience.place_of`."""
     move: Mapped[str] = mapped_column(primary_key=True)
     """Digest of the action."""
     led_to: Mapped[str] = mapped_column(primary_key=True)

@@ -9,11 +9,11 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.environments import ACTIONS, Scene, Status, actions_in, scene_of
-from groundwire.errors import CandidateError
-from groundwire.experience import MOST, Experience, Followed, Known, known, place_of
-from groundwire.signals import Signal, Verdict
-from groundwire.trees import Candidate
+from groundwire.core.candidates import Candidate
+from groundwire.core.environments import ACTIONS, Scene, Status, actions_in, scene_of
+from groundwire.core.errors import CandidateError
+from groundwire.core.experience import MOST, Experience, Followed, Known, known, place_of
+from groundwire.core.signals import Signal, Verdict
 
 __all__ = ["Experiences", "Step", "Way", "steps_of"]
 

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 from sqlalchemy import Connection
 
-from groundwire.environments import Scene, Status, start_in
-from groundwire.errors import TaskError
-from groundwire.experience import MOST, Experience, Followed, Known, known
+from groundwire.core.candidates import Tree
+from groundwire.core.environments import Scene, Status, start_in
+from groundwire.core.errors import TaskError
+from groundwire.core.experience import MOST, Experience, Followed, Known, known
+from groundwire.core.records import TrialEnd, tree_key
+from groundwire.core.signals import Signal, Verdict
 from groundwire.memory.experience import steps_of
+from groundwire.memory.policy import Scope
 from groundwire.memory.sql import Sql
-from groundwire.memory.states import Scope
 from groundwire.memory.text import unescape
-from groundwire.records import TrialEnd, tree_key
-from groundwire.signals import Signal, Verdict
-from groundwire.trees import Tree
 
 __all__ = ["count_experience", "experience"]
 

@@ -7,20 +7,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import aclosing, suppress
 from itertools import islice
 
-from groundwire.contexts import EditCounts, EditStatistics, Lesson
-from groundwire.embeddings import Embedder
-from groundwire.environments import Scene, start_in
-from groundwire.experience import Experience
-from groundwire.masking import Masker, mask
-from groundwire.memory.experience import Experiences, steps_of
-from groundwire.memory.lesson_book import LessonBook
-from groundwire.memory.mapping import check, key_of, masked
-from groundwire.memory.meaning import Meanings
-from groundwire.memory.policy import COUNTED_ORIGINS, GIVEN_SCAN
-from groundwire.memory.ranking import Question
-from groundwire.memory.refusals import admitted_already, no_artifact, no_signal
-from groundwire.memory.states import Scope
-from groundwire.records import (
+from groundwire.core.candidates import Tree
+from groundwire.core.contexts import EditCounts, EditStatistics, Lesson
+from groundwire.core.environments import Scene, start_in
+from groundwire.core.experience import Experience
+from groundwire.core.masking import Masker, mask
+from groundwire.core.models import Embedder
+from groundwire.core.records import (
     Admission,
     Artifact,
     CandidateRecord,
@@ -37,15 +30,21 @@ from groundwire.records import (
     TrialEnd,
     tree_key,
 )
-from groundwire.signals import Origin, Signal, Verdict
-from groundwire.signatures import failure_signature
-from groundwire.trees import Tree
+from groundwire.core.signals import Origin, Signal, Verdict
+from groundwire.core.signatures import failure_signature
+from groundwire.memory.experience import Experiences, steps_of
+from groundwire.memory.lesson_book import LessonBook
+from groundwire.memory.mapping import check, key_of, masked
+from groundwire.memory.meaning import Meanings
+from groundwire.memory.policy import COUNTED_ORIGINS, GIVEN_SCAN, Scope
+from groundwire.memory.ranking import Question
+from groundwire.memory.refusals import admitted_already, no_artifact, no_signal
 
 __all__ = ["InMemoryStore"]
 
 
 class InMemoryStore:
-    """See `groundwire.records.Store`. Nothing survives the process.
+    """See `groundwire.core.records.Store`. Nothing survives the process.
 
     Args:
         embedder: also ranks a family's lessons by their meaning; without one, words alone are compared.

@@ -8,18 +8,17 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection
 
-from groundwire.contexts import EditCounts, EditStatistics, Lesson
-from groundwire.errors import StorageError
-from groundwire.masking import Masker
+from groundwire.core.contexts import EditCounts, EditStatistics, Lesson
+from groundwire.core.errors import StorageError
+from groundwire.core.masking import Masker
+from groundwire.core.records import LessonMark, Record, ReflectionRecord, TrialEnd
 from groundwire.memory import derive
 from groundwire.memory.database import Database
 from groundwire.memory.mapping import CODECS, Codec, codec_of, masked, names_of
-from groundwire.memory.policy import lesson_of
+from groundwire.memory.policy import Scope, lesson_of
 from groundwire.memory.sql import Sql
 from groundwire.memory.statements import EPISODE_RECORDS, NAMED, OWNER, Inserts, inserts_for
-from groundwire.memory.states import Scope
 from groundwire.memory.text import escape, unescape
-from groundwire.records import LessonMark, Record, ReflectionRecord, TrialEnd
 
 __all__ = ["append_each", "edit_statistics", "lessons_of", "records_of", "rows_of"]
 

@@ -7,16 +7,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from groundwire.contexts import Lesson
-from groundwire.memory.likeness import fingerprint
+from groundwire.core.contexts import Lesson
+from groundwire.core.records import LessonMark, Mark, ReflectionRecord
+from groundwire.core.signals import Signal
 from groundwire.memory.meaning import nearest
-from groundwire.memory.policy import RECALL_SCAN, SAME_TASK_SCAN, Known, backs, lesson_of, place_of
-from groundwire.memory.ranking import Candidate, Chooser, Question, rank_family
-from groundwire.memory.states import State
+from groundwire.memory.policy import RECALL_SCAN, SAME_TASK_SCAN, Known, State, backs, fingerprint, lesson_of, place_of
+from groundwire.memory.ranking import Candidate, Chooser, Question, rank_family, rank_texts
 from groundwire.memory.usefulness import Rate, Standing, expected_rate
-from groundwire.memory.words import rank_texts
-from groundwire.records import LessonMark, Mark, ReflectionRecord
-from groundwire.signals import Signal
 
 __all__ = ["LessonBook"]
 
@@ -135,7 +132,7 @@ class LessonBook:
         return [lesson_of(self._entries[i].reflection) for i in ids if i in self._entries]
 
     def recall(self, question: Question, asked: bytes = b"") -> list[Lesson]:
-        """See `groundwire.records.Store.recall`.
+        """See `groundwire.core.records.Store.recall`.
 
         Args:
             question: what is asked.

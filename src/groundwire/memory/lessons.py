@@ -8,16 +8,16 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from groundwire.errors import RecordNotFound
+from groundwire.core.errors import RecordNotFound
+from groundwire.core.records import LessonMark, Mark, ReflectionRecord
+from groundwire.core.signals import Signal, Verdict
 from groundwire.memory.mapping import CODECS, names_of
+from groundwire.memory.policy import State
+from groundwire.memory.ranking import as_fts5, as_websearch, rank_texts, terms_of
 from groundwire.memory.sql import Sql
 from groundwire.memory.sql_store import SqlStore
-from groundwire.memory.states import State
 from groundwire.memory.text import escape, unescape
 from groundwire.memory.usefulness import Standing
-from groundwire.memory.words import as_fts5, as_websearch, rank_texts, terms_of
-from groundwire.records import LessonMark, Mark, ReflectionRecord
-from groundwire.signals import Signal, Verdict
 
 __all__ = ["FOUND_SCAN", "LessonInfo", "LessonView", "Lessons", "Recalled"]
 

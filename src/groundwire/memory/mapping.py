@@ -11,10 +11,10 @@ from typing import Any, cast, get_type_hints
 
 from pydantic import ValidationError
 
-from groundwire.errors import CandidateError, StorageError
-from groundwire.masking import Masker
-from groundwire.memory.text import escape, unescape
-from groundwire.records import (
+from groundwire.core.candidates import Candidate
+from groundwire.core.errors import CandidateError, StorageError
+from groundwire.core.masking import Masker
+from groundwire.core.records import (
     Admission,
     Artifact,
     CandidateRecord,
@@ -34,9 +34,9 @@ from groundwire.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.signals import CaseResult, Signal, Verdict, canonical
-from groundwire.signatures import failure_signature
-from groundwire.trees import Candidate
+from groundwire.core.signals import CaseResult, Signal, Verdict, canonical
+from groundwire.core.signatures import failure_signature
+from groundwire.memory.text import escape, unescape
 
 __all__ = ["CODECS", "OF_EPISODE", "Codec", "check", "codec_of", "key_of", "masked", "names_of", "strings_out"]
 

@@ -12,9 +12,9 @@ import struct
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from operator import mul
 
-from groundwire.embeddings import Embedder
-from groundwire.errors import ModelReplyInvalid
-from groundwire.masking import mask
+from groundwire.core.errors import ModelReplyInvalid
+from groundwire.core.masking import mask
+from groundwire.core.models import Embedder
 
 __all__ = ["Meanings", "nearest"]
 

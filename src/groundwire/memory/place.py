@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from platformdirs import user_data_path
 
-from groundwire.errors import ConfigError, StorageError
+from groundwire.core.errors import ConfigError, StorageError
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL

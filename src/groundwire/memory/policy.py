@@ -1,15 +1,17 @@
-"""What counts as a lesson and as a success: one place, so that every store answers alike."""
+"""What counts as a lesson, as a success and as the same text: one place, so that every store answers alike."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
-from groundwire.contexts import Lesson
-from groundwire.memory.likeness import echoes, fingerprint, says_the_same
-from groundwire.memory.states import State
-from groundwire.records import ReflectionRecord
-from groundwire.signals import EXTERNAL_ORIGINS, Origin, Verdict
+from groundwire.core.contexts import Lesson
+from groundwire.core.errors import ConfigError
+from groundwire.core.records import ReflectionRecord
+from groundwire.core.signals import EXTERNAL_ORIGINS, Origin, Verdict
 
 __all__ = [
     "COUNTED_ORIGINS",
@@ -17,11 +19,106 @@ __all__ = [
     "RECALL_SCAN",
     "SAME_TASK_SCAN",
     "Known",
+    "Scope",
+    "State",
     "backs",
+    "echoes",
+    "fingerprint",
     "lesson_of",
     "place_of",
+    "says_the_same",
+    "state_named",
     "tokens_of",
 ]
+
+# When two texts say the same: near-verbatim, by their words alone.
+#
+# A reflection that repeats another is linked to it and takes no second place in a window; one that repeats what its
+# own trial had been given is an echo, and no lesson at all, or memory would fill with copies of itself.
+
+_WORD = re.compile(r"\w+")
+WORDS_READ = 2000
+SHINGLE = 3
+"""Words that follow each other and are compared as one."""
+SAME = 0.85
+"""Share of shingles that two texts must have in common (Jaccard; Broder 1997)."""
+ECHOED = 0.9
+"""Share of a text's shingles that recalled texts may hold before it is an echo of them."""
+
+
+def fingerprint(text: str) -> str:
+    """Equal for texts that have the same words in the same order, whatever their case, spacing and punctuation."""
+    return hashlib.sha256(" ".join(_words(text)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def says_the_same(text: str, other: str) -> bool:
+    """True where the texts differ in a few words at most."""
+    mine, theirs = _shingles(text), _shingles(other)
+    return bool(mine) and len(mine & theirs) >= SAME * len(mine | theirs)
+
+
+def echoes(text: str, recalled: Iterable[str]) -> int | None:
+    """The index of the recalled text that `text` mostly repeats; None where it says something of its own."""
+    mine = _shingles(text)
+    if not mine:
+        return None
+    shared = [mine & _shingles(other) for other in recalled]
+    if not shared or len(set[tuple[str, ...]]().union(*shared)) < ECHOED * len(mine):
+        return None
+    return max(range(len(shared)), key=lambda index: len(shared[index]))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())[:WORDS_READ]
+
+
+def _shingles(text: str) -> set[tuple[str, ...]]:
+    words = _words(text)
+    if len(words) < SHINGLE:
+        return {tuple(words)} if words else set()
+    return set(zip(*(words[start:] for start in range(SHINGLE)), strict=False))
+
+
+# What a reflection is to memory, and what a rate is about.
+
+
+class State(StrEnum):
+    """Whether a reflection is recalled."""
+
+    ACTIVE = "active"
+    QUARANTINED = "quarantined"
+    REPEAT = "repeat"
+    """Says what another lesson of the same task says; linked to it."""
+    ECHO = "echo"
+    """Says what a lesson said that its own trial had been given; linked to it."""
+    UNBACKED = "unbacked"
+    """No FAIL of this ledger stands behind it."""
+
+
+def state_named(name: str) -> State | None:
+    """The state of that name; None for no name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if not name:
+        return None
+    try:
+        return State(name)
+    except ValueError:
+        raise ConfigError(f"{name!r} is no state.", do=f"One of: {', '.join(State)}.") from None
+
+
+class Scope(StrEnum):
+    """What a rate is about."""
+
+    ALL = "all"
+    FAMILY = "family"
+    TASK = "task"
+    SIGNATURE = "signature"
+
+
+# What counts as a lesson and as a success: one place, so that every store answers alike.
 
 COUNTED_ORIGINS = frozenset(EXTERNAL_ORIGINS - {Origin.MODEL_TESTS})
 """Origins whose verdicts count in edit statistics. Hidden tests are not among them, since statistics steer the next

@@ -1,4 +1,4 @@
-"""The order in which lessons come back.
+"""The order in which lessons come back, by full text over a bounded window among others.
 
 Four tiers, each before the next: what failed in the same way on the same task, then in its family, then the task's own,
 then its family's. A task's own come newest first, as in Reflexion (arXiv 2303.11366). A family's are ranked by
@@ -9,16 +9,99 @@ since its place among the new ones is lost.
 
 from __future__ import annotations
 
+import re
+import sqlite3
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from groundwire.masking import mask
+from groundwire.core.masking import mask
 from groundwire.memory.policy import tokens_of
 from groundwire.memory.usefulness import Standing
-from groundwire.memory.words import terms_of
 
-__all__ = ["Candidate", "Chooser", "Chosen", "Question", "fuse", "rank_family"]
+__all__ = [
+    "Candidate",
+    "Chooser",
+    "Chosen",
+    "Question",
+    "as_fts5",
+    "as_websearch",
+    "fuse",
+    "rank_family",
+    "rank_texts",
+    "terms_of",
+]
+
+# Full text over a bounded window: which of a few hundred texts speak of what a question speaks of.
+#
+# SQLite's FTS5 ranks them (BM25, porter stems) in a database in memory that holds nothing else. Over the whole ledger
+# the same ranking would take a second for common words at a million rows; here its cost is that of the window.
+
+_TERM = re.compile(r"[^\W_]{2,40}")
+MOST_TERMS = 32
+"""Different words of a question that count; the first ones, where what failed is named."""
+QUESTION_CHARS = 4000
+TEXT_CHARS = 4000
+"""Of one text, so that a few enormous ones can't make recall slow."""
+
+_own = threading.local()
+
+
+def terms_of(question: str) -> tuple[str, ...]:
+    """The question's different words in their order, in lower case, at most 32."""
+    found = dict.fromkeys(_TERM.findall(question[:QUESTION_CHARS].lower()))
+    return tuple(found)[:MOST_TERMS]
+
+
+def as_fts5(terms: tuple[str, ...]) -> str:
+    """Any of the terms, in the language of FTS5; each quoted, so none is an operator."""
+    return " OR ".join(f'"{term}"' for term in terms)
+
+
+def as_websearch(terms: tuple[str, ...]) -> str:
+    """Any of the terms, for PostgreSQL's `websearch_to_tsquery`, which takes every text."""
+    return " or ".join(f'"{term}"' for term in terms)
+
+
+def rank_texts(texts: Mapping[int, str], terms: tuple[str, ...]) -> list[int]:
+    """Keys of the texts that hold a term, best first; ties to the higher key, the newer text.
+
+    Args:
+        texts: by number.
+        terms: see `terms_of`.
+    """
+    if not texts or not terms:
+        return []
+    database = _database()
+    database.execute("BEGIN")
+    try:
+        # ascending: FTS5 writes its index out each time that a rowid is lower than the one before
+        rows = ((number, texts[number][:TEXT_CHARS]) for number in sorted(texts))
+        database.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", rows)
+        query = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts), rowid DESC"
+        return [number for (number,) in database.execute(query, (as_fts5(terms),))]
+    finally:
+        database.execute("ROLLBACK")
+
+
+def _database() -> sqlite3.Connection:
+    """One a thread: always empty outside of a transaction."""
+    made: sqlite3.Connection | None = getattr(_own, "database", None)
+    if made is None:
+        made = sqlite3.connect(":memory:", isolation_level=None)
+        made.execute("CREATE VIRTUAL TABLE texts USING fts5(text, tokenize='porter unicode61')")
+        _own.database = made
+    return made
+
+
+# The order in which lessons come back.
+#
+# Four tiers, each before the next: what failed in the same way on the same task, then in its family, then the task's
+# own, then its family's. A task's own come newest first, as in Reflexion (arXiv 2303.11366). A family's are ranked by
+# reciprocal-rank fusion (Cormack et al., SIGIR 2009) of how new they are, of their words, their meaning and their
+# frames against what fails now, and of what they did for trials before. A lesson that no trial has gained from for
+# long sinks, since its place among the new ones is lost.
 
 FUSION = 60
 """Added to each rank before its reciprocal is taken; the value of the paper."""
@@ -26,7 +109,7 @@ FUSION = 60
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of memory; see `groundwire.records.Store.recall`."""
+    """What is asked of memory; see `groundwire.core.records.Store.recall`."""
 
     task_id: str
     family: str

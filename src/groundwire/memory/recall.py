@@ -9,15 +9,14 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from groundwire.contexts import Lesson
+from groundwire.core.contexts import Lesson
+from groundwire.core.records import ReflectionRecord
 from groundwire.memory.mapping import CODECS, names_of, strings_out
 from groundwire.memory.policy import RECALL_SCAN, lesson_of
-from groundwire.memory.ranking import Candidate, Chooser, Question, rank_family
+from groundwire.memory.ranking import Candidate, Chooser, Question, as_websearch, rank_family, rank_texts
 from groundwire.memory.sql import Sql
 from groundwire.memory.text import unescape
 from groundwire.memory.usefulness import Standing
-from groundwire.memory.words import as_websearch, rank_texts
-from groundwire.records import ReflectionRecord
 
 __all__ = ["OF_FAMILY", "OF_SIGNATURE", "ByMeaning", "no_meaning", "recall"]
 
@@ -70,7 +69,7 @@ class _Pool:
 
 
 def recall(session: Connection, namespace: str, question: Question, by_meaning: ByMeaning) -> list[Lesson]:
-    """See `groundwire.records.Store.recall`."""
+    """See `groundwire.core.records.Store.recall`."""
     chooser = Chooser(question)
     own = _read(session, _OF_TASK, namespace, question)
     if question.signature:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundwire.errors import RecordNotFound, StorageError
+from groundwire.core.errors import RecordNotFound, StorageError
 
 __all__ = ["admitted_already", "no_artifact", "no_signal"]
 

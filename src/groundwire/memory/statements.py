@@ -13,9 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Dialect
 
-from groundwire.memory.mapping import CODECS, OF_EPISODE, Codec, names_of
-from groundwire.memory.sql import Sql
-from groundwire.records import (
+from groundwire.core.records import (
     Admission,
     Artifact,
     EpisodeEnd,
@@ -26,7 +24,9 @@ from groundwire.records import (
     RunEnd,
     RunRecord,
 )
-from groundwire.signals import Signal
+from groundwire.core.signals import Signal
+from groundwire.memory.mapping import CODECS, OF_EPISODE, Codec, names_of
+from groundwire.memory.sql import Sql
 
 __all__ = [
     "ADMITTED",

@@ -200,7 +200,7 @@ class SignalRow(Numbered, Base):
     n_failed: Mapped[int]
     """Cases that count against it."""
     signature: Mapped[str] = mapped_column(server_default="")
-    """What kind of failure it is (`groundwire.signatures`)."""
+    """What kind of failure it is (`groundwire.core.signatures`)."""
     partial: Mapped[bool]
     oracle: Mapped[bool]
     created_at: Mapped[str]

@@ -18,14 +18,14 @@ from typing import Any, TypeVar, cast, get_type_hints
 from pydantic import ValidationError
 from sqlalchemy import Connection
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
+from groundwire.core.records import LessonMark, Mark, Record, ReflectionRecord
+from groundwire.core.signals import Signal, canonical
 from groundwire.memory.lessons import Lessons
+from groundwire.memory.policy import State
 from groundwire.memory.sql import Sql
 from groundwire.memory.sql_store import SqlStore
-from groundwire.memory.states import State
 from groundwire.memory.text import unescape
-from groundwire.records import LessonMark, Mark, Record, ReflectionRecord
-from groundwire.signals import Signal, canonical
 
 __all__ = ["FORMAT", "VERSION", "Imported", "export_lessons", "import_lessons"]
 

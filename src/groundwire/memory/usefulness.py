@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groundwire.intervals import wilson
+from groundwire.core.intervals import wilson
 
 __all__ = ["FEWEST_TRIALS", "Rate", "Standing", "expected_rate"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from groundwire.embeddings import Embedder
+from groundwire.core.models import Embedder
 from groundwire.memory.meaning import Meanings, nearest
 from groundwire.memory.policy import RECALL_SCAN
 from groundwire.memory.ranking import Question

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundwire.first_use import at_first_use
+from groundwire.core.first_use import at_first_use
 
 if TYPE_CHECKING:
     from groundwire.sandbox.opening import DEFAULT_KINDS, Probe, open_sandbox, probe_all

@@ -10,24 +10,21 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from groundwire.errors import SandboxCrashed, SandboxUnavailable
-from groundwire.limits import Enforcement, ExecResult, LimitName, Limits, SandboxInfo
+from groundwire.core.candidates import Tree, check_path
+from groundwire.core.errors import SandboxCrashed, SandboxUnavailable
+from groundwire.core.sandboxes import Enforcement, ExecResult, LimitName, Limits, SandboxInfo, WarmSandbox
 from groundwire.sandbox.bwrap_arguments import BASE, BOX, SHARED_MEMORY_BYTES, SUPPORT
 from groundwire.sandbox.bwrap_launch import CURE, START_S, Guest, Launcher, find_bwrap
 from groundwire.sandbox.capture import Overheard
 from groundwire.sandbox.cgroups import Cgroup, CgroupPool, find_parents
 from groundwire.sandbox.conversing import converse
-from groundwire.sandbox.environment import make_environment
+from groundwire.sandbox.environment import make_environment, prove, require
 from groundwire.sandbox.exchange import laid_bytes, make_job
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guestcode import COLD_MODULES, LISTED_MODULES, WARM_MODULES
 from groundwire.sandbox.interpreter import inspect_interpreter
-from groundwire.sandbox.probing import prove
-from groundwire.sandbox.requirements import require
 from groundwire.sandbox.seccomp import compile_filter, is_supported
 from groundwire.sandbox.warm import ColdForks, ForkServer
-from groundwire.sandboxes import WarmSandbox
-from groundwire.trees import Tree, check_path
 
 __all__ = ["Bubblewrap"]
 
@@ -40,7 +37,7 @@ PER_NAMESPACE_COUNT = (5, 14)  # RLIMIT_NPROC counts per user namespace since th
 
 
 class Bubblewrap:
-    """Runs each command in fresh namespaces: conforms to `groundwire.sandboxes.Sandbox`.
+    """Runs each command in fresh namespaces: conforms to `groundwire.core.sandboxes.Sandbox`.
 
     Belongs to one event loop. Open it with `Bubblewrap.open`.
     """
@@ -100,7 +97,7 @@ class Bubblewrap:
         collect: Sequence[str] = (),
         stdin: bytes = b"",
     ) -> ExecResult:
-        """See `groundwire.sandboxes.Sandbox.run`."""
+        """See `groundwire.core.sandboxes.Sandbox.run`."""
         require(limits, self._info)
         job = make_job(
             box=BOX,
@@ -153,7 +150,7 @@ class Bubblewrap:
     async def warm(
         self, tree: Tree, *, preload: Sequence[str] = (), support: Mapping[str, bytes] | None = None
     ) -> WarmSandbox:
-        """See `groundwire.sandboxes.Sandbox.warm`.
+        """See `groundwire.core.sandboxes.Sandbox.warm`.
 
         Only installed modules are preloaded: the tree's own are what candidates change. A command for which a fork
         would not do what a fresh interpreter does (its tree shadows a preloaded module, say) gets a fresh one. Where

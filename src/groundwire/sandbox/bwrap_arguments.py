@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from groundwire.limits import Network
+from groundwire.core.candidates import check_path
+from groundwire.core.sandboxes import Network
 from groundwire.sandbox.interpreter import SYSTEM_FOLDERS, Interpreter
-from groundwire.trees import check_path
 
 __all__ = ["BASE", "BOX", "SHARED_MEMORY_BYTES", "SUPPORT", "Mounts", "bwrap_arguments"]
 

@@ -13,17 +13,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from groundwire.errors import SandboxCrashed, SandboxUnavailable
-from groundwire.limits import Network
+from groundwire.core.errors import SandboxCrashed, SandboxUnavailable
+from groundwire.core.sandboxes import Network
 from groundwire.sandbox.bwrap_arguments import Mounts, bwrap_arguments
 from groundwire.sandbox.capture import Overheard
-from groundwire.sandbox.descriptors import pipe
 from groundwire.sandbox.exchange import Channel
+from groundwire.sandbox.folders import Home
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guestcode import BOOT, WARM_MODULES, GuestCode
-from groundwire.sandbox.homes import Home
 from groundwire.sandbox.interpreter import Interpreter
-from groundwire.sandbox.process import UNPRIVILEGED, Process
+from groundwire.sandbox.process import UNPRIVILEGED, Process, pipe
 from groundwire.sandbox.stage import Stage, barrier
 
 __all__ = ["CURE", "START_S", "Guest", "Launcher", "find_bwrap"]

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from groundwire.errors import SandboxCrashed
+from groundwire.core.errors import SandboxCrashed
 
 __all__ = ["Cgroup", "CgroupPool", "find_parents"]
 

@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from groundwire.errors import SandboxCrashed
-from groundwire.limits import Limits, Network
+from groundwire.core.errors import SandboxCrashed
+from groundwire.core.sandboxes import Limits, Network
 from groundwire.sandbox.container_run import Contained, Container
 from groundwire.sandbox.conversing import GRACE_S
 from groundwire.sandbox.guest import wire

@@ -9,8 +9,8 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from groundwire.errors import SandboxCrashed
-from groundwire.limits import Limits
+from groundwire.core.errors import SandboxCrashed
+from groundwire.core.sandboxes import Limits
 from groundwire.sandbox.exchange import FrameReader, Outcome, read_outcome
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guest.headtail import HeadTail

@@ -1,16 +1,17 @@
-"""Docker, when it is asked for by name: each command in a container of its own."""
+"""Docker, when it is asked for by name: each command in a container of its own, or in one that is kept."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from groundwire.errors import SandboxCrashed, SandboxUnavailable
-from groundwire.limits import Enforcement, ExecResult, LimitName, Limits, SandboxInfo
+from groundwire.core.candidates import NO_MODES, Tree, check_path
+from groundwire.core.errors import SandboxCrashed, SandboxUnavailable
+from groundwire.core.sandboxes import Enforcement, ExecResult, LimitName, Limits, SandboxInfo, WarmSandbox
 from groundwire.sandbox.container_pool import ContainerPool, finish
 from groundwire.sandbox.container_run import (
     BOX,
@@ -21,20 +22,80 @@ from groundwire.sandbox.container_run import (
     container_options,
     run_once,
 )
-from groundwire.sandbox.container_warm import WarmContainers
 from groundwire.sandbox.conversing import GRACE_S, make_result
 from groundwire.sandbox.docker_engine import LABEL_OWNER, Engine, connect, owner
-from groundwire.sandbox.environment import make_environment
+from groundwire.sandbox.environment import make_environment, require
 from groundwire.sandbox.exchange import laid_bytes, make_job
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guestcode import CONTAINED_MODULES, HELD_MODULES, GuestCode
-from groundwire.sandbox.requirements import require
 from groundwire.sandbox.seccomp import compile_filters
 from groundwire.sandbox.seccomp_host import compile_queue_filters
-from groundwire.sandboxes import WarmSandbox
-from groundwire.trees import Tree, check_path
 
-__all__ = ["Docker"]
+__all__ = ["Docker", "WarmContainers"]
+
+# Docker's stand-in for a fork server: a fresh interpreter for each command, in a container that is kept.
+
+
+class WarmContainers:
+    """Conforms to `groundwire.core.sandboxes.WarmSandbox`.
+
+    Args:
+        tree: the base tree, which lies in every container.
+        base: where it lies there.
+        supported: there are support files.
+        pool: where commands run.
+        job_of: makes their jobs; see `Docker`.
+        result: what came of one.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        base: str,
+        supported: bool,
+        pool: ContainerPool,
+        job_of: Callable[..., wire.Job],
+        result: Callable[..., ExecResult],
+    ) -> None:
+        self._tree = tree
+        self._base = base
+        self._supported = supported
+        self._pool = pool
+        self._job_of = job_of
+        self._result = result
+        self._base_bytes = laid_bytes(tree.files)
+
+    async def run(
+        self,
+        arguments: Sequence[str],
+        changes: Mapping[str, bytes | None],
+        limits: Limits,
+        *,
+        modes: Mapping[str, bool] = NO_MODES,
+        env: Mapping[str, str] | None = None,
+        collect: Sequence[str] = (),
+    ) -> ExecResult:
+        """See `groundwire.core.sandboxes.WarmSandbox.run`."""
+        changed = {path: content for path, content in changes.items() if content is not None}
+        job = self._job_of(
+            ["python", *arguments],
+            Tree(changed, self._tree.executable_with(modes) & changed.keys()),
+            limits,
+            env=env,
+            collect=collect,
+            supported=self._supported,
+            base=self._base,
+            deleted=sorted(path for path, content in changes.items() if content is None),
+            base_bytes=self._base_bytes,
+        )
+        return self._result(*await self._pool.run(job, limits), limits)
+
+    async def aclose(self) -> None:
+        """Removes the containers."""
+        await self._pool.aclose()
+
+
+# Docker, when it is asked for by name: each command in a container of its own.
 
 KIND = "docker"
 PROBE_S = 60.0
@@ -57,7 +118,7 @@ ENFORCEMENT: Mapping[LimitName, Enforcement] = {
 
 
 class Docker:
-    """Runs each command in a fresh container: conforms to `groundwire.sandboxes.Sandbox`.
+    """Runs each command in a fresh container: conforms to `groundwire.core.sandboxes.Sandbox`.
 
     Open it with `Docker.open`. The image is used as it is; it needs `python3`, 3.9 or newer.
     """
@@ -131,7 +192,7 @@ class Docker:
         collect: Sequence[str] = (),
         stdin: bytes = b"",
     ) -> ExecResult:
-        """See `groundwire.sandboxes.Sandbox.run`."""
+        """See `groundwire.core.sandboxes.Sandbox.run`."""
         job = self._job(command, tree, limits, env=env, collect=collect, supported=bool(support), stdin=stdin)
         container = self._container(limits, support or {}, laid_bytes(tree.files))
         async with self._slots:
@@ -142,7 +203,7 @@ class Docker:
     async def warm(
         self, tree: Tree, *, preload: Sequence[str] = (), support: Mapping[str, bytes] | None = None
     ) -> WarmSandbox:
-        """See `groundwire.sandboxes.Sandbox.warm`.
+        """See `groundwire.core.sandboxes.Sandbox.warm`.
 
         There is no fork server in a container, which may make no namespaces: each command gets a fresh interpreter, in
         a container that is kept and cleaned. `preload` changes nothing.

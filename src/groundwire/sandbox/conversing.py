@@ -7,8 +7,8 @@ import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from groundwire.errors import SandboxCrashed
-from groundwire.limits import ExecResult, LimitName, Limits
+from groundwire.core.errors import SandboxCrashed
+from groundwire.core.sandboxes import ExecResult, LimitName, Limits
 from groundwire.sandbox.capture import Drain
 from groundwire.sandbox.cgroups import Cgroup
 from groundwire.sandbox.exchange import Channel, Outcome

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from groundwire.errors import SandboxUnavailable
+from groundwire.core.errors import SandboxUnavailable
 
 __all__ = ["LABEL_OWNER", "Engine", "connect", "owner"]
 

@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import cast
 
-from groundwire.errors import CandidateError, ConfigError, SandboxCrashed
-from groundwire.limits import LimitName, Limits
-from groundwire.sandbox.descriptors import readable
+from groundwire.core.candidates import Tree, check_path
+from groundwire.core.errors import CandidateError, ConfigError, SandboxCrashed
+from groundwire.core.sandboxes import LimitName, Limits
 from groundwire.sandbox.guest import wire
-from groundwire.trees import Tree, check_path
+from groundwire.sandbox.process import readable
 
 __all__ = ["Channel", "FrameReader", "Outcome", "laid_bytes", "make_job", "read_outcome"]
 

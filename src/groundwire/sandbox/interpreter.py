@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from groundwire.errors import SandboxUnavailable
+from groundwire.core.errors import SandboxUnavailable
 
 __all__ = ["Interpreter", "inspect_interpreter"]
 

@@ -11,21 +11,19 @@ import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from groundwire.errors import SandboxUnavailable
-from groundwire.limits import Enforcement, ExecResult, Limits, SandboxInfo
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import SandboxUnavailable
+from groundwire.core.sandboxes import Enforcement, ExecResult, Limits, SandboxInfo, WarmSandbox
 from groundwire.sandbox.bwrap_arguments import ETC_FILES, ETC_NETWORK, ETC_SHARED
+from groundwire.sandbox.environment import prove, require
 from groundwire.sandbox.guest import landlock as guest
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.interpreter import SYSTEM_FOLDERS, Interpreter, inspect_interpreter
 from groundwire.sandbox.local_run import LocalRunner
-from groundwire.sandbox.probing import prove
-from groundwire.sandbox.requirements import require
 from groundwire.sandbox.seccomp import compile_filter, is_supported
 from groundwire.sandbox.seccomp_host import compile_host_filter
 from groundwire.sandbox.stage import Stage, barrier
 from groundwire.sandbox.warm import ColdForks
-from groundwire.sandboxes import WarmSandbox
-from groundwire.trees import Tree
 
 __all__ = ["Landlock"]
 
@@ -35,7 +33,7 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 class Landlock:
-    """Runs each command shut into its box: conforms to `groundwire.sandboxes.Sandbox`."""
+    """Runs each command shut into its box: conforms to `groundwire.core.sandboxes.Sandbox`."""
 
     def __init__(self, interpreter: Interpreter, version: int) -> None:
         self._interpreter = interpreter
@@ -105,7 +103,7 @@ class Landlock:
         collect: Sequence[str] = (),
         stdin: bytes = b"",
     ) -> ExecResult:
-        """See `groundwire.sandboxes.Sandbox.run`."""
+        """See `groundwire.core.sandboxes.Sandbox.run`."""
         require(limits, self._info)
         return await self._runner.run(
             command, tree, limits, env=env, support=support or {}, collect=collect, stdin=stdin
@@ -114,7 +112,7 @@ class Landlock:
     async def warm(
         self, tree: Tree, *, preload: Sequence[str] = (), support: Mapping[str, bytes] | None = None
     ) -> WarmSandbox:
-        """See `groundwire.sandboxes.Sandbox.warm`. Every command gets a fresh start: slower, and as clean."""
+        """See `groundwire.core.sandboxes.Sandbox.warm`. Every command gets a fresh start: slower, and as clean."""
         return ColdForks(self, tree, support or {})
 
     async def aclose(self) -> None:

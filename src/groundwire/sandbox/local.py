@@ -6,14 +6,12 @@ import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from groundwire.errors import SandboxUnavailable
-from groundwire.limits import Enforcement, ExecResult, Limits, SandboxInfo
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import SandboxUnavailable
+from groundwire.core.sandboxes import Enforcement, ExecResult, Limits, SandboxInfo, WarmSandbox
+from groundwire.sandbox.environment import prove, require
 from groundwire.sandbox.interpreter import inspect_interpreter
 from groundwire.sandbox.local_run import LocalRunner
-from groundwire.sandbox.probing import prove
-from groundwire.sandbox.requirements import require
-from groundwire.sandboxes import WarmSandbox
-from groundwire.trees import Tree
 
 __all__ = ["Subprocess"]
 
@@ -22,7 +20,7 @@ CURE = "Use another sandbox."
 
 
 class Subprocess:
-    """Runs commands as the caller, in a temporary folder: conforms to `groundwire.sandboxes.Sandbox`.
+    """Runs commands as the caller, in a temporary folder: conforms to `groundwire.core.sandboxes.Sandbox`.
 
     The command can read and change what the caller can. Limits, a clean environment and the end of the whole process
     tree are there; a process that first kills our keeper and then clears its own environment can get away.
@@ -70,7 +68,7 @@ class Subprocess:
         collect: Sequence[str] = (),
         stdin: bytes = b"",
     ) -> ExecResult:
-        """See `groundwire.sandboxes.Sandbox.run`."""
+        """See `groundwire.core.sandboxes.Sandbox.run`."""
         require(limits, self._info)
         return await self._runner.run(
             command, tree, limits, env=env, support=support or {}, collect=collect, stdin=stdin

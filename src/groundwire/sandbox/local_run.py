@@ -10,19 +10,18 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-from groundwire.errors import SandboxCrashed
-from groundwire.limits import Enforcement, ExecResult, LimitName, Limits
-from groundwire.sandbox.boxes import Boxes
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import SandboxCrashed
+from groundwire.core.sandboxes import Enforcement, ExecResult, LimitName, Limits
 from groundwire.sandbox.cgroups import CgroupPool, find_parents
 from groundwire.sandbox.conversing import converse
-from groundwire.sandbox.descriptors import pipe
 from groundwire.sandbox.environment import make_environment
 from groundwire.sandbox.exchange import Channel, laid_bytes, make_job
+from groundwire.sandbox.folders import Boxes
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guestcode import BOOT, CONFINED_MODULES, LOCAL_MODULES, GuestCode
-from groundwire.sandbox.process import UNPRIVILEGED, Process
+from groundwire.sandbox.process import UNPRIVILEGED, Process, pipe
 from groundwire.sandbox.stage import Stage
-from groundwire.trees import Tree
 
 __all__ = ["Confine", "LocalRunner"]
 
@@ -86,7 +85,7 @@ class LocalRunner:
         collect: Sequence[str],
         stdin: bytes,
     ) -> ExecResult:
-        """See `groundwire.sandboxes.Sandbox.run`. The work folder is a temporary one, removed afterwards."""
+        """See `groundwire.core.sandboxes.Sandbox.run`. The work folder is a temporary one, removed afterwards."""
         async with self._slots:
             group = self._cgroups.take(limits.memory_bytes, limits.processes + 1)
             try:

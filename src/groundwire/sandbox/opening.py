@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from groundwire.errors import ConfigError, SandboxError, SandboxUnavailable
-from groundwire.limits import Enforcement, LimitName, Limits
-from groundwire.sandboxes import Sandbox
-from groundwire.trees import Tree
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import ConfigError, SandboxError, SandboxUnavailable
+from groundwire.core.sandboxes import Enforcement, LimitName, Limits, Sandbox
 
 __all__ = ["DEFAULT_KINDS", "KINDS", "Probe", "check_kind", "open_sandbox", "probe_all"]
 

@@ -8,16 +8,196 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
+import re
 import socket
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
-from groundwire.destinations import Destination
-from groundwire.sandbox.allow_list import LISTED_NOT, AllowList, Refusals
+from groundwire.core.sandboxes import Destination
 from groundwire.sandbox.guest import door
-from groundwire.sandbox.proxy_head import Answer, answer, read_head
 
-__all__ = ["AllowListProxy", "proxy_environment"]
+__all__ = [
+    "LISTED_NOT",
+    "AllowList",
+    "AllowListProxy",
+    "Answer",
+    "Asked",
+    "Refusals",
+    "answer",
+    "is_public",
+    "proxy_environment",
+    "read_head",
+]
+
+# Decides where a command with an allow list may connect to. Pure: looks nothing up and opens nothing.
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+LISTED_NOT = "not on the list of hosts of this command"
+NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+# clouds' metadata services at addresses that look public; the others are link-local or private
+METADATA = frozenset({ipaddress.IPv4Address("168.63.129.16")})
+MOST_NAMED = 16
+MAX_SHOWN = 120
+
+
+class AllowList:
+    """Destinations that may be reached.
+
+    Args:
+        entries: `host:port` each.
+
+    Raises:
+        ValueError: an entry is something else.
+    """
+
+    def __init__(self, entries: Iterable[str]) -> None:
+        self._listed = frozenset(map(Destination.parse, entries))
+
+    def __contains__(self, destination: Destination) -> bool:
+        return destination in self._listed
+
+    def reachable(self, destination: Destination, addresses: Iterable[str]) -> list[str]:
+        """Which of the addresses that a listed host was found at may be connected to.
+
+        A name that leads to this machine, to its network or to a cloud's metadata leads nowhere, whoever answers for
+        it: such an address is reached only where that very address is listed.
+        """
+        found: list[str] = []
+        for text in addresses:
+            address = _plain(ipaddress.ip_address(text))
+            if is_public(address) or Destination(str(address), destination.port, True) in self._listed:
+                found.append(str(address))
+        return found
+
+    def hosts(self) -> frozenset[str]:
+        """The hosts on the list, without their ports."""
+        return frozenset(entry.host for entry in self._listed)
+
+
+class Refusals:
+    """What a command was refused: all of it counted, the first few named."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._named: dict[str, None] = {}
+
+    def add(self, target: str) -> None:
+        """Takes note of one. `target` is the command's own text: kept short and plain."""
+        self.count += 1
+        if len(self._named) < MOST_NAMED:
+            self._named[ascii(target[:MAX_SHOWN])[1:-1]] = None
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The first that differ, printable."""
+        return tuple(self._named)
+
+
+def is_public(address: Address) -> bool:
+    """True for an address of the public internet, and of nothing that stands for a private one."""
+    address = _plain(address)
+    if isinstance(address, ipaddress.IPv6Address):
+        # addresses that carry an IPv4 one, to which a gateway may lead
+        inner = address.sixtofour or (address.teredo[1] if address.teredo else None)
+        if address in NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(inner)
+    return address.is_global and not address.is_multicast and not address.is_reserved and address not in METADATA
+
+
+def _plain(address: Address) -> Address:
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        return address.ipv4_mapped
+    return address
+
+
+# Reads the head of a request to a proxy. Pure; everything in it is hostile text.
+
+_REQUEST = re.compile(r"([A-Z]{1,20}) ([\x21-\x7e]+) HTTP/1\.[01]")
+_FIELD = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[^\x00\r\n]*")
+_ABSOLUTE = re.compile(r"(?i:http)://([^/?#@]+)([/?][^#]*)?")
+# meant for the proxy, or about a connection that ends here
+_DROPPED = frozenset({"connection", "host", "keep-alive", "proxy-authorization", "proxy-connection"})
+HTTP_PORT = 80
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a request wants.
+
+    Args:
+        destination: where it wants to go.
+        head: what is sent on; empty: the connection itself is asked for.
+    """
+
+    destination: Destination
+    head: bytes = b""
+
+
+class Answer(Exception):
+    """The request gets an answer of ours.
+
+    Args:
+        status: of HTTP.
+        reason: our own words, without any of the request's.
+        target: where it wanted to go, in its own words, if that was the trouble.
+    """
+
+    def __init__(self, status: int, reason: str, target: str = "") -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+        self.target = target
+
+
+def answer(status: int, reason: str) -> bytes:
+    """A whole response; the connection ends with it."""
+    body = f"groundwire: {reason}\n"
+    fields = f"Content-Type: text/plain\r\nContent-Length: {len(body)}\r\nConnection: close\r\n"
+    return f"HTTP/1.1 {status} {reason}\r\n{fields}\r\n{body}".encode("ascii")
+
+
+def read_head(data: bytes) -> Asked:
+    """Reads a head, up to and with its empty line.
+
+    Raises:
+        Answer: it is not one that a proxy is sent.
+    """
+    request, *fields = data.removesuffix(b"\r\n\r\n").decode("latin-1").split("\r\n")
+    match = _REQUEST.fullmatch(request)
+    names = [_FIELD.fullmatch(field) for field in fields]
+    if match is None or not all(names):
+        raise Answer(400, "not a request that a proxy understands")
+    method, target = match.groups()
+    if method == "CONNECT":
+        return Asked(_destination(target, target))
+    absolute = _ABSOLUTE.fullmatch(target)
+    if absolute is None:
+        raise Answer(400, "not a request to a proxy: CONNECT or an http address is", target)
+    authority, path = absolute[1], absolute[2] or "/"
+    has_port = re.search(r":[0-9]+\Z", authority)
+    destination = _destination(authority if has_port else f"{authority}:{HTTP_PORT}", target)
+    kept = [field for field, name in zip(fields, names, strict=True) if name and name[1].lower() not in _DROPPED]
+    path = path if path.startswith("/") else f"/{path}"
+    lines = [f"{method} {path} HTTP/1.1", f"Host: {authority}", *kept, "Connection: close", "", ""]
+    return Asked(destination, "\r\n".join(lines).encode("latin-1"))
+
+
+def _destination(text: str, target: str) -> Destination:
+    try:
+        return Destination.parse(text)
+    except ValueError:
+        raise Answer(403, "not the name of a host and a port", target) from None
+
+
+# Leads what is on an allow list out of a sandbox, and refuses the rest. Runs outside, in groundwire's own process.
+#
+# It answers on a socket of the sandbox's loopback (`guest.door`), as an HTTP proxy: CONNECT, or an http address. What
+# goes through a connection is not looked at: the list says where it leads, not what is said.
 
 CONNECTIONS = 32
 """At once; more wait for their turn in the kernel's queue."""

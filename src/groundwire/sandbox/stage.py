@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from groundwire.errors import SandboxUnavailable
+from groundwire.core.errors import SandboxUnavailable
 
 __all__ = ["Stage", "barrier"]
 

@@ -9,16 +9,14 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
-from groundwire.errors import SandboxCrashed
-from groundwire.limits import ExecResult, Limits, SandboxInfo
+from groundwire.core.candidates import NO_MODES, Tree
+from groundwire.core.errors import SandboxCrashed
+from groundwire.core.sandboxes import ExecResult, Limits, Sandbox, SandboxInfo, WarmSandbox
 from groundwire.sandbox.cgroups import CgroupPool
 from groundwire.sandbox.conversing import converse
-from groundwire.sandbox.descriptors import pipe, writable
+from groundwire.sandbox.environment import require
 from groundwire.sandbox.exchange import Channel, laid_bytes, make_job
-from groundwire.sandbox.process import Process
-from groundwire.sandbox.requirements import require
-from groundwire.sandboxes import Sandbox, WarmSandbox
-from groundwire.trees import NO_MODES, Tree
+from groundwire.sandbox.process import Process, pipe, writable
 
 __all__ = ["ColdForks", "ForkServer"]
 
@@ -27,7 +25,7 @@ AGAIN = "Start another one with `Sandbox.warm`."
 
 
 class ForkServer:
-    """Conforms to `groundwire.sandboxes.WarmSandbox`. Made by a sandbox; belongs to its event loop.
+    """Conforms to `groundwire.core.sandboxes.WarmSandbox`. Made by a sandbox; belongs to its event loop.
 
     Args:
         process: the sandbox that the server runs in.
@@ -92,7 +90,7 @@ class ForkServer:
         env: Mapping[str, str] | None = None,
         collect: Sequence[str] = (),
     ) -> ExecResult:
-        """See `groundwire.sandboxes.WarmSandbox.run`."""
+        """See `groundwire.core.sandboxes.WarmSandbox.run`."""
         require(limits, self._info)
         if limits.network:
             # the server's namespace has none
@@ -155,7 +153,7 @@ class ForkServer:
 class ColdForks:
     """Stands in for a fork server where there can be none: each command gets a fresh sandbox.
 
-    Conforms to `groundwire.sandboxes.WarmSandbox`.
+    Conforms to `groundwire.core.sandboxes.WarmSandbox`.
 
     Args:
         sandbox: what runs the commands.
@@ -178,7 +176,7 @@ class ColdForks:
         env: Mapping[str, str] | None = None,
         collect: Sequence[str] = (),
     ) -> ExecResult:
-        """See `groundwire.sandboxes.WarmSandbox.run`."""
+        """See `groundwire.core.sandboxes.WarmSandbox.run`."""
         tree = self._tree.with_changes(changes, modes)
         command = ["python", *arguments]
         return await self._sandbox.run(command, tree, limits, env=env, support=self._support, collect=collect)

@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 from opentelemetry import context, metrics, trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
-from groundwire.completions import Completion, Message, Request
-from groundwire.errors import GroundwireError
-from groundwire.masking import Masker
+from groundwire.core.errors import GroundwireError
+from groundwire.core.masking import Masker
+from groundwire.core.models import Completion, Message, Request
 from groundwire.telemetry import export
 
 __all__ = ["EpisodeSpan", "episode_span"]

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
-from groundwire.completions import Completion, Request
+from groundwire.core.models import Completion, Request
 
 if TYPE_CHECKING:
     from groundwire.telemetry.sdk import EpisodeSpan

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from groundwire.tasks import Task
+from groundwire.core.tasks import Task
 
 __all__ = ["modules_kept_apart"]
 

@@ -6,8 +6,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from groundwire.limits import Limits
-from groundwire.signals import CaseResult
+from groundwire.core.sandboxes import Limits
+from groundwire.core.signals import CaseResult
 
 __all__ = ["Baseline", "Baselines", "Pace"]
 

@@ -13,14 +13,14 @@ from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from groundwire.contexts import ToolContext
-from groundwire.errors import GroundwireError
-from groundwire.limits import Limits
-from groundwire.tasks import Task
+from groundwire.core.candidates import Candidate, Tree
+from groundwire.core.contexts import ToolContext
+from groundwire.core.errors import GroundwireError
+from groundwire.core.sandboxes import Limits
+from groundwire.core.tasks import Task
 from groundwire.tools.commands import Invocation
-from groundwire.tools.delivery import ENVIRONMENT, arguments_of, support_files
-from groundwire.tools.probes import Probe, probes_of
-from groundwire.trees import Candidate, Tree
+from groundwire.tools.python_runner import ENVIRONMENT, arguments_of, support_files
+from groundwire.tools.visible_calls import Probe, probes_of
 
 __all__ = ["Behaviour"]
 

@@ -1,21 +1,80 @@
-"""A plain Python function as a tool: its schema is read from its signature."""
+"""What a model may call: plain functions with schemas read from their signatures, and one actor's tools by name."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, get_type_hints
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, get_type_hints, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic_core import to_json
 
-from groundwire.completions import ToolSpec
-from groundwire.errors import ConfigError
-from groundwire.tools.callable_tools import Outcome, last_line
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import ToolSpec
 
-__all__ = ["FunctionTool"]
+__all__ = ["CallableTool", "FunctionTool", "Outcome", "Toolbox", "last_line"]
+
+# What a model may call, whatever it is made of: functions, tools of an MCP server.
+
+ERROR_CHARS = 256
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call gave back.
+
+    Args:
+        text: the result, or why there is none.
+        ok: False for a tool error.
+    """
+
+    text: str
+    ok: bool = True
+
+
+@runtime_checkable
+class CallableTool(Protocol):
+    """Something that can be called by name with JSON arguments."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What a model is told of it."""
+        ...
+
+    @property
+    def irreversible(self) -> bool:
+        """True for what can't be undone."""
+        ...
+
+    @property
+    def once(self) -> bool:
+        """True where the same call again is refused."""
+        ...
+
+    def problem(self, arguments: Mapping[str, Any]) -> str:
+        """Why the arguments don't fit the schema, in one line; empty where they do."""
+        ...
+
+    async def call(self, arguments: Mapping[str, Any]) -> Outcome:
+        """Calls it. Trouble is an outcome, not an exception."""
+        ...
+
+
+def last_line(error: BaseException | str) -> str:
+    """The last line of an error, which is what informs (THOR, arXiv 2509.13761); the class where it says nothing."""
+    text = error if isinstance(error, str) else str(error)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = lines[-1][:ERROR_CHARS] if lines else ""
+    if isinstance(error, str):
+        return said
+    kind = type(error).__name__
+    return f"{kind}: {said}" if said else kind
+
+
+# A plain Python function as a tool: its schema is read from its signature.
 
 POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -116,3 +175,41 @@ def _model_of(function: Callable[..., Any]) -> type[BaseModel]:
             do="Give a named function whose parameters are annotated with types that JSON can hold.",
         ) from error
     return model
+
+
+# The tools of one actor, by name.
+
+
+class Toolbox:
+    """What an actor may call.
+
+    Args:
+        *tools: tools, or plain functions.
+
+    Raises:
+        ConfigError: two have one name, or a function can't be a tool.
+    """
+
+    def __init__(self, *tools: CallableTool | Callable[..., Any]) -> None:
+        self._tools: dict[str, CallableTool] = {}
+        self._add(tool if isinstance(tool, CallableTool) else FunctionTool(tool) for tool in tools)
+
+    def _add(self, tools: Iterable[CallableTool]) -> None:
+        for tool in tools:
+            if tool.spec.name in self._tools:
+                raise ConfigError(f"There are two tools {tool.spec.name!r}.", do="Give one of them another name.")
+            self._tools[tool.spec.name] = tool
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """What a model is told of them, in order."""
+        return tuple(tool.spec for tool in self._tools.values())
+
+    def get(self, name: str) -> CallableTool | None:
+        """The tool of that name; None where there is none."""
+        return self._tools.get(name)
+
+    def is_irreversible(self, name: str) -> bool:
+        """True if there is such a tool and what it does can't be undone."""
+        tool = self.get(name)
+        return tool is not None and tool.irreversible

@@ -12,10 +12,10 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from groundwire.globs import matches
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
-from groundwire.tasks import Task
-from groundwire.trees import Candidate
+from groundwire.core.candidates import Candidate
+from groundwire.core.globs import matches
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
+from groundwire.core.tasks import Task
 
 __all__ = ["digests", "tampering", "tampering_with_doctests", "tampering_with_hidden"]
 

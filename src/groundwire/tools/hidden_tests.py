@@ -1,18 +1,79 @@
-"""The hidden tests: laid over the candidate once, at the end."""
+"""The hidden tests, and how further test files are laid over a project to judge by them."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 
-from groundwire.contexts import Tool, ToolContext
-from groundwire.signals import Evidence, Isolation, NoVerdict, Observation, Origin, Verdict
-from groundwire.tasks import Task
-from groundwire.tools.choose import tool_for
+from groundwire.core.candidates import Candidate, Tree
+from groundwire.core.contexts import Tool, ToolContext
+from groundwire.core.signals import Evidence, Isolation, NoVerdict, Observation, Origin, Verdict
+from groundwire.core.tasks import Task
+from groundwire.tools.commands import read_command
 from groundwire.tools.guard import tampering, tampering_with_hidden
-from groundwire.tools.laying import judge_laid_over
-from groundwire.trees import Candidate
 
-__all__ = ["HiddenTests"]
+__all__ = ["HiddenTests", "judge_laid_over", "tool_for"]
+
+# Chooses the tool for a command.
+
+
+def tool_for(command: Sequence[str], report: str | None = None, *, apart: bool = False) -> Tool:
+    """The tool that gets most out of a command.
+
+    Args:
+        command: split; `()`: pytest.
+        report: path of the JUnit XML file that the command writes; then its cases decide, whatever the command is.
+        apart: keep the assertions in another process than the candidate, where runner and tests allow it.
+
+    Returns:
+        `Pytest` for `pytest` and `python -m pytest`, `Unittest` for `python -m unittest`, `Doctest` for
+        `python -m doctest`, else `Command`.
+
+    Raises:
+        ConfigError: `report` is not a plain relative path.
+    """
+    runner = "command" if report is not None else read_command(command).runner if command else "pytest"
+    if runner == "pytest":
+        from groundwire.tools.pytest_tool import Pytest
+
+        return Pytest(command or None, apart=apart)
+    if runner == "unittest":
+        from groundwire.tools.stdlib_runners import Unittest
+
+        return Unittest(command, apart=apart)
+    if runner == "doctest":
+        from groundwire.tools.stdlib_runners import Doctest
+
+        return Doctest(command)
+    from groundwire.tools.command_tool import Command
+
+    return Command(command or None, report=report)
+
+
+# Lays further test files over a project, and judges by them.
+
+
+async def judge_laid_over(
+    tool: Tool, command: Sequence[str], files: Tree, candidate: Candidate, task: Task, context: ToolContext
+) -> Observation:
+    """What `tool` says of a candidate with `files` in the project; a candidate's own files of these names are not used.
+
+    Args:
+        tool: runs the command.
+        command: what judges, split.
+        files: what is laid over.
+        candidate: made against the task's tree.
+        task: the task; its own command and hidden tests have no part in this.
+        context: for the tool; coverage is never asked for.
+    """
+    laid = Tree({**task.tree.files, **files.files}, task.tree.executable | files.executable)
+    inner = replace(task, tree=laid, command=tuple(command), hidden=None)
+    changes = {path: content for path, content in candidate.changes.items() if path not in files.files}
+    modes = {path: mode for path, mode in candidate.modes.items() if path in changes}
+    return await tool.judge(Candidate(laid.digest, changes, modes=modes), inner, replace(context, want_coverage=False))
+
+
+# The hidden tests: laid over the candidate once, at the end.
 
 
 class HiddenTests:
@@ -34,7 +95,7 @@ class HiddenTests:
         self._tools: dict[tuple[str, ...], Tool] = {}
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
-        """See `groundwire.contexts.Tool`."""
+        """See `groundwire.core.contexts.Tool`."""
         if task.hidden is None:
             return _nothing("The task has no hidden tests.")
         if candidate.base_digest != task.tree.digest:
@@ -48,7 +109,7 @@ class HiddenTests:
     async def judge_many(
         self, candidates: Sequence[Candidate], task: Task, context: ToolContext
     ) -> AsyncGenerator[Observation, None]:
-        """See `groundwire.contexts.Tool`. One after the other: hidden tests are for few candidates."""
+        """See `groundwire.core.contexts.Tool`. One after the other: hidden tests are for few candidates."""
         for candidate in candidates:
             yield await self.judge(candidate, task, context)
 

@@ -6,18 +6,26 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from groundwire.contexts import ToolContext
-from groundwire.errors import GroundwireError
-from groundwire.limits import ExecResult, Limits, SandboxInfo
-from groundwire.sandboxes import Sandbox
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, Isolation, NoVerdict, Observation, Origin, Verdict
-from groundwire.tasks import Task
+from groundwire.core.candidates import Candidate, Tree
+from groundwire.core.contexts import ToolContext
+from groundwire.core.errors import GroundwireError
+from groundwire.core.sandboxes import ExecResult, Limits, Sandbox, SandboxInfo
+from groundwire.core.signals import (
+    CaseOutcome,
+    CaseResult,
+    Evidence,
+    Isolation,
+    NoVerdict,
+    Observation,
+    Origin,
+    Verdict,
+)
+from groundwire.core.tasks import Task
 from groundwire.tools.baselines import Baseline, Baselines, Pace
+from groundwire.tools.endings import cut_stream, harmless, shorten
 from groundwire.tools.reports import unique
 from groundwire.tools.running import NotRunnable, Reading, Runner, Start
-from groundwire.tools.texts import cut_stream, harmless, shorten
 from groundwire.tools.verdicts import Decision, Situation
-from groundwire.trees import Candidate, Tree
 
 __all__ = ["Execute", "Judge", "Judgement", "cold"]
 
@@ -64,11 +72,11 @@ class Judge:
 
     @property
     def identity(self) -> str:
-        """See `groundwire.contexts.RepeatableTool`."""
+        """See `groundwire.core.contexts.RepeatableTool`."""
         return self._runner.identity
 
     def command_for(self, task: Task) -> tuple[str, ...]:
-        """See `groundwire.contexts.RepeatableTool`."""
+        """See `groundwire.core.contexts.RepeatableTool`."""
         start = self.start(task)
         return start.shown if isinstance(start, Start) else start.command
 

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from subprocess import DEVNULL
 from typing import Any, cast
 
-from groundwire.completions import ToolSpec
-from groundwire.errors import ConfigError
-from groundwire.tools.callable_tools import CallableTool, Outcome, last_line
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import ToolSpec
+from groundwire.tools.functions import CallableTool, Outcome, last_line
 
 __all__ = ["McpTool", "mcp_tools"]
 

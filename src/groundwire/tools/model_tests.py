@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from groundwire.contexts import CaseWriter, ToolContext, WriterContext, WrittenCases
-from groundwire.signals import Evidence, NoVerdict, Observation, Origin, Verdict
-from groundwire.tasks import Task
-from groundwire.tools.laying import judge_laid_over
+from groundwire.core.candidates import Candidate, Tree
+from groundwire.core.contexts import CaseWriter, ToolContext, WriterContext, WrittenCases
+from groundwire.core.signals import Evidence, NoVerdict, Observation, Origin, Verdict
+from groundwire.core.tasks import Task
+from groundwire.tools.hidden_tests import judge_laid_over
 from groundwire.tools.pytest_tool import Pytest
-from groundwire.trees import Candidate, Tree
 
 __all__ = ["ModelTests", "Reference"]
 
@@ -45,7 +45,7 @@ class ModelTests:
         self._pytest = Pytest()
 
     async def write(self, task: Task, context: ToolContext) -> WrittenCases:
-        """See `groundwire.contexts.WritingTool`."""
+        """See `groundwire.core.contexts.WritingTool`."""
         written = await self._writer.write(
             WriterContext(task.public(), context.call, context.seed, context.seed_rule), self._cases
         )
@@ -66,7 +66,7 @@ class ModelTests:
         )
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
-        """See `groundwire.contexts.Tool`."""
+        """See `groundwire.core.contexts.Tool`."""
         written = context.written
         if written is None or not written.cases:
             dropped = len(written.dropped) if written else 0

@@ -6,11 +6,11 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 
-from groundwire.contexts import ToolContext
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
-from groundwire.tasks import Task
-from groundwire.tools.texts import harmless, shorten
-from groundwire.trees import Candidate
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ToolContext
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
+from groundwire.core.tasks import Task
+from groundwire.tools.endings import harmless, shorten
 
 __all__ = ["Ask", "Person"]
 
@@ -32,7 +32,7 @@ class Person:
         self._ask = ask
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
-        """See `groundwire.contexts.Tool`."""
+        """See `groundwire.core.contexts.Tool`."""
         try:
             said = await self._answer(candidate, task)
         except (EOFError, TimeoutError):

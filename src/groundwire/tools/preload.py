@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from groundwire.trees import Tree
+from groundwire.core.candidates import Tree
 
 __all__ = ["imports_from_outside"]
 

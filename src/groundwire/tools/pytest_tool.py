@@ -1,25 +1,100 @@
-"""The pytest tool."""
+"""The pytest tool, and what a run of pytest can leave out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from groundwire.contexts import ToolContext
-from groundwire.signals import Observation
-from groundwire.tasks import Task
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ToolContext
+from groundwire.core.signals import Observation
+from groundwire.core.tasks import Task
+from groundwire.tools.batches import JudgedTool
 from groundwire.tools.commands import Invocation
 from groundwire.tools.guard import tampering_with_doctests
-from groundwire.tools.judged import JudgedTool
-from groundwire.tools.pytest_startup import PRELOAD, for_nobody, without_cache
-from groundwire.tools.python_runner import PythonRunner
-from groundwire.trees import Candidate
+from groundwire.tools.python_runner import PythonRunner, declared_names
 
 if TYPE_CHECKING:
     from groundwire.tools.behaviour import Behaviour
 
-__all__ = ["Pytest"]
+__all__ = ["PRELOAD", "Pytest", "for_nobody", "without_cache"]
+
+# What a run of pytest can leave out, and what a fork server should have loaded: most of a small run is start-up.
+
+# `import pytest` leaves most of these for later; names that another version of pytest lacks are passed over
+_OWN = (
+    "_argcomplete", "cacheprovider", "capture", "debugging", "doctest", "faulthandler", "fixtures", "helpconfig",
+    "junitxml", "legacypath", "logging", "main", "mark", "monkeypatch", "nose", "pastebin", "python", "python_path",
+    "recwarn", "reports", "runner", "setuponly", "setupplan", "skipping", "stepwise", "subtests", "terminal",
+    "terminalprogress", "threadexception", "tmpdir", "tracemalloc", "unittest", "unraisableexception", "warnings",
+)  # fmt: skip
+PRELOAD = ("pytest", *(f"_pytest.{name}" for name in _OWN), "_pytest.assertion.rewrite", "unittest")
+"""Modules that every run of pytest imports."""
+
+_ASKS_FOR_CACHE = re.compile(
+    rb"\bcache\b|cache_dir|--(lf|ff|nf|sw)\b|--(last-failed|failed-first|new-first|stepwise)|--cache-"
+)
+_ASKS_FOR: Mapping[str, re.Pattern[bytes]] = {
+    "pastebin": re.compile(rb"pastebin"),
+    "stepwise": re.compile(rb"stepwise|--sw"),
+    "setuponly": re.compile(rb"setup.?(only|show|plan)"),
+    "setupplan": re.compile(rb"setup.?(only|show|plan)"),
+}
+_ASKS_FOR_ALONE: Mapping[str, re.Pattern[bytes]] = {
+    "junitxml": re.compile(rb"junit|record_"),
+    "debugging": re.compile(rb"pdb|breakpoint|--trace|set_trace"),
+    "doctest": re.compile(rb"doctest"),
+    "legacypath": re.compile(
+        rb"tmpdir|testdir|pytester|legacypath|startdir|fspath|rootdir|inifile|invocation_dir|py\.path|getini"
+    ),
+    "unittest": re.compile(rb"unittest|TestCase|twisted"),
+    "logging": re.compile(rb"\blog|caplog"),
+    "recwarn": re.compile(rb"recwarn"),
+    "monkeypatch": re.compile(rb"monkeypatch|pytester|testdir"),
+    "tmpdir": re.compile(rb"tmp_?path|tmp_?dir|basetemp|pytester|testdir"),
+    "subtests": re.compile(rb"subtests"),
+    # these turn what happens in threads and finalizers into warnings, which only matter where warnings do
+    "threadexception": re.compile(rb"(?i)warn|-W"),
+    "unraisableexception": re.compile(rb"(?i)warn|-W"),
+}
+"""As above; a plugin that the project declares could make use of these without the project naming them."""
+
+
+def without_cache(task: Task, invocation: Invocation) -> tuple[str, ...]:
+    """Every run starts from nothing, so a tenth of its time can be saved, unless the project speaks of the cache."""
+    asked = any(_ASKS_FOR_CACHE.search(text) for text in _texts(task, invocation))
+    return () if asked else ("-p", "no:cacheprovider")
+
+
+def for_nobody(task: Task, invocation: Invocation) -> tuple[str, ...]:
+    """Arguments that leave out what only people read, and the plugins of pytest's own that nothing here asks for.
+
+    A third of a small run's time goes into tracebacks, which the cases' messages replace; a fifth into those plugins.
+    """
+    candidates = dict(_ASKS_FOR) if _may_load_strangers(task, invocation) else {**_ASKS_FOR, **_ASKS_FOR_ALONE}
+    if any(path.endswith((".txt", ".rst")) for path in task.tree.files):
+        candidates.pop("doctest", None)  # it collects such files
+    for text in _texts(task, invocation):
+        candidates = {name: asks for name, asks in candidates.items() if not asks.search(text)}
+    return (*(word for name in candidates for word in ("-p", f"no:{name}")), "--tb=no")
+
+
+def _may_load_strangers(task: Task, invocation: Invocation) -> bool:
+    """True where plugins may be loaded whose text is not at hand."""
+    named = "PYTEST_PLUGINS" in invocation.env or any(a.startswith("-p") for a in invocation.arguments)
+    return named or bool(declared_names(task.tree)) or any(b"pytest_plugins" in c for c in task.tree.files.values())
+
+
+def _texts(task: Task, invocation: Invocation) -> Iterator[bytes]:
+    yield " ".join(invocation.arguments).encode()
+    for path, content in task.tree.files.items():
+        if path.endswith((".py", ".toml", ".ini", ".cfg")):
+            yield content
+
+
+# The pytest tool.
 
 MISSING = (
     "Install pytest 7 or later into the project's environment (python -m pip install pytest), "
@@ -67,7 +142,7 @@ class Pytest(JudgedTool):
         return Behaviour()
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
-        """See `groundwire.contexts.DoubtingTool`."""
+        """See `groundwire.core.contexts.DoubtingTool`."""
         return await self._behaviour.doubt(candidate, task, context)
 
 

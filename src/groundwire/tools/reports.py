@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from groundwire.contexts import Coverage
-from groundwire.signals import CaseOutcome, CaseResult, NoVerdict
-from groundwire.tools.texts import harmless, shorten
+from groundwire.core.contexts import Coverage
+from groundwire.core.signals import CaseOutcome, CaseResult, NoVerdict
+from groundwire.tools.endings import harmless, shorten
 
 __all__ = ["MESSAGE_CHARS", "ReportProblem", "RunReport", "read_coverage", "read_report", "unique"]
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from groundwire.contexts import Coverage
-from groundwire.limits import ExecResult
-from groundwire.signals import NoVerdict, Observation, Origin
-from groundwire.tasks import Task
+from groundwire.core.candidates import Candidate, Tree
+from groundwire.core.contexts import Coverage
+from groundwire.core.sandboxes import ExecResult
+from groundwire.core.signals import NoVerdict, Observation, Origin
+from groundwire.core.tasks import Task
 from groundwire.tools.verdicts import Decision, Situation
-from groundwire.trees import Candidate, Tree
 
 __all__ = ["NotRunnable", "Reading", "Runner", "Start"]
 
@@ -87,7 +87,7 @@ class Runner(Protocol):
 
     @property
     def identity(self) -> str:
-        """The runner and all of its options (`groundwire.contexts.RepeatableTool`)."""
+        """The runner and all of its options (`groundwire.core.contexts.RepeatableTool`)."""
         ...
 
     def tampering(self, candidate: Candidate, task: Task) -> Observation | None:

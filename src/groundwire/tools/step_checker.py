@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from groundwire.contexts import ToolContext
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
-from groundwire.stepwise import StepRules, first_broken
-from groundwire.tasks import Task
-from groundwire.tools.texts import shorten
-from groundwire.trees import Candidate
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ToolContext
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
+from groundwire.core.steps import StepRules, first_broken
+from groundwire.core.tasks import Task
+from groundwire.tools.endings import shorten
 
 __all__ = ["StepChecker"]
 
@@ -30,7 +30,7 @@ class StepChecker:
         self._path = path
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
-        """See `groundwire.contexts.Tool`."""
+        """See `groundwire.core.contexts.Tool`."""
         try:
             text = candidate.applied_to(task.tree).files.get(self._path, b"").decode()
             steps = self._rules.steps(text)

@@ -1,19 +1,32 @@
-"""Makes the last call of a sequence, once, and says what came back."""
+"""Makes the last call of a sequence, once; what is asked before one that can't be undone, and who judges the answer."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from groundwire.contexts import ToolContext
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
-from groundwire.tasks import Task
-from groundwire.toolcalls import Answer, Call, Offers, Steps, anything, seen_calls
-from groundwire.tools.callable_tools import CallableTool, Outcome, last_line
-from groundwire.tools.toolbox import Toolbox
-from groundwire.trees import Candidate
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ModelCaller, ToolContext
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
+from groundwire.core.tasks import Task
+from groundwire.core.toolcalls import (
+    Answer,
+    Call,
+    Offers,
+    Reviewer,
+    Ruling,
+    SeenCall,
+    Steps,
+    answer_of,
+    anything,
+    ruled,
+    seen_calls,
+)
+from groundwire.tools.functions import CallableTool, Outcome, Toolbox, last_line
 
-__all__ = ["ToolCalls", "trimmed"]
+__all__ = ["AnswerCheck", "Preflight", "RuleReviewer", "ToolCalls", "trimmed"]
+
+# Makes the last call of a sequence, once, and says what came back.
 
 OUTPUT_CHARS = 256
 """Longer results are cut to their first and last 128 characters (THOR, arXiv 2509.13761)."""
@@ -40,12 +53,12 @@ class ToolCalls:
         self._offers = offers
 
     def can_be_undone(self, candidate: Candidate) -> bool:
-        """See `groundwire.contexts.ActingTool`."""
+        """See `groundwire.core.contexts.ActingTool`."""
         last = Steps.of(candidate).last
         return not (isinstance(last, Call) and self.toolbox.is_irreversible(last.tool))
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
-        """See `groundwire.contexts.Tool`."""
+        """See `groundwire.core.contexts.Tool`."""
         steps = Steps.of(candidate)
         started = time.monotonic()
         tool, refused = self._looked_up(steps, context)
@@ -103,3 +116,75 @@ def trimmed(text: str, chars: int) -> tuple[str, int]:
 def _names(toolbox: Toolbox) -> str:
     names: Sequence[str] = [spec.name for spec in toolbox.specs]
     return ", ".join(names) or "none"
+
+
+# Before a call that can't be undone: a rule or another model looks at it (GUI-Critic-R1, arXiv 2506.04614).
+
+
+class RuleReviewer:
+    """A policy in plain code.
+
+    Args:
+        rule: gets the call; gives a ruling.
+    """
+
+    def __init__(self, rule: Callable[[Call], Ruling]) -> None:
+        self._rule = rule
+
+    async def review(self, steps: Steps, seen: Sequence[SeenCall], task: Task, call: ModelCaller) -> Ruling:
+        """See `groundwire.core.toolcalls.Reviewer`."""
+        return self._rule(steps.calls[-1])
+
+
+class Preflight:
+    """Asks a reviewer before a call is made. Its "go on" approves and never passes: that comes after the work.
+
+    A veto is a FAIL that names the step, with the reviewer's suggestion for the actor; doubt is no verdict, for a
+    person to settle.
+
+    Args:
+        reviewer: a rule, or a model other than the actor's.
+    """
+
+    never_passes = True
+
+    def __init__(self, reviewer: Reviewer) -> None:
+        self._reviewer = reviewer
+
+    async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+        """See `groundwire.core.contexts.Tool`."""
+        steps = Steps.of(candidate)
+        seen = seen_calls(steps, context.past())
+        return ruled(await self._reviewer.review(steps, seen, task, context.call), steps, Origin.VERIFIER)
+
+
+# A function of yours as the judge of the answer that a sequence of calls ends with.
+
+CASE = "answer"
+
+
+class AnswerCheck:
+    """Judges the answer by plain code.
+
+    Args:
+        check: gets the answer; gives True or False, or why it is wrong in words for the actor, empty where it is right.
+        oracle: True if it knows the right answer: the actor is told no more than that its own is wrong, and every
+            report says that the key was used.
+    """
+
+    def __init__(self, check: Callable[[str], bool | str], *, oracle: bool = False) -> None:
+        self._check = check
+        self._oracle = oracle
+
+    async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+        """See `groundwire.core.contexts.Tool`."""
+        said = self._check(answer_of(candidate))
+        right = said if isinstance(said, bool) else not said
+        message = "" if right else said if isinstance(said, str) else "the answer is wrong"
+        case = CaseOutcome(id=CASE, result=CaseResult.PASSED if right else CaseResult.FAILED, message=message)
+        return Observation(
+            verdict=Verdict.PASS if right else Verdict.FAIL,
+            origin=Origin.VERIFIER,
+            oracle=self._oracle,
+            evidence=Evidence(cases=(case,), detail=message or "the answer holds"),
+        )

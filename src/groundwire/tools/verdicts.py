@@ -1,4 +1,4 @@
-"""The verdict rule: from what a runner reported, and how it ended, to pass, fail or no verdict.
+"""The verdict rule: from what a runner reported and how it ended, to pass, fail or no verdict.
 
 A pass needs a complete and consistent report: every case that was to run has an outcome, none of them bad, at least one
 passed, the runner ended as it said it would, and every case that the base tree ran has run again. A fail needs one case
@@ -8,15 +8,95 @@ that failed, or one that was running when the run ended. All else is no verdict,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from groundwire.signals import CaseOutcome, CaseResult, NoVerdict, Verdict
+from groundwire.core.sandboxes import ExecResult
+from groundwire.core.signals import CaseOutcome, CaseResult, NoVerdict, Verdict
 from groundwire.tools.endings import PASSED, counts, ended_by, how_it_ended, killed_from_outside, last_error, named
 from groundwire.tools.reports import RunReport
-from groundwire.tools.tamper import Situation, tampering_seen
 
-__all__ = ["Decision", "Situation", "decide", "no_verdict", "tampered", "without_report"]
+__all__ = [
+    "Decision",
+    "Situation",
+    "decide",
+    "no_verdict",
+    "tampered",
+    "tampering_seen",
+    "tampering_with_report",
+    "without_report",
+]
+
+# What a run shows of a candidate that reached for the yardstick while it ran: a FAIL that says what was tried.
+#
+# Each has a case `tamper::WHAT`. Only what the candidate itself must have done is said of it: where its tests could
+# have done it too, and are not known to leave it alone, nothing is said here.
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a verdict rests on besides the report.
+
+    Args:
+        end: how the process ended.
+        expected: how each case of the clean base tree ended, where that is known.
+        changed: the paths that the candidate changed.
+        trusted_file: True for a file that the candidate may not have written.
+        cure: what to do where the runner is missing.
+        base_touches: files that the clean base tree's own run changes; None: it is not known to have run to its end.
+    """
+
+    end: ExecResult
+    expected: Mapping[str, CaseResult] | None = None
+    changed: frozenset[str] = frozenset()
+    trusted_file: Callable[[str], bool] = lambda _path: False
+    cure: str = ""
+    base_touches: frozenset[str] | None = None
+
+
+def tampering_seen(report: RunReport, situation: Situation) -> tuple[CaseOutcome, ...]:
+    """The attempts that a report shows."""
+    if not situation.changed:
+        return ()
+    by_base = situation.base_touches
+    found = [
+        _case(path, f"{path} was {how} while the tests ran.")
+        for path, how in sorted({**report.touched, **report.left_touched}.items())
+        # a suite that is not known may write its own data, but hardly its own code
+        if (path.endswith(".py") if by_base is None else path not in by_base)
+    ]
+    found += [
+        _case(f"runner::{name}", f"{file} replaced {name} of the runner.")
+        for name, file in sorted(report.replaced.items())
+        if file in situation.changed
+    ]
+    if by_base is not None and _walked_out(report, situation.end):
+        found.append(
+            _case("exit", "The process ended with exit status 0, as if all were well, before it had reported.")
+        )
+    return tuple(found)
+
+
+def tampering_with_report(situation: Situation) -> tuple[CaseOutcome, ...]:
+    """The attempt that a report shows which our plugin did not write."""
+    if not situation.changed:
+        return ()
+    return (_case("report", "The report holds a line that our plugin did not write: something wrote or changed it."),)
+
+
+def _walked_out(report: RunReport, end: ExecResult) -> bool:
+    return report.status is None and end.exit_code == 0 and end.signal is None and not ended_by(end)
+
+
+def _case(what: str, message: str) -> CaseOutcome:
+    return CaseOutcome(id=f"tamper::{what}", result=CaseResult.FAILED, message=message)
+
+
+# The verdict rule: from what a runner reported, and how it ended, to pass, fail or no verdict.
+#
+# A pass needs a complete and consistent report: every case that was to run has an outcome, none of them bad, at least
+# one passed, the runner ended as it said it would, and every case that the base tree ran has run again. A fail needs
+# one case that failed, or one that was running when the run ended. All else is no verdict, with the reason.
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundwire.first_use import at_first_use
+from groundwire.core.first_use import at_first_use
 
 if TYPE_CHECKING:
-    from groundwire.training.reading import read_trajectory
-    from groundwire.training.runs import Trajectories, trajectories_of
+    from groundwire.training.runs import Trajectories, read_trajectory, trajectories_of
     from groundwire.training.schema import Form, Rejected, Row
     from groundwire.training.trajectories import Trajectory
 
@@ -39,7 +38,7 @@ __getattr__, __dir__ = at_first_use(
         "Row": "schema",
         "Trajectories": "runs",
         "Trajectory": "trajectories",
-        "read_trajectory": "reading",
+        "read_trajectory": "runs",
         "trajectories_of": "runs",
     },
 )

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from groundwire.signals import NoVerdict, Origin, canonical
+from groundwire.core.signals import NoVerdict, Origin, canonical
 from groundwire.training.provenance import Source, chat, chat_calls, parts_of_prompt
 from groundwire.training.schema import ChatMessage, Part, Rejected
 from groundwire.training.trajectories import Attempt, Author, Span, Trajectory, Turn

@@ -6,7 +6,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from groundwire.training.schema import Form

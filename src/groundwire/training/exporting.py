@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.training.filters import Filter
 from groundwire.training.grouping import Key, by_group, group_of
 from groundwire.training.leaks import Leaks

@@ -1,18 +1,18 @@
-"""One pass over an episode's records: what each says of a trial, and what is missing or not as it was sealed."""
+"""One pass over an episode's records: what each says of a trial, and which answer a candidate was made of."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
 
-from groundwire.errors import SealError
-from groundwire.mint import Keys, verify
-from groundwire.records import (
+from groundwire.core.errors import SealError
+from groundwire.core.models import ToolCall
+from groundwire.core.records import (
     Admission,
     CandidateRecord,
     EpisodeEnd,
@@ -25,8 +25,8 @@ from groundwire.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.signals import Origin, Signal, Verdict, canonical
-from groundwire.training.linking import linked
+from groundwire.core.seal import Keys, verify
+from groundwire.core.signals import Origin, Signal, Verdict, canonical
 from groundwire.training.observed import remark_of, rewarded, seen_of, with_visibility
 from groundwire.training.spans import Known
 from groundwire.training.trajectories import (
@@ -44,7 +44,74 @@ from groundwire.training.trajectories import (
 )
 from groundwire.training.turns import turns_of
 
-__all__ = ["Gathered"]
+__all__ = ["Gathered", "linked"]
+
+# Which answer a candidate was made of. The ledger does not say it, so it is told by their order and their texts.
+
+SHORTEST_LINE = 3
+"""Characters; shorter lines say nothing."""
+
+
+def linked(turns: Sequence[Turn], attempts: Sequence[Attempt]) -> Mapping[str, tuple[str, ...]]:
+    """Digest of each attempt of one trial to the ids of the turns that it was made of, where that can be told.
+
+    The answers since the candidates before are those in question; answers that say the same make the same candidate. As
+    many different ones as candidates: in their order. Else one candidate is the last answer's, and several are those of
+    the answers whose text holds most of their lines.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    spoken = [turn for turn in turns if turn.loss]
+    since = -1
+    for batch in _batches(spoken, attempts):
+        asked = _together(turn for turn in spoken if since < turn.at < batch[0].at)
+        since = batch[0].at
+        last = [same for same in asked if asked[-1][-1].at == same[-1].at]
+        made = next((answers for answers in (asked, last) if len(answers) == len(batch)), None)
+        if made is not None:
+            found |= {a.digest: tuple(turn.id for turn in same) for a, same in zip(batch, made, strict=True)}
+        elif asked:
+            found |= _by_text(asked, batch)
+    return found
+
+
+def _together(turns: Iterable[Turn]) -> list[list[Turn]]:
+    """Answers that say the same, in the order in which each came first."""
+    same: dict[tuple[str, tuple[ToolCall, ...]], list[Turn]] = {}
+    for turn in turns:
+        same.setdefault((turn.answer.strip(), turn.tool_calls), []).append(turn)
+    return list(same.values())
+
+
+def _batches(turns: Sequence[Turn], attempts: Sequence[Attempt]) -> list[list[Attempt]]:
+    """Candidates that were proposed together: no answer came between them."""
+    batches: list[list[Attempt]] = []
+    for attempt in sorted((a for a in attempts if not a.base), key=lambda a: a.at):
+        before = batches[-1][0].at if batches else -1
+        if batches and not any(before < turn.at < attempt.at for turn in turns):
+            batches[-1].append(attempt)
+        else:
+            batches.append([attempt])
+    return batches
+
+
+def _by_text(answers: Sequence[Sequence[Turn]], batch: Sequence[Attempt]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for attempt in batch:
+        lines = {
+            line.strip()
+            for change in attempt.changes
+            for line in (change.content or "").splitlines()
+            if len(line.strip()) >= SHORTEST_LINE
+        }
+        shares = [sum(line in same[0].text for line in lines) for same in answers]
+        best = max(shares)
+        # two answers that fit as well can't be told apart
+        if best and shares.count(best) == 1:
+            found[attempt.digest] = tuple(turn.id for turn in answers[shares.index(best)])
+    return found
+
+
+# One pass over an episode's records: what each says of a trial, and what is missing or not as it was sealed.
 
 FIRST_TRIAL = 1
 

@@ -13,8 +13,8 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from groundwire.errors import ConfigError
-from groundwire.textlines import lines_of
+from groundwire.core.errors import ConfigError
+from groundwire.core.text import lines_of
 
 __all__ = ["Losses", "perplexity", "read_losses"]
 

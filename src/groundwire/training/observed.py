@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from groundwire.records import ReflectionRecord
-from groundwire.signals import NoVerdict, Signal, Verdict
+from groundwire.core.records import ReflectionRecord
+from groundwire.core.signals import NoVerdict, Signal, Verdict
 from groundwire.training.trajectories import Author, Remark, Seal, Seen, Trial, Turn
 
 __all__ = ["remark_of", "rewarded", "seen_of", "with_visibility"]

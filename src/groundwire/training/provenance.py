@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from groundwire.completions import ToolCall
+from groundwire.core.models import ToolCall
 from groundwire.training.schema import ChatFunction, ChatMessage, ChatToolCall, Options, Part, Provenance
 from groundwire.training.trajectories import Attempt, Author, Flaw, Message, ModelRevision, Trajectory, Turn
 

@@ -1,4 +1,4 @@
-"""The trajectories of whole runs, one episode in memory at a time."""
+"""The trajectories of whole runs, one episode's records in memory at a time; every flaw is named."""
 
 from __future__ import annotations
 
@@ -8,16 +8,66 @@ import shlex
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 
-from groundwire.errors import ConfigError, UserError
-from groundwire.hidden_texts import canaries_in, telling_lines, texts_of
-from groundwire.mint import Keys
-from groundwire.records import EpisodeRecord, RunRecord, Store
-from groundwire.tasks import Task
+from groundwire.core.candidates import Candidate
+from groundwire.core.errors import CandidateError, ConfigError, RecordNotFound, SealError, UserError
+from groundwire.core.masking import canaries_in, telling_lines, texts_of
+from groundwire.core.records import EpisodeRecord, RunRecord, Store
+from groundwire.core.seal import FileKeys, Keys
+from groundwire.core.tasks import Task
+from groundwire.training.gathering import Gathered
 from groundwire.training.grouping import Key, group_of
-from groundwire.training.reading import read_trajectory
-from groundwire.training.trajectories import Trajectory
+from groundwire.training.trajectories import Change, Trajectory
 
-__all__ = ["Trajectories", "hidden_texts_of", "trajectories_of"]
+__all__ = ["Trajectories", "hidden_texts_of", "read_trajectory", "trajectories_of"]
+
+# A trajectory out of one episode's records; every flaw that it has is named.
+
+
+async def read_trajectory(
+    store: Store, run: RunRecord, episode: EpisodeRecord, *, keys: Keys | None = None
+) -> Trajectory:
+    """Reads one episode, however flawed it is; `Trajectory.problems` says what is wrong with it.
+
+    Args:
+        store: the ledger.
+        run: the episode's run.
+        episode: the episode.
+        keys: where the runs' keys are; default: the user's own.
+
+    Raises:
+        StorageError: the ledger can't be read.
+    """
+    records = await store.records(episode.id)
+    bodies: dict[str, Sequence[Change]] = {}
+    reader = Gathered(run, episode, records, keys or FileKeys())
+    for digest, artifact in reader.bodies():
+        try:
+            bodies[digest] = _changes(await store.artifact(artifact), digest)
+        except RecordNotFound:
+            reader.lacks(f"the body of candidate {digest[:12]}…")
+        except (CandidateError, SealError) as error:
+            reader.broken(error.what)
+    return reader.trajectory(bodies)
+
+
+def _changes(body: bytes, digest: str) -> Sequence[Change]:
+    candidate = Candidate.from_bytes(body)
+    if candidate.digest != digest:
+        raise SealError(f"The body of candidate {digest[:12]}… is not the one that was judged.")
+    return [
+        Change(path=path, content=_text(content), deleted=content is None)
+        for path, content in sorted(candidate.changes.items())
+    ]
+
+
+def _text(content: bytes | None) -> str | None:
+    try:
+        return None if content is None else content.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+# The trajectories of whole runs, one episode in memory at a time.
 
 AT_ONCE = 16
 """Episodes that are read before any of them is handed on."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
-from groundwire.signals import Origin
+from groundwire.core.signals import Origin
 from groundwire.training.losses import Losses
 from groundwire.training.trajectories import Author, Trajectory
 

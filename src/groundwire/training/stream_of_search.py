@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from groundwire.errors import RecordingError
+from groundwire.core.errors import RecordingError
 
 __all__ = ["Node", "Operation", "Trace", "as_text", "explore", "read"]
 

@@ -1,21 +1,48 @@
-"""Turns out of model calls: each sample with the prompt as it was sent, and who wrote which part of that."""
+"""Turns out of model calls: each sample with its prompt as sent, who wrote which part, and how sure its tokens were."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from groundwire.completions import Completion, Request
-from groundwire.completions import Message as Sent
-from groundwire.records import Intent, ModelCall
-from groundwire.signals import canonical
-from groundwire.thinking import thinking_spans
-from groundwire.training.entropies import token_entropies
+from groundwire.core.models import Completion, Request
+from groundwire.core.models import Message as Sent
+from groundwire.core.records import Intent, ModelCall
+from groundwire.core.signals import canonical
+from groundwire.core.thinking import thinking_spans
 from groundwire.training.spans import Known, spans_by_known_texts, spans_by_tags
 from groundwire.training.trajectories import Author, Message, ModelRevision, Span, Turn
 
-__all__ = ["digest_of", "part_of", "split_reasoning", "turns_of"]
+__all__ = ["digest_of", "part_of", "split_reasoning", "token_entropies", "token_entropy", "turns_of"]
+
+# Entropies of a model's tokens out of the log probabilities that a ledger keeps.
+
+
+def token_entropy(top_logprobs: Sequence[float]) -> float:
+    """Entropy of one token's distribution, in nats, from its likeliest tokens.
+
+    What these leave over counts as one more outcome, so that the value is exact where nothing is left over and a lower
+    bound of the true entropy where something is.
+
+    Args:
+        top_logprobs: natural log probabilities of different tokens.
+    """
+    probabilities = [math.exp(value) for value in top_logprobs]
+    # rounded log probabilities may add up to a little more than one
+    probabilities.append(max(0.0, 1.0 - math.fsum(probabilities)))
+    return math.fsum(-p * math.log(p) for p in probabilities if p > 0.0)
+
+
+def token_entropies(top_logprobs: Sequence[Sequence[float]] | None) -> tuple[float, ...] | None:
+    """The same for each token of an answer; None where none are stored, or a token has none."""
+    if not top_logprobs or not all(top_logprobs):
+        return None
+    return tuple(map(token_entropy, top_logprobs))
+
+
+# Turns out of model calls: each sample with the prompt as it was sent, and who wrote which part of that.
 
 Part = Literal["actor", "critic", "tool"]
 PARTS: dict[str, Part] = {"reflect": "critic", "write_tests": "tool", "review": "tool"}

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from groundwire.environments import actions_in
-from groundwire.errors import CandidateError
-from groundwire.signals import NoVerdict, Verdict
-from groundwire.toolcalls import Steps
+from groundwire.core.candidates import Candidate
+from groundwire.core.environments import actions_in
+from groundwire.core.errors import CandidateError
+from groundwire.core.signals import NoVerdict, Verdict
+from groundwire.core.toolcalls import Steps
 from groundwire.training.answers import Answer
 from groundwire.training.provenance import Source
 from groundwire.training.schema import ChatMessage, Part
 from groundwire.training.trajectories import Attempt, Author, Trajectory, Turn
-from groundwire.trees import Candidate
 
 __all__ = ["Path", "Taken", "Walk", "calls_in", "steps_in", "walks_of"]
 

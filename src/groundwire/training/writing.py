@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from groundwire.errors import ConfigError, StorageError
+from groundwire.core.errors import ConfigError, StorageError
 from groundwire.training.schema import Form, Row
 
 __all__ = ["FORMATS", "Sink", "opened"]

@@ -8,17 +8,16 @@ from typing import Any
 
 import pytest
 
-from groundwire.agents.search.edits import apply
+from groundwire.agents.search.candidates import proposals
 from groundwire.agents.search.examples import read_examples
-from groundwire.agents.search.generate import proposals
 from groundwire.agents.search.scene import Scene
-from groundwire.agents.search.source import parse_source
-from groundwire.completions import Backend, Completion, Request
-from groundwire.contexts import ActorContext, Judged
-from groundwire.mint import Mint
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
-from groundwire.tasks import Task
-from groundwire.trees import Candidate, Tree
+from groundwire.agents.search.source import apply, parse_source
+from groundwire.core.candidates import Candidate, Tree
+from groundwire.core.contexts import ActorContext, Judged
+from groundwire.core.models import Backend, Completion, Request
+from groundwire.core.seal import Mint
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
+from groundwire.core.tasks import Task
 
 Offers = Callable[..., list[tuple[str, str]]]
 

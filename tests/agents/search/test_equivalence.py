@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.agents.search.edits import Splice
 from groundwire.agents.search.equivalence import Units, meaning
-from groundwire.agents.search.source import parse_source
+from groundwire.agents.search.source import Splice, parse_source
 
 
 @pytest.mark.parametrize(

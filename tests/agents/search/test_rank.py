@@ -8,10 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.agents.search.edits import Proposal, Splice
-from groundwire.agents.search.priors import DEFAULT_PRIOR, PRIORS
-from groundwire.agents.search.rank import CREDIT, LEAST_FACTOR, MOST_FACTOR, factors, score, tie_break
-from groundwire.contexts import EditStatistics
+from groundwire.agents.search.candidates import (
+    CREDIT,
+    DEFAULT_PRIOR,
+    LEAST_FACTOR,
+    MOST_FACTOR,
+    PRIORS,
+    factors,
+    score,
+    tie_break,
+)
+from groundwire.agents.search.source import Proposal, Splice
+from groundwire.core.contexts import EditStatistics
 
 EDIT = Proposal("compare.boundary", (Splice(3, 4, "<="),), 0.5)
 

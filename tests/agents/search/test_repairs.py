@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from groundwire.agents import RuleCritic, SearchActor
+from groundwire.core.candidates import Tree
+from groundwire.core.records import StopReason
+from groundwire.core.sandboxes import Limits
+from groundwire.core.signals import Verdict
+from groundwire.core.tasks import Hidden, Task
 from groundwire.graphs import Budget
 from groundwire.graphs.library.code_repair import code_repair
-from groundwire.limits import Limits
-from groundwire.records import StopReason
-from groundwire.signals import Verdict
-from groundwire.tasks import Hidden, Task
 from groundwire.tools import HiddenTests, Pytest
-from groundwire.trees import Tree
 
 pytestmark = pytest.mark.slow
 

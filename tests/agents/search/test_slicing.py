@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groundwire.agents.search.slicing import Slicer
-from groundwire.signals import CaseOutcome, CaseResult
+from groundwire.core.signals import CaseOutcome, CaseResult
 
 CODE = dedent("""\
     LIMIT = 10

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from groundwire.agents.width.text_answer import TextAnswer, plain_answer
-from groundwire.agents.width.texts import bounded, final_part
-from groundwire.errors import TaskError
-from groundwire.thinking import without_thinking
+from groundwire.agents.width.answers import TextAnswer, bounded, final_part, plain_answer
+from groundwire.core.errors import TaskError
+from groundwire.core.thinking import without_thinking
 
 
 @pytest.mark.parametrize(

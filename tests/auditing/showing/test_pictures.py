@@ -8,9 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from groundwire.auditing.report import GraphReport, Loop, Mode, Report, Verdict
-from groundwire.auditing.showing.layers import layers
 from groundwire.auditing.showing.mermaid import as_mermaid
-from groundwire.auditing.showing.svg import as_svg
+from groundwire.auditing.showing.svg import as_svg, layers
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [

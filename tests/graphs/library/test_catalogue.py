@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.graphs import library
 from groundwire.graphs.library.catalogue import NAMES, builder, card, cards, drawing
 

@@ -11,13 +11,14 @@ from guessing import Check, Guesser, Noter
 from pages import check_page
 
 from groundwire import Budget, EpisodeResult, Origin, Rules, StopReason, Task, Tree, Verdict
-from groundwire.agents import LLMActor, RuleCritic, ScriptedBackend
-from groundwire.agents.local_or_global import GLOBAL, LOCAL, LocalOrGlobal
-from groundwire.completions import Request
+from groundwire.agents import LLMActor, RuleCritic
+from groundwire.agents.patching.local_or_global import GLOBAL, LOCAL, LocalOrGlobal
+from groundwire.core.models import Request
+from groundwire.core.records import Admission, CandidateRecord, ReflectionRecord
+from groundwire.core.signals import Observation, Signal
 from groundwire.graphs.library.code_repair import code_repair
 from groundwire.memory import InMemoryStore
-from groundwire.records import Admission, CandidateRecord, ReflectionRecord
-from groundwire.signals import Observation, Signal
+from groundwire.models import ScriptedBackend
 from groundwire.tools import HiddenTests
 
 ANSWERS = Task(id="choice", prompt="Answer A, B or C.", tree=Tree({"answer.txt": b"?\n"}), editable=("answer.txt",))

@@ -11,9 +11,9 @@ from traces import Trace, Traces
 from wide import QUESTION, model, ran
 
 from groundwire import StopReason
+from groundwire.agents.width.answers import TextAnswer
 from groundwire.agents.width.confident_vote import ConfidentVote
-from groundwire.agents.width.text_answer import TextAnswer
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.graphs.library.confident_vote import confident_vote
 
 TEXT = TextAnswer()

@@ -15,16 +15,17 @@ from typer.testing import CliRunner
 from wide import QUESTION, asked, model, prompts, purposes, ran
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, StopReason
-from groundwire.agents.width.controls.blind_resampling import BlindResampling
-from groundwire.agents.width.controls.fusion import Fusion
+from groundwire.agents.width.answers import TextAnswer
+from groundwire.agents.width.controls.drafts import BlindResampling, Fusion
 from groundwire.agents.width.controls.mad_debate import MadDebate
 from groundwire.agents.width.controls.self_refine import SelfRefine
 from groundwire.agents.width.controls.sets import Sets
 from groundwire.agents.width.controls.ssr import SocraticRefine
-from groundwire.agents.width.text_answer import TextAnswer
 from groundwire.cli.commands import app as cli
-from groundwire.completions import Request
-from groundwire.errors import ConfigError, UngroundedLoopError, UngroundedPartError
+from groundwire.core.errors import ConfigError, UngroundedLoopError, UngroundedPartError
+from groundwire.core.models import Request
+from groundwire.core.records import RunRecord
+from groundwire.core.seeds import seed_for
 from groundwire.graphs.library.blind_resampling import blind_resampling
 from groundwire.graphs.library.catalogue import cards
 from groundwire.graphs.library.fusion import fusion
@@ -33,8 +34,6 @@ from groundwire.graphs.library.self_refine import self_refine
 from groundwire.graphs.library.sets import sets
 from groundwire.graphs.library.ssr import ssr
 from groundwire.memory import SqlStore
-from groundwire.records import RunRecord
-from groundwire.seeds import seed_for
 
 BUILDERS: dict[str, Callable[..., FeedbackGraph]] = {
     "self_refine": self_refine,

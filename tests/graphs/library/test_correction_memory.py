@@ -11,14 +11,15 @@ from guessing import Check, Guesser
 from pages import check_page
 
 from groundwire import EpisodeResult, NoVerdict, Origin, StopReason, Task, Tree, Verdict
-from groundwire.agents import LLMActor, ScriptedBackend
-from groundwire.agents.distiller import Distiller
-from groundwire.completions import Request
+from groundwire.agents import LLMActor
+from groundwire.agents.patching.llm_critic import Distiller
+from groundwire.core.candidates import Candidate
+from groundwire.core.models import Request
+from groundwire.core.records import Admission, ReflectionRecord, Store
+from groundwire.core.signals import Signal
 from groundwire.graphs.library.correction_memory import correction_memory
 from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.records import Admission, ReflectionRecord, Store
-from groundwire.signals import Signal
-from groundwire.trees import Candidate
+from groundwire.models import ScriptedBackend
 
 WORDS = "No! Put tests in /tests, not <here>. \u2014 A."
 FACT = "Tests belong in the folder tests."

@@ -13,16 +13,16 @@ from pages import check_page
 from worlds import Porch, Quiz, Trouble
 
 from groundwire import Budget, EpisodeResult, NoVerdict, Origin, StopReason, Task, Verdict
-from groundwire.agents import ScriptedBackend
-from groundwire.agents.acting import EpisodeCritic, ReActActor, StepsCritic
-from groundwire.agents.acting.react import Remembers
-from groundwire.completions import Request
-from groundwire.contexts import CriticContext, Reflection
-from groundwire.environments import actions_in, environment_task
+from groundwire.agents.worlds import EpisodeCritic, ReActActor, StepsCritic
+from groundwire.agents.worlds.acting import Remembers
+from groundwire.core.contexts import CriticContext, Reflection
+from groundwire.core.environments import actions_in, environment_task
+from groundwire.core.models import Request
+from groundwire.core.records import Admission, ReflectionRecord, Store
+from groundwire.core.signals import Signal
 from groundwire.graphs.library.episodic import QUESTIONS, episodic
 from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.records import Admission, ReflectionRecord, Store
-from groundwire.signals import Signal
+from groundwire.models import ScriptedBackend
 
 KEY = "The key is under the mat."
 PORCH = environment_task(Porch(), id="porch", prompt="Get in.", family="doors")

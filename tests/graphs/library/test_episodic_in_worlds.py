@@ -8,14 +8,13 @@ from html import unescape
 import pytest
 
 from groundwire import Budget, EpisodeResult, StopReason, Verdict
-from groundwire.agents import ScriptedBackend
-from groundwire.agents.acting import ReActActor, StepsCritic
-from groundwire.agents.learning import RandomActor
-from groundwire.completions import Request
-from groundwire.contexts import Actor
+from groundwire.agents.worlds import RandomActor, ReActActor, StepsCritic
+from groundwire.core.contexts import Actor
+from groundwire.core.models import Request
+from groundwire.core.signals import Signal
 from groundwire.graphs.library.episodic import episodic
 from groundwire.memory import InMemoryStore
-from groundwire.signals import Signal
+from groundwire.models import ScriptedBackend
 from groundwire.tools.environments.catalogue import world
 from groundwire.tools.environments.worlds.fiction_search.corpus import QUESTIONS
 

@@ -8,13 +8,13 @@ import pytest
 from every_graph import EveryGraph, once
 from trails import trail
 
-from groundwire.agents import ScriptedBackend
-from groundwire.agents.backends.replay import ReplayBackend
-from groundwire.completions import Request
+from groundwire.core.models import Request
+from groundwire.core.recordings import Recording, recorded_calls
+from groundwire.core.records import ModelCall
+from groundwire.core.signals import Signal
 from groundwire.graphs.library.catalogue import NAMES, card
-from groundwire.recordings import Recording, recorded_calls
-from groundwire.records import ModelCall
-from groundwire.signals import Signal
+from groundwire.models import ScriptedBackend
+from groundwire.models.replay import ReplayBackend
 
 
 def says(request: Request) -> str:

@@ -9,10 +9,10 @@ from every_graph import EveryGraph, once
 from real_model import local_backend
 
 from groundwire import StopReason, Verdict
-from groundwire.agents.backends.local_model import ServerOptions
+from groundwire.core.records import Admission, ModelCall
+from groundwire.core.signals import Signal
 from groundwire.graphs.library.catalogue import NAMES, card
-from groundwire.records import Admission, ModelCall
-from groundwire.signals import Signal
+from groundwire.models.local_model import ServerOptions
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 ONE_SLOT = ServerOptions(slots=1, context_tokens=2048, threads=1)

@@ -14,10 +14,10 @@ from sample_numbers import sample_of
 from wide import QUESTION, asked, model, ran
 
 from groundwire import Task, Tree
+from groundwire.agents.width.answers import TextAnswer
 from groundwire.agents.width.perturb_vote import PerturbVote, relabelled_digits, shuffled_options
-from groundwire.agents.width.text_answer import TextAnswer
-from groundwire.completions import Request
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Request
 from groundwire.graphs.library.perturb_vote import perturb_vote
 
 TEXT = TextAnswer()

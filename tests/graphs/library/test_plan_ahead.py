@@ -11,15 +11,15 @@ from pages import check_page
 from worlds import Chain, Porch, Trap, Trouble
 
 from groundwire import Budget, EpisodeResult, FeedbackApp, Origin, StopReason, Verdict
-from groundwire.agents import ScriptedBackend
-from groundwire.agents.lookahead import Imagined, LLMForesight, LookaheadActor, Rollouts, Simulator, Value, WorldModel
-from groundwire.completions import Request
-from groundwire.contexts import ActorContext
-from groundwire.environments import Move, Scene, Status, actions_in, environment_task
-from groundwire.errors import ConfigError
+from groundwire.agents.worlds import Imagined, LLMForesight, LookaheadActor, Rollouts, Simulator, Value, WorldModel
+from groundwire.core.contexts import ActorContext
+from groundwire.core.environments import Move, Scene, Status, actions_in, environment_task
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Request
+from groundwire.core.records import Admission, CandidateRecord
+from groundwire.core.signals import Signal
 from groundwire.graphs.library.plan_ahead import plan_ahead
-from groundwire.records import Admission, CandidateRecord
-from groundwire.signals import Signal
+from groundwire.models import ScriptedBackend
 
 TRAP = environment_task(Trap(), id="trap")
 LIGHT = {"hall": 0.5, "dark": 0.1, "darker": 0.1}

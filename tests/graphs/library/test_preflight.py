@@ -13,13 +13,14 @@ from pages import check_page
 from trails import trail, turns
 
 from groundwire import FeedbackApp, Origin, StopReason, Task
-from groundwire.agents import ModelReviewer, ScriptedBackend, ToolActor
-from groundwire.errors import ConfigError
+from groundwire.agents import ModelReviewer, ToolActor
+from groundwire.core.errors import ConfigError
+from groundwire.core.records import Record
+from groundwire.core.signals import NoVerdict, Signal
+from groundwire.core.toolcalls import Call, Reviewer, Ruling
 from groundwire.graphs.library.preflight import preflight
 from groundwire.graphs.library.tool_account import tool_account
-from groundwire.records import Record
-from groundwire.signals import NoVerdict, Signal
-from groundwire.toolcalls import Call, Reviewer, Ruling
+from groundwire.models import ScriptedBackend
 from groundwire.tools import AnswerCheck, FunctionTool, RuleReviewer, Toolbox
 
 TASK = Task(id="clean", prompt="Delete the draft.")

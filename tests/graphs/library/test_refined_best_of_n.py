@@ -8,11 +8,10 @@ from sample_numbers import sample_of
 from wide import model, ran
 
 from groundwire import StopReason, Task, Tree, Verdict
-from groundwire.agents.width.function_body import FunctionBody
+from groundwire.agents.width.answers import FunctionBody, TextAnswer
 from groundwire.agents.width.refined_best_of_n import ModelStepJudge, RefinedBestOfN, steps_of
-from groundwire.agents.width.text_answer import TextAnswer
-from groundwire.completions import Request
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Request
 from groundwire.graphs.library.refined_best_of_n import refined_best_of_n
 from groundwire.tools import Doctest
 

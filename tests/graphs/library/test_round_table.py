@@ -8,11 +8,11 @@ import pytest
 from guessing import Check
 from wide import asked, model, prompts, ran
 
-from groundwire.agents import ScriptedBackend
+from groundwire.agents.width.answers import TextAnswer
 from groundwire.agents.width.round_table import RoundTable, stated_confidence, weight_of
-from groundwire.agents.width.text_answer import TextAnswer
-from groundwire.errors import ConfigError, UngroundedPartError
+from groundwire.core.errors import ConfigError, UngroundedPartError
 from groundwire.graphs.library.round_table import round_table
+from groundwire.models import ScriptedBackend
 
 TEXT = TextAnswer()
 

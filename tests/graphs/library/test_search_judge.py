@@ -10,16 +10,16 @@ from pages import check_page
 from trails import trail, turns
 
 from groundwire import Origin, Rules, StopReason, Task
-from groundwire.agents import ScriptedBackend
-from groundwire.completions import Request
+from groundwire.core.models import Request
+from groundwire.core.records import Record
+from groundwire.core.signals import Signal
+from groundwire.core.toolcalls import Steps, answer_of
 from groundwire.graphs.library.search_judge import search_judge
 from groundwire.graphs.library.tool_account import Cut, tool_account
-from groundwire.records import Record
-from groundwire.signals import Signal
-from groundwire.toolcalls import Steps, answer_of
+from groundwire.models import ScriptedBackend
 from groundwire.tools import Corpus
 from groundwire.tools.environments.worlds.fiction_search.corpus import PASSAGES, QUESTIONS, Question
-from groundwire.tools.relevance import ByMeaning
+from groundwire.tools.search import ByMeaning
 
 CORPUS = Corpus(PASSAGES)
 TASK = Task(id="town", prompt="In which town was the composer of The Glass Orchard born?")

@@ -10,12 +10,12 @@ from guessing import Check
 from sample_numbers import sample_of
 from wide import QUESTION, asked, model, prompts, purposes, ran
 
+from groundwire.agents.width.answers import TextAnswer
 from groundwire.agents.width.sampling import Sampler
 from groundwire.agents.width.side_by_side import SideBySide, judge_side_by_side
-from groundwire.agents.width.text_answer import TextAnswer
-from groundwire.completions import Request
-from groundwire.contexts import ActorContext
-from groundwire.errors import ConfigError
+from groundwire.core.contexts import ActorContext
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Request
 from groundwire.graphs.library.side_by_side_judge import side_by_side_judge
 
 TEXT = TextAnswer()

@@ -10,16 +10,16 @@ from pages import check_page
 from worlds import WAYS
 
 from groundwire import EpisodeResult, Observation, Origin, StopReason, Task, Tree, Verdict
-from groundwire.agents import ScriptedBackend
-from groundwire.agents.step_beam import NextStep, StepBeamActor, passed_share
-from groundwire.completions import Request
-from groundwire.contexts import ActorContext, Judged, ToolContext
-from groundwire.errors import ConfigError
+from groundwire.agents.steps.step_beam import NextStep, StepBeamActor, passed_share
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext, Judged, ToolContext
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Request
+from groundwire.core.records import Admission, CandidateRecord, Record
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Signal
 from groundwire.graphs.library.step_beam import step_beam
-from groundwire.records import Admission, CandidateRecord, Record
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, Signal
+from groundwire.models import ScriptedBackend
 from groundwire.tools import Pytest
-from groundwire.trees import Candidate
 
 GOAL = (3, 1, 4, 1, 5)
 DIGITS = Task(id="digits", tree=Tree({"way.txt": b""}))

@@ -10,14 +10,14 @@ from guessing import Check, Guesser
 from wide import QUESTION, model
 
 from groundwire import Budget
+from groundwire.agents.width.answers import TextAnswer
 from groundwire.agents.width.controls.self_refine import SelfRefine
 from groundwire.agents.width.strategy_router import StrategyRouter, chosen, scores_from
-from groundwire.agents.width.text_answer import TextAnswer
-from groundwire.contexts import EditStatistics
-from groundwire.errors import ConfigError, UngroundedPartError
+from groundwire.core.contexts import EditStatistics
+from groundwire.core.errors import ConfigError, UngroundedPartError
+from groundwire.core.records import CandidateRecord, Record
 from groundwire.graphs.library.strategy_router import strategy_router
 from groundwire.memory import SqlStore
-from groundwire.records import CandidateRecord, Record
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,14 @@ from pages import check_page
 from trails import trail, turns
 
 from groundwire import Budget, EpisodeResult, StopReason, Task, Verdict
-from groundwire.agents import ScriptedBackend, ToolActor
-from groundwire.completions import Request
+from groundwire.agents import ToolActor
+from groundwire.core.models import Request
+from groundwire.core.records import Record
+from groundwire.core.toolcalls import Steps, answer_of
 from groundwire.graphs.library.tool_account import ToolAccount, tool_account
 from groundwire.graphs.library.tool_recovery import tool_recovery
 from groundwire.memory import InMemoryStore
-from groundwire.records import Record
-from groundwire.toolcalls import Steps, answer_of
+from groundwire.models import ScriptedBackend
 from groundwire.tools import AnswerCheck, Toolbox
 
 TASK = Task(id="stock", prompt="How many bolts are there in all stores together?")

@@ -16,14 +16,15 @@ from recorded_runs import ledger_at, question, saying
 from worlds import Porch
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, StopReason, Task
-from groundwire.agents import LLMActor, LLMCritic, ScriptedBackend
-from groundwire.agents.acting import ReActActor, RollOutActor
-from groundwire.agents.acting.roll_outs import kept_steps
+from groundwire.agents import LLMActor, LLMCritic
+from groundwire.agents.worlds import ReActActor, RollOutActor
+from groundwire.agents.worlds.roll_outs import kept_steps
 from groundwire.cli.export import Asked, run_export
-from groundwire.completions import Backend, Request
-from groundwire.environments import environment_task
-from groundwire.errors import ConfigError
+from groundwire.core.environments import environment_task
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Backend, Request
 from groundwire.graphs.library.trajectory_factory import trajectory_factory
+from groundwire.models import ScriptedBackend
 from groundwire.tools.environments import EnvironmentTool
 
 PORCHES = tuple(environment_task(Porch(), id=f"porch-{n}", seed=n, prompt="Get in.", family="doors") for n in range(2))

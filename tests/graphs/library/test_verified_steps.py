@@ -10,14 +10,14 @@ import pytest
 from pages import check_page
 
 from groundwire import EpisodeResult, NoVerdict, StopReason, Task, Tree, Verdict
-from groundwire.agents import ScriptedBackend
-from groundwire.completions import Completion, Request
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Completion, Request
+from groundwire.core.records import Admission, CandidateRecord, ModelCall
+from groundwire.core.signals import Signal
+from groundwire.core.steps import StepRules
 from groundwire.graphs.library.verified_steps import verified_steps
 from groundwire.memory import InMemoryStore
-from groundwire.records import Admission, CandidateRecord, ModelCall
-from groundwire.signals import Signal
-from groundwire.stepwise import StepRules
+from groundwire.models import ScriptedBackend
 
 TASK = Task(id="count", prompt="Count up from 1 to 3, one number a line.", tree=Tree({"answer.md": b""}))
 GOOD = "one 1\ntwo 2\nthree 3\n"

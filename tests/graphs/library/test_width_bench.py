@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 from sample_numbers import sample_of
 
-from groundwire.agents.backends import ReplayBackend
-from groundwire.completions import Completion, Message, Request
+from groundwire.core.models import Completion, Message, Request
+from groundwire.core.recordings import read_recording
 from groundwire.demo.functions import function_tasks
-from groundwire.recordings import read_recording
+from groundwire.models import ReplayBackend
 
 BENCH = Path(__file__).parents[3] / "bench"
 RIGHT, WRONG = "\n    return items[-1] if items else None\n", "\n    return items[0] if items else None\n"

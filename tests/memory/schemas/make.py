@@ -15,10 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from groundwire.memory import SqlStore
-from groundwire.memory.migrate import HEAD
-from groundwire.mint import Mint
-from groundwire.records import (
+from groundwire.core.records import (
     Admission,
     Artifact,
     CandidateRecord,
@@ -37,7 +34,10 @@ from groundwire.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
+from groundwire.core.seal import Mint
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
+from groundwire.memory import SqlStore
+from groundwire.memory.engine import HEAD
 
 KEY = b"s" * 32
 

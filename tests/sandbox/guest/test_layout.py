@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.errors import CandidateError
+from groundwire.core.candidates import check_path
+from groundwire.core.errors import CandidateError
 from groundwire.sandbox.guest import layout
 from groundwire.sandbox.guest.wire import MAX_FILE_BYTES
-from groundwire.trees import check_path
 
 
 def test_files_are_written_with_their_modes_and_folders(tmp_path: Path):

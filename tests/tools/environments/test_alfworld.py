@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from household import write_game
 
-from groundwire.environments import Status
-from groundwire.errors import ConfigError
+from groundwire.core.environments import Status
+from groundwire.core.errors import ConfigError
 from groundwire.tools.environments.alfworld import readable
 from groundwire.tools.environments.catalogue import world
 

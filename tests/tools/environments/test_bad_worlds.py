@@ -16,14 +16,14 @@ import pytest
 from gymnasium import spaces
 
 from groundwire import Budget, Candidate, EpisodeResult, NoVerdict, StopReason, Verdict
-from groundwire.agents.acting import StepsCritic
-from groundwire.contexts import ActorContext
-from groundwire.environments import Environment, Scene, Status, attempt, moves_so_far, scene_of
-from groundwire.errors import TaskError
+from groundwire.agents.worlds import StepsCritic
+from groundwire.core.contexts import ActorContext
+from groundwire.core.environments import Environment, Scene, Status, attempt, moves_so_far, scene_of
+from groundwire.core.errors import TaskError
+from groundwire.core.records import EpisodeEnd, EpisodeRecord, Record, ReflectionRecord, TrialEnd
+from groundwire.core.signals import Signal
 from groundwire.graphs.library.episodic import episodic
 from groundwire.memory import SqlStore
-from groundwire.records import EpisodeEnd, EpisodeRecord, Record, ReflectionRecord, TrialEnd
-from groundwire.signals import Signal
 from groundwire.tools.environments.gymnasium import GymnasiumEnvironment
 from groundwire.tools.environments.world import World
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from gymnasium import registry
 
-from groundwire.environments import Status
-from groundwire.errors import ConfigError, TaskError
+from groundwire.core.environments import Status
+from groundwire.core.errors import ConfigError, TaskError
 from groundwire.tools.environments.catalogue import BUILT_IN, world
 
 OWN = '''
@@ -18,7 +18,7 @@ OWN = '''
 from __future__ import annotations
 from dataclasses import dataclass
 import gymnasium
-from groundwire.environments import Scene, Status
+from groundwire.core.environments import Scene, Status
 from groundwire.tools.environments.world import World
 
 @dataclass

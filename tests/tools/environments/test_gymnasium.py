@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from groundwire.environments import Scene, Status, start_of
-from groundwire.errors import ConfigError
+from groundwire.core.environments import Scene, Status, start_of
+from groundwire.core.errors import ConfigError
 from groundwire.tools.environments.catalogue import world
 from groundwire.tools.environments.gymnasium import End, GymnasiumEnvironment, rule_of
 from groundwire.tools.environments.gymnasium.spaces import action_words, observation_as_text

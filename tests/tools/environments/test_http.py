@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import pytest
 from worlds import Porch, Quiz, Trouble
 
-from groundwire.environments import Scene, Status
-from groundwire.errors import ConfigError
+from groundwire.core.environments import Scene, Status
+from groundwire.core.errors import ConfigError
 from groundwire.tools.environments.catalogue import world
 from groundwire.tools.environments.http import HttpEnvironment, WorldServer
 from groundwire.tools.environments.http.client import TOKEN

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.environments import Scene, Status
-from groundwire.errors import ConfigError
+from groundwire.core.environments import Scene, Status
+from groundwire.core.errors import ConfigError
 from groundwire.tools.environments import textworld as games
 from groundwire.tools.environments.catalogue import world
 from groundwire.tools.environments.textworld import PRESETS, Recipe, TextWorldEnvironment, game_file, said

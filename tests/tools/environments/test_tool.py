@@ -11,8 +11,9 @@ import pytest
 from worlds import Corridor, Porch, Quiz, Trouble
 
 from groundwire import NoVerdict, Observation, Origin, Task, Tree, Verdict
-from groundwire.contexts import ToolContext
-from groundwire.environments import (
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ToolContext
+from groundwire.core.environments import (
     ACTIONS,
     START,
     Environment,
@@ -23,9 +24,8 @@ from groundwire.environments import (
     environment_task,
     start_of,
 )
-from groundwire.errors import CandidateError, ConfigError, TaskError
+from groundwire.core.errors import CandidateError, ConfigError, TaskError
 from groundwire.tools.environments import EnvironmentTool
-from groundwire.trees import Candidate
 
 NO_CONTEXT: Any = ToolContext(sandbox=None, call=None)  # pyright: ignore[reportArgumentType]  it needs neither
 

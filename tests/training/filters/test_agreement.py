@@ -11,7 +11,7 @@ import pytest
 from made_rows import made
 from recorded_runs import question, repairing, saying, trajectories
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.training.exporting import Rules, export
 from groundwire.training.filters.agreement import Agreement, K, SameAnswer, agreed, read_same_answers
 from groundwire.training.forms import sft

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.training import Row
 from groundwire.training.filters.near_duplicates import NearDuplicates, shingles
 from groundwire.training.schema import Part, Provenance

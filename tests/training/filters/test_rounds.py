@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from recorded_runs import Certain, gone_through, ledger_at, question, repairing, run, saying
 
+from groundwire.core.records import RunRecord
 from groundwire.evaluation.drift import avalanche
-from groundwire.records import RunRecord
 from groundwire.training.exporting import Report, Rules, export
 from groundwire.training.filters.agreement import Agreement
 from groundwire.training.filters.rounds import Round, Rounds, answer_entropy

@@ -11,14 +11,14 @@ from method_rows import made
 from recorded_runs import trajectories
 from worlds import Porch
 
-from groundwire.agents import ScriptedBackend
-from groundwire.agents.acting import ReActActor
-from groundwire.agents.acting.critics import StepsCritic
+from groundwire.agents.worlds import ReActActor
+from groundwire.agents.worlds.acting import StepsCritic
 from groundwire.cli.export import Asked, run_export
 from groundwire.cli.import_logs import import_logs
-from groundwire.environments import environment_task
-from groundwire.errors import ConfigError
+from groundwire.core.environments import environment_task
+from groundwire.core.errors import ConfigError
 from groundwire.graphs.library.episodic import episodic
+from groundwire.models import ScriptedBackend
 from groundwire.training.methods.agent_r import THOUGHTS, AgentRRow, Splice, spliced, worth
 
 

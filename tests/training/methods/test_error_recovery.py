@@ -10,7 +10,7 @@ from made_rows import made
 from recorded_runs import question, repairing, saying, trajectories
 
 from groundwire import Observation, Origin, Verdict
-from groundwire.signals import Evidence
+from groundwire.core.signals import Evidence
 from groundwire.training.methods.error_recovery import ErrorRecoveryRow, error_histogram, error_type
 
 SAID = {

@@ -10,12 +10,11 @@ from method_rows import exported, made
 from recorded_runs import ledger_at, read, run, trajectories
 from worlds import Chain, Porch
 
-from groundwire.agents import ScriptedBackend
-from groundwire.agents.acting import ReActActor
-from groundwire.agents.acting.critics import StepsCritic
-from groundwire.agents.learning import RandomActor
-from groundwire.environments import environment_task
+from groundwire.agents.worlds import RandomActor, ReActActor
+from groundwire.agents.worlds.acting import StepsCritic
+from groundwire.core.environments import environment_task
 from groundwire.graphs.library.episodic import episodic
+from groundwire.models import ScriptedBackend
 from groundwire.training.methods.glad import GladRow, tree_of
 
 

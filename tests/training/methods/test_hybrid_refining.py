@@ -8,7 +8,7 @@ from pathlib import Path
 from made_rows import made
 from recorded_runs import ledger_at, question, read, repairing, run, saying
 
-from groundwire.agents.templates import load_prompt
+from groundwire.agents.prompting.templates import load_prompt
 from groundwire.training.exporting import Rules, export
 from groundwire.training.leaks import Leaks
 from groundwire.training.methods import hybrid_refining

@@ -11,13 +11,13 @@ from tool_runs import answering, calling, counted
 from worlds import Porch
 
 from groundwire import Task, Tree
-from groundwire.agents import ScriptedBackend
-from groundwire.agents.acting import ReActActor
-from groundwire.agents.acting.critics import StepsCritic
-from groundwire.environments import environment_task
+from groundwire.agents.worlds import ReActActor
+from groundwire.agents.worlds.acting import StepsCritic
+from groundwire.core.environments import environment_task
+from groundwire.core.steps import StepRules
 from groundwire.graphs.library.episodic import episodic
 from groundwire.graphs.library.verified_steps import verified_steps
-from groundwire.stepwise import StepRules
+from groundwire.models import ScriptedBackend
 from groundwire.training.methods.intervention import FEWEST, InterventionRow, continuation_pass
 
 PROOF = Task(id="proof", prompt="Prove it.", tree=Tree({"answer.md": b""}), editable=("answer.md",))

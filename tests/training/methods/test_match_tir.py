@@ -13,8 +13,8 @@ from method_rows import made
 from recorded_runs import ledger_at, read, run
 from tool_runs import STOCK, answering, calling, counting
 
-from groundwire.errors import ConfigError
-from groundwire.toolcalls import Call
+from groundwire.core.errors import ConfigError
+from groundwire.core.toolcalls import Call
 from groundwire.training.methods.match_tir import UNMATCHED, MatchTirRow, advantages, hard, rows, similarity, soft
 from groundwire.training.schema import Options, Rejected
 

@@ -8,7 +8,7 @@ import pytest
 from method_rows import exported, made
 from recorded_runs import repairing, saying, trajectories
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.training.methods.rise import RiseRow, filters_of, regression_weights
 
 

@@ -11,11 +11,12 @@ from method_rows import made
 from recorded_runs import repairing, saying, trajectories
 
 from groundwire import FeedbackGraph, Origin, Task
-from groundwire.agents import LLMActor, ScriptedBackend
-from groundwire.errors import ConfigError
+from groundwire.agents import LLMActor
+from groundwire.core.candidates import Candidate
+from groundwire.core.errors import ConfigError
+from groundwire.models import ScriptedBackend
 from groundwire.tools.person import Person
 from groundwire.training.methods.rlhs import Hindsight, RlhsRow
-from groundwire.trees import Candidate
 
 NOON, LATER = "2026-01-31T12:00:00+00:00", "2026-01-31T12:00:01+00:00"
 

@@ -12,12 +12,12 @@ from made_rows import made
 from recorded_runs import Certain, trajectories
 from worlds import Porch
 
-from groundwire.agents import ScriptedBackend
-from groundwire.agents.acting import ReActActor
-from groundwire.agents.acting.critics import StepsCritic
-from groundwire.environments import environment_task
-from groundwire.errors import ConfigError
+from groundwire.agents.worlds import ReActActor
+from groundwire.agents.worlds.acting import StepsCritic
+from groundwire.core.environments import environment_task
+from groundwire.core.errors import ConfigError
 from groundwire.graphs.library.episodic import episodic
+from groundwire.models import ScriptedBackend
 from groundwire.training.methods.step_entropies import StepEntropyRow, confidence, modulated, normalised
 
 SAYS = ["Action: look", "Action: kick door", "Action: lift mat", "Action: unlock door"]

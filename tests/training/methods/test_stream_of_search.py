@@ -7,10 +7,10 @@ from pathlib import Path
 from made_rows import made
 from recorded_runs import question, repairing, saying, trajectories
 
-from groundwire.agents import ScriptedBackend
-from groundwire.agents.acting import ReActActor
-from groundwire.agents.acting.critics import StepsCritic
+from groundwire.agents.worlds import ReActActor
+from groundwire.agents.worlds.acting import StepsCritic
 from groundwire.graphs.library.episodic import episodic
+from groundwire.models import ScriptedBackend
 from groundwire.tools.environments.catalogue import world
 from groundwire.tools.environments.worlds.countdown import puzzle
 from groundwire.tools.environments.worlds.numbers.combining import solve

@@ -11,7 +11,7 @@ import pytest
 from made_rows import made
 from recorded_runs import Certain, ledger_at, question, read, repairing, run, saying, trajectories
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.training.exporting import Rules, export
 from groundwire.training.filters.perplexity import Perplexity
 from groundwire.training.losses import Losses

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from groundwire.agents.search.localise import dstar, ochiai
-from groundwire.contexts import ActorContext, Judged, Needs
-from groundwire.seeds import seed_in
-from groundwire.signals import Origin, Signal, Verdict
-from groundwire.trees import Candidate
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext, Judged, Needs
+from groundwire.core.seeds import seed_in
+from groundwire.core.signals import Origin, Signal, Verdict
 
 if TYPE_CHECKING:
     from groundwire.agents.search.plan import Plan
@@ -51,7 +51,7 @@ class SearchActor:
         self._plans: OrderedDict[tuple[str, ...], Plan] = OrderedDict()
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
-        """See `groundwire.contexts.Actor`. Calls no model."""
+        """See `groundwire.core.contexts.Actor`. Calls no model."""
         # ranking a large project takes seconds: other episodes go on meanwhile
         return await asyncio.to_thread(self._propose, context, n)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from groundwire.agents.relevance import relevance_of
+from groundwire.agents.patching.project_view import relevance_of
 from groundwire.agents.search.localise import Counts, Line, counts, suspiciousness
 from groundwire.agents.search.slicing import Slicer
-from groundwire.contexts import Coverage
-from groundwire.signals import Signal
-from groundwire.tasks import Task
+from groundwire.core.contexts import Coverage
+from groundwire.core.signals import Signal
+from groundwire.core.tasks import Task
 
 __all__ = ["Blame", "blame"]
 

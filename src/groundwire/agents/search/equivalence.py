@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from groundwire.agents.search.edits import Splice, apply
-from groundwire.agents.search.source import Source
+from groundwire.agents.search.source import Source, Splice, apply
 
 __all__ = ["Units"]
 

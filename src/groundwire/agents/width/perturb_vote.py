@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from groundwire.agents.width.asking import Answer, Asking, Question
-from groundwire.agents.width.sampling import Sampler, in_order, named, ranked
+from groundwire.agents.width.sampling import Answer, Asking, Question, Sampler, in_order, named, ranked
 from groundwire.agents.width.voting import majority
-from groundwire.completions import Backend
-from groundwire.contexts import ActorContext
-from groundwire.errors import ConfigError
-from groundwire.seeds import seed_in
-from groundwire.trees import Candidate
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Backend
+from groundwire.core.seeds import seed_in
 
 __all__ = ["PerturbVote", "Perturbation", "Perturbed", "relabelled_digits", "shuffled_options"]
 

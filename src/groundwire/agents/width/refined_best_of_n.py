@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from groundwire.agents.templates import load_prompt
-from groundwire.agents.width.asking import Asking, Question
-from groundwire.agents.width.sampling import Draft, Sampler, named, ranked
-from groundwire.agents.width.texts import bounded
-from groundwire.completions import Backend, Message
-from groundwire.contexts import ActorContext
-from groundwire.errors import ConfigError
-from groundwire.thinking import without_thinking
-from groundwire.trees import Candidate
+from groundwire.agents.prompting.templates import load_prompt
+from groundwire.agents.width.answers import bounded
+from groundwire.agents.width.sampling import Asking, Draft, Question, Sampler, named, ranked
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Backend, Message
+from groundwire.core.thinking import without_thinking
 
 __all__ = ["BadStep", "ModelStepJudge", "RefinedBestOfN", "StepJudge", "steps_of"]
 

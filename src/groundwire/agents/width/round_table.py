@@ -6,15 +6,14 @@ import asyncio
 import re
 from collections.abc import Sequence
 
-from groundwire.agents.width.asking import Asking, Extra, Question, extra
-from groundwire.agents.width.sampling import Draft, Sampler, in_order, named, ranked
-from groundwire.agents.width.texts import bounded
+from groundwire.agents.width.answers import bounded
+from groundwire.agents.width.sampling import Asking, Draft, Extra, Question, Sampler, extra, in_order, named, ranked
 from groundwire.agents.width.voting import Vote, weighted
-from groundwire.completions import Backend
-from groundwire.contexts import ActorContext
-from groundwire.errors import ConfigError
-from groundwire.thinking import without_thinking
-from groundwire.trees import Candidate
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Backend
+from groundwire.core.thinking import without_thinking
 
 __all__ = ["RoundTable", "stated_confidence", "weight_of"]
 

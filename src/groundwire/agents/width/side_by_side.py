@@ -7,18 +7,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from groundwire.agents.templates import load_prompt
-from groundwire.agents.width.asking import Answer, Asking
+from groundwire.agents.prompting.templates import load_prompt
+from groundwire.agents.width.answers import bounded
 from groundwire.agents.width.round_table import stated_confidence
-from groundwire.agents.width.sampling import Sampler, in_order, named, ranked
-from groundwire.agents.width.texts import bounded
+from groundwire.agents.width.sampling import Answer, Asking, Sampler, in_order, named, ranked
 from groundwire.agents.width.voting import majority
-from groundwire.completions import Backend
-from groundwire.contexts import ActorContext
-from groundwire.errors import ConfigError
-from groundwire.seeds import seed_in
-from groundwire.thinking import without_thinking
-from groundwire.trees import Candidate
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Backend
+from groundwire.core.seeds import seed_in
+from groundwire.core.thinking import without_thinking
 
 __all__ = ["Chosen", "SideBySide", "judge_side_by_side"]
 

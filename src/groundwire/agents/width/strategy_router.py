@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from groundwire.contexts import Actor, ActorContext, EditStatistics, Needs
-from groundwire.errors import ConfigError
-from groundwire.seeds import seed_in
-from groundwire.trees import Candidate
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import Actor, ActorContext, EditStatistics, Needs
+from groundwire.core.errors import ConfigError
+from groundwire.core.seeds import seed_in
 
 __all__ = ["StrategyRouter", "chosen", "scores_from"]
 

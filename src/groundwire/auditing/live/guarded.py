@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from groundwire.auditing.report import Report
-from groundwire.errors import ConfigError, SandboxCrashed, SandboxUnavailable
-from groundwire.limits import ExecResult, Limits
+from groundwire.core.candidates import Tree
+from groundwire.core.errors import ConfigError, SandboxCrashed, SandboxUnavailable
+from groundwire.core.sandboxes import ExecResult, Limits, Sandbox
 from groundwire.sandbox import open_sandbox
-from groundwire.sandboxes import Sandbox
-from groundwire.trees import Tree
 
 __all__ = ["ImportFailed", "ImportJob", "audit_imported", "trace_imported"]
 

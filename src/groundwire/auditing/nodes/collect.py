@@ -1,26 +1,156 @@
-"""Reads the facts of each node of a graph: its functions are followed once."""
+"""Reads the facts of each node of a graph, tools and subgraphs included, and which nodes every run passes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from groundwire.auditing.conditions import all_of
-from groundwire.auditing.declared_graph import Graph, Node
+from groundwire.auditing.conditions import Test, all_of, when
+from groundwire.auditing.declared_graph import END, START, Graph, Node
 from groundwire.auditing.nodes.declared import as_declared
 from groundwire.auditing.nodes.facts import Facts, Jump
 from groundwire.auditing.nodes.following import Outcome, follow_action, state_of
-from groundwire.auditing.nodes.subgraph_facts import of_subgraph
-from groundwire.auditing.nodes.tool_facts import of_tools
 from groundwire.auditing.nodes.updates import Write, read_update, united
+from groundwire.auditing.reading.frames import Effect
 from groundwire.auditing.reading.merging import options
-from groundwire.auditing.taints import Kind
+from groundwire.auditing.reading.tools import ToolKind, inspect_tool
+from groundwire.auditing.taints import Kind, Taint, Taints, world
 from groundwire.auditing.values import Command, GraphValue, Items, Send, ToolNode
 
 if TYPE_CHECKING:
     from groundwire.auditing.reading.reader import Reader
 
-__all__ = ["facts_of_graph"]
+__all__ = ["facts_of_graph", "of_subgraph", "of_tools", "surely_passed"]
+
+# Which nodes of a graph every run passes.
+
+
+def surely_passed(graph: Graph) -> set[str]:
+    """Nodes without which the end can't be reached, by the declared edges."""
+    steps: dict[str, set[str]] = {}
+    for edge in graph.edges:
+        steps.setdefault(edge.source, set()).add(edge.target)
+    for branch in graph.branches:
+        steps.setdefault(branch.source, set()).update(
+            (branch.ends or {END: END, **{n: n for n in graph.nodes}}).values()
+        )
+    for node in graph.nodes.values():
+        if node.destinations:
+            steps.setdefault(node.name, set()).update(node.destinations)
+        if node.name not in steps:
+            steps[node.name] = {END}
+    return {name for name in graph.nodes if not _reaches(steps, without=name)}
+
+
+def _reaches(steps: dict[str, set[str]], *, without: str) -> bool:
+    pending, seen = [START], {START, without}
+    while pending:
+        for target in steps.get(pending.pop(), ()):
+            if target == END:
+                return True
+            if target not in seen:
+                seen.add(target)
+                pending.append(target)
+    return False
+
+
+# What a graph that runs as a node asks and writes, seen from outside.
+
+
+def of_subgraph(inner: Graph, facts: Mapping[str, Facts], node: Node) -> Facts:
+    """Facts of the node, from those of the nodes inside."""
+    sure = surely_passed(inner)
+    effects = tuple(
+        replace(e, guard=e.guard or ("" if n in sure else f"only through {n}"))
+        for n, f in facts.items()
+        for e in f.effects
+    )
+    asked = frozenset(e for n, f in facts.items() if n in sure for e in f.asked)
+    writes = united([{k: _outside_view(w) for k, w in f.writes.items()} for f in facts.values()])
+    for write in writes.values():
+        write.always = False
+    if inner.kind == "agent":
+        writes = {
+            "messages": Write(
+                frozenset({Taint(Kind.MODEL, "text", node.name)}), frozenset({Taint(Kind.MODEL, "text", node.name)})
+            )
+        }
+    jumps = [replace(j, to_parent=False) for f in facts.values() for j in f.jumps if j.to_parent]
+    return Facts(effects, asked, writes, jumps, nested=(inner,))
+
+
+def _outside_view(write: Write) -> Write:
+    def without(taints: Taints) -> Taints:
+        return frozenset(t for t in taints if t.kind not in {Kind.KEY, Kind.LAST, Kind.LENGTH, Kind.COMPARE})
+
+    kept = without(write.taints) | _flattened(write.taints)
+    return Write(kept, without(write.last) | _flattened(write.last), write.always)
+
+
+def _flattened(taints: Taints) -> Taints:
+    """Sources of the comparisons among these, without the keys of the state."""
+    found: set[Taint] = set()
+    for taint in taints:
+        if taint.test is not None:
+            inner = taint.test.taints
+            found |= {t for t in inner if t.kind not in {Kind.KEY, Kind.LAST, Kind.LENGTH, Kind.COMPARE}} | _flattened(
+                inner
+            )
+    return frozenset(found)
+
+
+# What a node that runs the tools of a model asks and writes.
+
+ASK = frozenset({Taint(Kind.ASK)})
+
+
+def of_tools(reader: Reader, node: ToolNode, where: Node) -> Facts:
+    """Facts of the node, from what each of its tools does."""
+    if node.tools is None:
+        effect = Effect(Kind.UNKNOWN, node.why or "its tools are not in sight", "tools", where.place)
+        unseen: Taints = frozenset({Taint(Kind.UNKNOWN, effect.detail)})
+        return Facts((effect,), frozenset({effect}), {"messages": Write(unseen, unseen)}, runs_tools=True)
+    seen = [inspect_tool(reader, t) for t in node.tools]
+    effects: list[Effect] = []
+    for tool in seen:
+        label = f"{tool.label}: {tool.why}" if tool.label else tool.why
+        match tool.kind:
+            case ToolKind.WORLD:
+                effects.append(Effect(Kind.WORLD, "tool", label, where.place, declared=tool.declared))
+            case ToolKind.HUMAN:
+                effects.append(Effect(Kind.HUMAN, "", label, where.place, declared=tool.declared))
+            case ToolKind.UNKNOWN:
+                effects.append(Effect(Kind.UNKNOWN, tool.why, tool.label, where.place))
+            case ToolKind.MODEL:
+                effects.append(Effect(Kind.MODEL, "", label, where.place))
+            case _:
+                pass
+    outside = any(e.kind in {Kind.WORLD, Kind.HUMAN} for e in effects)
+    unseen_too = any(e.kind is Kind.UNKNOWN for e in effects)
+    echo = frozenset({Taint(Kind.MODEL, "fields", "what the model passed to the tool")})
+    said = (
+        world("tool", where.name)
+        if outside
+        else frozenset({Taint(Kind.UNKNOWN, "what its tools do")})
+        if unseen_too
+        else echo
+    )
+    jumps = [
+        Jump(j.goto, when(Test(ASK, text="the model calls the tool")), j.to_parent)
+        for t in seen
+        for j in t.jumps
+        if j.goto
+    ]
+    notes = tuple(f"{t.label}: {t.why}" for t in seen if t.kind is ToolKind.NOTHING)
+    write = Write(said, said)
+    asked = frozenset(e for e in effects if e.kind is not Kind.HUMAN)
+    leaves = bool(seen) and all(t.kind is ToolKind.HANDOFF and all(j.to_parent for j in t.jumps) for t in seen)
+    writes = {"messages": write, **({"*": replace(write, always=False)} if jumps else {})}
+    return Facts(tuple(effects), asked, writes, jumps, runs_tools=True, leaves=leaves, notes=notes)
+
+
+# Reads the facts of each node of a graph: its functions are followed once.
 
 
 def facts_of_graph(reader: Reader, graph: Graph) -> dict[str, Facts]:

@@ -15,10 +15,10 @@ from pathlib import Path
 from groundwire.benchmarks.base import Item, find_file
 from groundwire.benchmarks.lr2bench.published import ANSWER, PUZZLES, Published, published
 from groundwire.benchmarks.lr2bench.rules import problem, rules_of
-from groundwire.limits import Limits
+from groundwire.core.candidates import Tree
+from groundwire.core.sandboxes import Limits
+from groundwire.core.tasks import Hidden, Task
 from groundwire.logs.functions import BARE_PYTHON
-from groundwire.tasks import Hidden, Task
-from groundwire.trees import Tree
 
 __all__ = ["Lr2Bench"]
 

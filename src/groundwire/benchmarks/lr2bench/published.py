@@ -15,9 +15,9 @@ from pydantic import Field
 
 from groundwire.benchmarks.base import read_rows
 from groundwire.benchmarks.lr2bench.rules import FAMILIES, cells_of, matched
-from groundwire.errors import TaskError
+from groundwire.core.errors import TaskError
+from groundwire.core.text import json_value, lines_of
 from groundwire.logs.rows import Row, checked
-from groundwire.textlines import json_value, lines_of
 
 __all__ = ["ANSWER", "PUZZLES", "Match", "Published", "PuzzleRow", "published", "puzzle_of"]
 

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from groundwire.cli.checks import loading
-from groundwire.errors import GroundwireError
+from groundwire.core.errors import GroundwireError
 
 __all__ = ["app", "main"]
 

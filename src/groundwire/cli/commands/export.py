@@ -86,8 +86,7 @@ def export(
         check_into(out)
         settled({"db": db})
     with loading():
-        from groundwire.cli.export import Asked, list_forms, print_schema, run_export
-        from groundwire.cli.export_filters import AskedFilters
+        from groundwire.cli.export import Asked, AskedFilters, list_forms, print_schema, run_export
 
     if list_:
         raise typer.Exit(list_forms(as_json=json))

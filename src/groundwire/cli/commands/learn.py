@@ -102,7 +102,7 @@ OF_SETTINGS = (
 
 
 def _resumed(given: dict[str, Any]) -> int:
-    from groundwire.errors import ConfigError
+    from groundwire.core.errors import ConfigError
 
     if given["env"]:
         raise ConfigError("A run that is gone on with keeps its world.", do="Leave ENV out beside --resume.")
@@ -115,7 +115,7 @@ def _resumed(given: dict[str, Any]) -> int:
 
 def _started(given: dict[str, Any]) -> int:
     from groundwire.cli.suite import Source, Suite
-    from groundwire.errors import ConfigError
+    from groundwire.core.errors import ConfigError
 
     if not given["env"]:
         raise ConfigError("No world is named.", do="Name one:  groundwire learn FrozenLake-v1")

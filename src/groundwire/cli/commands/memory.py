@@ -45,7 +45,7 @@ def list_(
     namespace: Namespace = None,
 ) -> None:
     """List lessons, newest first."""
-    from groundwire.memory.states import state_named
+    from groundwire.memory.policy import state_named
 
     wanted = state_named(state)
     settled({"db": db, "namespace": namespace})

@@ -134,7 +134,7 @@ OF_THE_SOURCE = ("tasks", "name", "data", "repos", "Source")
 
 def _start(graph: str, source: Any, given: dict[str, Any]) -> int:
     from groundwire.cli.suite import Shard, Suite
-    from groundwire.errors import ConfigError
+    from groundwire.core.errors import ConfigError
 
     check_graph(graph)
     source.check()

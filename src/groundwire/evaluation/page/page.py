@@ -9,13 +9,13 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from groundwire.core.text import plain
 from groundwire.evaluation.page.plots import plots_of
 from groundwire.evaluation.rows import NONE, PASS
 from groundwire.evaluation.sets import SETS, episode_sets
 from groundwire.evaluation.table import groups_of
 from groundwire.evaluation.trials import Trials
 from groundwire.evaluation.verdicts import ArmReport, Report
-from groundwire.printable import plain
 
 __all__ = ["render_page"]
 

@@ -9,9 +9,9 @@ Nothing outside the model steers what it writes; the check only counts.
 
 from __future__ import annotations
 
-from groundwire.agents.width.controls.blind_resampling import BlindResampling
-from groundwire.contexts import Tool
-from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.agents.width.controls.drafts import BlindResampling
+from groundwire.core.contexts import Tool
+from groundwire.graphs.build.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
 from groundwire.graphs.library.wide import judged_outside
 

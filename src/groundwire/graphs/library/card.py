@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groundwire.signals import Origin
+from groundwire.core.signals import Origin
 
 __all__ = ["GraphCard"]
 

@@ -9,11 +9,11 @@ from textwrap import dedent
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.graphs.library.card import GraphCard
 
 if TYPE_CHECKING:
-    from groundwire.graphs.feedback_graph import FeedbackGraph
+    from groundwire.graphs.build.feedback_graph import FeedbackGraph
 
 __all__ = ["NAMES", "builder", "card", "cards", "check_name", "drawing"]
 

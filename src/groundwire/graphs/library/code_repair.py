@@ -12,16 +12,32 @@ With `own_tests`, tests that a model wrote stand beside the user's. They may ask
     write ──► test ──pass──► own ──pass, or the loop has ended──► hidden ──► end
       ▲         │             │
       └─ reflect ◄─refine─────┘
+
+Step by step, and where each is done (below `groundwire`):
+
+    a task, its files and its tests                   core.tasks, core.candidates
+    an episode begins, or goes on after a crash       graphs.run.app, graphs.run.resuming
+    baseline, test, own, hidden: the tool judges      tools.judging in a sandbox, tools.verdicts: pass, fail or none
+      the runtime seals what it observed              graphs.run.tool_node, core.seal
+      it is looked at again where that is due         graphs.run.rejudging
+      the best candidate is kept, case by case        graphs.run.acceptance
+      to the end, to the next tool, or to the gate    graphs.run.routing, graphs.run.stagnation
+    refine: the gate opens for a sealed FAIL alone    graphs.run.gate
+    lessons of earlier episodes                       graphs.run.memory, memory.recall
+    write, reflect: the actor, the critic             graphs.run.nodes, agents
+      a model is asked within the budget              graphs.run.calls, graphs.run.budget, models
+    each of these is in the ledger first              graphs.run.episode, graphs.run.history, memory.sql_store
+    end: the last record, the answer and its patch    graphs.run.driver, graphs.run.answer, graphs.run.result
 """
 
 from __future__ import annotations
 
-from groundwire.contexts import Actor, Critic, Tool
-from groundwire.errors import ConfigError
-from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.core.contexts import Actor, Critic, Tool
+from groundwire.core.errors import ConfigError
+from groundwire.core.signals import Origin
+from groundwire.graphs.build.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
-from groundwire.graphs.selection import Select
-from groundwire.signals import Origin
+from groundwire.graphs.run.answer import Select
 
 __all__ = ["CARD", "code_repair"]
 

@@ -11,8 +11,8 @@ What `write` does is a fixed number of calls, on one admission.
 from __future__ import annotations
 
 from groundwire.agents.width.confident_vote import ConfidentVote
-from groundwire.contexts import Critic, Tool
-from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.core.contexts import Critic, Tool
+from groundwire.graphs.build.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
 from groundwire.graphs.library.wide import ORIGINS, judged_outside
 

@@ -10,11 +10,11 @@ every report says so.
 
 from __future__ import annotations
 
-from groundwire.agents.distiller import Distiller
-from groundwire.contexts import Actor, Critic, Tool
-from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.agents.patching.llm_critic import Distiller
+from groundwire.core.contexts import Actor, Critic, Tool
+from groundwire.core.signals import Origin
+from groundwire.graphs.build.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
-from groundwire.signals import Origin
 from groundwire.tools.person import Ask, Person
 
 __all__ = ["CARD", "correction_memory"]

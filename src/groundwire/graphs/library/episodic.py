@@ -15,12 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict
 
-from groundwire.contexts import Actor, Critic
-from groundwire.environments import Environment
-from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.core.contexts import Actor, Critic
+from groundwire.core.environments import Environment
+from groundwire.core.signals import Origin
+from groundwire.graphs.build.declarations import Rules
+from groundwire.graphs.build.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
-from groundwire.graphs.rules import Rules
-from groundwire.signals import Origin
 from groundwire.tools.environments import EnvironmentTool
 
 __all__ = ["CARD", "QUESTIONS", "TEXT_WORLDS", "Heuristics", "episodic"]
@@ -89,7 +89,7 @@ def episodic(
     """The graph; run it on an `environment_task`.
 
     Args:
-        actor: does one thing a step (`groundwire.agents.acting.ReActActor`).
+        actor: does one thing a step (`groundwire.agents.worlds.ReActActor`).
         critic: reflects on a trial that was lost or stuck.
         make: makes one world; each trial has one of its own.
         repeats: how often in a row the same action may get the same response; the next time the trial is stuck.

@@ -11,8 +11,8 @@ Nothing outside the model steers what it writes; the check only counts.
 from __future__ import annotations
 
 from groundwire.agents.width.controls.mad_debate import MadDebate
-from groundwire.contexts import Tool
-from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.core.contexts import Tool
+from groundwire.graphs.build.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
 from groundwire.graphs.library.wide import judged_outside
 

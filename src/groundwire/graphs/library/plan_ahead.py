@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groundwire.agents.acting import StepsCritic
-from groundwire.agents.lookahead import LookaheadActor
-from groundwire.contexts import Critic
-from groundwire.environments import Environment
-from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.agents.worlds import LookaheadActor, StepsCritic
+from groundwire.core.contexts import Critic
+from groundwire.core.environments import Environment
+from groundwire.core.signals import Origin
+from groundwire.graphs.build.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
 from groundwire.graphs.library.episodic import episodic
-from groundwire.signals import Origin
 
 __all__ = ["CARD", "plan_ahead"]
 

@@ -12,18 +12,17 @@ the last word.
 
 from __future__ import annotations
 
-from groundwire.contexts import Actor, Tool
-from groundwire.errors import ConfigError
-from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.core.contexts import Actor, Tool
+from groundwire.core.errors import ConfigError
+from groundwire.core.records import StopReason
+from groundwire.core.signals import Origin
+from groundwire.core.toolcalls import Reviewer
+from groundwire.graphs.build.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
 from groundwire.graphs.library.tool_steps import FAILURES, ToolState, add_steps
-from groundwire.graphs.person import AskPerson
-from groundwire.records import StopReason
-from groundwire.signals import Origin
-from groundwire.toolcalls import Reviewer
-from groundwire.tools.preflight import Preflight
-from groundwire.tools.tool_calls import OUTPUT_CHARS, ToolCalls
-from groundwire.tools.toolbox import Toolbox
+from groundwire.graphs.run.nodes import AskPerson
+from groundwire.tools.functions import Toolbox
+from groundwire.tools.tool_calls import OUTPUT_CHARS, Preflight, ToolCalls
 
 __all__ = ["CARD", "preflight"]
 

@@ -15,19 +15,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from groundwire.agents.tool_actor import StepForm, ToolActor
-from groundwire.completions import Backend
-from groundwire.contexts import Tool
-from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.agents.steps.tool_actor import StepForm, ToolActor
+from groundwire.core.contexts import Tool
+from groundwire.core.models import Backend
+from groundwire.core.signals import Origin
+from groundwire.core.toolcalls import RELEVANT, Offer, SeenCall
+from groundwire.graphs.build.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
 from groundwire.graphs.library.tool_steps import FAILURES, ToolState, add_steps
-from groundwire.graphs.origins import NAMED_ONLY
-from groundwire.signals import Origin
-from groundwire.toolcalls import RELEVANT, Offer, SeenCall
-from groundwire.tools.callable_tools import CallableTool
-from groundwire.tools.relevance import ByWords, Relevance, Scorer, Supported
+from groundwire.graphs.run.gate import NAMED_ONLY
+from groundwire.tools.functions import CallableTool, Toolbox
+from groundwire.tools.search import ByWords, Relevance, Scorer, Supported
 from groundwire.tools.tool_calls import ToolCalls
-from groundwire.tools.toolbox import Toolbox
 
 __all__ = ["CARD", "SearchFirst", "search_judge"]
 
@@ -58,7 +57,7 @@ class SearchFirst:
     turns: int = TURNS
 
     def __call__(self, seen: Sequence[SeenCall]) -> Offer:
-        """See `groundwire.toolcalls.Offers`."""
+        """See `groundwire.core.toolcalls.Offers`."""
         if len(seen) >= self.turns:
             return Offer(calls=False, why=f"all {self.turns} searches were made")
         if any(call.labels.get(RELEVANT) for call in seen):

@@ -9,12 +9,12 @@ Step-level beam search (AlphaMath, arXiv 2405.03553) with the share of executed 
 
 from __future__ import annotations
 
-from groundwire.agents.step_beam import StepBeamActor
-from groundwire.contexts import Tool
-from groundwire.graphs.budget import Budget
-from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.agents.steps.step_beam import StepBeamActor
+from groundwire.core.contexts import Tool
+from groundwire.core.signals import Origin
+from groundwire.graphs.build.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
-from groundwire.signals import Origin
+from groundwire.graphs.run.budget import Budget
 
 __all__ = ["CARD", "step_beam"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from groundwire.records import CandidateRecord, ModelCall, Store
-from groundwire.signals import NoVerdict, Origin, Signal, Verdict
-from groundwire.toolcalls import RELEVANT, Answer, Steps
-from groundwire.trees import Candidate
+from groundwire.core.candidates import Candidate
+from groundwire.core.records import CandidateRecord, ModelCall, Store
+from groundwire.core.signals import NoVerdict, Origin, Signal, Verdict
+from groundwire.core.toolcalls import RELEVANT, Answer, Steps
 
 __all__ = ["Cut", "ToolAccount", "tool_account"]
 

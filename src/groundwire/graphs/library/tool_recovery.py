@@ -10,13 +10,13 @@ arXiv 2509.13761). A call that failed is not made again (Fission-GRPO, arXiv 260
 
 from __future__ import annotations
 
-from groundwire.contexts import Actor, Tool
-from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.core.contexts import Actor, Tool
+from groundwire.core.signals import Origin
+from groundwire.graphs.build.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
 from groundwire.graphs.library.tool_steps import FAILURES, ToolState, add_steps
-from groundwire.signals import Origin
+from groundwire.tools.functions import Toolbox
 from groundwire.tools.tool_calls import OUTPUT_CHARS, ToolCalls
-from groundwire.tools.toolbox import Toolbox
 
 __all__ = ["CARD", "tool_recovery"]
 

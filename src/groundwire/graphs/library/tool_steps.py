@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
 
-from groundwire.contexts import Actor, Judged, Tool
-from groundwire.graphs.episode import Episode
-from groundwire.graphs.feedback_graph import FeedbackGraph
-from groundwire.graphs.state import EpisodeState
-from groundwire.records import StopReason
-from groundwire.toolcalls import Answer, Call, Offers, Steps, anything, seen_calls
+from groundwire.core.contexts import Actor, Judged, Tool
+from groundwire.core.records import StopReason
+from groundwire.core.toolcalls import Answer, Call, Offers, Steps, anything, seen_calls
+from groundwire.graphs.build.feedback_graph import FeedbackGraph
+from groundwire.graphs.run.episode import Episode
+from groundwire.graphs.run.state import EpisodeState
 from groundwire.tools.tool_calls import ToolCalls
 
 __all__ = ["FAILURES", "StepSorter", "ToolState", "add_steps"]

@@ -16,14 +16,14 @@ from itertools import takewhile
 
 from langgraph.runtime import Runtime
 
-from groundwire.agents.acting.roll_outs import RollOutActor, walks_in
-from groundwire.contexts import Actor, Critic, Tool
-from groundwire.environments import START, actions_in
-from groundwire.graphs.episode import Episode
-from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.agents.worlds.roll_outs import RollOutActor, walks_in
+from groundwire.core.contexts import Actor, Critic, Tool
+from groundwire.core.environments import START, actions_in
+from groundwire.core.signals import Origin
+from groundwire.graphs.build.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
-from groundwire.graphs.state import EpisodeState
-from groundwire.signals import Origin
+from groundwire.graphs.run.episode import Episode
+from groundwire.graphs.run.state import EpisodeState
 from groundwire.tools.environments import EnvironmentTool
 
 __all__ = ["CARD", "FactoryState", "trajectory_factory"]

@@ -11,13 +11,13 @@ the sealed FAIL of the tool that judges what was written.
 
 from __future__ import annotations
 
-from groundwire.agents.step_writer import StepWriter
-from groundwire.completions import Backend
-from groundwire.graphs.feedback_graph import FeedbackGraph
+from groundwire.agents.steps.step_writer import StepWriter
+from groundwire.core.models import Backend
+from groundwire.core.signals import Origin
+from groundwire.core.steps import StepRules
+from groundwire.graphs.build.declarations import Rules
+from groundwire.graphs.build.feedback_graph import FeedbackGraph
 from groundwire.graphs.library.card import GraphCard
-from groundwire.graphs.rules import Rules
-from groundwire.signals import Origin
-from groundwire.stepwise import StepRules
 from groundwire.tools.step_checker import StepChecker
 
 __all__ = ["CARD", "verified_steps"]

@@ -8,9 +8,9 @@ again.
 
 from __future__ import annotations
 
-from groundwire.contexts import Actor, Critic, Tool
-from groundwire.graphs.feedback_graph import FeedbackGraph
-from groundwire.signals import Origin
+from groundwire.core.contexts import Actor, Critic, Tool
+from groundwire.core.signals import Origin
+from groundwire.graphs.build.feedback_graph import FeedbackGraph
 
 __all__ = ["ORIGINS", "judged_outside"]
 

@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from groundwire.environments import attempt, scene_as_text
+from groundwire.core.candidates import Candidate
+from groundwire.core.environments import attempt, scene_as_text
+from groundwire.core.scenes import ACTION_CHARS, Scene, Status, tidied
+from groundwire.core.signals import Evidence, NoVerdict, Observation, Verdict
+from groundwire.core.tasks import Task
 from groundwire.logs.intercode import InterCodeEpisode, read_intercode
 from groundwire.logs.runs.environments import world_task
 from groundwire.logs.runs.logged import LoggedEpisode, LoggedTrial, seen
-from groundwire.scenes import ACTION_CHARS, Scene, Status, tidied
-from groundwire.signals import Evidence, NoVerdict, Observation, Verdict
-from groundwire.tasks import Task
-from groundwire.trees import Candidate
 
 __all__ = ["episodes_of"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from groundwire.environments import ACTIONS, START, attempt
-from groundwire.errors import RecordingError
+from groundwire.core.candidates import Tree
+from groundwire.core.environments import ACTIONS, START, attempt
+from groundwire.core.errors import RecordingError
+from groundwire.core.signals import Verdict, canonical
+from groundwire.core.tasks import Task
 from groundwire.logs.environments import EnvironmentTrial, read_environments
 from groundwire.logs.runs.logged import LoggedEpisode, LoggedTrial, seen
-from groundwire.signals import Verdict, canonical
-from groundwire.tasks import Task
-from groundwire.trees import Tree
 
 __all__ = ["episodes_of", "world_task"]
 

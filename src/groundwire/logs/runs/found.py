@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from groundwire.errors import RecordingError
+from groundwire.core.errors import RecordingError
 from groundwire.logs.runs import commands, environments, programs, questions
 from groundwire.logs.runs.logged import LoggedEpisode, LoggedRun
 

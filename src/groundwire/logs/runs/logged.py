@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from groundwire.signals import Evidence, NoVerdict, Observation, Origin, Verdict
-from groundwire.tasks import Task
-from groundwire.trees import Candidate
+from groundwire.core.candidates import Candidate
+from groundwire.core.signals import Evidence, NoVerdict, Observation, Origin, Verdict
+from groundwire.core.tasks import Task
 
 __all__ = ["LoggedEpisode", "LoggedRun", "LoggedTrial", "seen"]
 

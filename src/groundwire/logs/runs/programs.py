@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from groundwire.core.candidates import Candidate
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
+from groundwire.core.tasks import Task
 from groundwire.logs.functions import SOLUTION
 from groundwire.logs.ldb import LdbRow, read_ldb
 from groundwire.logs.reflexion import ReflexionRow, read_reflexion
 from groundwire.logs.runs.logged import LoggedEpisode, LoggedTrial, seen
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
-from groundwire.tasks import Task
-from groundwire.trees import Candidate
 
 __all__ = ["ldb_episodes", "reflexion_episodes"]
 

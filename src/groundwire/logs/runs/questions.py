@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from groundwire.environments import Scene, Status, attempt, scene_as_text, tidied
+from groundwire.core.candidates import Candidate
+from groundwire.core.environments import Scene, Status, attempt, scene_as_text, tidied
+from groundwire.core.signals import Evidence, NoVerdict, Observation, Verdict
+from groundwire.core.tasks import Task
 from groundwire.logs.hotpotqa import Answered, Outcome, read_hotpotqa
 from groundwire.logs.runs.environments import NOT_LOGGED, world_task
 from groundwire.logs.runs.logged import LoggedEpisode, LoggedTrial, seen
-from groundwire.signals import Evidence, NoVerdict, Observation, Verdict
-from groundwire.tasks import Task
-from groundwire.trees import Candidate
 
 __all__ = ["episodes_of"]
 

@@ -6,10 +6,8 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from groundwire.completions import Completion, Message, Request
-from groundwire.logs.runs.logged import LoggedEpisode, LoggedRun, LoggedTrial
-from groundwire.mint import Mint
-from groundwire.records import (
+from groundwire.core.models import Completion, Message, Request
+from groundwire.core.records import (
     Admission,
     Artifact,
     CandidateRecord,
@@ -27,8 +25,10 @@ from groundwire.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.signals import Origin, Signal, Verdict, canonical
-from groundwire.signatures import failure_frames, failure_signature
+from groundwire.core.seal import Mint
+from groundwire.core.signals import Origin, Signal, Verdict, canonical
+from groundwire.core.signatures import failure_frames, failure_signature
+from groundwire.logs.runs.logged import LoggedEpisode, LoggedRun, LoggedTrial
 
 __all__ = ["Written", "write_run"]
 
@@ -69,7 +69,7 @@ async def write_run(
     Args:
         store: where to.
         logged: the run.
-        key: the run's key (`groundwire.mint`).
+        key: the run's key (`groundwire.core.seal`).
         run_id: the id that the key was made for.
         version: groundwire's.
         trials: only so many of each episode; 0: all.

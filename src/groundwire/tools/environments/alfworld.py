@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from groundwire.environments import Scene, Status
-from groundwire.errors import ConfigError
+from groundwire.core.environments import Scene, Status
+from groundwire.core.errors import ConfigError
 from groundwire.tools.environments.textworld import said, status_of
 from groundwire.tools.environments.world import World
 
@@ -61,7 +61,7 @@ def alfworld_world(path: str) -> World:
 
 
 class ALFWorldEnvironment:
-    """Plays one game after the other. See `groundwire.environments.Environment`.
+    """Plays one game after the other. See `groundwire.core.environments.Environment`.
 
     A scene's text is what `look`, `inventory` and `examine` say, which cost nothing there; what the action itself
     brought about is the event.

@@ -6,7 +6,7 @@ import difflib
 import re
 from importlib import import_module
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.tools.environments.world import World
 
 __all__ = ["BUILT_IN", "world"]

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groundwire.environments import Scene, Status
-from groundwire.stepwise import StepRules
-from groundwire.tasks import Task
+from groundwire.core.candidates import Tree
+from groundwire.core.environments import Scene, Status
+from groundwire.core.steps import StepRules
+from groundwire.core.tasks import Task
 from groundwire.tools.environments.world import World
 from groundwire.tools.environments.worlds.playing import Playing
-from groundwire.trees import Tree
 
 __all__ = ["ANSWER", "answer_task", "step_rules", "wrong_with"]
 

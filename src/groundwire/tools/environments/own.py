@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from groundwire.errors import ConfigError, GroundwireError
+from groundwire.core.errors import ConfigError, GroundwireError
+from groundwire.core.user_code import user_module
 from groundwire.tools.environments.world import World
-from groundwire.user_code import user_module
 
 __all__ = ["own_world"]
 

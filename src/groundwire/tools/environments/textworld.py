@@ -20,10 +20,9 @@ from typing import Any
 
 from platformdirs import user_cache_path
 
-from groundwire.environments import Scene, Status
-from groundwire.errors import ConfigError
-from groundwire.tools.environments.options import options_in
-from groundwire.tools.environments.world import World
+from groundwire.core.environments import Scene, Status
+from groundwire.core.errors import ConfigError
+from groundwire.tools.environments.world import World, options_in
 
 __all__ = ["PRESETS", "Recipe", "TextWorldEnvironment", "game_file", "said", "status_of", "textworld_world"]
 
@@ -148,7 +147,7 @@ def game_file(recipe: Recipe, seed: int, folder: Path | None = None) -> Path:
 
 
 class TextWorldEnvironment:
-    """Plays one game after the other. See `groundwire.environments.Environment`.
+    """Plays one game after the other. See `groundwire.core.environments.Environment`.
 
     Args:
         game_of: the file of a seed's game.

@@ -1,4 +1,4 @@
-"""The tool that acts in an environment: only what the environment says becomes a verdict.
+"""The tool that acts in an environment, each world on a thread of its own: only what the environment says is a verdict.
 
 `won` is a PASS. `lost`, and a trial that a rule finds to lead nowhere, is a FAIL. `running` is the fresh observation
 that opens `advance`. A world that breaks, hangs, contradicts itself or ends without a word gives no verdict.
@@ -6,22 +6,140 @@ that opens `advance`. A world that breaks, hangs, contradicts itself or ends wit
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
 from weakref import finalize
 
-from groundwire.contexts import ToolContext
-from groundwire.environments import WON, Environment, Move, Scene, Status, actions_in, scene_as_text, start_of
-from groundwire.errors import ConfigError, UserError
-from groundwire.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
-from groundwire.steps import Step, standstill_of_steps
-from groundwire.tasks import Task
-from groundwire.tools.environments.session import Session, WorldBroke
-from groundwire.tools.texts import shorten
-from groundwire.trees import Candidate
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ToolContext
+from groundwire.core.environments import (
+    WON,
+    Environment,
+    Move,
+    Scene,
+    Status,
+    Step,
+    actions_in,
+    scene_as_text,
+    standstill_of_steps,
+    start_of,
+    tidied,
+)
+from groundwire.core.errors import ConfigError, UserError
+from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
+from groundwire.core.tasks import Task
+from groundwire.tools.endings import shorten
 
-__all__ = ["EnvironmentTool"]
+__all__ = ["EnvironmentTool", "Session", "WorldBroke"]
+
+# One world on a thread of its own: it may block or hang, and nobody waits for it longer than was agreed.
+
+Work = tuple[Callable[[Environment], Scene | None], asyncio.AbstractEventLoop, "asyncio.Future[Scene | None]"]
+
+
+class WorldBroke(Exception):
+    """What a world raised, in words. It is put into words on the world's own thread, where that can do no harm."""
+
+
+class Session:
+    """A world and what was done in it.
+
+    The thread is a daemon, so that one which hangs keeps no program from ending; it can't be killed, and is left behind
+    with its world.
+
+    Args:
+        make: makes the world; called on its thread, which is the only one that ever touches it.
+        timeout_s: wall seconds for one action.
+    """
+
+    def __init__(self, make: Callable[[], Environment], timeout_s: float) -> None:
+        self.moves: list[Move] = []
+        self.oracle = False
+        self._timeout_s = timeout_s
+        self._queue: SimpleQueue[Work | None] = SimpleQueue()
+        threading.Thread(target=_serve, args=(make, self._queue), name="environment", daemon=True).start()
+
+    async def reset(self, seed: int) -> Scene:
+        """Begins the world.
+
+        Raises:
+            TimeoutError: it took too long.
+            WorldBroke: it raised something.
+        """
+
+        def begin(world: Environment) -> Scene:
+            scene = tidied(world.reset(seed))
+            self.oracle = bool(getattr(world, "oracle", False))
+            return scene
+
+        return await self._ask(begin)
+
+    async def act(self, action: str) -> Scene:
+        """Does one thing. Raises as `reset` does."""
+        scene = await self._ask(lambda world: tidied(world.act(action)))
+        self.moves.append(Move(action, scene))
+        return scene
+
+    def close(self) -> None:
+        """Has the world closed as soon as its thread is free; waits for nothing."""
+        self._queue.put(None)
+
+    async def _ask(self, work: Callable[[Environment], Scene | None]) -> Scene:
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Scene | None] = loop.create_future()
+        self._queue.put((work, loop, answer))
+        async with asyncio.timeout(self._timeout_s):
+            scene = await answer
+        assert scene is not None
+        return scene
+
+
+def _serve(make: Callable[[], Environment], queue: SimpleQueue[Work | None]) -> None:
+    world: Environment | None = None
+    while (item := queue.get()) is not None:
+        work, loop, answer = item
+        result: Scene | WorldBroke | None
+        try:
+            if world is None:
+                world = make()
+            result = work(world)
+        except BaseException as error:  # whatever a world raises is its answer
+            result = WorldBroke(_in_words(error))
+        with suppress(RuntimeError):  # the loop is gone, and with it whoever asked
+            loop.call_soon_threadsafe(_settle, answer, result)
+    if world is not None:
+        with suppress(BaseException):
+            world.close()
+
+
+def _in_words(error: BaseException) -> str:
+    name = type(error).__name__
+    try:
+        said = str(error)
+    except BaseException:  # a stranger's exception, which may break when it is asked what it is
+        return name
+    return f"{name}: {said}" if said else name
+
+
+def _settle(answer: asyncio.Future[Scene | None], result: Scene | WorldBroke | None) -> None:
+    if answer.done():
+        return
+    if isinstance(result, WorldBroke):
+        answer.set_exception(result)
+    else:
+        answer.set_result(result)
+
+
+# The tool that acts in an environment: only what the environment says becomes a verdict.
+#
+# `won` is a PASS. `lost`, and a trial that a rule finds to lead nowhere, is a FAIL. `running` is the fresh
+# observation that opens `advance`. A world that breaks, hangs, contradicts itself or ends without a word gives no
+# verdict.
 
 IDLE = 64
 """Worlds kept open between two steps, of all episodes together; those that wait longest are closed first."""
@@ -73,7 +191,7 @@ class EnvironmentTool:
         finalize(self, _close_all, self._idle)
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
-        """See `groundwire.contexts.Tool`."""
+        """See `groundwire.core.contexts.Tool`."""
         try:
             actions = actions_in(candidate)
             start = start_of(task)

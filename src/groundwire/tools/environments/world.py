@@ -1,4 +1,4 @@
-"""A kind of world, ready to be asked for by name: how one is made, and what a trial in it is."""
+"""A kind of world, ready to be asked for by name with its options: how one is made, and what a trial in it is."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from groundwire.environments import Environment, environment_task
-from groundwire.errors import GroundwireError, TaskError
-from groundwire.tasks import Task
+from groundwire.core.environments import Environment, environment_task
+from groundwire.core.errors import ConfigError, GroundwireError, TaskError
+from groundwire.core.tasks import Task
 
-__all__ = ["World"]
+__all__ = ["World", "options_in"]
+
+# A kind of world, ready to be asked for by name: how one is made, and what a trial in it is.
 
 BEGIN_S = 120.0
 """Wall seconds in which a world shows what it begins with; a game of TextWorld is made in that time."""
@@ -79,3 +81,27 @@ class World:
         finally:
             with suppress(Exception):
                 world.close()
+
+
+# The options of a world's name, as they are written on a command line.
+
+
+def options_in(text: str, *, between: str = "&") -> dict[str, str]:
+    """`a=1&b=x` as a dictionary.
+
+    Args:
+        text: what was written; it may be empty.
+        between: what stands between two options.
+
+    Raises:
+        ConfigError: an option has no value, or stands there twice.
+    """
+    found: dict[str, str] = {}
+    for part in filter(None, text.split(between)):
+        key, equals, value = (each.strip() for each in part.partition("="))
+        if not key.isidentifier() or not equals or not value:
+            raise ConfigError(f"An option of a world is name=value, and this is not: {part!r:.80}.")
+        if key in found:
+            raise ConfigError(f"The option {key} of a world is given twice.")
+        found[key] = value
+    return found

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from groundwire.errors import ConfigError
-from groundwire.signals import canonical
-from groundwire.textlines import lines_of
+from groundwire.core.errors import ConfigError
+from groundwire.core.signals import canonical
+from groundwire.core.text import lines_of
 from groundwire.training.schema import Row
 from groundwire.training.trajectories import Attempt, Trajectory, Turn
 

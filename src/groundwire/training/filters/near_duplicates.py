@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.training.schema import Row, texts_in
 
 __all__ = ["NearDuplicates", "asked_and_said", "shingles"]

@@ -10,7 +10,7 @@ import math
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.training.answers import Answer, judged_in
 from groundwire.training.grouping import by_group
 from groundwire.training.provenance import provenance_of

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from groundwire.signals import NoVerdict
-from groundwire.stepwise import by_lines
+from groundwire.core.signals import NoVerdict
+from groundwire.core.steps import by_lines
 from groundwire.training.answers import Answer, answers_of, as_text
 from groundwire.training.provenance import provenance_of, written_by
 from groundwire.training.schema import Form, Options, Part, Rejected, Row

@@ -18,8 +18,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from groundwire.errors import ConfigError
-from groundwire.signals import Origin
+from groundwire.core.errors import ConfigError
+from groundwire.core.signals import Origin
 from groundwire.training.grouping import by_task
 from groundwire.training.provenance import provenance_of, written_by
 from groundwire.training.schema import ChatMessage, Form, Options, Part, Rejected, Row

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from groundwire.training.answers import judged_in
-from groundwire.training.grouping import by_group
-from groundwire.training.pairing import PairRow, pairs_of, row_of
+from groundwire.training.grouping import PairRow, by_group, pairs_of, row_of
 from groundwire.training.schema import Form, Options, Rejected, Row
 from groundwire.training.trajectories import ModelRevision, Trajectory
 

@@ -19,7 +19,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from groundwire.signals import Origin, Verdict
+from groundwire.core.signals import Origin, Verdict
 from groundwire.training.answers import Answer, judged_in
 from groundwire.training.grouping import by_group
 from groundwire.training.provenance import provenance_of

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from groundwire.signals import Origin, Verdict, canonical
-from groundwire.toolcalls import Call, Steps
+from groundwire.core.signals import Origin, Verdict, canonical
+from groundwire.core.toolcalls import Call, Steps
 from groundwire.training.answers import Answer
 from groundwire.training.grouping import by_task
 from groundwire.training.provenance import provenance_of, written_by

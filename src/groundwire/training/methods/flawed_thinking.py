@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.training.answers import Answer, answers_of
 from groundwire.training.methods.score_steps import step_offsets
 from groundwire.training.provenance import provenance_of, written_by

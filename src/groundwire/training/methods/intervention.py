@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from groundwire.stepwise import by_lines
+from groundwire.core.steps import by_lines
 from groundwire.training.grouping import by_task
 from groundwire.training.provenance import chat, parts_of_prompt, provenance_of, written_by
 from groundwire.training.schema import ChatMessage, Form, Options, Part, Rejected, Row

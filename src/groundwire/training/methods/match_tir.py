@@ -15,8 +15,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from groundwire.errors import ConfigError
-from groundwire.toolcalls import Call
+from groundwire.core.errors import ConfigError
+from groundwire.core.toolcalls import Call
 from groundwire.training.answers import Answer
 from groundwire.training.grouping import by_task
 from groundwire.training.provenance import provenance_of, written_by

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Literal
 
-from groundwire.signals import Verdict
+from groundwire.core.signals import Verdict
 from groundwire.training.answers import Answer, judged_in
 from groundwire.training.grouping import by_task
 from groundwire.training.leaks import normal_form

@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.training.answers import Answer, answers_of
 from groundwire.training.leaks import normal_form
 from groundwire.training.provenance import provenance_of

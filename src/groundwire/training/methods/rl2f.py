@@ -15,7 +15,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from groundwire.toolcalls import Answer as LastStep
+from groundwire.core.toolcalls import Answer as LastStep
 from groundwire.training.answers import Answer, judged_in
 from groundwire.training.grouping import by_task
 from groundwire.training.leaks import normal_form

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from groundwire.errors import ConfigError
-from groundwire.signals import Origin, Verdict
+from groundwire.core.errors import ConfigError
+from groundwire.core.signals import Origin, Verdict
 from groundwire.training.answers import Answer, answers_of
 from groundwire.training.provenance import provenance_of
 from groundwire.training.schema import ChatMessage, Form, Options, Rejected, Row

@@ -11,7 +11,7 @@ import math
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
-from groundwire.errors import ConfigError
+from groundwire.core.errors import ConfigError
 from groundwire.training.answers import Answer, answers_of
 from groundwire.training.provenance import provenance_of
 from groundwire.training.schema import ChatMessage, Form, Options, Rejected, Row

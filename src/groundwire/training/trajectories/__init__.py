@@ -1,9 +1,19 @@
 """What an episode's ledger holds, as one value that training data is made of: who wrote what, and what was observed."""
 
-from groundwire.training.trajectories.episodes import Flaw, Problem, Trajectory, Trial
-from groundwire.training.trajectories.judged import EXECUTED, Attempt, Change, Remark, Seal, Seen
+from groundwire.training.trajectories.episodes import (
+    EXECUTED,
+    Attempt,
+    Change,
+    Flaw,
+    Problem,
+    Remark,
+    Seal,
+    Seen,
+    Trajectory,
+    Trial,
+    Turn,
+)
 from groundwire.training.trajectories.texts import Author, Message, ModelRevision, Span
-from groundwire.training.trajectories.turns import Turn
 
 __all__ = [
     "EXECUTED",

@@ -1,19 +1,193 @@
-"""Whole episodes: their trials, and why one may not be exported as it stands."""
+"""Whole episodes: their trials, what was asked, tried and observed, and why one may not be exported as it stands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import computed_field
 
-from groundwire.records import StopReason
-from groundwire.signals import Verdict
-from groundwire.training.trajectories.judged import Attempt, Remark, Seen
-from groundwire.training.trajectories.texts import Frozen, ModelRevision
-from groundwire.training.trajectories.turns import Turn
+from groundwire.core.models import ToolCall
+from groundwire.core.records import StopReason
+from groundwire.core.signals import NoVerdict, Origin, Verdict
+from groundwire.training.trajectories.texts import Author, Frozen, Message, ModelRevision
 
-__all__ = ["Flaw", "Problem", "Trajectory", "Trial"]
+__all__ = ["EXECUTED", "Attempt", "Change", "Flaw", "Problem", "Remark", "Seal", "Seen", "Trajectory", "Trial", "Turn"]
+
+# What was tried, and what was observed about it.
+
+EXECUTED = frozenset(
+    {
+        Origin.HIDDEN_TESTS,
+        Origin.TESTS,
+        Origin.EXECUTION,
+        Origin.ENVIRONMENT,
+        Origin.TOOL_ERROR,
+        Origin.VERIFIER,
+    }
+)
+"""Origins that a reward may rest on: something ran. Tests that a model wrote, opinions and rules are none of them."""
+
+
+class Seal(StrEnum):
+    """What became of a signal's seal."""
+
+    VERIFIED = "verified"
+    UNVERIFIED = "unverified"
+    """The run's key is not here."""
+    BROKEN = "broken"
+    """The signal is not what was minted; nothing may rest on it."""
+
+
+class Seen(Frozen):
+    """A signal: what was observed about one candidate. Tool results and scenes are its texts, and data."""
+
+    id: str
+    at: int
+    trial: int
+    issuer: str
+    origin: Origin
+    verdict: Verdict
+    reason: NoVerdict | None = None
+    candidate: str
+    seal: Seal
+    oracle: bool = False
+    partial: bool = False
+    passed: int = 0
+    failed: tuple[tuple[str, str], ...] = ()
+    """Name and message of each case that counts against the candidate."""
+    detail: str = ""
+    stdout: str = ""
+    """What the program or the world said; empty where cases were flaky."""
+    stderr: str = ""
+    exit_code: int | None = None
+    taken_from: str = ""
+    """The recorded signal that this one repeats."""
+    created_at: str = ""
+
+    @property
+    def executed(self) -> bool:
+        """True where a reward may rest on it."""
+        return self.origin in EXECUTED and self.seal is not Seal.BROKEN
+
+    @property
+    def hidden(self) -> bool:
+        """True where hidden tests gave it."""
+        return self.origin is Origin.HIDDEN_TESTS
+
+
+class Change(Frozen):
+    """What a candidate does to one file."""
+
+    path: str
+    content: str | None
+    """The whole new text; None where the file is deleted or is no UTF-8 text."""
+    deleted: bool = False
+
+
+class Attempt(Frozen):
+    """A candidate in a trial, with all that was observed about it there. In a world each step makes one."""
+
+    digest: str
+    at: int
+    trial: int
+    base: bool = False
+    """The task's own tree: nobody proposed it."""
+    actor: str = ""
+    edits: tuple[str, ...] = ()
+    note: str = ""
+    changes: tuple[Change, ...] = ()
+    turn: str = ""
+    """`Turn.id` of the answer that it was made of; empty where no model made it, or where that can't be told."""
+    twins: tuple[str, ...] = ()
+    """Ids of further answers that say the same."""
+    signals: tuple[Seen, ...] = ()
+    reward: float | None = None
+    """1.0 or 0.0 by executed checks alone, where they gave a verdict; hidden tests have the last word."""
+    rewarded_by: tuple[str, ...] = ()
+    """Ids of the signals that the reward rests on."""
+
+    @property
+    def failed(self) -> bool:
+        """True where an executed check failed it."""
+        return any(signal.executed and signal.verdict is Verdict.FAIL for signal in self.signals)
+
+
+class Remark(Frozen):
+    """A reflection: what a critic said of one failure."""
+
+    id: str
+    at: int
+    trial: int
+    signal: str
+    candidate: str
+    text: str
+    raw: str = ""
+    by: str = ""
+    author: Author
+
+
+# Turns: what a model was asked, and what it answered.
+
+
+class Turn(Frozen):
+    """One sample of one model call."""
+
+    id: str
+    """The call's intent and the sample's number: `0193…#0`."""
+    at: int
+    """Place of the answer among the episode's records; orders turns, signals and remarks."""
+    trial: int
+    purpose: str
+    """As the ledger keeps it: `propose`, `correct`, `reflect`, …, perhaps with a stage after a point."""
+    part: Literal["actor", "critic", "tool"]
+    prompt: tuple[Message, ...]
+    prompt_digest: str
+    """sha256 of the messages."""
+    template_digest: str = ""
+    """sha256 of the versioned prompt file; empty for prompts of somebody's own."""
+    reasoning: str = ""
+    """What was thought first, with its marks; `reasoning + answer` is the text, letter for letter."""
+    answer: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    model: ModelRevision
+    error: str = ""
+    """Why there is no answer."""
+    reused: bool = False
+    """The answer was taken from an earlier call."""
+    finish_reason: str = ""
+    temperature: float = 0.0
+    samples: int = 1
+    """Samples of this call."""
+    completion_tokens: int = 0
+    """Of all samples of this call together."""
+    logprobs: tuple[float, ...] | None = None
+    """Of each token, in nats."""
+    top_logprobs: tuple[tuple[float, ...], ...] | None = None
+    """Of each token, those of the likeliest ones there, highest first, as they are stored."""
+    entropies: tuple[float, ...] | None = None
+    """Of each token, in nats (`training.entropies`); None where no top log probabilities are stored."""
+    loss: bool = False
+    """Loss mask: True where a model may learn to write this: an actor's answer."""
+    visible: bool = True
+    """Visibility mask: False where the actor neither wrote this nor was shown it later."""
+    privileged: bool = False
+    """Whoever wrote it had been shown what the answer key says."""
+
+    @property
+    def text(self) -> str:
+        """The whole text, as the model wrote it."""
+        return self.reasoning + self.answer
+
+    @computed_field
+    @property
+    def entropy(self) -> float | None:
+        """Mean entropy of its tokens, in nats: H_t of EMPG (arXiv 2509.09265)."""
+        return sum(self.entropies) / len(self.entropies) if self.entropies else None
+
+
+# Whole episodes: their trials, and why one may not be exported as it stands.
 
 
 class Flaw(StrEnum):

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from groundwire.completions import ToolCall
+from groundwire.core.models import ToolCall
 
 __all__ = ["Author", "Frozen", "Message", "ModelRevision", "Span"]
 

@@ -7,20 +7,22 @@ from collections import Counter, deque
 
 import pytest
 
-from groundwire.environments import Status
-from groundwire.tools.environments.worlds.crafting.puzzle import (
+from groundwire.core.environments import Status
+from groundwire.tools.environments.worlds.crafting.world import (
     GOALS,
     MATERIALS,
     RECIPES,
     TOOLS,
+    WORLD,
     Order,
+    Workshop,
+    begin,
     counted,
     generate,
     plan,
     product,
     short_of,
 )
-from groundwire.tools.environments.worlds.crafting.world import WORLD, Workshop, begin
 from groundwire.tools.environments.worlds.playing import Refused
 from groundwire.tools.environments.worlds.solving import shortest
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.environments import Scene, Status
+from groundwire.core.environments import Scene, Status
 from groundwire.tools.environments.worlds.fiction_search.corpus import PASSAGES, QUESTIONS
 from groundwire.tools.environments.worlds.fiction_search.editions import edition
 from groundwire.tools.environments.worlds.fiction_search.world import WORLD, begin, is_same_answer

@@ -8,9 +8,8 @@ from itertools import product
 
 import pytest
 
-from groundwire.environments import Status
-from groundwire.tools.environments.worlds.knights_and_knaves.play import IslandPosition, begin
-from groundwire.tools.environments.worlds.knights_and_knaves.puzzle import Puzzle, generate, solve
+from groundwire.core.environments import Status
+from groundwire.tools.environments.worlds.knights_and_knaves.play import IslandPosition, Puzzle, begin, generate, solve
 from groundwire.tools.environments.worlds.knights_and_knaves.statements import Both, Either, If, Kind
 from groundwire.tools.environments.worlds.playing import Refused
 

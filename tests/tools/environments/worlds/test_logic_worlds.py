@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire import Budget, Rules, StopReason, Verdict
-from groundwire.agents.acting import StepsCritic
-from groundwire.agents.learning import RandomActor
-from groundwire.environments import Environment, Scene, Status
+from groundwire.agents.worlds import RandomActor, StepsCritic
+from groundwire.core.environments import Environment, Scene, Status
 from groundwire.graphs.library.episodic import episodic
 from groundwire.memory import InMemoryStore
 from groundwire.tools.environments.catalogue import world

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from groundwire.environments import Status
-from groundwire.tools.environments.worlds.maze.puzzle import FITS, METALS, generate
-from groundwire.tools.environments.worlds.maze.world import WORLD, begin
+from groundwire.core.environments import Status
+from groundwire.tools.environments.worlds.maze.world import FITS, METALS, WORLD, begin, generate
 from groundwire.tools.environments.worlds.playing import Refused
 from groundwire.tools.environments.worlds.solving import shortest
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.environments import Status
+from groundwire.core.environments import Status
 from groundwire.tools.environments.worlds import countdown, game24
 from groundwire.tools.environments.worlds.numbers.combining import (
     COUNTDOWN,
@@ -24,13 +24,13 @@ from groundwire.tools.environments.worlds.numbers.combining import (
     solve,
     written,
 )
-from groundwire.tools.environments.worlds.numbers.expressions import (
+from groundwire.tools.environments.worlds.numbers.position import (
     BadExpression,
+    NumbersPosition,
     WrongAnswer,
     judge,
     read_expression,
 )
-from groundwire.tools.environments.worlds.numbers.position import NumbersPosition
 from groundwire.tools.environments.worlds.playing import Refused
 
 SHAPES = ("(({0}{4}{1}){5}{2}){6}{3}", "({0}{4}({1}{5}{2})){6}{3}", "({0}{4}{1}){5}({2}{6}{3})",

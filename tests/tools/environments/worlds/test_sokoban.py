@@ -6,10 +6,17 @@ from itertools import combinations
 
 import pytest
 
-from groundwire.environments import Status
+from groundwire.core.environments import Status
 from groundwire.tools.environments.worlds.playing import Refused
-from groundwire.tools.environments.worlds.sokoban.puzzle import ROOMS, Arrangement, Room, dead_cells, distances
-from groundwire.tools.environments.worlds.sokoban.world import InRoom, begin
+from groundwire.tools.environments.worlds.sokoban.world import (
+    ROOMS,
+    Arrangement,
+    InRoom,
+    Room,
+    begin,
+    dead_cells,
+    distances,
+)
 from groundwire.tools.environments.worlds.solving import shortest
 
 BY = {"north": (-1, 0), "east": (0, 1), "south": (1, 0), "west": (0, -1)}

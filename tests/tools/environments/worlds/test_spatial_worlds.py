@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.environments import Environment, Scene, Status, tidied
+from groundwire.core.environments import Environment, Scene, Status, tidied
 from groundwire.tools.environments.catalogue import world
-from groundwire.tools.environments.worlds.crafting.puzzle import Order
-from groundwire.tools.environments.worlds.crafting.world import Workshop
+from groundwire.tools.environments.worlds.crafting.world import Order, Workshop
 from groundwire.tools.environments.worlds.crafting.world import begin as in_workshop
 from groundwire.tools.environments.worlds.maze.world import begin as in_maze
 from groundwire.tools.environments.worlds.solving import shortest

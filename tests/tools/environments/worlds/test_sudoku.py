@@ -7,11 +7,18 @@ from itertools import permutations, product
 
 import pytest
 
-from groundwire.environments import Status
+from groundwire.core.environments import Status
 from groundwire.tools.environments.catalogue import world
 from groundwire.tools.environments.worlds.playing import Refused
-from groundwire.tools.environments.worlds.sudoku.grid import EMPTY, Grid, problem, solutions
-from groundwire.tools.environments.worlds.sudoku.play import SudokuPosition, begin, place
+from groundwire.tools.environments.worlds.sudoku.play import (
+    EMPTY,
+    Grid,
+    SudokuPosition,
+    begin,
+    place,
+    problem,
+    solutions,
+)
 
 
 @cache

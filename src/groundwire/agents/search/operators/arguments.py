@@ -7,11 +7,10 @@ from itertools import pairwise
 
 import libcst as cst
 
-from groundwire.agents.search.edits import Proposal, Splice
 from groundwire.agents.search.kinds import base
 from groundwire.agents.search.operators.base import Rule, exchange
 from groundwire.agents.search.scene import Scene
-from groundwire.agents.search.source import Site
+from groundwire.agents.search.source import Proposal, Site, Splice
 
 __all__ = ["RULES"]
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from groundwire.agents.search.edits import Proposal, Splice
 from groundwire.agents.search.precedence import binding, fitted
 from groundwire.agents.search.scene import Scene
-from groundwire.agents.search.source import Site
+from groundwire.agents.search.source import Proposal, Site, Splice
 
 __all__ = ["Rule", "delimited", "exchange", "insert", "replace"]
 

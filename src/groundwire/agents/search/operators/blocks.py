@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from groundwire.agents.search.edits import Splice
 from groundwire.agents.search.scene import Scene
-from groundwire.agents.search.source import Site
+from groundwire.agents.search.source import Site, Splice
 
 __all__ = ["is_movable", "line_region", "nested", "reindented", "removed", "siblings", "step"]
 

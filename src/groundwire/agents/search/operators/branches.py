@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from groundwire.agents.search.edits import Proposal, Splice
 from groundwire.agents.search.kinds import base
 from groundwire.agents.search.operators.base import Rule
 from groundwire.agents.search.operators.blocks import is_movable, line_region, nested, reindented, siblings, step
 from groundwire.agents.search.operators.conditions import conditions
 from groundwire.agents.search.scene import Scene
-from groundwire.agents.search.source import Site
+from groundwire.agents.search.source import Proposal, Site, Splice
 
 __all__ = ["RULES"]
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
-from groundwire.agents.search.edits import Proposal
 from groundwire.agents.search.operators.base import Rule, delimited, exchange
 from groundwire.agents.search.scene import Scene
-from groundwire.agents.search.source import Site
+from groundwire.agents.search.source import Proposal, Site
 
 __all__ = ["RULES"]
 

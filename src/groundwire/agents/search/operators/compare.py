@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from groundwire.agents.search.edits import Proposal, Splice
 from groundwire.agents.search.kinds import base
 from groundwire.agents.search.operators.base import Rule, delimited, exchange, replace
 from groundwire.agents.search.precedence import COMPARISON
 from groundwire.agents.search.scene import Scene
-from groundwire.agents.search.source import Site
+from groundwire.agents.search.source import Proposal, Site, Splice
 
 __all__ = ["RULES"]
 

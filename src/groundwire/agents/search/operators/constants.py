@@ -6,12 +6,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from groundwire.agents.search.edits import Proposal, Splice
 from groundwire.agents.search.operators.base import Rule, replace
 from groundwire.agents.search.precedence import ATOM, UNARY
-from groundwire.agents.search.scene import Scene
-from groundwire.agents.search.source import Site
-from groundwire.agents.search.vocabulary import int_value
+from groundwire.agents.search.scene import Scene, int_value
+from groundwire.agents.search.source import Proposal, Site, Splice
 
 __all__ = ["RULES"]
 

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from groundwire.agents.search.edits import Proposal
 from groundwire.agents.search.kinds import base, element, fit
 from groundwire.agents.search.operators.base import Rule, exchange, replace
 from groundwire.agents.search.precedence import ATOM, SUM, binding
 from groundwire.agents.search.scene import Scene
-from groundwire.agents.search.source import Site
+from groundwire.agents.search.source import Proposal, Site
 
 __all__ = ["RULES"]
 

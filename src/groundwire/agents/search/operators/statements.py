@@ -7,12 +7,11 @@ from collections.abc import Iterator
 import libcst as cst
 
 from groundwire.agents.search.bindings import Variable
-from groundwire.agents.search.edits import Proposal, Splice
 from groundwire.agents.search.kinds import base, element, fit
 from groundwire.agents.search.operators.base import Rule
 from groundwire.agents.search.operators.blocks import is_movable, line_region, nested, reindented, removed, siblings
 from groundwire.agents.search.scene import Scene
-from groundwire.agents.search.source import Site
+from groundwire.agents.search.source import Proposal, Site, Splice
 
 __all__ = ["RULES"]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groundwire.agents.templates import load_prompt
-from groundwire.agents.width.asking import Asking, extra
-from groundwire.agents.width.sampling import Draft, Sampler, named, ranked
-from groundwire.agents.width.texts import bounded
-from groundwire.completions import Backend
-from groundwire.contexts import ActorContext
-from groundwire.errors import ConfigError
-from groundwire.trees import Candidate
+from groundwire.agents.prompting.templates import load_prompt
+from groundwire.agents.width.answers import bounded
+from groundwire.agents.width.sampling import Asking, Draft, Sampler, extra, named, ranked
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Backend
 
 __all__ = ["SelfRefine"]
 

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from groundwire.agents.templates import load_prompt
-from groundwire.agents.text import inert
-from groundwire.agents.width.asking import Asking, extra
-from groundwire.agents.width.sampling import Draft, Sampler, named, ranked
-from groundwire.agents.width.text_answer import after_mark, plain_answer
-from groundwire.agents.width.texts import bounded
+from groundwire.agents.prompting.templates import load_prompt
+from groundwire.agents.width.answers import after_mark, bounded, plain_answer
+from groundwire.agents.width.sampling import Asking, Draft, Sampler, extra, named, ranked
 from groundwire.agents.width.voting import majority
-from groundwire.completions import Backend
-from groundwire.contexts import ActorContext
-from groundwire.errors import ConfigError
-from groundwire.thinking import without_thinking
-from groundwire.trees import Candidate
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext
+from groundwire.core.errors import ConfigError
+from groundwire.core.models import Backend
+from groundwire.core.prompt_text import inert
+from groundwire.core.thinking import without_thinking
 
 __all__ = ["SocraticRefine", "Step", "read_steps"]
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.environments import Status
-from groundwire.errors import ConfigError
+from groundwire.core.environments import Status
+from groundwire.core.errors import ConfigError
 
 __all__ = ["End", "Rule", "rule_of", "unknown"]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.environments import Status
+from groundwire.core.environments import Status
 from groundwire.tools.environments.gymnasium.ending import End, Rule, unknown
 from groundwire.tools.environments.gymnasium.spaces import observation_as_text
 

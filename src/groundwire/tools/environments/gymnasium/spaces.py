@@ -10,8 +10,8 @@ from itertools import product
 from operator import itemgetter
 from typing import Any, cast
 
-from groundwire.errors import ConfigError
-from groundwire.scenes import HINTS, SCENE_CHARS
+from groundwire.core.errors import ConfigError
+from groundwire.core.scenes import HINTS, SCENE_CHARS
 
 __all__ = ["ActionWords", "action_words", "observation_as_text", "same_word"]
 

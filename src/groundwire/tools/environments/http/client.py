@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
-from groundwire.environments import Scene
-from groundwire.errors import ConfigError
-from groundwire.printable import plain
-from groundwire.scenes import cleaned
+from groundwire.core.environments import Scene
+from groundwire.core.errors import ConfigError
+from groundwire.core.scenes import cleaned
+from groundwire.core.text import plain
 from groundwire.tools.environments.http.contract import (
     MOST_BYTES,
     About,
@@ -105,7 +105,7 @@ def _is_this_machine(host: str) -> bool:
 
 
 class HttpEnvironment:
-    """Plays trials of a world behind an address. See `groundwire.environments.Environment`.
+    """Plays trials of a world behind an address. See `groundwire.core.environments.Environment`.
 
     Args:
         base: the address, as `http_world` checks it.

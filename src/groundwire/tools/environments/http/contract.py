@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from groundwire.scenes import ACTION_CHARS, HINTS, Scene, Status
+from groundwire.core.scenes import ACTION_CHARS, HINTS, Scene, Status
 
 __all__ = ["MOST_BYTES", "About", "Act", "Answered", "Begun", "Close", "Failed", "Reset", "SceneModel"]
 
@@ -35,7 +35,7 @@ class About(_Message):
     Args:
         prompt: what is asked for, the form of an action included.
         actions: the most actions of one trial.
-        oracle: see `groundwire.environments.Environment`.
+        oracle: see `groundwire.core.environments.Environment`.
     """
 
     prompt: str = Field("Reach the goal.", max_length=4000)
@@ -54,7 +54,7 @@ class Reset(_Message):
 
 
 class SceneModel(_Message):
-    """A scene; see `groundwire.environments.Scene`."""
+    """A scene; see `groundwire.core.environments.Scene`."""
 
     text: str
     status: Annotated[Status, Field(strict=False)] = Status.RUNNING

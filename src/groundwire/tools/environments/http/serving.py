@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
-from groundwire.environments import Environment, Scene, tidied
-from groundwire.printable import plain
+from groundwire.core.environments import Environment, Scene, tidied
+from groundwire.core.text import plain
 from groundwire.tools.environments.http.contract import (
     MOST_BYTES,
     About,

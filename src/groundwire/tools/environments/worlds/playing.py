@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol, Self
 
-from groundwire.environments import Scene, Status
+from groundwire.core.environments import Scene, Status
 
 __all__ = ["MAX_CHARS", "Playing", "Position", "Refused"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from contextlib import suppress
 
-from groundwire.environments import Status
+from groundwire.core.environments import Status
 from groundwire.tools.environments.worlds.playing import Position, Refused
 
 __all__ = ["shortest"]

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from groundwire.tools.corpus import Corpus
 from groundwire.tools.environments.worlds.fiction_search.corpus import PASSAGES, QUESTIONS, Question
+from groundwire.tools.search import Corpus
 
 __all__ = ["Edition", "edition"]
 

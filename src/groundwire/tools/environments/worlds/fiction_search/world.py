@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Self
 
-from groundwire.environments import Scene, Status
+from groundwire.core.environments import Scene, Status
 from groundwire.tools.environments.world import World
 from groundwire.tools.environments.worlds.fiction_search.editions import Edition, edition
 from groundwire.tools.environments.worlds.playing import Playing, Refused
-from groundwire.tools.lexical import STOP, normalised
+from groundwire.tools.search import STOP, normalised
 
 __all__ = ["WORLD", "AtDesk", "begin", "is_same_answer"]
 

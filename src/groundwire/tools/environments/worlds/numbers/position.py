@@ -1,26 +1,192 @@
-"""Playing with numbers: two are made one, or the whole answer is given at once."""
+"""Playing with numbers, by moves or by a whole expression, which is read without being run."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Self
 
-from groundwire.environments import Scene, Status
-from groundwire.tools.environments.worlds.numbers.combining import Combination, Numbers, Puzzle, after, combined, moves
-from groundwire.tools.environments.worlds.numbers.expressions import (
-    SIGNS,
-    BadExpression,
-    WrongAnswer,
-    judge,
-    read_expression,
+from groundwire.core.environments import Scene, Status
+from groundwire.tools.environments.worlds.numbers.combining import (
+    Combination,
+    Numbers,
+    Puzzle,
+    Rules,
+    after,
+    combined,
+    moves,
 )
 from groundwire.tools.environments.worlds.playing import Refused
 
-__all__ = ["NumbersPosition", "beginning_with"]
+__all__ = ["BadExpression", "NumbersPosition", "WrongAnswer", "beginning_with", "judge", "read_expression"]
+
+# Arithmetic expressions that somebody wrote, read without being run: four operators, whole numbers, brackets.
+
+MAX_CHARS = 200
+MAX_DIGITS = 6
+MAX_DEPTH = 20
+TOKEN = re.compile(r"\s*(?:([0-9]+)|(.))", re.DOTALL)
+SIGNS = {"×": "*", "x": "*", "X": "*", "·": "*", "÷": "/", "−": "-", "[": "(", "]": ")"}
+"""What people write, and what it stands for."""
+
+
+class BadExpression(ValueError):
+    """It is no expression that can be read; the message says where it stops being one."""
+
+
+class WrongAnswer(ValueError):
+    """It can be read, and does not solve the puzzle; the message says why."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number as it stands."""
+
+    value: int
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Two expressions and an operator."""
+
+    left: Expression
+    operator: str
+    right: Expression
+
+
+Expression = Number | Operation
+
+
+def read_expression(text: str) -> Expression:
+    """Reads an expression; `=` and a number may stand behind it, and are not believed.
+
+    Args:
+        text: from anybody.
+
+    Raises:
+        BadExpression: it is none, or is longer than 200 characters, has a number of more than 6 digits, or brackets
+            more than 20 deep.
+    """
+    if len(text) > MAX_CHARS:
+        raise BadExpression(f"an expression has at most {MAX_CHARS} characters")
+    body, _, claimed = text.partition("=")
+    if claimed and not re.fullmatch(r"\s*[0-9]{1,6}\s*", claimed):
+        raise BadExpression("behind = stands one number")
+    return _Reader(_tokens(body)).whole()
+
+
+def judge(expression: Expression, puzzle: Puzzle) -> Fraction:
+    """The value of an expression that solves a puzzle.
+
+    Raises:
+        WrongAnswer: it does not: other numbers, a step that the rules forbid, or another value.
+    """
+    _check_numbers(sorted(_numbers(expression)), puzzle)
+    value = _value(expression, puzzle.rules)
+    if value != puzzle.target:
+        raise WrongAnswer(f"it makes {value}, and not {puzzle.target}")
+    return value
+
+
+def _check_numbers(used: Sequence[int], puzzle: Puzzle) -> None:
+    left = list(puzzle.numbers)
+    for number in used:
+        if number not in left:
+            often = "more often than it is there" if number in puzzle.numbers else "which is not there"
+            raise WrongAnswer(f"it uses {number}, {often}")
+        left.remove(number)
+    if left and puzzle.rules.every:
+        raise WrongAnswer(f"it does not use {left[0]}, and every number has to be used")
+
+
+def _numbers(expression: Expression) -> list[int]:
+    if isinstance(expression, Number):
+        return [expression.value]
+    return [*_numbers(expression.left), *_numbers(expression.right)]
+
+
+def _value(expression: Expression, rules: Rules) -> Fraction:
+    if isinstance(expression, Number):
+        return Fraction(expression.value)
+    left, right = _value(expression.left, rules), _value(expression.right, rules)
+    shown = f"{left} {expression.operator} {right}"
+    if expression.operator == "/" and right == 0:
+        raise WrongAnswer(f"it divides by zero: {shown}")
+    value = combined(left, expression.operator, right)
+    if problem := rules.problem(value):
+        raise WrongAnswer(f"{shown}: {problem}")
+    return value
+
+
+def _tokens(text: str) -> list[str]:
+    found: list[str] = []
+    for match in TOKEN.finditer(text.strip()):
+        digits, sign = match.groups()
+        if digits and len(digits) > MAX_DIGITS:
+            raise BadExpression(f"a number has at most {MAX_DIGITS} digits")
+        token = digits or SIGNS.get(sign, sign)
+        if not digits and token not in "+-*/()":
+            raise BadExpression(f"{token!a} is no part of an expression")
+        found.append(token)
+    return found
+
+
+@dataclass
+class _Reader:
+    """Recursive descent: a sum of products of numbers and brackets."""
+
+    tokens: list[str]
+    at: int = 0
+    depth: int = 0
+
+    def whole(self) -> Expression:
+        expression = self._sum()
+        if self.at < len(self.tokens):
+            raise BadExpression(f"{self.tokens[self.at]} stands where an operator should")
+        return expression
+
+    def _sum(self) -> Expression:
+        return self._row(("+", "-"), self._product)
+
+    def _product(self) -> Expression:
+        return self._row(("*", "/"), self._atom)
+
+    def _row(self, operators: tuple[str, str], part: Callable[[], Expression]) -> Expression:
+        left = part()
+        while self._next() in operators:
+            left = Operation(left, self._take(), part())
+        return left
+
+    def _atom(self) -> Expression:
+        token = self._take()
+        if token.isdigit():
+            return Number(int(token))
+        if token != "(":
+            raise BadExpression(
+                f"{token} stands where a number should" if token else "it ends where a number should be"
+            )
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise BadExpression(f"brackets go at most {MAX_DEPTH} deep")
+        inside = self._sum()
+        if self._take() != ")":
+            raise BadExpression("a bracket is not closed")
+        self.depth -= 1
+        return inside
+
+    def _next(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def _take(self) -> str:
+        token = self._next()
+        self.at += 1
+        return token
+
+
+# Playing with numbers: two are made one, or the whole answer is given at once.
 
 POSITIONS_KEPT = 256
 NUMBER = r"(-?[0-9]{1,12}(?:/[0-9]{1,12})?)"

@@ -1,0 +1,132 @@
+"""Secrets are recognised and masked, and ordinary text is left alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from planted import IN_ENVIRONMENT, PLANTED, SECRETS, VARIABLE
+
+from groundwire.core.masking import Masker, mask
+
+
+@pytest.fixture(autouse=True)
+def variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, IN_ENVIRONMENT)
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_a_secret_is_masked_wherever_it_stands(kind: str) -> None:
+    text, secret = PLANTED[kind]
+    for around in (text, f"before {text} after", f"(\n{text}\n)", f"{text} {text}", f"'{text}'"):
+        masked = mask(around)
+        assert secret not in masked
+        assert "[masked " in masked
+        assert mask(masked) == masked, "masking what is masked changes nothing"
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_so_it_is_in_json_which_stays_json(kind: str) -> None:
+    text, secret = PLANTED[kind]
+    for value in (text, [text], {"a": {"b": [1, None, text]}}, {text: 1}):
+        masked = Masker().json(json.dumps(value))
+        assert secret not in json.dumps(json.loads(masked), ensure_ascii=False)
+
+
+def test_masked_json_is_canonical_and_clean_json_is_left_as_it_is() -> None:
+    assert Masker().json('{"b": "' + SECRETS["OpenAI"] + '", "a": 1}') == '{"a":1,"b":"[masked key]"}'
+    untouched = '{"b" : 2,  "a": "\\u0041"}'
+    assert Masker().json(untouched) == untouched
+    assert Masker().json(f"no json {SECRETS['AWS']}") == "no json [masked key]"
+
+
+def test_json_without_end_is_masked_as_text() -> None:
+    deep = "[" * 100_000 + f'"{SECRETS["AWS"]}"'
+    assert Masker().json(deep).endswith('"[masked key]"')
+
+
+def test_the_mark_says_what_it_was() -> None:
+    assert mask(PLANTED["environment"][0]) == f"it is [masked {VARIABLE}]!"
+    assert mask(PLANTED["URL"][0]) == "postgresql://ann:[masked password]@db.example/lessons"
+    assert mask(PLANTED["bearer"][0]) == "Authorization: Bearer [masked secret]"
+    assert mask(PLANTED["private key"][0]) == "[masked private key]\n"
+
+
+def test_a_private_key_takes_no_more_than_itself() -> None:
+    key = PLANTED["private key"][0]
+    assert mask(f"before\n{key}between\n{key}after") == (
+        "before\n[masked private key]\nbetween\n[masked private key]\nafter"
+    )
+
+
+def test_a_private_key_that_was_cut_off_is_found_among_others() -> None:
+    cut, secret = PLANTED["private key, cut off"]
+    texts = [cut, "x" * 30_000, "more"]
+    assert not Masker().finds_none(texts)
+    assert secret not in mask("".join([cut, "\n{...}\n", "x" * 30_000]))
+
+
+@pytest.mark.parametrize("kind", SECRETS)
+def test_the_rest_of_a_secret_whose_beginning_was_cut_out(kind: str) -> None:
+    rest = SECRETS[kind][-18:]
+    for what in ("1586 characters", "12 bytes"):
+        masked = mask(f"head of the output\n… {what} cut …\n{rest} and more of it")
+        assert rest not in masked and masked.endswith("cut …\n[masked secret] and more of it")
+    plain = "head\n… 12 bytes cut …\nassert total == expected_value"
+    assert mask(plain) == plain
+
+
+def test_a_private_key_printed_in_quotes() -> None:
+    for kind in ("private key", "private key, cut off"):
+        text, secret = PLANTED[kind]
+        assert secret not in mask(f"print({text!r})")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def total(token): return token + 1",
+        "password = input()",
+        "https://example.org:8080/path?x=1@2",
+        "http://user@host/",
+        "token = tokens[index_of_first_1]",
+        "key: value",
+        "task-sk-1 and risk-free",
+        "the secret of a good test is a short one",
+        "AKIA is a prefix",
+        "sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "",
+    ],
+)
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert mask(text) == text
+
+
+def test_short_values_of_variables_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHORT_TOKEN", "abc")
+    monkeypatch.setenv("PLAIN_NAME", "not a secret at all")
+    assert mask("abc not a secret at all") == "abc not a secret at all"
+
+
+def test_a_value_that_holds_another_is_masked_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONG_SECRET", f"{IN_ENVIRONMENT} staple")
+    assert mask(f"{IN_ENVIRONMENT} staple") == "[masked LONG_SECRET]"
+
+
+@given(st.text(), st.sampled_from(list(PLANTED)), st.text())
+def test_whatever_stands_around_it(before: str, kind: str, after: str) -> None:
+    text, secret = PLANTED[kind]
+    assert secret not in mask(f"{before} {text} {after}")
+
+
+@given(st.text())
+def test_masking_twice_is_masking_once(text: str) -> None:
+    assert mask(mask(text)) == mask(text)
+
+
+def test_a_long_text_takes_linear_time() -> None:
+    """Each pattern is bounded: a hostile text of a megabyte is no trap. Fails by running for hours."""
+    for piece in ("eyJ" + "a" * 50, "://a:", "token=" + "a1" * 20 + "(", "-----BEGIN PRIVATE KEY-----", "sk-" * 10):
+        mask(piece * (200_000 // len(piece)))

@@ -1,0 +1,125 @@
+"""Trees and candidates: digests, paths, what is read from a folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundwire.core.candidates import Candidate, Tree, check_path
+from groundwire.core.errors import CandidateError, TaskError
+
+names = st.text(st.characters(codec="utf-8", exclude_characters="/\\\x7f", exclude_categories=("Cc", "Cs")), min_size=1)
+paths = st.lists(names.filter(lambda n: n not in (".", "..", ".git", ".hg", ".svn")), min_size=1, max_size=3).map(
+    "/".join
+)
+safe = paths.filter(lambda p: p.split("/")[0].lower() not in (".git", ".hg", ".svn") and len(p) < 200)
+changes = st.dictionaries(safe, st.none() | st.binary(max_size=20), max_size=4)
+
+
+@given(changes)
+def test_the_digest_depends_on_content_and_not_on_order(edit: dict[str, bytes | None]) -> None:
+    one = Candidate("base", edit)
+    other = Candidate("base", dict(reversed(edit.items())))
+    assert one.digest == other.digest
+    assert Candidate("other", edit).digest != one.digest
+
+
+@given(changes, changes)
+def test_different_changes_have_different_digests(a: dict[str, bytes | None], b: dict[str, bytes | None]) -> None:
+    assert (Candidate("base", a).digest == Candidate("base", b).digest) == (a == b)
+
+
+@given(changes)
+def test_a_candidate_survives_storage(edit: dict[str, bytes | None]) -> None:
+    candidate = Candidate("base", edit, edits=("compare.swap",), note="line 3 < → <=")
+    again = Candidate.from_bytes(candidate.to_bytes())
+    assert again == candidate
+    assert again.digest == candidate.digest
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+     "", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a/", ".git/hooks/pre-commit", ".GIT/config", "a\nb",
+     "a\\b", "a\x00b", "\ud800", "x" * 2000,
+    ],
+)  # fmt: skip
+def test_paths_outside_or_odd_are_refused(path: str) -> None:
+    with pytest.raises(CandidateError, match="The path"):
+        Candidate("base", {path: b""})
+
+
+@given(safe)
+def test_plain_paths_are_accepted(path: str) -> None:
+    assert check_path(path) == path
+
+
+def test_stored_garbage_is_refused() -> None:
+    for body in (b"", b"[]", b'{"base":1}', b'{"base":"b","changes":{"../x":"A"},"edits":[],"note":""}'):
+        with pytest.raises(CandidateError):
+            Candidate.from_bytes(body)
+
+
+def test_a_mode_enters_digest_and_body_only_where_it_is_set() -> None:
+    plain = Candidate("base", {"a.py": b"1\n", "gone.py": None}, ("e",), "n")
+    assert plain.digest == "8e4f7a9a8b3d22485b251aa43f3c31853f252385277359f859fd2a174bf5d7bc", "as in older ledgers"
+    assert plain.to_bytes() == b'{"base":"base","changes":{"a.py":"F$w","gone.py":null},"edits":["e"],"note":"n"}'
+    on, off = (replace(plain, modes={"a.py": mode}) for mode in (True, False))
+    assert len({plain.digest, on.digest, off.digest}) == 3
+    assert [Candidate.from_bytes(c.to_bytes()) for c in (plain, on, off)] == [plain, on, off]
+
+
+@pytest.mark.parametrize("path", ["gone.py", "other.py"])
+def test_a_mode_is_that_of_a_file_that_is_written(path: str) -> None:
+    with pytest.raises(CandidateError, match="has a mode"):
+        Candidate("base", {"a.py": b"1\n", "gone.py": None}, modes={path: True})
+
+
+def test_modes_apply() -> None:
+    tree = Tree({"a": b"1", "b": b"2", "c": b"3"}, frozenset({"b", "c"}))
+    made = Candidate(tree.digest, {"a": b"1", "b": b"2", "c": b"4"}, modes={"a": True, "b": False})
+    assert made.applied_to(tree).executable == {"a", "c"}
+    assert not made.is_base
+    assert made.applied_to(tree).digest != tree.digest
+
+
+def test_extends_means_append_only() -> None:
+    first = Candidate("base", {"log": b"a", "gone": None})
+    assert Candidate("base", {"log": b"ab", "gone": None, "new": b"x"}).extends(first)
+    assert not Candidate("base", {"log": b"b", "gone": None}).extends(first)
+    assert not Candidate("base", {"log": b"ab"}).extends(first)
+    assert not Candidate("base", {"log": None, "gone": None}).extends(first)
+    assert not Candidate("else", {"log": b"ab", "gone": None}).extends(first)
+    assert not Candidate("base", {"log": b"ab", "gone": None}, modes={"log": True}).extends(first)
+
+
+def test_a_folder_is_read_without_caches_links_out_and_environments(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    for name in ("src/a.py", ".git/config", "__pycache__/a.pyc", "env/pyvenv.cfg", "env/lib/x.py", "node_modules/m.js"):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    (tmp_path / "secret").write_text("s")
+    (root / "out").symlink_to(tmp_path / "secret")
+    (root / "in").symlink_to(root / "src" / "a.py")
+    script = root / "run.sh"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    tree = Tree.from_folder(root, exclude=("*.md",))
+    assert set(tree.files) == {"src/a.py", "in", "run.sh"}
+    assert tree.executable == {"run.sh"}
+
+
+def test_what_is_no_folder_is_a_task_error(tmp_path: Path) -> None:
+    with pytest.raises(TaskError, match="not a folder"):
+        Tree.from_folder(tmp_path / "nothing")
+
+
+def test_changes_apply() -> None:
+    tree = Tree({"a": b"1", "b": b"2"})
+    assert tree.with_changes({"a": None, "c": b"3"}).files == {"b": b"2", "c": b"3"}
+    assert tree.files == {"a": b"1", "b": b"2"}

@@ -1,0 +1,179 @@
+"""What is in the ledger when: everything before an effect and after a node, with as few transactions as that takes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from guessing import Check, Guesser, Noter, answer, loop
+
+from groundwire import FeedbackGraph, Observation, Task
+from groundwire.core.candidates import Candidate
+from groundwire.core.contexts import ActorContext, ToolContext
+from groundwire.core.models import Completion, Message, Request
+from groundwire.core.records import Artifact, CandidateRecord, EpisodeRecord, Intent, Record, TrialRecord
+from groundwire.core.signals import Signal
+from groundwire.memory import InMemoryStore
+from groundwire.models import ScriptedBackend
+
+
+class Counting(InMemoryStore):
+    """Remembers each transaction."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.transactions: list[list[Record]] = []
+
+    async def append(self, *records: Record) -> None:
+        await super().append(*records)
+        self.transactions.append(list(records))
+
+    def written(self) -> list[Record]:
+        return [record for records in self.transactions for record in records]
+
+
+@pytest.fixture
+def store() -> Counting:
+    return Counting()
+
+
+def kinds(records: Sequence[Record]) -> list[str]:
+    return [type(record).__name__ for record in records if not isinstance(record, Artifact)]
+
+
+async def test_a_loop_takes_three_transactions_a_trial(task: Task, store: Counting) -> None:
+    app = loop(Guesser([["wrong"], ["worse"], ["right"]]), Check(), Noter()).compile(store=store)
+    await app.arun(task, run_id=await app.start_run())
+    assert [kinds(t) for t in store.transactions[1:]] == [
+        ["EpisodeRecord", "TrialRecord", "CandidateRecord"],
+        ["Signal", "Admission"],
+        ["ReflectionRecord"],
+        ["TrialEnd", "TrialRecord", "Recall", "CandidateRecord"],
+        ["Signal", "Admission"],
+        ["ReflectionRecord"],
+        ["TrialEnd", "TrialRecord", "Recall", "CandidateRecord"],
+        ["Signal"],
+        ["TrialEnd", "EpisodeEnd"],
+    ]
+
+
+async def test_a_candidate_is_in_the_ledger_before_it_is_judged(task: Task, store: Counting) -> None:
+    class Looks(Check):
+        async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+            written = store.written()
+            assert any(isinstance(r, CandidateRecord) and r.digest == candidate.digest for r in written)
+            assert any(isinstance(r, EpisodeRecord) for r in written)
+            return await super().judge(candidate, task, context)
+
+    result = await loop(Guesser([["wrong", "worse"], ["right"]]), Looks(), width=2).compile(store=store).arun(task)
+    assert result.trials == 2
+
+
+async def test_a_judging_is_in_the_ledger_before_the_next_one_of_the_same_candidate(
+    task: Task, store: Counting
+) -> None:
+    class Again(Check):
+        repeatable = True
+
+        async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+            assert sum(isinstance(r, Signal) for r in store.written()) == len(self.judged)
+            return await super().judge(candidate, task, context)
+
+    check = Again()
+    await loop(Guesser([["wrong"], ["right"]]), check).compile(store=store).arun(task)
+    assert check.judged == ["wrong", "wrong", "right", "right"]
+
+
+async def test_everything_is_in_the_ledger_before_a_model_is_called(task: Task, store: Counting) -> None:
+    class Checks(ScriptedBackend):
+        async def complete(self, request: Request) -> Completion:
+            assert isinstance(store.written()[-1], Intent)
+            assert any(isinstance(r, TrialRecord) for r in store.written())
+            return await super().complete(request)
+
+    backend = Checks(["right"])
+
+    class Asks:
+        async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+            request = Request(messages=(Message(role="user", content="?"),))
+            completion = await context.call(backend, request)
+            return [answer(context.task, completion.texts[0])]
+
+    graph = FeedbackGraph().add_actor("write", Asks()).add_tool("test", Check()).add_edge("write", "test")
+    await graph.refine("test", to="write").compile(store=store).arun(task)
+    assert len(backend.requests) == 1
+
+
+async def test_after_each_node_the_ledger_has_all_that_the_view_has(task: Task, store: Counting) -> None:
+    app = loop(Guesser([["wrong"], ["right"]]), Check(), Noter()).compile(store=store)
+    async with app.episode(task) as episode:
+        async for _ in app.langgraph.astream(app.input(episode), context=episode, stream_mode="updates"):
+            signals = {r.id for r in store.written() if isinstance(r, Signal)}
+            assert signals == episode.history.signals.keys()
+            assert {r.trial for r in store.written() if isinstance(r, TrialRecord)} == episode.history.lessons.keys()
+
+
+async def test_a_node_that_breaks_leaves_nothing_unwritten(task: Task, store: Counting) -> None:
+    class Breaks:
+        async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+            raise ZeroDivisionError
+
+    graph = FeedbackGraph().add_actor("write", Breaks()).add_tool("test", Check()).add_edge("write", "test")
+    with pytest.raises(ZeroDivisionError):
+        await graph.refine("test", to="write").compile(store=store).arun(task)
+    assert kinds(store.written())[1:] == ["EpisodeRecord", "TrialRecord"]
+
+
+async def test_who_watches_is_told_of_what_the_ledger_has(task: Task, store: Counting) -> None:
+    told: list[Record] = []
+
+    def watch(record: Record) -> None:
+        assert record in store.written()
+        told.append(record)
+
+    app = loop(Guesser([["wrong"], ["right"]]), Check(), Noter()).compile(store=store)
+    await app.arun(task, observers=[watch])
+    assert told == store.written()[1:-1]
+
+
+async def test_an_episode_that_nobody_drove_is_in_the_ledger(task: Task, store: Counting) -> None:
+    app = loop(Guesser([]), Check()).compile(store=store)
+    async with app.episode(task) as episode:
+        assert store.written()[1:] == []
+    assert [r.id for r in store.written() if isinstance(r, EpisodeRecord)] == [episode.id]
+
+
+class Jostled(Counting):
+    """A database whose later transactions would be kept first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.under_way = 0
+
+    async def append(self, *records: Record) -> None:
+        for _ in range(0 if self.under_way else 50):
+            self.under_way += 1
+            await asyncio.sleep(0)
+            self.under_way -= 1
+        await super().append(*records)
+
+
+class AsksTwice:
+    """Makes two calls at once."""
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        backend = ScriptedBackend(lambda request: "right")
+        requests = [Request(messages=(Message(role="user", content=text),)) for text in ("one", "two")]
+        answers = await asyncio.gather(*(context.call(backend, request) for request in requests))
+        return [answer(context.task, completion.texts[0]) for completion in answers]
+
+
+async def test_of_two_calls_at_once_none_is_kept_before_what_was_noted_ahead_of_both(task: Task) -> None:
+    """Found by kill -9 on PostgreSQL, whose transactions pass each other: a trial with a paid call and no beginning."""
+    store = Jostled()
+    graph = FeedbackGraph().add_actor("write", AsksTwice(), width=2).add_tool("test", Check()).add_edge("write", "test")
+    await graph.compile(store=store).arun(task)
+    begun = next(i for i, record in enumerate(store.written()) if isinstance(record, TrialRecord))
+    asked = [i for i, record in enumerate(store.written()) if isinstance(record, Intent)]
+    assert len(asked) == 2 and begun < min(asked)

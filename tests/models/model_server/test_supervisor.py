@@ -1,0 +1,145 @@
+"""A real server program under supervision: whatever becomes of it, or of us, nothing of it stays."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+import stub_model_server
+
+from groundwire.core.errors import ModelRejected
+from groundwire.models.model_server import Restarts, Supervisor
+
+STUB = stub_model_server.__file__
+Make = Callable[..., Supervisor]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "server.log"
+
+
+@pytest.fixture
+def supervised(log: Path) -> Generator[Make]:
+    made: list[Supervisor] = []
+
+    def make(mode: str = "serves", *, most: int = 3, start_timeout_s: float = 60.0) -> Supervisor:
+        made.append(
+            Supervisor(
+                "stub:x",
+                lambda port: [sys.executable, STUB, str(port), mode],
+                log=log,
+                environment={"VLLM_API_KEY": "k"},
+                start_timeout_s=start_timeout_s,
+                restarts=Restarts(most=most, backoff_s=0.0),
+                grace_s=2.0,
+            )
+        )
+        return made[-1]
+
+    yield make
+    for supervisor in made:
+        supervisor.close()
+
+
+def pids(log: Path) -> list[int]:
+    """Of every server so far and its child."""
+    return [int(pid) for line in re.findall(r"^pids (.*)$", log.read_text(), re.MULTILINE) for pid in line.split()]
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def all_gone(wanted: list[int]) -> bool:
+    give_up = time.monotonic() + 30
+    while any(map(alive, wanted)) and time.monotonic() < give_up:
+        time.sleep(0.02)
+    return not any(map(alive, wanted))
+
+
+def test_it_starts_once_and_ends_with_all_that_it_started(supervised: Make, log: Path) -> None:
+    supervisor = supervised()
+    running = supervisor.running()
+    assert supervisor.running() is running and running.process.is_healthy()
+    with urlopen(f"{running.url}/health", timeout=5) as answer:
+        assert answer.status == 200
+    server, child = pids(log)
+    assert alive(server) and alive(child)
+    assert log.stat().st_mode & 0o077 == 0
+    supervisor.close()
+    assert not alive(server) and not alive(child)
+    with pytest.raises(ModelRejected, match="was closed"):
+        supervisor.running()
+
+
+def test_one_that_was_killed_is_started_again_a_few_times(supervised: Make, log: Path) -> None:
+    supervisor = supervised(most=1)
+    first = supervisor.running()
+    os.kill(pids(log)[0], signal.SIGKILL)
+    second = supervisor.running(dead=first)
+    assert second is not first and second.process.is_healthy()
+    assert supervisor.running(dead=first) is second, "who comes late with the news ends no other server"
+    os.kill(pids(log)[2], signal.SIGKILL)
+    with pytest.raises(ModelRejected, match="died 2 times") as caught:
+        supervisor.running(dead=second)
+    assert str(log) in caught.value.do
+    assert all_gone(pids(log))
+
+
+def test_one_that_dies_at_its_start_says_why(supervised: Make, log: Path) -> None:
+    with pytest.raises(ModelRejected, match=r"status 3\..*the weights are gone") as caught:
+        supervised("dies").running()
+    assert "\x1b" not in str(caught.value) and str(log) in caught.value.do
+    assert all_gone(pids(log))
+
+
+def test_one_that_hangs_at_its_start_is_given_up(supervised: Make, log: Path) -> None:
+    with pytest.raises(ModelRejected, match=r"not healthy within 0\.5 s"):
+        supervised("hangs", start_timeout_s=0.5).running()
+    assert not log.read_text() or all_gone(pids(log))
+
+
+def test_a_port_that_was_taken_in_the_meantime_is_no_failure(supervised: Make, tmp_path: Path, log: Path) -> None:
+    assert supervised(f"busy={tmp_path / 'mark'}").running().process.is_healthy()
+    assert len(pids(log)) == 4
+
+
+@pytest.mark.parametrize("victim", ["ourselves", "keeper"])
+def test_nothing_stays_when_we_or_the_keeper_are_killed(victim: str, log: Path) -> None:
+    program = f"""
+import sys, time
+from pathlib import Path
+from groundwire.models.model_server import Supervisor
+command = lambda port: [sys.executable, {STUB!r}, str(port), "serves"]
+log, key = Path({str(log)!r}), {{"VLLM_API_KEY": "k"}}
+running = Supervisor("stub:x", command, log=log, environment=key, grace_s=0.2).running()
+print(running.process.pid, flush=True)
+time.sleep(600)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        keeper = int(parent.stdout.readline())
+        server, child = pids(log)
+        os.kill(parent.pid if victim == "ourselves" else keeper, signal.SIGKILL)
+        gone = all_gone([server, child] if victim == "ourselves" else [server])
+        parent.kill()
+        if alive(child):
+            os.kill(child, signal.SIGKILL)
+    assert gone
+
+
+def test_waits_grow_and_are_bounded() -> None:
+    restarts = Restarts(backoff_s=1.0, max_wait_s=5.0)
+    assert [restarts.wait_s(died) for died in range(6)] == [0.0, 1.0, 2.0, 4.0, 5.0, 5.0]
