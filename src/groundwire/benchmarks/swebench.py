@@ -108,9 +108,6 @@ def _git(
 
 
 # Instances in SWE-bench's form (Jimenez et al., arXiv 2310.06770): a repository at a commit, an issue, a test patch.
-#
-# The repository comes from a local clone, as the files of that commit and nothing else: no history, in which the fix
-# could be read. The published patch is never read.
 
 PYTEST = ("python", "-m", "pytest", "-q")
 

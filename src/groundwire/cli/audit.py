@@ -125,6 +125,8 @@ def _summary(report: Report) -> Text:
     return Text(f"{said}   ({modes})", style="bold red" if bad else "bold")
 
 
+# `groundwire audit`: reads what was named, in this process or in a sandbox, and says what was found.
+
 DOTTED = re.compile(r"^[A-Za-z_][\w]*(\.[A-Za-z_][\w]*)*$")
 
 

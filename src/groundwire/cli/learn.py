@@ -95,8 +95,6 @@ class WithoutMemory(Control):
 
 
 # `groundwire learn`: many episodes in one kind of world, with memory and without, and whether that made a difference.
-#
-# It is `groundwire run` on the tasks of a world, one a seed: the same ledger, budgets, resuming and reports.
 
 FORMATS = (".png", ".svg", ".pdf")
 

@@ -390,7 +390,7 @@ class DoubtingTool(Tool, Protocol):
 class RepeatableTool(Tool, Protocol):
     """A tool whose verdict rests on the candidate, the task, the sandbox and these two alone.
 
-    A recorded verdict of one may stand for judging again, where a policy allows it (`graphs.reuse`).
+    A recorded verdict of one may stand for judging again, where a policy allows it (`graphs.replay.reuse`).
     """
 
     @property

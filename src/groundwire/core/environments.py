@@ -48,12 +48,6 @@ __all__ = [
 ]
 
 # Environments: worlds that an actor acts in, one action at a time, and that alone know whether it has won.
-#
-#     task = environment_task(Maze(), id="maze-7", seed=7)      what it shows first is part of the task
-#     candidate = attempt(task, trial, ("north", "east"))       all actions of one trial; its digest binds them
-#
-# A candidate is the whole sequence of actions of one trial. It binds the world as well: the task's tree holds the
-# seed and what the world shows first, and a candidate's digest covers the tree's.
 
 ACTIONS = "actions.jsonl"
 """The file of a candidate: its trial, then one action a line, as JSON."""

@@ -5,8 +5,9 @@
     Authorization: Bearer eyJhbGciOi…             →  Authorization: Bearer [masked secret]
     the value of $OPENAI_API_KEY, wherever it is  →  [masked OPENAI_API_KEY]
 
-Known shapes, and the values of this process's own environment variables whose names say that they are secret. A secret
-of no known shape that stands in no such variable is not found. Masking what is masked already changes nothing.
+Secrets are known by their shapes, and by the values of this process's own environment variables whose names say that
+they are secret. A secret of no known shape that stands in no such variable is not found. Masking what is masked already
+changes nothing.
 """
 
 from __future__ import annotations
@@ -23,15 +24,6 @@ from groundwire.core.candidates import Tree
 __all__ = ["Masker", "canaries_in", "mask", "telling_lines", "texts_of"]
 
 # Secrets out of text, at the sink: what is written to a ledger holds none of these.
-#
-#     sk-proj-Ab3…                                  →  [masked key]
-#     postgresql://ann:hunter2@db/lessons           →  postgresql://ann:[masked password]@db/lessons
-#     Authorization: Bearer eyJhbGciOi…             →  Authorization: Bearer [masked secret]
-#     the value of $OPENAI_API_KEY, wherever it is  →  [masked OPENAI_API_KEY]
-#
-# Known shapes, and the values of this process's own environment variables whose names say that they are secret. A
-# secret of no known shape that stands in no such variable is not found. Masking what is masked already changes
-# nothing.
 
 SECRET_NAMES = re.compile(r"(?i)(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(?:$|_)")
 """Names of environment variables whose values are secret."""

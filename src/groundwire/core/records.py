@@ -191,7 +191,7 @@ class Admission:
     """`refine` or `advance`."""
     admitted: bool
     reason: str = ""
-    """Why it was refused (`graphs.gate.Refusal`); empty where it was admitted."""
+    """Why it was refused (`graphs.run.gate.Refusal`); empty where it was admitted."""
     created_at: str = field(default_factory=now)
 
 

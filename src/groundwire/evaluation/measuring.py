@@ -1,4 +1,4 @@
-"""All metrics of one arm, and the same as plain data."""
+"""What trying again changed, how often tasks are solved, and all metrics of one arm, as plain data too."""
 
 from __future__ import annotations
 
@@ -330,6 +330,8 @@ def attempts(trials: Trials, ks: Sequence[int] = (1, 2, 4, 8)) -> Sequence[Attem
     most = int(n.max()) if len(n) else 0
     return [Attempts(k, pass_at_k(n, c, k), pass_hat_k(n, c, k), int((n >= k).sum())) for k in ks if k <= most]
 
+
+# All metrics of one arm, and the same as plain data.
 
 HISTORY = 3_000
 """Latest trials that the history predictor is scored on."""

@@ -96,12 +96,6 @@ def _database() -> sqlite3.Connection:
 
 
 # The order in which lessons come back.
-#
-# Four tiers, each before the next: what failed in the same way on the same task, then in its family, then the task's
-# own, then its family's. A task's own come newest first, as in Reflexion (arXiv 2303.11366). A family's are ranked by
-# reciprocal-rank fusion (Cormack et al., SIGIR 2009) of how new they are, of their words, their meaning and their
-# frames against what fails now, and of what they did for trials before. A lesson that no trial has gained from for
-# long sinks, since its place among the new ones is lost.
 
 FUSION = 60
 """Added to each rank before its reciprocal is taken; the value of the paper."""

@@ -145,7 +145,7 @@ class OpenAICompatibleBackend:
         return await self._complete(request, on_text)
 
     async def stream_while(self, request: Request, watch: Callable[[], GoesOn]) -> Completion:
-        """One sample, for as long as it is worth it; see `agents.width.killing.StreamsProbabilities`.
+        """One sample, for as long as it is worth it; see `agents.width.confident_vote.StreamsProbabilities`.
 
         Raises:
             ModelRejected, ModelRetryable, ModelReplyInvalid, ConfigError: as `complete`.

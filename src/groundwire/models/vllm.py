@@ -99,8 +99,9 @@ class VllmBackend:
         return await self._complete(request, None)
 
     async def stream_while(self, request: Request, watch: Callable[[], GoesOn]) -> Completion:
-        """One sample, for as long as it is worth it; see `agents.width.killing.StreamsProbabilities`. One that is ended
-        is aborted in the engine, which frees its place at once.
+        """One sample, for as long as it is worth it; see `agents.width.confident_vote.StreamsProbabilities`.
+
+        One that is ended is aborted in the engine, which frees its place at once.
 
         Raises:
             ModelRejected, ModelRetryable, ModelReplyInvalid, ConfigError: as `complete`.

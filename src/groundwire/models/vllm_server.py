@@ -116,7 +116,7 @@ class VllmServerBackend:
         return await self._asked(request, lambda client: client.complete(request))
 
     async def stream_while(self, request: Request, watch: Callable[[], GoesOn]) -> Completion:
-        """One sample, for as long as it is worth it; see `agents.width.killing.StreamsProbabilities`.
+        """One sample, for as long as it is worth it; see `agents.width.confident_vote.StreamsProbabilities`.
 
         Raises:
             ModelRejected, ModelRetryable, ModelReplyInvalid, ConfigError: as `complete`.

@@ -22,10 +22,6 @@ from groundwire.core.candidates import check_path
 __all__ = ["Boxes", "Home", "end_survivors", "remove_folder"]
 
 # A folder that says who is alive, and what a killed groundwire left of its own.
-#
-# In its home a process holds a lock for as long as it lives: a home whose lock can be had belongs to nobody any more.
-# The kernel gives a lock up however its holder ends, and knows it across containers, where process numbers mean
-# nothing.
 
 PREFIX = "groundwire-boxes-"
 UNFINISHED = ".groundwire-boxes-"

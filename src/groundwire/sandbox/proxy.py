@@ -195,9 +195,6 @@ def _destination(text: str, target: str) -> Destination:
 
 
 # Leads what is on an allow list out of a sandbox, and refuses the rest. Runs outside, in groundwire's own process.
-#
-# It answers on a socket of the sandbox's loopback (`guest.door`), as an HTTP proxy: CONNECT, or an http address. What
-# goes through a connection is not looked at: the list says where it leads, not what is said.
 
 CONNECTIONS = 32
 """At once; more wait for their turn in the kernel's queue."""

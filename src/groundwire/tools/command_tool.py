@@ -191,6 +191,8 @@ def _seconds(text: str) -> float:
     return seconds if math.isfinite(seconds) and 0 <= seconds < 1e6 else 0.0
 
 
+# The command tool: any program, judged by its exit status, its output, or the report that it writes.
+
 COLLECTED = "report.xml"
 CASE = "command"
 SHOWN_CHARS = 200

@@ -1,4 +1,4 @@
-"""The hidden tests, and how further test files are laid over a project to judge by them."""
+"""The hidden tests, further test files laid over a project to judge by them, and the tool for a command."""
 
 from __future__ import annotations
 

@@ -97,9 +97,6 @@ class Corpus:
 
 
 # Judges of what a search found, apart from whoever searched (ReSeek, arXiv 2510.00568; Search-R2, arXiv 2602.03647).
-#
-# `Relevance` looks at each search as it is made, and labels what it found. `Supported` looks at the whole sequence
-# once there is an answer, and says at which search it went wrong.
 
 
 class Scorer(Protocol):

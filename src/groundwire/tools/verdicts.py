@@ -93,10 +93,6 @@ def _case(what: str, message: str) -> CaseOutcome:
 
 
 # The verdict rule: from what a runner reported, and how it ended, to pass, fail or no verdict.
-#
-# A pass needs a complete and consistent report: every case that was to run has an outcome, none of them bad, at least
-# one passed, the runner ended as it said it would, and every case that the base tree ran has run again. A fail needs
-# one case that failed, or one that was running when the run ended. All else is no verdict, with the reason.
 
 
 @dataclass(frozen=True)

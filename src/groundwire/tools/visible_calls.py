@@ -18,9 +18,6 @@ from groundwire.core.tasks import Task
 __all__ = ["Call", "Calls", "Probe", "mutated", "probes_of", "read_calls"]
 
 # Reads from the visible tests which of the project's functions they call, with what, and what they ask of the result.
-#
-# Arguments are read as far as they are literals, or names that the test binds to literals: once, or by `parametrize`.
-# Nothing is run.
 
 MAX_FILE_BYTES = 1024 * 1024
 MAX_CALLS = 200

@@ -19,10 +19,6 @@ from groundwire.core.models import Message
 __all__ = ["Prompt", "check_range", "load_prompt", "risen"]
 
 # Versioned prompt files: loaded from the package, known by digest, filled in one pass.
-#
-# A prompt file holds a part `# System` and a part `# User`. Its placeholders are `$name`, as in `string.Template`;
-# values are put in as they are and never looked at again, so a `$` or `{}` in untrusted text does nothing. A
-# published file is never edited: a change is a new version.
 
 
 @dataclass(frozen=True)

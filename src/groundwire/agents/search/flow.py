@@ -103,10 +103,6 @@ def _called(function: ast.expr) -> Iterator[str]:
 
 
 # The dependences inside one function: which statements decide what another one reads, and whether it runs at all.
-#
-# Data dependences are reaching definitions over the control-flow graph (Aho, Sethi, Ullman, "Compilers", 1986, 10.5).
-# Control dependences are read off the nesting; a jump is a predicate for what follows it, after Ball and Horwitz,
-# "Slicing programs with arbitrary control-flow", AADEBUG 1993.
 
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 MAX_NODES = 3000

@@ -125,9 +125,6 @@ def _compatible(first: Edit, second: Edit) -> bool:
 
 
 # The search on one base tree: what is proposed next, whatever was proposed before.
-#
-# What a plan remembers are facts about the base tree and its edits (ranks, digests, which edit fixed which case), so
-# it may be thrown away at any time: it is made again from the context, and what was tried is skipped.
 
 MAX_TEST_BYTES = 1024 * 1024
 

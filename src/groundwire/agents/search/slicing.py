@@ -110,10 +110,6 @@ def _defined(inside: ast.AST, owner: str) -> Iterator[tuple[ast.FunctionDef | as
 
 
 # Backward slices from failing assertions: the statements that can have decided what the assertion saw.
-#
-# Static slices: Weiser, "Program slicing", IEEE TSE 10(4), 1984; across functions by their names. Where it is known
-# which lines a case ran, only these take part, which is the first of the dynamic slices of Agrawal and Horgan,
-# "Dynamic program slicing", PLDI 1990.
 
 MOST_CASES = 20
 MAX_MESSAGE_CHARS = 20_000

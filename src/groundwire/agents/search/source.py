@@ -18,9 +18,6 @@ from libcst.metadata import ByteSpanPositionProvider, CodeSpan, MetadataWrapper
 __all__ = ["Edit", "Proposal", "Site", "Source", "Splice", "apply", "note", "overlap", "parse_source"]
 
 # A parsed file: its syntax nodes with byte spans, so that an edit is a replaced span and nothing else moves.
-#
-# libcst parses a file once; after that an edit costs a slice and a join, and everything outside of it keeps its
-# bytes.
 
 MAX_SOURCE_BYTES = 1024 * 1024
 MAX_CHAIN = 300

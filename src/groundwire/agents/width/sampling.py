@@ -148,7 +148,7 @@ class Sampler:
     """Asks one model for samples and for texts, through `context.call` only.
 
     Calls of one stage wait for none of each other: the ledger has the stage behind the purpose (`propose.2`), so that
-    the critical path can be told from the total (`graphs.critical_path`).
+    the critical path can be told from the total (`graphs.run.history.TokensWritten`).
 
     Args:
         model: a model id or a backend.

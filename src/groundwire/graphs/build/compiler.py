@@ -223,7 +223,7 @@ def lower(
         state: the state's class.
         trust: opt-in origins that the graph names.
         around: for a nested graph.
-        strides: True for one superstep a trial (`graphs.strides`).
+        strides: True for one superstep a trial (`graphs.run.nodes.Stride`).
     """
     return _Lowering(parts, state, frozenset(trust), around or Surroundings(), strides=strides).builder()
 

@@ -217,7 +217,7 @@ class Parts:
         return {to: self.confirms[tool] for (tool, _), (_, to) in self.gates.items() if tool in self.lasts}
 
     def hands_in(self) -> Mapping[str, str]:
-        """Node → the tool that judges what stands (`graphs.standing`) where the loop ends there.
+        """Node → the tool that judges what stands (`graphs.run.answer`) where the loop ends there.
 
         These are the tools that are asked after another tool's PASS and hand on their own, and all that can run after
         such a tool has asked for another try.

@@ -24,8 +24,6 @@ from groundwire.graphs.run.app import FeedbackApp
 __all__ = ["Pieces", "builder_of", "chooses_one", "expand", "expand_helpers", "held_graphs", "jumps_of", "wiring_of"]
 
 # Plain LangGraph graphs inside a feedback graph: what they can do, spelt out for the proof.
-#
-# Read from the builder: `get_graph()` draws only what it can reach and leaves out what it does not know.
 
 DECLARABLE = frozenset({Role.PURE, Role.WORLD, Role.UNKNOWN})
 

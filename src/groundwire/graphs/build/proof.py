@@ -121,12 +121,6 @@ class Wiring:
 
 
 # The static proof: nothing that may hold a model can run again and again without an outside signal.
-#
-# With the gated edges taken away, no cycle through an actor, a critic or an undeclared function may be left, and none
-# of them may run beside a cycle on a parallel branch. That is enough: if a node runs without end, follow each run
-# back to the run that caused it; a tree in which every run causes finitely many others and which never ends has an
-# endless path (König), so the node is on a cycle of edges or hangs from one by an edge that is taken together with
-# it.
 
 
 @dataclass(frozen=True)

@@ -48,10 +48,6 @@ from groundwire.memory import InMemoryStore
 __all__ = ["Difference", "Replay", "Replayed", "check_same", "first_difference", "without_traces"]
 
 # Whether two ledgers of one episode say the same, and where they first do not.
-#
-# Records are compared in a canonical form: without what differs in every run (ids, times, durations, seals), and in
-# an order in which what was under way side by side has a fixed place. What a process left half done when it ended,
-# and what the next one said again, is left out.
 
 Effect = Intent | ModelCall | ProgramRun
 LEFT_OUT = frozenset({"id", "created_at", "duration_s", "seal"})

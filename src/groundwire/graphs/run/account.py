@@ -48,7 +48,7 @@ class Account:
         opinions: origins that count only where the graph names them (`human`, `other_model`) and that gave signals.
         written: tests that a model wrote, if any.
         disagrees: what these said of the candidate that is handed out all the same, since the user's tests passed it
-            (`graphs.standing`); "" where they were content.
+            (`graphs.run.answer`); "" where they were content.
     """
 
     retries: int = 0

@@ -95,11 +95,6 @@ class LastAnswer:
 
 
 # What stands: a candidate that passed what may verify it, before tests of a weaker kind were asked.
-#
-# Tests that a model wrote may ask for another try after the user's own have passed, and never take that PASS back. So
-# the candidate is on record as standing before they are asked. However the loop ends (stuck, exhausted, out of
-# budget, by a model's error) without anything better, what stands is the answer. Where another tool has the last
-# word, hidden tests, every node of the loop leads there then (`Route.HAND_IN`), and nothing is proposed any more.
 
 ENDS = ENDS_OF_THE_LOOP | {
     StopReason.BUDGET_SECONDS,

@@ -177,7 +177,7 @@ class FeedbackApp:
             report: told one line for people while a tool works.
             on_text: told of a model's text while it is written, by backends that can (`completions.Streaming`).
             sandboxes: shared with other episodes; default: its own, closed at the end.
-            reuse: what of the ledger may stand for asking a model or judging once more (`graphs.reuse`).
+            reuse: what of the ledger may stand for asking a model or judging once more (`graphs.replay.reuse`).
 
         Raises:
             RecordNotFound: the ledger has no such episode, or it is about other files.
@@ -366,7 +366,7 @@ class FeedbackApp:
         Plain nodes of your own run again, as they did then.
 
         Args:
-            task: the recorded task; `graphs.base_trees.task_of` reads it from the ledger.
+            task: the recorded task; `graphs.run.resuming.task_of` reads it from the ledger.
             run_id: the run.
             episode_id: the episode.
 
@@ -410,7 +410,7 @@ class FeedbackApp:
         Args:
             tasks: what is to be solved.
             at_once: episodes at a time; None: four, or, where the model's engine says how busy it is, as many as keep
-                it so (`graphs.in_flight`).
+                it so (`graphs.run.in_flight`).
             seed: for reproducible choices.
             times: episodes of each task, one after the other in the results, with seeds of their own: `seed`, `seed`
                 + 1, …; no two of them share a seed of a call (`groundwire.core.seeds`).

@@ -62,7 +62,7 @@ async def run_batch(
         ended: told of each result as it comes, and awaited where it returns something to await.
         run_id: the run that all belong to.
         sandboxes: shared by all; its owner closes it.
-        at_once: episodes at a time; None: as many as keep the model's engine full (`graphs.in_flight`).
+        at_once: episodes at a time; None: as many as keep the model's engine full (`graphs.run.in_flight`).
         observers: told of each record after the ledger has it.
         reuse: as for `FeedbackApp.arun`.
         on_error: as for `FeedbackApp.arun`; by default an episode in which something raises ends, and the others go on.

@@ -182,9 +182,6 @@ class Account:
 
 
 # What was used, and what is held for what is under way: concurrent calls can't overspend together.
-#
-# A call is reserved at the most that it can cost, in its episode's account and in its run's, and settled at what it
-# did cost. Where one of the accounts has too little left, nothing is held anywhere and nothing is sent.
 
 
 @dataclass

@@ -228,7 +228,7 @@ class History:
         self.written: dict[str, Intent] = {}
         """The tests that a model wrote, by the tool node that asked for them."""
         self.standing: list[Intent] = []
-        """Candidates that stand, whatever tests that a model wrote say of them (`graphs.standing`)."""
+        """Candidates that stand, whatever tests that a model wrote say of them (`graphs.run.answer`)."""
         self.flaky: dict[tuple[str, ...], frozenset[str]] = {}
         """Cases that ended differently on one candidate, by yardstick."""
         self.refined: dict[str, list[Signal]] = {}

@@ -1,4 +1,4 @@
-"""The nodes of a feedback graph: what wraps an actor, a critic, a tool and a person.
+"""The nodes of a feedback graph, but the tool's: what wraps an actor, a critic and a person; a trial in one superstep.
 
 Each wrapper enforces at run time what the proof showed at compile time: an actor or critic that no signal has let in is
 refused, whatever edge led to it.
@@ -46,10 +46,7 @@ from groundwire.graphs.run.state import EpisodeState, Route
 
 __all__ = ["ActorNode", "AskPerson", "CriticNode", "Leg", "Stride", "Update", "Way", "let_in"]
 
-# The nodes of a feedback graph: what wraps an actor, a critic and a tool.
-#
-# Each wrapper enforces at run time what the proof showed at compile time: an actor or critic that no signal has let
-# in is refused, whatever edge led to it.
+# What wraps an actor and a critic.
 
 Update = Mapping[str, Any]
 """What a node returns to LangGraph: the state's fields that change."""

@@ -21,10 +21,6 @@ from groundwire.graphs.run.history import History
 __all__ = ["DOUBTFUL", "INFRASTRUCTURE", "Patience", "broke_off", "reconcile", "wants_another_look", "without_doubtful"]
 
 # Looking again: which judgings are repeated, and what several looks at one candidate come to together.
-#
-# Two things are told apart. A *retry* repeats a judging that gave no verdict because something around the candidate
-# broke. A *rejudging* repeats one that gave a verdict, to find out whether it holds: a case that ends differently on
-# the same candidate is flaky, and is never a reason for anything.
 
 INFRASTRUCTURE = frozenset({NoVerdict.SANDBOX})
 """Never the candidate's doing: repeated whatever came of the others."""

@@ -20,7 +20,7 @@ class Route(StrEnum):
     CONFIRM = "confirm"
     REFER = "refer"
     HAND_IN = "hand_in"
-    """The loop has ended, and what stands (`graphs.standing`) goes to the tool that has the last word."""
+    """The loop has ended, and what stands (`graphs.run.answer`) goes to the tool that has the last word."""
     STOP = "stop"
 
 

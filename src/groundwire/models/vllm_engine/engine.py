@@ -93,10 +93,6 @@ class Gauge:
 
 
 # One vLLM engine: started at first use, on a thread with an event loop of its own.
-#
-# vLLM's `AsyncLLM` belongs to the event loop that it was made in, and callers come from many: each synchronous call
-# has a loop of its own. So an engine has a thread with a loop, and calls are sent there; a cancelled call is aborted
-# there.
 
 TELL_EVERY_S = 20.0
 CLOSE_TIMEOUT_S = 30.0

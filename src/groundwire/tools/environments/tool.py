@@ -136,10 +136,6 @@ def _settle(answer: asyncio.Future[Scene | None], result: Scene | WorldBroke | N
 
 
 # The tool that acts in an environment: only what the environment says becomes a verdict.
-#
-# `won` is a PASS. `lost`, and a trial that a rule finds to lead nowhere, is a FAIL. `running` is the fresh
-# observation that opens `advance`. A world that breaks, hangs, contradicts itself or ends without a word gives no
-# verdict.
 
 IDLE = 64
 """Worlds kept open between two steps, of all episodes together; those that wait longest are closed first."""

@@ -167,7 +167,7 @@ class Turn(Frozen):
     top_logprobs: tuple[tuple[float, ...], ...] | None = None
     """Of each token, those of the likeliest ones there, highest first, as they are stored."""
     entropies: tuple[float, ...] | None = None
-    """Of each token, in nats (`training.entropies`); None where no top log probabilities are stored."""
+    """Of each token, in nats (`training.turns`); None where no top log probabilities are stored."""
     loss: bool = False
     """Loss mask: True where a model may learn to write this: an actor's answer."""
     visible: bool = True
