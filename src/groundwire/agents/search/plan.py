@@ -127,6 +127,8 @@ def _compatible(first: Edit, second: Edit) -> bool:
 # The search on one base tree: what is proposed next, whatever was proposed before.
 
 MAX_TEST_BYTES = 1024 * 1024
+COMBINE_FROM = 300
+"""Single edits before the first combination; what they fixed decides which combinations are worth it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,10 +251,6 @@ class Plan:
         """False where none of the cases that are left failing ran the edit's line."""
         left = self._failed - progress.fixed
         return not self._coverage or not left or _runs(self._coverage, left, edit)
-
-
-COMBINE_FROM = 300
-"""Single edits before the first combination; what they fixed decides which combinations are worth it."""
 
 
 def _runs(coverage: Coverage, cases: frozenset[str], edit: Edit) -> bool:

@@ -13,6 +13,27 @@ from groundwire.core.signals import EXTERNAL_ORIGINS, NoVerdict, Origin, Signal,
 
 __all__ = ["CHECKS", "NAMED_ONLY", "WEAK", "GateKind", "Question", "Refusal", "admit", "may_verify"]
 
+# What a signal's origin is worth: what may verify, what may only ask for another try, and what must be named.
+
+NAMED_ONLY = frozenset({Origin.OTHER_MODEL, Origin.HUMAN})
+"""Opinions: they count only where the graph names them (`FeedbackGraph(trust=…)`), and every report marks them."""
+WEAK = frozenset({Origin.MODEL_TESTS}) | NAMED_ONLY
+"""They order candidates only where nothing stronger tells these apart. On MBPP 16 % of what passed tests that a model
+wrote was wrong (Reflexion, arXiv 2303.11366)."""
+
+
+def may_verify(origin: Origin, trusted: Collection[Origin] = ()) -> bool:
+    """True if a PASS of this origin may declare success.
+
+    Args:
+        origin: the signal's.
+        trusted: opinions that the graph names.
+    """
+    if origin in NAMED_ONLY:
+        return origin in trusted
+    return origin not in (Origin.MODEL_TESTS, Origin.RULE)
+
+
 # The gate: what a signal must be before anything may be corrected because of it.
 
 
@@ -116,7 +137,7 @@ def _reused(question: Question, _mint: Mint) -> bool:
 
 
 def _untrusted(question: Question, _mint: Mint) -> bool:
-    return question.signal.origin not in EXTERNAL_ORIGINS | (question.trusted & OPT_IN_ORIGINS)
+    return question.signal.origin not in EXTERNAL_ORIGINS | (question.trusted & NAMED_ONLY)
 
 
 def _wrong_verdict(question: Question, _mint: Mint) -> bool:
@@ -130,8 +151,6 @@ def _used_up(question: Question, _mint: Mint) -> bool:
     return bool(question.used_up)
 
 
-OPT_IN_ORIGINS = frozenset({Origin.OTHER_MODEL, Origin.HUMAN})
-
 CHECKS: tuple[tuple[Refusal, Callable[[Question, Mint], bool]], ...] = (
     (Refusal.SEAL, _bad_seal),
     (Refusal.EPISODE, _of_another_episode),
@@ -144,23 +163,3 @@ CHECKS: tuple[tuple[Refusal, Callable[[Question, Mint], bool]], ...] = (
     (Refusal.BUDGET, _used_up),
 )
 """The rules, in the order in which the first refusal is named. Taking one out admits what only it refuses."""
-
-# What a signal's origin is worth: what may verify, what may only ask for another try, and what must be named.
-
-NAMED_ONLY = frozenset({Origin.OTHER_MODEL, Origin.HUMAN})
-"""Opinions: they count only where the graph names them (`FeedbackGraph(trust=…)`), and every report marks them."""
-WEAK = frozenset({Origin.MODEL_TESTS}) | NAMED_ONLY
-"""They order candidates only where nothing stronger tells these apart. On MBPP 16 % of what passed tests that a model
-wrote was wrong (Reflexion, arXiv 2303.11366)."""
-
-
-def may_verify(origin: Origin, trusted: Collection[Origin] = ()) -> bool:
-    """True if a PASS of this origin may declare success.
-
-    Args:
-        origin: the signal's.
-        trusted: opinions that the graph names.
-    """
-    if origin in NAMED_ONLY:
-        return origin in trusted
-    return origin not in (Origin.MODEL_TESTS, Origin.RULE)
