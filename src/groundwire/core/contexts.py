@@ -1,4 +1,4 @@
-"""What the runtime hands to actors, critics and tools: root types only, so that none of them needs a database."""
+"""What the runtime hands to actors, critics and tools: types of core only, so that none of them needs a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learners that act in an environment and need no model, all of them by name."""
+"""Learners that act in an environment and need no model, all of them by name, and their critic."""
 
 from __future__ import annotations
 
