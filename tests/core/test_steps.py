@@ -1,25 +1,38 @@
-"""Steps that lead nowhere: found by rule."""
+"""Steps of an answer: together they are the answer, byte for byte."""
 
 from __future__ import annotations
 
-from groundwire.core.environments import Step, standstill_of_steps
+from collections.abc import Sequence
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from groundwire.core.steps import Broken, StepRules, by_lines, first_broken
 
 
-def found(steps: list[Step], taken: int, repeats: int | None = 3, actions: int | None = None) -> str:
-    return standstill_of_steps(steps, taken, repeats=repeats, actions=actions)
+def not_empty(steps: Sequence[str]) -> str:
+    return "" if steps[-1].strip() else "it says nothing"
 
 
-def test_four_equal_steps_are_stuck_and_three_are_not() -> None:
-    look, turn = Step("look", "a wall"), Step("turn", "a wall")
-    assert not found([look] * 3, 3)
-    assert found([look] * 4, 4).startswith("same_step")
-    assert not found([look, look, turn, look, look], 5)
-    assert not found([look] * 9, 9, repeats=None)
-    assert not found([Step("look", "")] * 9, 9), "a response that says nothing is none"
+@given(st.text())
+@example("\r0\n")
+def test_steps_make_the_answer_again(text: str) -> None:
+    rules = StepRules(not_empty)
+    assert "".join(rules.steps(text)) == text
+    assert text.startswith("".join(by_lines(text)))
 
 
-def test_thirty_one_actions_are_inefficient() -> None:
-    steps = [Step(f"go {i}", f"room {i}") for i in range(31)]
-    assert not found(steps[:30], 30, actions=30)
-    assert found(steps[-4:], 31, actions=30).startswith("inefficient: more than 30 actions")
-    assert not found(steps, 31)
+async def test_the_first_broken_step_is_named_whether_checks_wait_or_not() -> None:
+    async def later(steps: Sequence[str]) -> str:
+        return not_empty(steps)
+
+    for check in (not_empty, later):
+        assert await first_broken(StepRules(check), ["a", " ", "b", ""]) == Broken(2, "it says nothing")
+        assert await first_broken(StepRules(check), ["a", "b"]) is None
+
+
+def test_answers_that_are_the_same_in_a_row_are_stable() -> None:
+    rules = StepRules(not_empty, answer=lambda step: step.strip("?"), stable=2)
+    assert not rules.is_stable(["4", "5", "4"])
+    assert rules.is_stable(["4", "5", "", "5?"]), "a step that states nothing does not count"
+    assert not StepRules(not_empty, answer=str).is_stable(["4"] * 9)
