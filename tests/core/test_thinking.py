@@ -116,7 +116,8 @@ def test_spans_are_in_order_and_cover_no_answer_for_any_mixture() -> None:
         "<<<<<<< SEARCH\n<think>\n",
     ],
 )
-def test_a_flood_of_marks_is_read(flood: str) -> None:
-    text = flood * 20_000  # the square of that would never end
+@pytest.mark.parametrize("before", ["", "</think>" + " " * 500_000])
+def test_a_flood_of_marks_is_read(flood: str, before: str) -> None:
+    text = before + flood * 20_000  # the square of that would never end
     thought, answer = split_thinking(text)
     assert len(thought) + len(answer) <= len(text)

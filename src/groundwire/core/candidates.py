@@ -49,7 +49,7 @@ def check_path(path: str) -> str:
         problem = "points outside the tree"
     elif any(ord(c) < 32 or c in "\\\x7f" for c in path) or not _encodes(path):
         problem = "holds a control character, a backslash or text that is not UTF-8"
-    elif parts[0].lower() in (".git", ".hg", ".svn"):
+    elif any(part.lower() in (".git", ".hg", ".svn") for part in parts):  # a repository may lie within another
         problem = "belongs to version control"
     elif len(path) > MAX_PATH_LENGTH:
         problem = f"is longer than {MAX_PATH_LENGTH} characters"

@@ -84,7 +84,9 @@ def thinking_spans(text: str) -> list[tuple[int, int]]:
 def _walk(text: str, marks: Sequence[re.Match[str]], spans: list[tuple[int, int]]) -> int | None:
     """Adds the spans that are closed; returns where one begins that is not, else None."""
     begun, depth, closed = 0, 0, -1
-    answer_from, answer_to = spans[-1][1] if spans else 0, len(text.rstrip())
+    answer_to = len(text.rstrip())
+    ink_from = _ink_from(text, spans[-1][1] if spans else 0)
+    """Where the answer's first letter is, so that blanks before it are passed over once, not at each mark."""
     for place, mark in enumerate(marks):
         if depth:
             depth += 1 if mark["open"] else -1
@@ -92,14 +94,14 @@ def _walk(text: str, marks: Sequence[re.Match[str]], spans: list[tuple[int, int]
                 closed = place
             if not depth:
                 spans.append((begun, mark.end()))
-                answer_from = mark.end()
+                ink_from = _ink_from(text, mark.end())
         elif mark["open"]:
-            leads = not _INK.search(text, answer_from, mark.start()) or _begins_line(text, mark)
+            leads = ink_from >= mark.start() or _begins_line(text, mark)
             if leads or not _is_spoken_of(text, mark):
                 begun, depth, closed = mark.start(), 1, -1
         elif not spans or not (_is_spoken_of(text, mark) or mark.end() >= answer_to):
             spans[:] = [(0, mark.end())]  # its beginning stood in the prompt, or a mark before it was only spoken of
-            answer_from = mark.end()
+            ink_from = _ink_from(text, mark.end())
     if not depth:
         return None
     if closed < 0:
@@ -107,6 +109,11 @@ def _walk(text: str, marks: Sequence[re.Match[str]], spans: list[tuple[int, int]
     # an opening mark within it was only spoken of
     spans.append((begun, marks[closed].end()))
     return _walk(text, marks[closed + 1 :], spans)
+
+
+def _ink_from(text: str, place: int) -> int:
+    ink = _INK.search(text, place)
+    return ink.start() if ink else len(text)
 
 
 class _Code:
