@@ -45,8 +45,8 @@ def test_a_candidate_survives_storage(edit: dict[str, bytes | None]) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-     "", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a/", ".git/hooks/pre-commit", ".GIT/config", "vendor/a/.git/hooks/pre-commit", "a\nb",
-     "a\\b", "a\x00b", "\ud800", "x" * 2000,
+     "", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a/", ".git/hooks/pre-commit", ".GIT/config",
+     "a/.git/hooks/x", "a\nb", "a\\b", "a\x00b", "\ud800", "x" * 2000,
     ],
 )  # fmt: skip
 def test_paths_outside_or_odd_are_refused(path: str) -> None:

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from groundwire.core.candidates import Tree, check_path
 from groundwire.core.errors import ConfigError, TaskError
 from groundwire.core.globs import check_glob, matches, matches_across_folders
+from groundwire.core.paths import at_home
 from groundwire.core.sandboxes import Limits
 from groundwire.core.signals import canonical
 
@@ -146,7 +147,7 @@ class Task:
             TaskError: not a folder, unreadable, or `task.toml` is wrong.
             ConfigError: a command can't be split, or a path is not one.
         """
-        root = Path(folder).expanduser()
+        root = at_home(folder)
         spec = _read_spec(root)
         secret_command = hidden or spec.hidden.command
         secret_path = hidden_dir or spec.hidden.dir or _path_in(root, secret_command)
