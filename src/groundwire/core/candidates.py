@@ -31,6 +31,8 @@ IGNORED_FOLDERS = frozenset(
 IGNORED_SUFFIXES = (".pyc", ".pyo")
 MAX_TREE_BYTES = 256 * 1024 * 1024
 MAX_PATH_LENGTH = 1024
+MAX_NAME_BYTES = 255
+"""Of one part of a path: what file systems take."""
 NO_MODES: Mapping[str, bool] = MappingProxyType({})
 
 
@@ -53,6 +55,8 @@ def check_path(path: str) -> str:
         problem = "belongs to version control"
     elif len(path) > MAX_PATH_LENGTH:
         problem = f"is longer than {MAX_PATH_LENGTH} characters"
+    elif any(len(part.encode()) > MAX_NAME_BYTES for part in parts):
+        problem = f"holds a name of more than {MAX_NAME_BYTES} bytes"
     if problem:
         raise CandidateError(f"The path {path!r} {problem}.", do="Name a file below the project's root.")
     return path

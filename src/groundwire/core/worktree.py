@@ -37,8 +37,11 @@ def apply_changes(
                 f"{path} has changed since the tests were run, so nothing was applied.",
                 do="Apply the patch by hand, or run again.",
             )
-    for path, target in targets.items():
-        content = changes[path]
+        if changes[path] is not None and target.is_dir():
+            raise CandidateError(f"{path} is a folder, so nothing was applied.", do="Apply the patch by hand.")
+    # what is deleted first may be where a folder is made
+    for path in sorted(targets, key=lambda p: changes[p] is not None):
+        target, content = targets[path], changes[path]
         try:
             if content is None:
                 target.unlink(missing_ok=True)
