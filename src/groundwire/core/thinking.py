@@ -67,18 +67,32 @@ def thinking_spans(text: str) -> list[tuple[int, int]]:
     marks = _unquoted(text)
     if not marks or _is_json(text):
         return []
-    code = _Code(text)
+    code = _Code(_with_marks_apart(text, marks))
     outside = [mark for mark in marks if not code.holds(mark.start())]
     spans: list[tuple[int, int]] = []
     begun = _walk(text, outside, spans)
-    if begun is not None:
-        # a draft's fence that never ended may have made code of the mark that closes
+    # a draft's fence that never ended may have made code of the mark that closes; where the one that opens stood in
+    # the prompt, a fence is left over at the end
+    hides_its_beginning = begun is None and not spans and code.leaves_a_fence_open
+    if begun is not None or hides_its_beginning:
+        start = begun or 0
         alone = (
-            m for m in marks if m["close"] and m.start() > begun and code.is_fenced(m.start()) and _is_alone(text, m)
+            m for m in marks if m["close"] and m.start() >= start and code.is_fenced(m.start()) and _is_alone(text, m)
         )
         closing = next(alone, None)
-        spans.append((begun, closing.end() if closing else len(text)))
+        if closing or begun is not None:
+            spans.append((start, closing.end() if closing else len(text)))
     return spans
+
+
+def _with_marks_apart(text: str, marks: Sequence[re.Match[str]]) -> str:
+    """As long as the text, with line ends in the place of marks: a fence or a block may begin or end at one."""
+    pieces: list[str] = []
+    end = 0
+    for mark in marks:
+        pieces += text[end : mark.start()], "\n" * len(mark[0])
+        end = mark.end()
+    return "".join((*pieces, text[end:]))
 
 
 def _walk(text: str, marks: Sequence[re.Match[str]], spans: list[tuple[int, int]]) -> int | None:
@@ -144,6 +158,7 @@ class _Code:
                     fences.append((opened.start(), row.end()))
                     opened = None
         self._fences = _Regions(fences)
+        self.leaves_a_fence_open = opened is not None and bool(opened["fence"])
 
     def holds(self, place: int) -> bool:
         return self._blocks.hold(place) or self._fences.hold(place)
@@ -180,7 +195,7 @@ def _unquoted(text: str) -> list[re.Match[str]]:
     pair_to = -1
     for mark in _MARK.finditer(text):
         before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-        if mark["open"] and before in _QUOTES:
+        if mark["open"] and before in _QUOTES and after not in _QUOTES:
             line_end = text.find("\n", mark.end(), mark.end() + _INDENT)
             pair_to = line_end if line_end >= 0 else mark.end() + _INDENT
         elif mark["close"] and mark.start() < pair_to:
