@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -153,7 +154,7 @@ class Task:
         secret_path = hidden_dir or spec.hidden.dir or _path_in(root, secret_command)
         if secret_path:
             secret_path = check_path(secret_path.rstrip("/"))
-        tree = Tree.from_folder(root, exclude=(secret_path,) if secret_path else ())
+        tree = Tree.from_folder(root, exclude=_all_of(secret_path) if secret_path else ())
         secret: Hidden | None = None
         if secret_path:
             command = split_command(secret_command) if secret_command else (*DEFAULT_COMMAND, secret_path)
@@ -209,6 +210,11 @@ def _path_in(root: Path, command: str) -> str:
         f"Which files the hidden command {command!r} keeps secret can't be told.",
         do="Name their folder with --hidden-dir, or [hidden] dir in task.toml.",
     )
+
+
+def _all_of(path: str) -> tuple[str, str]:
+    """Globs of a file, or of a folder and all below it, whatever characters are in its name."""
+    return glob.escape(path), f"{glob.escape(path)}/"
 
 
 def _hidden_tree(root: Path, secret_path: str) -> Tree:
