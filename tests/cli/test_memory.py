@@ -125,7 +125,7 @@ def test_export_and_import(memory: Memory, lessons: list[ReflectionRecord], tmp_
     file = tmp_path / "lessons.jsonl"
     assert memory("export", str(file)).exit_code == 0
     assert file.stat().st_mode & 0o077 == 0, "for its owner only"
-    assert memory("export").stdout == file.read_text()
+    assert memory("export").stdout == memory("export", "-").stdout == file.read_text()
     other = Memory(f"sqlite:///{tmp_path}/other.db")
     assert other.data("import", str(file)) == {"read": 3, "known": 0, "unbacked": 0, "imported": 3}
     assert "0 lessons imported, 3 were there already" in other("import", str(file)).stdout

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,16 @@ from groundwire.core.seal import FileKeys
 with FileKeys().held(sys.argv[1]), FileKeys().held(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()
+"""
+
+LOOKS = """
+import os, sys
+from pathlib import Path
+from groundwire.core.seal import FileKeys
+keys = FileKeys(Path(sys.argv[1]))
+if os.geteuid() == 0:
+    os.setuid(65534)
+print(keys.is_held("run"))
 """
 
 
@@ -101,3 +112,12 @@ async def test_a_run_is_running_while_one_of_its_episodes_is(tmp_path: Path) -> 
             (run,) = await store.runs()
             assert await state_of(store, run) is RunState.RUNNING
         assert await state_of(store, run) is RunState.INTERRUPTED
+
+
+def test_a_run_whose_mark_can_not_be_looked_at_is_not_running() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        key = Path(folder, "run")
+        key.touch(mode=0)
+        looked = subprocess.run([sys.executable, "-c", LOOKS, folder], capture_output=True, text=True, check=True)
+    assert looked.stdout == "False\n"

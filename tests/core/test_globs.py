@@ -41,7 +41,7 @@ from groundwire.core.globs import check_glob, matches, matches_across_folders
         # a path that is written out
         ("app/[id]/page.py", "app/[id]/page.py"),
         ("app/[id]/page.py", "app/[id]"),
-        ("what?/a.py", "what?/"),
+        ("what?/a.py", "what?/a.py"),
     ],
 )
 def test_what_a_glob_names(path: str, glob: str) -> None:
@@ -54,6 +54,9 @@ def test_what_a_glob_names(path: str, glob: str) -> None:
     [
         ("src/a/b.py", "src/*.py"),
         ("src/a/b.py", "src/*"),
+        ("src/*/b.py", "src/*"),
+        ("src/*.py/b.py", "src/*.py"),
+        ("src/?/b.py", "src/?"),
         ("src/a/b.py", "*.py"),
         ("src/a.py", "*"),
         ("a/b/c.py", "a/*/*/c.py"),

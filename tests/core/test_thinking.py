@@ -93,6 +93,25 @@ def test_thought_and_then_an_answer_about_marks() -> None:
         assert answer.endswith(PARSER)
 
 
+EDIT = "<<<<<<< SEARCH\nx\n=======\n{}\n>>>>>>> REPLACE"
+DRAFTS = ["{}", "```\n{}\n```", "```python\n{}\n```", EDIT, f"```\n{EDIT}\n```", "````\n```\n{}\n```\n````"]
+UNENDED = ["```\n{}", "```python\n{}", "~~~\n{}", EDIT.rpartition("\n")[0], f"```\n{EDIT}"]
+
+
+@pytest.mark.parametrize("opens", ["<think>\n", "<think>", ""])
+@pytest.mark.parametrize(
+    ("draft", "closes"),
+    [
+        *product([*DRAFTS, *UNENDED], ["\n</think>\n", "\n</think>\n\n"]),
+        *product([*DRAFTS, "as `<think>` says, {}"], ["</think>\n\n"]),
+    ],
+)
+@pytest.mark.parametrize("answer", [*DRAFTS, "Now:\n~~~\n{}\n~~~\nDone."])
+def test_no_rejected_draft_is_read_as_the_answer(opens: str, draft: str, closes: str, answer: str) -> None:
+    thought, said = split_thinking(opens + draft.format("rejected") + closes + answer.format("meant"))
+    assert "rejected" in thought and said == answer.format("meant")
+
+
 def test_spans_are_in_order_and_cover_no_answer_for_any_mixture() -> None:
     pieces = ["<think>", "</think>", "a", "```\n", "\n", "<<<<<<< SEARCH\n", ">>>>>>> REPLACE\n", "[/THINK]", '"']
     for parts in product(pieces, repeat=4):
@@ -116,7 +135,8 @@ def test_spans_are_in_order_and_cover_no_answer_for_any_mixture() -> None:
         "<<<<<<< SEARCH\n<think>\n",
     ],
 )
-def test_a_flood_of_marks_is_read(flood: str) -> None:
-    text = flood * 20_000  # the square of that would never end
+@pytest.mark.parametrize("before", ["", "</think>" + " " * 500_000])
+def test_a_flood_of_marks_is_read(flood: str, before: str) -> None:
+    text = before + flood * 20_000  # the square of that would never end
     thought, answer = split_thinking(text)
     assert len(thought) + len(answer) <= len(text)

@@ -75,3 +75,28 @@ def test_links_are_not_followed(tmp_path: Path, link: str) -> None:
     with pytest.raises(CandidateError, match="through a link"):
         apply_changes(root, Tree({"a.py": b"old\n", "pkg/target.py": b"old\n"}), changes)
     assert (outside / "target.py").read_bytes() == b"old\n"
+
+
+def test_a_link_to_a_folder_within_leads_to_no_file_that_is_locked(tmp_path: Path) -> None:
+    root = folder(tmp_path)
+    (root / "tests").mkdir()
+    (root / "src").mkdir()
+    (root / "src" / "checks").symlink_to(root / "tests")
+    with pytest.raises(CandidateError, match="through a link"):
+        apply_changes(root, Tree.from_folder(root), {"src/checks/helper.py": b"HACKED = True\n"})
+    assert not list((root / "tests").iterdir())
+
+
+def test_a_module_becomes_a_package_in_whichever_order(tmp_path: Path) -> None:
+    root = folder(tmp_path)
+    apply_changes(root, BASE, {"a.py/b.py": b"b", "a.py": None})
+    assert (root / "a.py" / "b.py").read_bytes() == b"b"
+
+
+def test_a_file_where_a_folder_still_is_stops_everything(tmp_path: Path) -> None:
+    root = folder(tmp_path)
+    (root / "sub").mkdir()
+    (root / "sub" / "data").write_bytes(b"x")
+    with pytest.raises(CandidateError, match="sub is a folder, so nothing was applied"):
+        apply_changes(root, Tree.from_folder(root), {"sub/data": None, "sub": b"x"})
+    assert (root / "sub" / "data").exists()

@@ -103,4 +103,8 @@ def test_parts_and_first_keys_are_what_they_stand_for() -> None:
     keys = FirstKeys(numbers, 2)
     numbers["c"] = 2
     assert set(keys) == {"a", "b"} and "c" not in keys and len(keys) == 2 and keys == {"a", "b"}
+    one_by_one = iter(keys)
+    assert next(one_by_one) == "a"
+    numbers["d"] = 3
+    assert next(one_by_one) == "b"
     assert keys - {"a"} == frozenset({"b"}) and keys | {"z"} == frozenset({"a", "b", "z"})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from groundwire.core.errors import ModelRejected, ModelReplyInvalid, ModelRetryable
+from groundwire.core.errors import ConfigError, ModelRejected, ModelReplyInvalid, ModelRetryable
 from groundwire.core.models import Message, Request
 from groundwire.models.guard import ENVIRONMENT_VARIABLE, allow_model_calls
 from groundwire.models.http_faults import KEY_VARIABLE
@@ -56,10 +56,18 @@ async def test_one_answer(stub: OpenAIStub, direct: Direct, monkeypatch: pytest.
     }
 
 
+async def test_a_key_with_a_line_in_it_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, "own-key\n-1")
+    with pytest.raises(ConfigError, match="control character") as caught:
+        OpenAICompatibleBackend("http://127.0.0.1:1/v1", "m")
+    assert "own-key" not in str(caught.value)
+
+
+@pytest.mark.parametrize("around", ["", "\n", " \r\n"])
 async def test_the_key_of_its_own_variable_is_sent(
-    stub: OpenAIStub, direct: Direct, monkeypatch: pytest.MonkeyPatch
+    stub: OpenAIStub, direct: Direct, monkeypatch: pytest.MonkeyPatch, around: str
 ) -> None:
-    monkeypatch.setenv(KEY_VARIABLE, "own-key-1")
+    monkeypatch.setenv(KEY_VARIABLE, f"own-key-1{around}")
     stub.play(stub.completion("x"))
     backend = direct("m")
     await backend.complete(ASK)

@@ -244,6 +244,36 @@ async def test_a_suite_that_writes_data_once_it_passes_is_no_tampering(bench: An
     assert found.verdict is Verdict.PASS, found.evidence
 
 
+@pytest.mark.parametrize(
+    ("changes", "misplaced"),
+    [
+        ({"first": "x"}, "first"),
+        ({"mod.py/__init__.py": RIGHT}, "mod.py/__init__.py"),
+        ({"new": "x", "new/mod.py": RIGHT}, "new"),
+    ],
+)
+async def test_a_file_where_a_folder_is_fails_its_candidate_and_no_sandbox(
+    bench: Any, changes: Mapping[str, str | None], misplaced: str
+) -> None:
+    task = bench.task(PROJECT, editable=["**"], command=COMMAND)
+    seen = await bench.judge(Pytest(), task, changes)
+    assert seen.verdict is Verdict.FAIL and f"misplaced::{misplaced}" in [c.id for c in seen.evidence.cases]
+    assert "a file where a folder is" in seen.evidence.detail
+
+
+async def test_a_module_becomes_a_package(bench: Any) -> None:
+    task = bench.task(PROJECT, editable=["**"], command=COMMAND)
+    seen = await bench.judge(Pytest(), task, {"mod.py": None, "mod.py/x": "x", "mod/__init__.py": RIGHT})
+    assert seen.verdict is Verdict.PASS
+
+
+async def test_a_file_where_the_hidden_tests_folder_is_laid_fails(bench: Any) -> None:
+    hidden = Hidden(command=COMMAND, tree=Tree({"secret/test_h.py": b"def test_h():\n    pass\n"}))
+    task = bench.task(PROJECT, editable=["**"], command=COMMAND, hidden=hidden)
+    seen = await bench.judge(HiddenTests(), task, {"mod.py": RIGHT, "secret": "x"})
+    assert seen.verdict is Verdict.FAIL and [c.id for c in seen.evidence.cases] == ["tamper::secret"]
+
+
 async def test_a_conftest_that_the_task_calls_editable_is_still_the_base_trees(bench: Any) -> None:
     task = replace(bench.task(PROJECT | {"conftest.py": ""}, command=COMMAND, editable=["**"]), test_files=(TEST,))
     assert (await bench.judge(Pytest(), task, {"mod.py": RIGHT}, base_first=True)).verdict is Verdict.PASS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, get_type_hints
 
 from typing_extensions import is_protocol
@@ -15,6 +14,7 @@ from groundwire.agents.width.controls.self_refine import SelfRefine
 from groundwire.cli.checks import check_graph
 from groundwire.cli.kit import Kit
 from groundwire.core.errors import ConfigError, GroundwireError
+from groundwire.core.paths import at_home
 from groundwire.core.tasks import Task
 from groundwire.core.user_code import user_module
 from groundwire.graphs import FeedbackGraph
@@ -48,7 +48,7 @@ def builder_of(name: str) -> Builder:
 def full_name(name: str) -> str:
     """The same, with a path that holds from any folder."""
     path, colon, function = name.rpartition(":")
-    return f"{Path(path).expanduser().resolve()}:{function}" if colon else name
+    return f"{at_home(path).resolve()}:{function}" if colon else name
 
 
 def self_refine_of(kit: Kit, task: Task) -> FeedbackGraph:

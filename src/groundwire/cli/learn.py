@@ -25,6 +25,7 @@ from groundwire.cli.suite import Suite
 from groundwire.cli.text import plain, print_line
 from groundwire.cli.world_kit import WorldKit
 from groundwire.core.errors import ConfigError
+from groundwire.core.paths import at_home
 from groundwire.core.records import RunRecord
 from groundwire.graphs import FeedbackApp, FeedbackGraph
 from groundwire.graphs.build.control import without_memory_of
@@ -122,16 +123,16 @@ class Learn:
         for path in self.plots:
             if path.suffix not in FORMATS:
                 raise ConfigError(f"{path} names no picture.", do=f"End its name with {', '.join(FORMATS)}.")
-            if path.expanduser().is_dir():
+            if at_home(path).is_dir():
                 raise ConfigError(f"{path} is a folder.", do="Name a file.")
-            if not path.expanduser().resolve().parent.is_dir():
+            if not at_home(path).resolve().parent.is_dir():
                 raise ConfigError(f"There is no folder {path.parent} for {path.name}.", do="Make it first.")
         if self.plots:
             _saver()
 
     def as_data(self) -> dict[str, Any]:
         """As the ledger keeps it."""
-        plots = [str(path.expanduser().resolve()) for path in self.plots]
+        plots = [str(at_home(path).resolve()) for path in self.plots]
         return {"repeats": self.repeats, "window": self.window, "plots": plots}
 
     @classmethod
@@ -255,7 +256,7 @@ class _LearnRun(SuiteRun):
     def _save(self, path: Path, arms: Mapping[str, Any], run_id: str) -> None:
         title = f"{self.suite.source.name}   {self.suite.settings.model}"
         try:
-            _saver()(path.expanduser(), title, {ARMS[name]: arm for name, arm in arms.items()})
+            _saver()(at_home(path), title, {ARMS[name]: arm for name, arm in arms.items()})
         except OSError as error:
             raise ConfigError(
                 f"The plot can't be written to {path}: {error.strerror}.",

@@ -251,7 +251,7 @@ def export_to(file: Path | None, flags: Flags) -> int:
             count += 1
         return count
 
-    if file is None:
+    if file is None or str(file) == "-":
         _run(flags, lambda store: write(store, sys.stdout))
         return 0
     try:

@@ -13,6 +13,7 @@ from groundwire.cli.checks import check_exists, check_folders
 from groundwire.core.candidates import IGNORED_FOLDERS
 from groundwire.core.environments import start_of
 from groundwire.core.errors import ConfigError, TaskError
+from groundwire.core.paths import at_home
 from groundwire.core.settings import Settings
 from groundwire.core.tasks import Task
 
@@ -128,9 +129,9 @@ class Source:
         """As the ledger keeps it."""
         return {
             "kind": self.kind,
-            "paths": [str(path.expanduser().resolve()) for path in self.paths],
-            "name": str(Path(self.name).expanduser().resolve()) if ".py:" in self.name else self.name,
-            "repos": str(self.repos.expanduser().resolve()) if self.repos else None,
+            "paths": [str(at_home(path).resolve()) for path in self.paths],
+            "name": str(at_home(self.name).resolve()) if ".py:" in self.name else self.name,
+            "repos": str(at_home(self.repos).resolve()) if self.repos else None,
             "split": self.split,
             "seeds": self.seeds,
             "first_seed": self.first_seed,
@@ -153,7 +154,7 @@ class Source:
 
 def _in_folder(path: Path) -> Iterator[Item]:
     check_folders([path], do="Name task folders, or a folder of them.")
-    root = path.expanduser()
+    root = at_home(path)
     if any(next(root.glob(mark), None) for mark in MARKS):
         yield Item(Task.from_folder(root), root.parent.name if root.parent.name in SPLITS else "")
         return

@@ -31,6 +31,8 @@ IGNORED_FOLDERS = frozenset(
 IGNORED_SUFFIXES = (".pyc", ".pyo")
 MAX_TREE_BYTES = 256 * 1024 * 1024
 MAX_PATH_LENGTH = 1024
+MAX_NAME_BYTES = 255
+"""Of one part of a path: what file systems take."""
 NO_MODES: Mapping[str, bool] = MappingProxyType({})
 
 
@@ -49,10 +51,12 @@ def check_path(path: str) -> str:
         problem = "points outside the tree"
     elif any(ord(c) < 32 or c in "\\\x7f" for c in path) or not _encodes(path):
         problem = "holds a control character, a backslash or text that is not UTF-8"
-    elif parts[0].lower() in (".git", ".hg", ".svn"):
+    elif any(part.lower() in (".git", ".hg", ".svn") for part in parts):  # a repository may lie within another
         problem = "belongs to version control"
     elif len(path) > MAX_PATH_LENGTH:
         problem = f"is longer than {MAX_PATH_LENGTH} characters"
+    elif any(len(part.encode()) > MAX_NAME_BYTES for part in parts):
+        problem = f"holds a name of more than {MAX_NAME_BYTES} bytes"
     if problem:
         raise CandidateError(f"The path {path!r} {problem}.", do="Name a file below the project's root.")
     return path

@@ -16,6 +16,8 @@ __all__ = ["check_glob", "matches", "matches_across_folders"]
 
 ANY = "**"
 _WILD = re.compile(r"[*?[]")
+_STARS = re.compile(r"[*?]")
+"""What a folder's name does not hold, as it may hold brackets: one that is called so was made to be under a glob."""
 
 
 def matches(path: str, globs: Iterable[str]) -> bool:
@@ -25,7 +27,7 @@ def matches(path: str, globs: Iterable[str]) -> bool:
         path: relative, with `/` between its parts.
         globs: one that ends with a plain name, or with `/`, names a folder too, and so all below it: `src`, `./src/`,
             `packages/*/src`, `build-*/`. Other ones name files only: `src/*` is what lies directly in `src`. A path
-            that is written out names itself, whatever characters are in it.
+            that is written out names itself, whatever characters are in it; what lies below it too, but for `*`, `?`.
     """
     return any(_is_named(path, glob) for glob in globs)
 
@@ -53,7 +55,7 @@ def check_glob(glob: str) -> str:
 
 def _is_named(path: str, glob: str) -> bool:
     literal = glob.rstrip("/")
-    if literal and (path == literal or path.startswith(f"{literal}/")):
+    if literal and (path == literal or (path.startswith(f"{literal}/") and not _STARS.search(literal))):
         return True
     return any(_fits(path.split("/"), form) for form in _forms(glob))
 

@@ -19,6 +19,7 @@ from groundwire.core.errors import (
     RecordingError,
 )
 from groundwire.core.models import Completion, ToolCall
+from groundwire.core.paths import at_home
 from groundwire.core.records import ModelCall
 from groundwire.core.text import json_lines
 
@@ -207,7 +208,7 @@ def read_recording(path: str | Path) -> Recording:
     Raises:
         RecordingError: it can't be read, is of another form or version, or a line is wrong; with the line's number.
     """
-    file = Path(path).expanduser()
+    file = at_home(path)
     lines = json_lines(file)
     nothing: tuple[int, dict[str, object]] = (1, {})
     number, first = next(lines, nothing)

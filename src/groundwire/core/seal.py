@@ -100,7 +100,7 @@ class FileKeys:
         path = self._folder / run_id
         with _MARKING:
             descriptor, times = _MARKS.get(path, (None, 0))
-            _MARKS[path] = (descriptor if times else _locked(path, fcntl.LOCK_SH), times + 1)
+            _MARKS[path] = (descriptor if times else _shared(path), times + 1)
         try:
             yield
         finally:
@@ -112,12 +112,21 @@ class FileKeys:
                     os.close(descriptor)
 
     def is_held(self, run_id: str) -> bool:
-        """True if a process of this machine is at the run."""
+        """True if a process of this machine is at the run; False too where its mark can't be looked at."""
         path = self._folder / run_id
-        descriptor = _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if descriptor is not None:
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:  # a file system without locks
+            return False
+        finally:
             os.close(descriptor)
-        return descriptor is None and path.exists()
+        return False
 
     def load(self, run_id: str) -> bytes:
         """See `Keys`."""
@@ -135,14 +144,14 @@ _MARKS: dict[Path, tuple[int | None, int]] = {}
 _MARKING = threading.Lock()
 
 
-def _locked(path: Path, kind: int) -> int | None:
-    """An open file that holds the lock; None where it can't be had."""
+def _shared(path: Path) -> int | None:
+    """An open file that holds a shared lock; None where it can't be had."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:
-        fcntl.flock(descriptor, kind)
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
     except OSError:
         os.close(descriptor)
         return None

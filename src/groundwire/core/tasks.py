@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from groundwire.core.candidates import Tree, check_path
 from groundwire.core.errors import ConfigError, TaskError
 from groundwire.core.globs import check_glob, matches, matches_across_folders
+from groundwire.core.paths import at_home
 from groundwire.core.sandboxes import Limits
 from groundwire.core.signals import canonical
 
@@ -146,13 +148,13 @@ class Task:
             TaskError: not a folder, unreadable, or `task.toml` is wrong.
             ConfigError: a command can't be split, or a path is not one.
         """
-        root = Path(folder).expanduser()
+        root = at_home(folder)
         spec = _read_spec(root)
         secret_command = hidden or spec.hidden.command
         secret_path = hidden_dir or spec.hidden.dir or _path_in(root, secret_command)
         if secret_path:
             secret_path = check_path(secret_path.rstrip("/"))
-        tree = Tree.from_folder(root, exclude=(secret_path,) if secret_path else ())
+        tree = Tree.from_folder(root, exclude=_all_of(secret_path) if secret_path else ())
         secret: Hidden | None = None
         if secret_path:
             command = split_command(secret_command) if secret_command else (*DEFAULT_COMMAND, secret_path)
@@ -208,6 +210,11 @@ def _path_in(root: Path, command: str) -> str:
         f"Which files the hidden command {command!r} keeps secret can't be told.",
         do="Name their folder with --hidden-dir, or [hidden] dir in task.toml.",
     )
+
+
+def _all_of(path: str) -> tuple[str, str]:
+    """Globs of a file, or of a folder and all below it, whatever characters are in its name."""
+    return glob.escape(path), f"{glob.escape(path)}/"
 
 
 def _hidden_tree(root: Path, secret_path: str) -> Tree:

@@ -67,24 +67,40 @@ def thinking_spans(text: str) -> list[tuple[int, int]]:
     marks = _unquoted(text)
     if not marks or _is_json(text):
         return []
-    code = _Code(text)
+    code = _Code(_with_marks_apart(text, marks))
     outside = [mark for mark in marks if not code.holds(mark.start())]
     spans: list[tuple[int, int]] = []
     begun = _walk(text, outside, spans)
-    if begun is not None:
-        # a draft's fence that never ended may have made code of the mark that closes
+    # a draft's fence that never ended may have made code of the mark that closes; where the one that opens stood in
+    # the prompt, a fence is left over at the end
+    hides_its_beginning = begun is None and not spans and code.leaves_a_fence_open
+    if begun is not None or hides_its_beginning:
+        start = begun or 0
         alone = (
-            m for m in marks if m["close"] and m.start() > begun and code.is_fenced(m.start()) and _is_alone(text, m)
+            m for m in marks if m["close"] and m.start() >= start and code.is_fenced(m.start()) and _is_alone(text, m)
         )
         closing = next(alone, None)
-        spans.append((begun, closing.end() if closing else len(text)))
+        if closing or begun is not None:
+            spans.append((start, closing.end() if closing else len(text)))
     return spans
+
+
+def _with_marks_apart(text: str, marks: Sequence[re.Match[str]]) -> str:
+    """As long as the text, with line ends in the place of marks: a fence or a block may begin or end at one."""
+    pieces: list[str] = []
+    end = 0
+    for mark in marks:
+        pieces += text[end : mark.start()], "\n" * len(mark[0])
+        end = mark.end()
+    return "".join((*pieces, text[end:]))
 
 
 def _walk(text: str, marks: Sequence[re.Match[str]], spans: list[tuple[int, int]]) -> int | None:
     """Adds the spans that are closed; returns where one begins that is not, else None."""
     begun, depth, closed = 0, 0, -1
-    answer_from, answer_to = spans[-1][1] if spans else 0, len(text.rstrip())
+    answer_to = len(text.rstrip())
+    ink_from = _ink_from(text, spans[-1][1] if spans else 0)
+    """Where the answer's first letter is, so that blanks before it are passed over once, not at each mark."""
     for place, mark in enumerate(marks):
         if depth:
             depth += 1 if mark["open"] else -1
@@ -92,14 +108,14 @@ def _walk(text: str, marks: Sequence[re.Match[str]], spans: list[tuple[int, int]
                 closed = place
             if not depth:
                 spans.append((begun, mark.end()))
-                answer_from = mark.end()
+                ink_from = _ink_from(text, mark.end())
         elif mark["open"]:
-            leads = not _INK.search(text, answer_from, mark.start()) or _begins_line(text, mark)
+            leads = ink_from >= mark.start() or _begins_line(text, mark)
             if leads or not _is_spoken_of(text, mark):
                 begun, depth, closed = mark.start(), 1, -1
         elif not spans or not (_is_spoken_of(text, mark) or mark.end() >= answer_to):
             spans[:] = [(0, mark.end())]  # its beginning stood in the prompt, or a mark before it was only spoken of
-            answer_from = mark.end()
+            ink_from = _ink_from(text, mark.end())
     if not depth:
         return None
     if closed < 0:
@@ -107,6 +123,11 @@ def _walk(text: str, marks: Sequence[re.Match[str]], spans: list[tuple[int, int]
     # an opening mark within it was only spoken of
     spans.append((begun, marks[closed].end()))
     return _walk(text, marks[closed + 1 :], spans)
+
+
+def _ink_from(text: str, place: int) -> int:
+    ink = _INK.search(text, place)
+    return ink.start() if ink else len(text)
 
 
 class _Code:
@@ -137,6 +158,7 @@ class _Code:
                     fences.append((opened.start(), row.end()))
                     opened = None
         self._fences = _Regions(fences)
+        self.leaves_a_fence_open = opened is not None and bool(opened["fence"])
 
     def holds(self, place: int) -> bool:
         return self._blocks.hold(place) or self._fences.hold(place)
@@ -173,7 +195,7 @@ def _unquoted(text: str) -> list[re.Match[str]]:
     pair_to = -1
     for mark in _MARK.finditer(text):
         before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-        if mark["open"] and before in _QUOTES:
+        if mark["open"] and before in _QUOTES and after not in _QUOTES:
             line_end = text.find("\n", mark.end(), mark.end() + _INDENT)
             pair_to = line_end if line_end >= 0 else mark.end() + _INDENT
         elif mark["close"] and mark.start() < pair_to:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from groundwire.core.errors import ConfigError, GroundwireError
+from groundwire.core.paths import at_home
 
 __all__ = ["user_module"]
 
@@ -28,7 +29,7 @@ def user_module(place: str, *, form: str) -> ModuleType:
         ConfigError: there is none, or it can't be imported.
         GroundwireError: as its code raised it.
     """
-    file = Path(place).expanduser()
+    file = at_home(place)
     is_file = place.endswith(".py")
     if is_file and not file.is_file():
         raise ConfigError(f"There is no file {file}.", do=f"Name one: {form}.")

@@ -25,7 +25,7 @@ def apply_changes(
         modes: path → whether it carries the executable bit from now on; the others are as they were.
 
     Raises:
-        CandidateError: a file has changed meanwhile, leads through a link out of the folder, or can't be written.
+        CandidateError: a file has changed meanwhile, leads through a link, or can't be written.
     """
     root = folder.resolve()
     targets = {path: _target(root, path) for path in changes}
@@ -37,8 +37,11 @@ def apply_changes(
                 f"{path} has changed since the tests were run, so nothing was applied.",
                 do="Apply the patch by hand, or run again.",
             )
-    for path, target in targets.items():
-        content = changes[path]
+        if changes[path] is not None and target.is_dir():
+            raise CandidateError(f"{path} is a folder, so nothing was applied.", do="Apply the patch by hand.")
+    # what is deleted first may be where a folder is made
+    for path in sorted(targets, key=lambda p: changes[p] is not None):
+        target, content = targets[path], changes[path]
         try:
             if content is None:
                 target.unlink(missing_ok=True)
@@ -50,7 +53,8 @@ def apply_changes(
 
 def _target(root: Path, path: str) -> Path:
     target = root / check_path(path)
-    if target.is_symlink() or not target.parent.resolve().is_relative_to(root):
+    # where a folder is a link to another one within, the file would land where nobody judged it
+    if target.is_symlink() or target.parent.resolve() != target.parent:
         raise CandidateError(f"{path} is reached through a link.", do="Apply the patch by hand.")
     return target
 

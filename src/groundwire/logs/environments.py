@@ -9,6 +9,7 @@ from typing import cast
 from pydantic import Field
 
 from groundwire.core.errors import RecordingError
+from groundwire.core.paths import at_home
 from groundwire.logs.rows import Row, checked, whole_json
 
 __all__ = ["EnvironmentTrial", "read_environments"]
@@ -33,7 +34,7 @@ def read_environments(path: str | Path) -> Iterator[EnvironmentTrial]:
         RecordingError: the file can't be read, is damaged or larger than 64 MiB, or a row lacks what it needs; with
             its place in the list, counted from 1.
     """
-    file = Path(path).expanduser()
+    file = at_home(path)
     value = whole_json(file)
     if not isinstance(value, list):
         raise RecordingError(f"{file}: this is no row of {LOG}: it holds no JSON list.", do="Check the file.")

@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from groundwire.core.errors import RecordingError
+from groundwire.core.paths import at_home
 from groundwire.core.text import lines_of
 
 __all__ = ["Answered", "Outcome", "TrialSummary", "read_hotpotqa"]
@@ -98,7 +99,7 @@ def read_hotpotqa(path: str | Path) -> Iterator[TrialSummary | Answered]:
     Raises:
         RecordingError: the file can't be read, is damaged or cut short, or is no such log; with the line's number.
     """
-    file = Path(path).expanduser()
+    file = at_home(path)
     place = _Place()
     number = 0
     for number, line in lines_of(file):

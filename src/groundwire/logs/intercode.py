@@ -12,6 +12,7 @@ from typing import cast
 from pydantic import Field, model_validator
 
 from groundwire.core.errors import RecordingError
+from groundwire.core.paths import at_home
 from groundwire.logs.rows import Row, checked, whole_json
 
 __all__ = ["InterCodeEpisode", "read_intercode"]
@@ -50,7 +51,7 @@ def read_intercode(path: str | Path) -> Iterator[InterCodeEpisode]:
     Raises:
         RecordingError: the file can't be read, is damaged or larger than 64 MiB, or an episode lacks what it needs.
     """
-    file = Path(path).expanduser()
+    file = at_home(path)
     value = whole_json(file)
     if not isinstance(value, Mapping):
         raise RecordingError(f"{file}: this is no {LOG.removeprefix('an ')}: no JSON object.", do="Check the file.")

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from groundwire.core.errors import RecordingError
 from groundwire.core.models import Completion
+from groundwire.core.paths import at_home
 from groundwire.core.recordings import Recorded, Recording
 from groundwire.core.sandboxes import Limits
 from groundwire.core.tasks import Task
@@ -72,7 +73,7 @@ def read_ldb(path: str | Path) -> Iterator[LdbRow]:
     Raises:
         RecordingError: the file can't be read or is damaged, or a row lacks what it needs; with the line's number.
     """
-    file = Path(path).expanduser()
+    file = at_home(path)
     for number, fields in json_lines(file):
         row = checked(LdbRow, fields, f"{file}:{number}", LOG)
         if len(row.feedback) != len(row.programs):

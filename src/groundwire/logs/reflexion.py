@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
+from groundwire.core.paths import at_home
 from groundwire.core.sandboxes import Limits
 from groundwire.core.tasks import Task
 from groundwire.core.text import json_lines
@@ -80,13 +81,13 @@ def read_reflexion(path: str | Path) -> Iterator[ReflexionRow]:
     Raises:
         RecordingError: the file can't be read or is damaged, or a row lacks what it needs; with the line's number.
     """
-    file = Path(path).expanduser()
+    file = at_home(path)
     for number, fields in json_lines(file):
         yield checked(ReflexionRow, fields, f"{file}:{number}", LOG)
 
 
 def read_written_tests(path: str | Path) -> Iterator[WrittenTestsRow]:
     """The rows of a log of tests that a model wrote; as `read_reflexion`."""
-    file = Path(path).expanduser()
+    file = at_home(path)
     for number, fields in json_lines(file):
         yield checked(WrittenTestsRow, fields, f"{file}:{number}", LOG_OF_TESTS)

@@ -10,6 +10,7 @@ from typing import Any
 
 from groundwire.core.errors import ConfigError, ModelRetryable
 from groundwire.core.models import Completion, OnText, Request
+from groundwire.core.paths import at_home
 from groundwire.models.guard import check_model_calls
 from groundwire.models.litellm import LiteLLMBackend
 from groundwire.models.local_model import (
@@ -52,7 +53,7 @@ class LocalBackend:
         if not engine_is_installed():
             raise ConfigError("A local model can't be run: xllamacpp is not installed.", do=EXTRA)
         self._pinned = path is None
-        self._path = _installed() if path is None else Path(path).expanduser()
+        self._path = _installed() if path is None else at_home(path)
         check_is_model(self._path)
         self._options = options or ServerOptions()
         self._model = "local" if path is None else f"local:{path}"

@@ -106,7 +106,7 @@ class OpenAICompatibleBackend:
         self._rates = Rates.given(usd_per_token)
         self._slots = Slots(max_in_flight, timeout_s)
         self._retries = Retries(max_attempts, backoff_s, max_wait_s)
-        self._api_key = api_key or os.environ.get(KEY_VARIABLE) or None
+        self._api_key = _key(api_key or os.environ.get(KEY_VARIABLE, ""))
         self._client = HttpClient(base, self._api_key, self._name, connect_s=self._slots.connect_s)
         self._looking = PerLoop(asyncio.Lock)
         self._echoes = echoes
@@ -259,6 +259,18 @@ class OpenAICompatibleBackend:
                     )
                 self._model = names[0]
             return self._model
+
+
+def _key(given: str) -> str | None:
+    """A key without the blanks and line ends around it that come of reading it from a file; None for an empty one.
+
+    Raises:
+        ConfigError: it holds what no header may. The message does not repeat it.
+    """
+    key = given.strip()
+    if not key.isprintable():
+        raise ConfigError("The server's key holds a control character.", do=f"Set {KEY_VARIABLE} to the key alone.")
+    return key or None
 
 
 def _checked(url: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from groundwire.core.errors import RecordingExhausted, RecordingMissing
 from groundwire.core.models import Completion, Request
+from groundwire.core.paths import at_home
 from groundwire.core.recordings import Recorded, Recording, Sample, read_recording
 from groundwire.models.replies import cut_at_stop, valid_samples
 
@@ -50,7 +51,7 @@ class ReplayBackend:
             RecordingError: the file can't be read, or is of another form.
         """
         name, _, task = str(spec).rpartition("#")
-        if not name or Path(spec).expanduser().exists():
+        if not name or at_home(spec).exists():
             name, task = str(spec), ""
         return cls(read_recording(name), task=task or None)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from groundwire.core.errors import ConfigError, ModelRejected
 from groundwire.core.models import Completion, OnText, Request
+from groundwire.core.paths import at_home
 from groundwire.models.replies import all_of, apart, cut_at_stop, valid_samples
 
 __all__ = ["Reply", "ScriptedBackend", "count_tokens"]
@@ -59,7 +60,7 @@ class ScriptedBackend:
         Raises:
             ConfigError: the file can't be read, or a line is something else.
         """
-        file = Path(path).expanduser()
+        file = at_home(path)
         try:
             lines = file.read_text(encoding="utf-8").split("\n")
         except (OSError, UnicodeDecodeError) as error:

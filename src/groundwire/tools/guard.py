@@ -1,7 +1,8 @@
 """Keeps the yardstick out of the candidate's reach.
 
 A candidate that changes a file which it may not edit is not judged at all, since what would be judged is something
-else; the attempt is itself a FAIL, with one case `tamper::PATH` for each such file. For doctests, where the yardstick
+else; the attempt is itself a FAIL, with one case `tamper::PATH` for each such file. So is one that puts a file where a
+folder is, or the other way round (`misplaced::PATH`): no sandbox could lay it out. For doctests, where the yardstick
 lies in the file that is repaired, the examples that the base tree holds must stay as they are.
 """
 
@@ -12,7 +13,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from groundwire.core.candidates import Candidate
+from groundwire.core.candidates import Candidate, Tree
 from groundwire.core.globs import matches
 from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
 from groundwire.core.tasks import Task
@@ -36,7 +37,7 @@ def tampering(candidate: Candidate, task: Task) -> Observation | None:
     ]
     paths = [p for p in changed if _is_fixed(p, task)]
     cases = [_case(f"tamper::{p}", f"{p} is a test or configuration file, or not editable: restored.") for p in paths]
-    return _observation(cases, paths)
+    return _observation(cases, paths) or _misplaced(candidate, base)
 
 
 def digests(task: Task) -> dict[str, str]:
@@ -74,7 +75,12 @@ def tampering_with_hidden(candidate: Candidate, task: Task) -> Observation | Non
         return None
     files = task.hidden.tree.files
     theirs = {str(PurePosixPath(p).parent) for p in files} - {str(PurePosixPath(p).parent) for p in task.tree.files}
-    paths = [p for p in candidate.changes if p in files or str(PurePosixPath(p).parent) in theirs]
+    laid = Tree({p: c for p, c in {**files, **candidate.changes}.items() if c is not None})
+    paths = [
+        p
+        for p in candidate.changes
+        if p in files or str(PurePosixPath(p).parent) in theirs or (p in laid.files and _clashes(p, laid))
+    ]
     return _observation([_case(f"tamper::{p}", f"{p} lies where the hidden tests are laid.") for p in paths], paths)
 
 
@@ -82,14 +88,29 @@ def _case(name: str, message: str) -> CaseOutcome:
     return CaseOutcome(id=name, result=CaseResult.FAILED, message=message)
 
 
-def _observation(cases: list[CaseOutcome], names: list[str]) -> Observation | None:
+def _misplaced(candidate: Candidate, base: Tree) -> Observation | None:
+    after = candidate.applied_to(base)
+    paths = [p for p, c in candidate.changes.items() if c is not None and p not in base.files and _clashes(p, after)]
+    cases = [_case(f"misplaced::{p}", f"{p} would be a file where a folder is, or below a file.") for p in paths]
+    return _observation(cases, paths, "puts a file where a folder is, or below a file")
+
+
+def _clashes(path: str, tree: Tree) -> bool:
+    """True if another file of the tree lies below that path, or that path below another file."""
+    above = any(str(folder) in tree.files for folder in PurePosixPath(path).parents)
+    return above or any(other.startswith(f"{path}/") for other in tree.files)
+
+
+def _observation(
+    cases: list[CaseOutcome], names: list[str], what: str = "changes what it may not"
+) -> Observation | None:
     if not cases:
         return None
     shown = ", ".join(sorted(names)[:3]) + (" …" if len(names) > 3 else "")
     return Observation(
         verdict=Verdict.FAIL,
         origin=Origin.TOOL_ERROR,
-        evidence=Evidence(cases=tuple(cases), detail=f"Not judged: the candidate changes what it may not ({shown})."),
+        evidence=Evidence(cases=tuple(cases), detail=f"Not judged: the candidate {what} ({shown})."),
     )
 
 

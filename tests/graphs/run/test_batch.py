@@ -133,6 +133,25 @@ async def test_an_error_in_one_episode_costs_no_other_its_result(task: Task) -> 
     assert {e.run_id for e in results} == {(await app.store.runs())[0].id}
 
 
+class Wordless(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class BreaksWordlessly(Counting):
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        if context.task.id == "bug":
+            raise Wordless
+        return await super().propose(context, n)
+
+
+async def test_an_error_whose_text_can_not_be_made_costs_no_other_its_result(task: Task) -> None:
+    app = app_of(BreaksWordlessly(), InMemoryStore())
+    results = await app.abatch([replace(task, id=name) for name in ("bug", "a")], at_once=1)
+    assert [r.stop_reason for r in results] == ["internal_error", "verified"]
+    assert results[0].detail.startswith("Wordless: its text can't be made: RuntimeError (test_batch.py:")
+
+
 async def test_an_error_is_raised_as_it_was_where_that_is_asked_for(task: Task) -> None:
     app = app_of(Breaks(), InMemoryStore())
     with pytest.raises(ZeroDivisionError, match="of nothing"):

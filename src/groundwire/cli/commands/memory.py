@@ -130,7 +130,7 @@ def quarantine(
 
 @memory.command()
 def export(
-    file: Annotated[Path | None, typer.Argument(help="Where to write.  [default: standard output]")] = None,
+    file: Annotated[Path | None, typer.Argument(help="Where to write; - for standard output.  [default: -]")] = None,
     db: Db = None,
     namespace: Namespace = None,
 ) -> None:

@@ -131,7 +131,8 @@ class FirstKeys(Set[str]):
         return isinstance(key, str) and self._numbers.get(key, self._count) < self._count
 
     def __iter__(self) -> Iterator[str]:
-        return islice(self._numbers, self._count)
+        # at once: others may come before the last of them is looked at
+        return iter(tuple(islice(self._numbers, self._count)))
 
     def __len__(self) -> int:
         return self._count

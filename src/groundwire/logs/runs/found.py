@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from groundwire.core.errors import RecordingError
+from groundwire.core.paths import at_home
 from groundwire.logs.runs import commands, environments, programs, questions
 from groundwire.logs.runs.logged import LoggedEpisode, LoggedRun
 
@@ -35,7 +36,7 @@ def runs_in(path: str | Path) -> Sequence[LoggedRun]:
     Raises:
         RecordingError: nothing of that kind is there.
     """
-    place = Path(path).expanduser().resolve()
+    place = at_home(path).resolve()
     folder = place if place.is_dir() else place.parent
     try:
         files = sorted(file for file in folder.iterdir() if file.is_file())

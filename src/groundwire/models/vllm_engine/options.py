@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 
 from groundwire.core.errors import ConfigError
 from groundwire.core.models import Request
+from groundwire.core.paths import at_home
 
 __all__ = ["ALLOWED_IN_SPEC", "EngineOptions", "Spec", "parse_spec"]
 
@@ -69,7 +70,7 @@ class EngineOptions:
         """
         if not model.strip():
             raise ConfigError("No model is named.", do="Give vllm:PATH, a folder in the Hugging Face layout.")
-        path = Path(model).expanduser()
+        path = at_home(model)
         if _looks_like_path(model) and not (path / "config.json").is_file():
             raise ConfigError(
                 f"{model} is no model: it has no config.json.",
@@ -152,7 +153,7 @@ def parse_spec(text: str, *, lora: str | None = None, arguments: Mapping[str, An
     given.pop("lora", None)
     given.update(arguments or {})
     if adapter is not None:
-        adapter = str(Path(str(adapter)).expanduser())
+        adapter = str(at_home(str(adapter)))
         given.setdefault("max_lora_rank", _rank_of(adapter))
     return Spec(EngineOptions.of(model, given), adapter)
 

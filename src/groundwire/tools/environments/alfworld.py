@@ -18,6 +18,7 @@ from typing import Any
 
 from groundwire.core.environments import Scene, Status
 from groundwire.core.errors import ConfigError
+from groundwire.core.paths import at_home
 from groundwire.tools.environments.textworld import said, status_of
 from groundwire.tools.environments.world import World
 
@@ -45,7 +46,7 @@ def alfworld_world(path: str) -> World:
     Raises:
         ConfigError: there is none, or TextWorld's PDDL support is not installed.
     """
-    place = Path(path).expanduser()
+    place = at_home(path)
     games = (place,) if place.is_file() else tuple(sorted(place.rglob(GAME)))
     if not games:
         raise ConfigError(f"There is no {GAME} in {place}.", do=DATA)

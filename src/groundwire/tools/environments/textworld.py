@@ -22,6 +22,7 @@ from platformdirs import user_cache_path
 
 from groundwire.core.environments import Scene, Status
 from groundwire.core.errors import ConfigError
+from groundwire.core.paths import at_home
 from groundwire.tools.environments.world import World, options_in
 
 __all__ = ["PRESETS", "Recipe", "TextWorldEnvironment", "game_file", "said", "status_of", "textworld_world"]
@@ -84,7 +85,7 @@ def textworld_world(name: str) -> World:
     if find_spec("textworld") is None:
         raise ConfigError("TextWorld is not installed.", do=EXTRA)
     if name.endswith(".z8"):
-        file = Path(name).expanduser().resolve()
+        file = at_home(name).resolve()
         if not file.is_file() or not file.with_suffix(".json").is_file():
             raise ConfigError(
                 f"There is no TextWorld game {file} with its .json beside it.", do="`tw-make` writes both of them."
