@@ -124,3 +124,13 @@ def test_changes_apply() -> None:
     tree = Tree({"a": b"1", "b": b"2"})
     assert tree.with_changes({"a": None, "c": b"3"}).files == {"b": b"2", "c": b"3"}
     assert tree.files == {"a": b"1", "b": b"2"}
+
+
+@pytest.mark.parametrize("name", [".git", "vendor/.git", "vendor/a/.GIT/config", ".svn/entries", "b/.hg"])
+def test_what_version_control_owns_is_left_out_be_it_a_file_or_a_folder(tmp_path: Path, name: str) -> None:
+    for file in ("a.py", name):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("gitdir: elsewhere\n")
+    tree = Tree.from_folder(tmp_path)
+    assert list(tree.files) == ["a.py"]
+    assert all(check_path(path) for path in tree.files)

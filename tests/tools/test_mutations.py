@@ -51,3 +51,7 @@ def test_a_donor_of_the_same_type_is_taken_now_and_then() -> None:
     source = random.Random(2)
     made = [mutated(5, ["text", 987654, 5], source) for _ in range(200)]
     assert 5 < made.count(987654) < 60
+
+
+def test_a_set_takes_only_what_has_a_hash() -> None:
+    assert {frozenset(mutated(set[Any](), [[([],)]], random.Random(seed))) for seed in range(50)} == {frozenset()}

@@ -36,6 +36,10 @@ MAX_NAME_BYTES = 255
 NO_MODES: Mapping[str, bool] = MappingProxyType({})
 
 
+_REPOSITORIES = frozenset({".git", ".hg", ".svn"})
+"""What version control owns, whatever the case of its letters: some file systems tell none apart."""
+
+
 def check_path(path: str) -> str:
     """Returns `path` if it is a plain relative POSIX path inside the tree.
 
@@ -51,7 +55,7 @@ def check_path(path: str) -> str:
         problem = "points outside the tree"
     elif any(ord(c) < 32 or c in "\\\x7f" for c in path) or not _encodes(path):
         problem = "holds a control character, a backslash or text that is not UTF-8"
-    elif any(part.lower() in (".git", ".hg", ".svn") for part in parts):  # a repository may lie within another
+    elif any(part.lower() in _REPOSITORIES for part in parts):  # a repository may lie within another
         problem = "belongs to version control"
     elif len(path) > MAX_PATH_LENGTH:
         problem = f"is longer than {MAX_PATH_LENGTH} characters"
@@ -198,6 +202,8 @@ def _walk(root: Path) -> Iterator[Path]:
         except OSError as error:
             raise TaskError(f"{folder} can't be read: {error.strerror}.", do="Check its permissions.") from error
         for child in children:
+            if child.name.lower() in _REPOSITORIES:  # a file, in a worktree of git and in a submodule
+                continue
             if child.is_symlink() and not child.resolve().is_relative_to(root):
                 continue
             if child.is_dir():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import random
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -335,7 +335,15 @@ def _tuple(value: tuple[Any, ...], donors: Sequence[Any], source: random.Random)
 
 
 def _set(value: set[Any], donors: Sequence[Any], source: random.Random) -> set[Any]:
-    return {item for item in _list(sorted(value, key=repr), donors, source) if isinstance(item, Hashable)}
+    return {item for item in _list(sorted(value, key=repr), donors, source) if _is_hashable(item)}
+
+
+def _is_hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:  # a tuple has a hash if all that it holds has one
+        return False
+    return True
 
 
 def _dict(value: dict[Any, Any], donors: Sequence[Any], source: random.Random) -> dict[Any, Any]:
