@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cli import BUGGY, groundwire, lay_out
 
-from groundwire.cli.outcome import account_data, account_lines
+from groundwire.cli.account import account_data, account_lines
 from groundwire.graphs.run.acceptance import TradeOff
 from groundwire.graphs.run.account import Account, WrittenTests
 

@@ -96,6 +96,14 @@ def test_an_unknown_benchmark_is_refused_without_any_benchmark(tmp_path: Path) -
     assert made == {"groundwire.benchmarks.base", "groundwire.benchmarks.catalogue"}
 
 
+def test_show_reads_the_ledger_without_what_runs_a_graph(tmp_path: Path) -> None:
+    lay_out(tmp_path, BUGGY)
+    start(tmp_path, "repair", ".", "--max-trials", "1")
+    found, said = start(tmp_path, "show")
+    assert found["code"] == 0 and "code_repair" in said
+    assert {"langgraph", "sqlalchemy.orm", "litellm"} & set(found["modules"]) == set()
+
+
 def test_a_word_near_a_command_is_told_which(tmp_path: Path) -> None:
     found, said = start(tmp_path, "repairr")
     assert found["code"] == 2
@@ -110,10 +118,9 @@ def test_repair_comes_to_its_baseline_with_what_it_uses(tmp_path: Path) -> None:
     assert found["code"] is None, said
     ours = [name for name in found["modules"] if name.startswith("groundwire.")]
     unused = (
-        "groundwire.agents.worlds", "groundwire.models", "groundwire.agents.worlds",
-        "groundwire.agents.width",
+        "groundwire.agents.worlds", "groundwire.agents.width", "groundwire.models",
         "groundwire.auditing", "groundwire.benchmarks", "groundwire.cli.export", "groundwire.cli.report",
-        "groundwire.demo", "groundwire.evaluation", "groundwire.graphs.run.result", "groundwire.graphs.run.result",
+        "groundwire.demo", "groundwire.evaluation", "groundwire.graphs.run.result",
         "groundwire.logs", "groundwire.memory.derived_tables", "groundwire.memory.experience",
         "groundwire.memory.migrations", "groundwire.memory.tables", "groundwire.sandbox.proxy",
         "groundwire.tools.environments",

@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from groundwire.cli.account import account_data, account_lines
 from groundwire.cli.finding import store_with
 from groundwire.cli.live import MARKS, counts, headline
-from groundwire.cli.outcome import account_data, account_lines
 from groundwire.cli.repair import open_store
 from groundwire.cli.run_state import STYLES, RunState, state_of
 from groundwire.cli.text import plain, plural, tokens
