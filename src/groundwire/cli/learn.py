@@ -16,6 +16,7 @@ from rich.text import Text
 from groundwire.agents.worlds.learners import LEARNERS
 from groundwire.benchmarks import Item
 from groundwire.cli.arms import Arm, Control, Main
+from groundwire.cli.checks import check_into
 from groundwire.cli.finding import store_without_memory
 from groundwire.cli.graph_choice import Builder
 from groundwire.cli.learning_view import ARMS, LearningTally, difference_line, show_learning
@@ -123,10 +124,7 @@ class Learn:
         for path in self.plots:
             if path.suffix not in FORMATS:
                 raise ConfigError(f"{path} names no picture.", do=f"End its name with {', '.join(FORMATS)}.")
-            if at_home(path).is_dir():
-                raise ConfigError(f"{path} is a folder.", do="Name a file.")
-            if not at_home(path).resolve().parent.is_dir():
-                raise ConfigError(f"There is no folder {path.parent} for {path.name}.", do="Make it first.")
+        check_into(*self.plots)
         if self.plots:
             _saver()
 

@@ -22,22 +22,18 @@ __all__ = ["Candidate", "Tree", "check_path", "count_lines", "make_patch"]
 
 # Trees and candidates: what is edited, and what an actor made of it, both known by digest.
 
-IGNORED_FOLDERS = frozenset(
-    {
-        ".git", ".hg", ".svn", ".venv", "venv", ".tox", ".nox", "node_modules", "__pycache__", ".pytest_cache",
-        ".mypy_cache", ".ruff_cache", ".hypothesis", ".eggs", ".idea", ".cache",
-    }
-)  # fmt: skip
+_REPOSITORIES = frozenset({".git", ".hg", ".svn"})
+"""What version control owns, whatever the case of its letters: some file systems tell none apart."""
+IGNORED_FOLDERS = _REPOSITORIES | {
+    ".venv", "venv", ".tox", ".nox", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache",
+    ".hypothesis", ".eggs", ".idea", ".cache",
+}  # fmt: skip
 IGNORED_SUFFIXES = (".pyc", ".pyo")
 MAX_TREE_BYTES = 256 * 1024 * 1024
 MAX_PATH_LENGTH = 1024
 MAX_NAME_BYTES = 255
 """Of one part of a path: what file systems take."""
 NO_MODES: Mapping[str, bool] = MappingProxyType({})
-
-
-_REPOSITORIES = frozenset({".git", ".hg", ".svn"})
-"""What version control owns, whatever the case of its letters: some file systems tell none apart."""
 
 
 def check_path(path: str) -> str:
