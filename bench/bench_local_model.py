@@ -23,12 +23,11 @@ from pathlib import Path
 
 import numpy as np
 
-from groundwire.core.intervals import wilson
-from groundwire.core.records import StopReason
-from groundwire.demo.functions import function_tasks
-from groundwire.demo.writing import ANSWERS, Written, write_functions
+from groundwire.core._intervals import wilson
+from groundwire.core._records import StopReason
+from groundwire.demo._writing import ANSWERS, Written, function_tasks, write_functions
 from groundwire.memory import SqlStore
-from groundwire.models.local import LocalBackend
+from groundwire.models._local import LocalBackend
 from groundwire.models.local_model import SMOLLM2
 
 RESAMPLES = 10_000

@@ -21,8 +21,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from groundwire.core.ids import new_id
-from groundwire.core.records import (
+from groundwire.core._ids import new_id
+from groundwire.core._records import (
     Admission,
     Artifact,
     CandidateRecord,
@@ -38,11 +38,11 @@ from groundwire.core.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.core.seal import Mint
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
+from groundwire.core._seal import Mint
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
 from groundwire.memory import SqlStore
-from groundwire.memory.place import locate
-from groundwire.memory.retention import size_of
+from groundwire.memory._place import locate
+from groundwire.memory._retention import size_of
 
 BATCH = 1000
 CHANCE = random.Random(20)

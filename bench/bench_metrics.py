@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from groundwire.core.signals import Origin
+from groundwire.core._signals import Origin
 from groundwire.evaluation import Trials
-from groundwire.evaluation import measuring as all_metrics
-from groundwire.evaluation.comparing import compare
-from groundwire.evaluation.rows import FAIL, NONE, ORIGINS, PASS, Labels, Ragged
+from groundwire.evaluation import _measuring as all_metrics
+from groundwire.evaluation._comparing import compare
+from groundwire.evaluation._rows import FAIL, NONE, ORIGINS, PASS, Labels, Ragged
 
 ROUNDS = 4
 SEEDS = 4

@@ -28,9 +28,9 @@ from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import SandboxUnavailable
-from groundwire.core.sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import SandboxUnavailable
+from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
 from groundwire.sandbox import open_sandbox
 
 IMAGE = os.environ.get("GROUNDWIRE_TEST_IMAGE", "sandbox-py:latest")

@@ -19,14 +19,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from groundwire import Budget, Candidate, Observation, Origin, Task, Verdict
-from groundwire.agents.steps.step_beam import StepBeamActor
+from groundwire.agents.steps._step_beam import StepBeamActor
 from groundwire.agents.worlds import Imagined, LookaheadActor, Rollouts, Simulator, Value
-from groundwire.core.contexts import ActorContext, Judged, ToolContext
-from groundwire.core.environments import Move, Scene, Status, actions_in, attempt, environment_task, start_of
-from groundwire.core.intervals import wilson
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence
-from groundwire.graphs.library.plan_ahead import plan_ahead
-from groundwire.graphs.library.step_beam import step_beam
+from groundwire.core._contexts import ActorContext, Judged, ToolContext
+from groundwire.core._environments import Move, actions_in, attempt, environment_task, start_of
+from groundwire.core._intervals import wilson
+from groundwire.core._scenes import Scene, Status
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence
+from groundwire.graphs.library._plan_ahead import plan_ahead
+from groundwire.graphs.library._step_beam import step_beam
 
 WAYS = 4
 GOAL_AT = 5

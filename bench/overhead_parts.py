@@ -9,10 +9,10 @@ from typing import Annotated, Any, TypedDict
 from langgraph.graph import END, START, StateGraph
 
 from groundwire import FeedbackGraph, Observation, Origin, Task, Verdict
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import ActorContext, CriticContext, Reflection, ToolContext
-from groundwire.core.models import Message, Request
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import ActorContext, CriticContext, Reflection, ToolContext
+from groundwire.core._models import Message, Request
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict
 from groundwire.models import ScriptedBackend
 
 __all__ = ["ANSWER", "TASK", "TRIALS", "bare", "bare_steps", "ours", "walk"]

@@ -24,11 +24,11 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from groundwire.core.ids import new_id
-from groundwire.core.seal import MemoryKeys
-from groundwire.core.signals import Verdict
+from groundwire.core._ids import new_id
+from groundwire.core._seal import MemoryKeys
+from groundwire.core._signals import Verdict
 from groundwire.evaluation import read_run
-from groundwire.evaluation.rates import Rate
+from groundwire.evaluation._rates import Rate
 from groundwire.logs.runs import LoggedRun, runs_in, write_run
 from groundwire.memory import SqlStore
 

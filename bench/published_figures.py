@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from published_judging import Journal, Program
 
-from groundwire.core.signals import Verdict
-from groundwire.evaluation.comparing import Comparison, compare
-from groundwire.evaluation.rates import Rate
-from groundwire.evaluation.rows import TrialRow
-from groundwire.evaluation.signal_quality import Confusion, confusion
-from groundwire.evaluation.trials import Trials
+from groundwire.core._signals import Verdict
+from groundwire.evaluation._comparing import Comparison, compare
+from groundwire.evaluation._rates import Rate
+from groundwire.evaluation._rows import TrialRow
+from groundwire.evaluation._signal_quality import Confusion, confusion
+from groundwire.evaluation._trials import Trials
 
 __all__ = ["Log", "Logs", "Pair", "Row", "executors", "internal", "ldb", "pairs", "said", "solved"]
 

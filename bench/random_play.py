@@ -9,10 +9,10 @@ import argparse
 import random
 from collections import Counter
 
-from groundwire.core.environments import Status
-from groundwire.core.intervals import wilson
-from groundwire.tools.environments.catalogue import BUILT_IN, world
-from groundwire.tools.environments.world import World
+from groundwire.core._intervals import wilson
+from groundwire.core._scenes import Status
+from groundwire.tools.environments._catalogue import BUILT_IN, world
+from groundwire.tools.environments._world import World
 
 
 def one_trial(kind: World, seed: int) -> tuple[Status, int]:

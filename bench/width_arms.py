@@ -9,26 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from groundwire.agents.width.answers import FunctionBody
-from groundwire.agents.width.confident_vote import ConfidentVote
-from groundwire.agents.width.controls.drafts import BlindResampling, Fusion
-from groundwire.agents.width.controls.mad_debate import MadDebate
-from groundwire.agents.width.controls.self_refine import SelfRefine
-from groundwire.agents.width.controls.sets import Sets
-from groundwire.agents.width.controls.ssr import SocraticRefine
-from groundwire.agents.width.parallel_refine import ParallelRefine
-from groundwire.agents.width.sampling import Asking
-from groundwire.core.contexts import Tool
-from groundwire.core.models import Backend
+from groundwire.agents.width._answers import FunctionBody
+from groundwire.agents.width._confident_vote import ConfidentVote
+from groundwire.agents.width._parallel_refine import ParallelRefine
+from groundwire.agents.width._sampling import Asking
+from groundwire.agents.width.controls._drafts import BlindResampling, Fusion, Sets
+from groundwire.agents.width.controls._mad_debate import MadDebate
+from groundwire.agents.width.controls._self_refine import SelfRefine
+from groundwire.agents.width.controls._ssr import SocraticRefine
+from groundwire.core._contexts import Tool
+from groundwire.core._models import Backend
 from groundwire.graphs import FeedbackGraph
-from groundwire.graphs.library.blind_resampling import blind_resampling
-from groundwire.graphs.library.confident_vote import confident_vote
-from groundwire.graphs.library.fusion import fusion
-from groundwire.graphs.library.mad_debate import mad_debate
-from groundwire.graphs.library.parallel_refine import parallel_refine
-from groundwire.graphs.library.self_refine import self_refine
-from groundwire.graphs.library.sets import sets
-from groundwire.graphs.library.ssr import ssr
+from groundwire.graphs.library._blind_resampling import blind_resampling
+from groundwire.graphs.library._confident_vote import confident_vote
+from groundwire.graphs.library._fusion import fusion
+from groundwire.graphs.library._mad_debate import mad_debate
+from groundwire.graphs.library._parallel_refine import parallel_refine
+from groundwire.graphs.library._self_refine import self_refine
+from groundwire.graphs.library._sets import sets
+from groundwire.graphs.library._ssr import ssr
 
 __all__ = ["ARMS", "CHECKED", "FIRST", "Arm", "Sizes", "arms_named"]
 

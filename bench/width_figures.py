@@ -10,10 +10,10 @@ from typing import Any
 from width_arms import ARMS, CHECKED, FIRST
 from width_running import Outcome
 
-from groundwire.evaluation.comparing import Comparison, compare
-from groundwire.evaluation.rates import Rate
-from groundwire.evaluation.trials import Trials
-from groundwire.evaluation.width import width
+from groundwire.evaluation._comparing import Comparison, compare
+from groundwire.evaluation._rates import Rate
+from groundwire.evaluation._trials import Trials
+from groundwire.evaluation._width import width
 
 __all__ = ["Matched", "draw", "report"]
 

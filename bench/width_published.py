@@ -6,16 +6,16 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-from groundwire.agents.width.sampling import NOTHING, Answer, Extra, Question
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext
-from groundwire.core.models import Completion, Message
-from groundwire.core.prompt_text import data
-from groundwire.core.recordings import Recorded, Recording
-from groundwire.core.sandboxes import Limits
-from groundwire.core.tasks import Task
+from groundwire.agents.width._sampling import NOTHING, Answer, Extra, Question
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext
+from groundwire.core._models import Completion, Message
+from groundwire.core._prompt_text import data
+from groundwire.core._recordings import Recorded, Recording
+from groundwire.core._sandboxes import Limits
+from groundwire.core._tasks import Task
 from groundwire.logs import read_ldb, read_reflexion
-from groundwire.logs.functions import SOLUTION
+from groundwire.logs._functions import SOLUTION
 
 __all__ = ["WholeProgram", "published"]
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from groundwire import Candidate, EpisodeState, FeedbackGraph, Observation, Origin, Task, Tree, Verdict
-from groundwire.core.contexts import Actor, ActorContext, Tool, ToolContext
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence
+from groundwire.core._contexts import Actor, ActorContext, Tool, ToolContext
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence
 
 DRAFTS = ("def area(r): return 3.14 * r r", "def area(r): return 3.14 * r", "def area(r): return 3.14 * r * r")
 

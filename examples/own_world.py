@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from groundwire import Candidate, EpisodeResult, Signal
 from groundwire.agents.worlds import StepsCritic
-from groundwire.core.contexts import ActorContext
-from groundwire.core.environments import Scene, Status, attempt, environment_task, moves_so_far, scene_of, start_of
-from groundwire.core.records import ReflectionRecord
-from groundwire.graphs.library.episodic import episodic
+from groundwire.core._contexts import ActorContext
+from groundwire.core._environments import attempt, environment_task, moves_so_far, scene_of, start_of
+from groundwire.core._records import ReflectionRecord
+from groundwire.core._scenes import Scene, Status
+from groundwire.graphs.library._episodic import episodic
 
 RIDDLE = ("red", "blue", "green")
 

@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.evaluation import Arm, Trials, confidence, process, signal_quality, thinking
-from groundwire.evaluation.drift import Friction
-from groundwire.evaluation.table import LINES
+from groundwire.evaluation import Arm, Trials
+from groundwire.evaluation import _confidence as confidence
+from groundwire.evaluation import _process as process
+from groundwire.evaluation import _reasoning as thinking
+from groundwire.evaluation import _signal_quality as signal_quality
+from groundwire.evaluation._drift import Friction
+from groundwire.evaluation._table import LINES
 
 PAGE = (Path(__file__).parents[1] / "docs" / "evaluation.md").read_text()
 

@@ -66,7 +66,10 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         ("from groundwire import audit", {"langgraph", "pydantic", "sqlalchemy", "litellm", "docker", "typer"}),
         ("import groundwire.auditing.source.discover", {"langgraph", "pydantic", "sqlalchemy", "typer"}),
         ("import groundwire.auditing.live.guest", {"langgraph", "pydantic", "sqlalchemy", "typer", "rich"}),
-        ("import groundwire.pytest_plugin", {"groundwire.auditing", "groundwire.core.errors", "langgraph", "pydantic"}),
+        (
+            "import groundwire.pytest_plugin",
+            {"groundwire.auditing", "groundwire.core._errors", "langgraph", "pydantic"},
+        ),
         ("import groundwire.cli", {"langgraph", "sqlalchemy", "litellm", "libcst", "pydantic"}),
     ],
 )

@@ -20,16 +20,16 @@ from findings import tell
 from sums import KINDS, AnswerKey, Kind, ShownExamples, problems, said_by
 
 from groundwire import Budget
-from groundwire.agents.width.answers import plain_answer
-from groundwire.agents.width.confident_vote import ConfidentVote, Mode
-from groundwire.core.candidates import Candidate
-from groundwire.core.intervals import wilson
-from groundwire.core.models import Backend, Completion
-from groundwire.core.records import CandidateRecord, ModelCall
-from groundwire.core.signals import Verdict
-from groundwire.core.tasks import Task
+from groundwire.agents.width._answers import plain_answer
+from groundwire.agents.width._confident_vote import ConfidentVote, Mode
+from groundwire.core._candidates import Candidate
+from groundwire.core._intervals import wilson
+from groundwire.core._models import Backend, Completion
+from groundwire.core._records import CandidateRecord, ModelCall
+from groundwire.core._signals import Verdict
+from groundwire.core._tasks import Task
 from groundwire.graphs import Rules
-from groundwire.graphs.library.confident_vote import confident_vote
+from groundwire.graphs.library._confident_vote import confident_vote
 from groundwire.memory import InMemoryStore
 from groundwire.models import VllmBackend, VllmServerBackend, backend_for
 

@@ -21,8 +21,8 @@ from typing import Any
 
 from findings import tell
 
-from groundwire.core.errors import ModelRejected
-from groundwire.core.models import Message, Request
+from groundwire.core._errors import ModelRejected
+from groundwire.core._models import Message, Request
 from groundwire.models import VllmBackend, VllmServerBackend
 
 SCHEMA = {

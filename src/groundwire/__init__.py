@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundwire.core.first_use import at_first_use
+from groundwire.core._first_use import at_first_use
 
 if TYPE_CHECKING:
     from groundwire.auditing import audit
-    from groundwire.core.candidates import Candidate, Tree
-    from groundwire.core.errors import GroundwireError, UngroundedLoopError
-    from groundwire.core.records import StopReason
-    from groundwire.core.sandboxes import Limits
-    from groundwire.core.signals import NoVerdict, Observation, Origin, Signal, Verdict
-    from groundwire.core.tasks import Task
+    from groundwire.core._candidates import Candidate, Tree
+    from groundwire.core._errors import GroundwireError, UngroundedLoopError
+    from groundwire.core._records import StopReason
+    from groundwire.core._sandboxes import Limits
+    from groundwire.core._signals import NoVerdict, Observation, Origin, Signal, Verdict
+    from groundwire.core._tasks import Task
     from groundwire.graphs import (
         Budget,
         EpisodeResult,
@@ -58,25 +58,25 @@ __getattr__, __dir__ = at_first_use(
     __name__,
     {
         "Budget": "graphs",
-        "Candidate": "core.candidates",
+        "Candidate": "core._candidates",
         "EpisodeResult": "graphs",
         "EpisodeState": "graphs",
         "FeedbackApp": "graphs",
         "FeedbackGraph": "graphs",
-        "GroundwireError": "core.errors",
-        "Limits": "core.sandboxes",
-        "NoVerdict": "core.signals",
-        "Observation": "core.signals",
-        "Origin": "core.signals",
+        "GroundwireError": "core._errors",
+        "Limits": "core._sandboxes",
+        "NoVerdict": "core._signals",
+        "Observation": "core._signals",
+        "Origin": "core._signals",
         "Rules": "graphs",
         "RunBudget": "graphs",
         "SandboxOptions": "graphs",
-        "Signal": "core.signals",
-        "StopReason": "core.records",
-        "Task": "core.tasks",
-        "Tree": "core.candidates",
-        "UngroundedLoopError": "core.errors",
-        "Verdict": "core.signals",
+        "Signal": "core._signals",
+        "StopReason": "core._records",
+        "Task": "core._tasks",
+        "Tree": "core._candidates",
+        "UngroundedLoopError": "core._errors",
+        "Verdict": "core._signals",
         "audit": "auditing",
     },
 )

@@ -62,7 +62,7 @@ def test_the_fixture_is_there_in_any_project_and_costs_no_import(tmp_path: Path)
         "import sys\n"
         "def test_nothing_of_ours_is_loaded():\n"
         "    held = {m for m in sys.modules if m.split('.')[0] in {'groundwire', 'langgraph'}}\n"
-        "    light = {'groundwire', 'groundwire.core', 'groundwire.core.first_use', 'groundwire.pytest_plugin'}\n"
+        "    light = {'groundwire', 'groundwire.core', 'groundwire.core._first_use', 'groundwire.pytest_plugin'}\n"
         "    assert held <= light, held\n"
         "def test_grounded(assert_grounded):\n"
         "    import target_graph\n"

@@ -10,7 +10,7 @@ from audit_cases import CASES, written
 from groundwire.auditing import roles
 from groundwire.auditing.report import Loop, Verdict
 from groundwire.auditing.source.discover import audit_path
-from groundwire.core.errors import ConfigError
+from groundwire.core._errors import ConfigError
 
 CRITIC = CASES["1 write and critique, no map, no cap"]
 NO_OP_TOOL = CASES["5 no-op tool"]

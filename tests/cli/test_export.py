@@ -18,14 +18,14 @@ from recorded_runs import Certain, ledger_at, question, repairing, run, saying
 from typer.testing import CliRunner
 
 from groundwire import FeedbackGraph, Origin, Task
-from groundwire.cli.commands import app
-from groundwire.cli.export import Asked, run_export
-from groundwire.core.errors import ConfigError, StorageError
-from groundwire.core.models import Completion, Request
-from groundwire.core.records import RunRecord
+from groundwire.cli._export import Asked, run_export
+from groundwire.cli.commands import _app as app
+from groundwire.core._errors import ConfigError, StorageError
+from groundwire.core._models import Completion, Request
+from groundwire.core._records import RunRecord
 from groundwire.training import Row, forms
-from groundwire.training.catalogue import form, form_names
-from groundwire.training.schema import Provenance
+from groundwire.training._catalogue import form, form_names
+from groundwire.training._schema import Provenance
 
 
 def recorded(folder: Path, graph: FeedbackGraph, *tasks: Task, **options: Any) -> RunRecord:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from groundwire import models as backends
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Request
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Request
 from groundwire.models import LiteLLMBackend, OpenAICompatibleBackend, ScriptedBackend, backend_for
 
 

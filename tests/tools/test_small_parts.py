@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import groundwire.tools
-from groundwire.core.candidates import Tree
-from groundwire.core.tasks import split_command
+from groundwire.core._candidates import Tree
+from groundwire.core._tasks import split_command
 from groundwire.tools import Command, Doctest, Pytest, Unittest, tool_for
-from groundwire.tools.baselines import MANY, Baseline, Baselines
-from groundwire.tools.batches import in_order
-from groundwire.tools.commands import read_command
-from groundwire.tools.endings import cut_stream, harmless, shorten
-from groundwire.tools.preload import imports_from_outside
-from groundwire.tools.python_runner import declared_names, support_files
+from groundwire.tools._baselines import MANY, Baseline, Baselines
+from groundwire.tools._batches import in_order
+from groundwire.tools._commands import read_command
+from groundwire.tools._endings import cut_stream, harmless, shorten
+from groundwire.tools._preload import imports_from_outside
+from groundwire.tools._python_runner import declared_names, support_files
 
 INSIDE = Path(groundwire.tools.__file__).parent / "inside"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundwire.core.first_use import at_first_use
+from groundwire.core._first_use import at_first_use
 
 if TYPE_CHECKING:
     from groundwire.auditing.api import audit

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundwire.core.errors import ConfigError
+from groundwire.core._errors import ConfigError
 
 if TYPE_CHECKING:
     from groundwire.auditing.live.tracing import TraceReport

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
-from groundwire.core.errors import ConfigError
+from groundwire.core._errors import ConfigError
 
 __all__ = ["KNOWN", "TABLE", "from_flags", "from_project", "read_file"]
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundwire.core.first_use import at_first_use
+from groundwire.core._first_use import at_first_use
 
 if TYPE_CHECKING:
-    from groundwire.benchmarks.base import Benchmark, Item
-    from groundwire.benchmarks.catalogue import BENCHMARKS, benchmark
+    from groundwire.benchmarks._base import Benchmark, Item
+    from groundwire.benchmarks._catalogue import BENCHMARKS, benchmark
 
 __all__ = ["BENCHMARKS", "Benchmark", "Item", "benchmark"]
 
 __getattr__, __dir__ = at_first_use(
     __name__,
     {
-        "BENCHMARKS": "catalogue",
-        "Benchmark": "base",
-        "Item": "base",
-        "benchmark": "catalogue",
+        "BENCHMARKS": "_catalogue",
+        "Benchmark": "_base",
+        "Item": "_base",
+        "benchmark": "_catalogue",
     },
 )

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundwire.core.first_use import at_first_use
+from groundwire.core._first_use import at_first_use
 
 if TYPE_CHECKING:
-    from groundwire.graphs.build.declarations import Rules
-    from groundwire.graphs.build.feedback_graph import FeedbackGraph
-    from groundwire.graphs.run.app import FeedbackApp
-    from groundwire.graphs.run.budget import Budget, RunBudget
-    from groundwire.graphs.run.episode import Episode
-    from groundwire.graphs.run.gate import Refusal
-    from groundwire.graphs.run.result import EpisodeResult
-    from groundwire.graphs.run.sandboxes import SandboxOptions
-    from groundwire.graphs.run.state import EpisodeState
+    from groundwire.graphs.build._declarations import Rules
+    from groundwire.graphs.build._feedback_graph import FeedbackGraph
+    from groundwire.graphs.run._app import FeedbackApp
+    from groundwire.graphs.run._budget import Budget, RunBudget
+    from groundwire.graphs.run._episode import Episode
+    from groundwire.graphs.run._gate import Refusal
+    from groundwire.graphs.run._result import EpisodeResult
+    from groundwire.graphs.run._sandboxes import SandboxOptions
+    from groundwire.graphs.run._state import EpisodeState
 
 __all__ = [
     "Budget",
@@ -33,15 +33,15 @@ __all__ = [
 __getattr__, __dir__ = at_first_use(
     __name__,
     {
-        "Budget": "run.budget",
-        "Episode": "run.episode",
-        "EpisodeResult": "run.result",
-        "EpisodeState": "run.state",
-        "FeedbackApp": "run.app",
-        "FeedbackGraph": "build.feedback_graph",
-        "Refusal": "run.gate",
-        "Rules": "build.declarations",
-        "RunBudget": "run.budget",
-        "SandboxOptions": "run.sandboxes",
+        "Budget": "run._budget",
+        "Episode": "run._episode",
+        "EpisodeResult": "run._result",
+        "EpisodeState": "run._state",
+        "FeedbackApp": "run._app",
+        "FeedbackGraph": "build._feedback_graph",
+        "Refusal": "run._gate",
+        "Rules": "build._declarations",
+        "RunBudget": "run._budget",
+        "SandboxOptions": "run._sandboxes",
     },
 )

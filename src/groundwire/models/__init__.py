@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundwire.core.first_use import at_first_use
+from groundwire.core._first_use import at_first_use
 
 if TYPE_CHECKING:
-    from groundwire.models.choice import backend_for
-    from groundwire.models.guard import allow_model_calls
-    from groundwire.models.litellm import LiteLLMBackend
-    from groundwire.models.openai_compatible import OpenAICompatibleBackend
-    from groundwire.models.replay import ReplayBackend
-    from groundwire.models.scripted import ScriptedBackend
-    from groundwire.models.vllm import VllmBackend
-    from groundwire.models.vllm_server import VllmServerBackend
+    from groundwire.models._choice import backend_for
+    from groundwire.models._guard import allow_model_calls
+    from groundwire.models._litellm import LiteLLMBackend
+    from groundwire.models._openai_compatible import OpenAICompatibleBackend
+    from groundwire.models._replay import ReplayBackend
+    from groundwire.models._scripted import ScriptedBackend
+    from groundwire.models._vllm import VllmBackend
+    from groundwire.models._vllm_server import VllmServerBackend
 
 __all__ = [
     "LiteLLMBackend",
@@ -30,13 +30,13 @@ __all__ = [
 __getattr__, __dir__ = at_first_use(
     __name__,
     {
-        "LiteLLMBackend": "litellm",
-        "OpenAICompatibleBackend": "openai_compatible",
-        "ReplayBackend": "replay",
-        "ScriptedBackend": "scripted",
-        "VllmBackend": "vllm",
-        "VllmServerBackend": "vllm_server",
-        "allow_model_calls": "guard",
-        "backend_for": "choice",
+        "LiteLLMBackend": "_litellm",
+        "OpenAICompatibleBackend": "_openai_compatible",
+        "ReplayBackend": "_replay",
+        "ScriptedBackend": "_scripted",
+        "VllmBackend": "_vllm",
+        "VllmServerBackend": "_vllm_server",
+        "allow_model_calls": "_guard",
+        "backend_for": "_choice",
     },
 )

@@ -21,24 +21,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundwire.core.first_use import at_first_use
+from groundwire.core._first_use import at_first_use
 
 if TYPE_CHECKING:
-    from groundwire.training.runs import Trajectories, read_trajectory, trajectories_of
-    from groundwire.training.schema import Form, Rejected, Row
-    from groundwire.training.trajectories import Trajectory
+    from groundwire.training._runs import Trajectories, read_trajectory, trajectories_of
+    from groundwire.training._schema import Form, Rejected, Row
+    from groundwire.training._trajectories import Trajectory
 
 __all__ = ["Form", "Rejected", "Row", "Trajectories", "Trajectory", "read_trajectory", "trajectories_of"]
 
 __getattr__, __dir__ = at_first_use(
     __name__,
     {
-        "Form": "schema",
-        "Rejected": "schema",
-        "Row": "schema",
-        "Trajectories": "runs",
-        "Trajectory": "trajectories",
-        "read_trajectory": "runs",
-        "trajectories_of": "runs",
+        "Form": "_schema",
+        "Rejected": "_schema",
+        "Row": "_schema",
+        "Trajectories": "_runs",
+        "Trajectory": "_trajectories",
+        "read_trajectory": "_runs",
+        "trajectories_of": "_runs",
     },
 )

@@ -12,7 +12,7 @@ from audit_cases import CASES, written
 
 from groundwire.auditing.live.guarded import ImportFailed, ImportJob, audit_imported
 from groundwire.auditing.report import Mode, Verdict
-from groundwire.core.errors import ConfigError
+from groundwire.core._errors import ConfigError
 
 CRITIC = CASES["1 write and critique, no map, no cap"]
 REACHES_OUT = """

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.errors import ConfigError
+from groundwire.core._errors import ConfigError
 from groundwire.graphs import library
-from groundwire.graphs.library.catalogue import NAMES, builder, card, cards, drawing
+from groundwire.graphs.library._catalogue import NAMES, builder, card, cards, drawing
 
 
 def test_every_module_that_holds_a_graph_is_listed_under_its_own_name() -> None:

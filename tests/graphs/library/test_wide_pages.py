@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.graphs.library.catalogue import NAMES, card
+from groundwire.graphs.library._catalogue import NAMES, card
 
 LIBRARY = Path(__file__).parents[3] / "src/groundwire/graphs/library"
 PAGES = Path(__file__).parents[3] / "docs/graphs"

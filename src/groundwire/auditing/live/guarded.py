@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from groundwire.auditing.report import Report
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import ConfigError, SandboxCrashed, SandboxUnavailable
-from groundwire.core.sandboxes import ExecResult, Limits, Sandbox
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import ConfigError, SandboxCrashed, SandboxUnavailable
+from groundwire.core._sandboxes import ExecResult, Limits, Sandbox
 from groundwire.sandbox import open_sandbox
 
 __all__ = ["ImportFailed", "ImportJob", "audit_imported", "trace_imported"]

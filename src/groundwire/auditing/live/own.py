@@ -10,7 +10,7 @@ from groundwire.auditing.report import GraphReport, Level, Loop, Mode, Report, V
 
 __all__ = ["audit_own", "is_own"]
 
-OWN = frozenset({"groundwire.graphs.build.feedback_graph.FeedbackGraph", "groundwire.graphs.run.app.FeedbackApp"})
+OWN = frozenset({"groundwire.graphs.build._feedback_graph.FeedbackGraph", "groundwire.graphs.run._app.FeedbackApp"})
 
 
 def is_own(thing: object) -> bool:

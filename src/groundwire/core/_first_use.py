@@ -1,0 +1,33 @@
+"""Names of a package that are loaded when they are first used (PEP 562), so that importing it costs nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def at_first_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """A package's `__getattr__` and `__dir__`; the names are imported under `TYPE_CHECKING` too, for type checkers.
+
+    Args:
+        package: its `__name__`.
+        homes: where each public name lives, from the package on: `{"Budget": "budget"}`.
+
+    Returns:
+        Both functions. What was loaded once is kept in the package, as an import at its top would have kept it; `dir`
+        names what is public.
+    """
+
+    def load(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{package}.{homes[name]}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package])["__all__"], *homes})
+
+    return load, names
