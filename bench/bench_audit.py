@@ -26,7 +26,7 @@ from pathlib import Path
 
 from groundwire.auditing.report import Loop, Verdict
 from groundwire.auditing.source.discover import audit_path
-from groundwire.core._intervals import wilson
+from groundwire.core import wilson
 
 SET = Path(__file__).with_name("audit_set")
 HALVES = ["tuning", "held_out", "later", "fresh"]

@@ -23,12 +23,10 @@ from pathlib import Path
 
 import numpy as np
 
-from groundwire.core._intervals import wilson
-from groundwire.core._records import StopReason
+from groundwire.core import StopReason, wilson
 from groundwire.demo._writing import ANSWERS, Written, function_tasks, write_functions
 from groundwire.memory import SqlStore
-from groundwire.models._local import LocalBackend
-from groundwire.models.local_model import SMOLLM2
+from groundwire.models import SMOLLM2, LocalBackend
 
 RESAMPLES = 10_000
 LEVEL = 0.95

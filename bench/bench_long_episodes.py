@@ -11,9 +11,8 @@ import time
 from collections.abc import Sequence
 
 from groundwire import Budget, FeedbackGraph, Observation, Origin, Task, Tree, Verdict
-from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext, ToolContext
-from groundwire.graphs.build._declarations import Rules
+from groundwire.core import ActorContext, Candidate, ToolContext
+from groundwire.graphs import Rules
 from groundwire.memory import InMemoryStore
 
 TRIALS = 1_000

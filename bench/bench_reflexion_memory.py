@@ -27,14 +27,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from groundwire.core._contexts import Lesson
-from groundwire.core._records import EpisodeRecord, Recall, Record, ReflectionRecord, RunRecord, TrialEnd, TrialRecord
-from groundwire.core._seal import Mint
-from groundwire.core._signals import Evidence, Observation, Origin, Signal, Verdict
+from groundwire.core import (
+    EpisodeRecord,
+    Evidence,
+    Lesson,
+    Mint,
+    Observation,
+    Origin,
+    Recall,
+    Record,
+    ReflectionRecord,
+    RunRecord,
+    Signal,
+    TrialEnd,
+    TrialRecord,
+    Verdict,
+)
 from groundwire.logs import Answered, Outcome, read_environments, read_hotpotqa
-from groundwire.memory import SqlStore
-from groundwire.memory._lessons import Lessons
-from groundwire.memory._policy import State, says_the_same
+from groundwire.memory import Lessons, SqlStore, State, says_the_same
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 OMEGA = 3

@@ -27,10 +27,7 @@ from width_episodes import record
 from width_recording import Keeper
 
 from groundwire.benchmarks import benchmark
-from groundwire.core._errors import ConfigError, GroundwireError
-from groundwire.core._models import Backend
-from groundwire.core._recordings import read_recording
-from groundwire.core._tasks import Task
+from groundwire.core import Backend, ConfigError, GroundwireError, Task, read_recording
 from groundwire.demo._writing import function_tasks
 from groundwire.models import VllmBackend, backend_for
 

@@ -10,16 +10,10 @@ import asyncio
 import time
 
 from groundwire import Budget, Task
-from groundwire.core._intervals import wilson
-from groundwire.core._models import Backend, Message, Request
-from groundwire.core._toolcalls import answer_of
-from groundwire.graphs.library._search_judge import search_judge
-from groundwire.graphs.library._tool_steps import tool_account
-from groundwire.models._choice import backend_for
-from groundwire.models._local import LocalBackend
-from groundwire.models.local_model import ServerOptions
-from groundwire.tools import Corpus
-from groundwire.tools._search import normalised
+from groundwire.core import Backend, Message, Request, answer_of, wilson
+from groundwire.graphs import search_judge, tool_account
+from groundwire.models import LocalBackend, ServerOptions, backend_for
+from groundwire.tools import Corpus, normalised
 from groundwire.tools.environments.worlds._fiction_search import PASSAGES, QUESTIONS, Question
 
 

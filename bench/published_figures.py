@@ -7,12 +7,8 @@ from dataclasses import dataclass
 
 from published_judging import Journal, Program
 
-from groundwire.core._signals import Verdict
-from groundwire.evaluation._comparing import Comparison, compare
-from groundwire.evaluation._rates import Rate
-from groundwire.evaluation._rows import TrialRow
-from groundwire.evaluation._signal_quality import Confusion, confusion
-from groundwire.evaluation._trials import Trials
+from groundwire.core import Verdict
+from groundwire.evaluation import Comparison, Confusion, Rate, TrialRow, Trials, compare, confusion
 
 __all__ = ["Log", "Logs", "Pair", "Row", "executors", "internal", "ldb", "pairs", "said", "solved"]
 

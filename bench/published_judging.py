@@ -9,15 +9,22 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from groundwire.core._candidates import Candidate, Tree
-from groundwire.core._contexts import ToolContext
-from groundwire.core._errors import ConfigError
-from groundwire.core._models import Backend, Completion, Request
-from groundwire.core._sandboxes import Limits, Sandbox
-from groundwire.core._signals import Isolation, Verdict
-from groundwire.core._tasks import Task
-from groundwire.graphs.run._sandboxes import Sandboxes
-from groundwire.logs._functions import SOLUTION
+from groundwire.core import (
+    Backend,
+    Candidate,
+    Completion,
+    ConfigError,
+    Isolation,
+    Limits,
+    Request,
+    Sandbox,
+    Task,
+    ToolContext,
+    Tree,
+    Verdict,
+)
+from groundwire.graphs import Sandboxes
+from groundwire.logs import SOLUTION
 from groundwire.tools import HiddenTests, Unittest
 
 __all__ = ["SECONDS", "Journal", "Program", "judge_all", "judge_together"]

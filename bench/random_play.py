@@ -9,10 +9,8 @@ import argparse
 import random
 from collections import Counter
 
-from groundwire.core._intervals import wilson
-from groundwire.core._scenes import Status
-from groundwire.tools.environments._catalogue import BUILT_IN, world
-from groundwire.tools.environments._world import World
+from groundwire.core import Status, wilson
+from groundwire.tools import BUILT_IN, World, world
 
 
 def one_trial(kind: World, seed: int) -> tuple[Status, int]:

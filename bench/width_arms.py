@@ -9,25 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from groundwire.agents.width._answers import FunctionBody
-from groundwire.agents.width._confident_vote import ConfidentVote
-from groundwire.agents.width._parallel_refine import ParallelRefine
-from groundwire.agents.width._sampling import Asking
-from groundwire.agents.width.controls._drafts import BlindResampling, Fusion, Sets
-from groundwire.agents.width.controls._mad_debate import MadDebate
-from groundwire.agents.width.controls._self_refine import SelfRefine
-from groundwire.agents.width.controls._ssr import SocraticRefine
-from groundwire.core._contexts import Tool
-from groundwire.core._models import Backend
-from groundwire.graphs import FeedbackGraph
-from groundwire.graphs.library._blind_resampling import blind_resampling
-from groundwire.graphs.library._confident_vote import confident_vote
-from groundwire.graphs.library._fusion import fusion
-from groundwire.graphs.library._mad_debate import mad_debate
-from groundwire.graphs.library._parallel_refine import parallel_refine
-from groundwire.graphs.library._self_refine import self_refine
-from groundwire.graphs.library._sets import sets
-from groundwire.graphs.library._ssr import ssr
+from groundwire.agents import (
+    Asking,
+    BlindResampling,
+    ConfidentVote,
+    FunctionBody,
+    Fusion,
+    MadDebate,
+    ParallelRefine,
+    SelfRefine,
+    Sets,
+    SocraticRefine,
+)
+from groundwire.core import Backend, Tool
+from groundwire.graphs import (
+    FeedbackGraph,
+    blind_resampling,
+    confident_vote,
+    fusion,
+    mad_debate,
+    parallel_refine,
+    self_refine,
+    sets,
+    ssr,
+)
 
 __all__ = ["ARMS", "CHECKED", "FIRST", "Arm", "Sizes", "arms_named"]
 

@@ -10,10 +10,7 @@ from typing import Any
 from width_arms import ARMS, CHECKED, FIRST
 from width_running import Outcome
 
-from groundwire.evaluation._comparing import Comparison, compare
-from groundwire.evaluation._rates import Rate
-from groundwire.evaluation._trials import Trials
-from groundwire.evaluation._width import width
+from groundwire.evaluation import Comparison, Rate, Trials, compare, width
 
 __all__ = ["Matched", "draw", "report"]
 

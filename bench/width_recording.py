@@ -6,9 +6,17 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from groundwire.core._errors import ModelReplyInvalid
-from groundwire.core._models import Backend, Completion, Request
-from groundwire.core._recordings import Failure, Recorded, Recording, Sample, read_recording
+from groundwire.core import (
+    Backend,
+    Completion,
+    Failure,
+    ModelReplyInvalid,
+    Recorded,
+    Recording,
+    Request,
+    Sample,
+    read_recording,
+)
 from groundwire.models._chat import all_of
 
 __all__ = ["Keeper", "Player"]

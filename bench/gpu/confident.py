@@ -20,16 +20,9 @@ from findings import tell
 from sums import KINDS, AnswerKey, Kind, ShownExamples, problems, said_by
 
 from groundwire import Budget
-from groundwire.agents.width._answers import plain_answer
-from groundwire.agents.width._confident_vote import ConfidentVote, Mode
-from groundwire.core._candidates import Candidate
-from groundwire.core._intervals import wilson
-from groundwire.core._models import Backend, Completion
-from groundwire.core._records import CandidateRecord, ModelCall
-from groundwire.core._signals import Verdict
-from groundwire.core._tasks import Task
-from groundwire.graphs import Rules
-from groundwire.graphs.library._confident_vote import confident_vote
+from groundwire.agents import ConfidentVote, Mode, plain_answer
+from groundwire.core import Backend, Candidate, CandidateRecord, Completion, ModelCall, Task, Verdict, wilson
+from groundwire.graphs import Rules, confident_vote
 from groundwire.memory import InMemoryStore
 from groundwire.models import VllmBackend, VllmServerBackend, backend_for
 

@@ -21,8 +21,7 @@ from typing import Any
 
 from findings import tell
 
-from groundwire.core._errors import ModelRejected
-from groundwire.core._models import Message, Request
+from groundwire.core import Message, ModelRejected, Request
 from groundwire.models import VllmBackend, VllmServerBackend
 
 SCHEMA = {

@@ -19,7 +19,7 @@ from typing import Any
 import aiohttp
 from findings import tell
 
-from groundwire.core._models import Message, Request
+from groundwire.core import Message, Request
 from groundwire.models import VllmServerBackend
 from groundwire.models import _vllm_server as vllm_server
 

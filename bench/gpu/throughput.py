@@ -27,9 +27,7 @@ from episodes import TRIALS, graph, tasks
 from findings import tell
 
 from groundwire import Budget
-from groundwire.core._models import Completion, Message, Request
-from groundwire.core._records import StopReason
-from groundwire.core._tasks import Task
+from groundwire.core import Completion, Message, Request, StopReason, Task
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.models import VllmBackend
 from groundwire.models.vllm_engine._talk import prompt_text

@@ -12,10 +12,20 @@ from groundwire.core._first_use import at_first_use
 if TYPE_CHECKING:
     from groundwire.auditing import audit
     from groundwire.core._candidates import Candidate, Tree
+    from groundwire.core._contexts import Actor, ActorContext, Critic, CriticContext, Tool, ToolContext
     from groundwire.core._errors import GroundwireError, UngroundedLoopError
     from groundwire.core._records import StopReason
     from groundwire.core._sandboxes import Limits
-    from groundwire.core._signals import NoVerdict, Observation, Origin, Signal, Verdict
+    from groundwire.core._signals import (
+        CaseOutcome,
+        CaseResult,
+        Evidence,
+        NoVerdict,
+        Observation,
+        Origin,
+        Signal,
+        Verdict,
+    )
     from groundwire.core._tasks import Task
     from groundwire.graphs import (
         Budget,
@@ -31,10 +41,17 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Actor",
+    "ActorContext",
     "Budget",
     "Candidate",
+    "CaseOutcome",
+    "CaseResult",
+    "Critic",
+    "CriticContext",
     "EpisodeResult",
     "EpisodeState",
+    "Evidence",
     "FeedbackApp",
     "FeedbackGraph",
     "GroundwireError",
@@ -48,6 +65,8 @@ __all__ = [
     "Signal",
     "StopReason",
     "Task",
+    "Tool",
+    "ToolContext",
     "Tree",
     "UngroundedLoopError",
     "Verdict",
@@ -57,10 +76,17 @@ __all__ = [
 __getattr__, __dir__ = at_first_use(
     __name__,
     {
+        "Actor": "core._contexts",
+        "ActorContext": "core._contexts",
         "Budget": "graphs",
         "Candidate": "core._candidates",
+        "CaseOutcome": "core._signals",
+        "CaseResult": "core._signals",
+        "Critic": "core._contexts",
+        "CriticContext": "core._contexts",
         "EpisodeResult": "graphs",
         "EpisodeState": "graphs",
+        "Evidence": "core._signals",
         "FeedbackApp": "graphs",
         "FeedbackGraph": "graphs",
         "GroundwireError": "core._errors",
@@ -74,6 +100,8 @@ __getattr__, __dir__ = at_first_use(
         "Signal": "core._signals",
         "StopReason": "core._records",
         "Task": "core._tasks",
+        "Tool": "core._contexts",
+        "ToolContext": "core._contexts",
         "Tree": "core._candidates",
         "UngroundedLoopError": "core._errors",
         "Verdict": "core._signals",

@@ -17,7 +17,7 @@ from judging import by_hidden, by_visible
 from groundwire.benchmarks import Item, benchmark
 from groundwire.benchmarks.lr2bench import Lr2Bench, Match
 from groundwire.benchmarks.lr2bench._loader import Published, PuzzleRow, puzzle_of
-from groundwire.benchmarks.lr2bench._rules import FAMILIES, problem, rules_of
+from groundwire.benchmarks.lr2bench.rules import FAMILIES, problem, rules_of
 from groundwire.core._errors import RecordingError, TaskError
 from groundwire.core._signals import Verdict
 from groundwire.graphs.run._sandboxes import Sandboxes

@@ -13,10 +13,5 @@ __all__ = ["DEFAULT_KINDS", "Probe", "open_sandbox", "probe_all"]
 
 __getattr__, __dir__ = at_first_use(
     __name__,
-    {
-        "DEFAULT_KINDS": "_opening",
-        "Probe": "_opening",
-        "open_sandbox": "_opening",
-        "probe_all": "_opening",
-    },
+    {"DEFAULT_KINDS": "_opening", "Probe": "_opening", "open_sandbox": "_opening", "probe_all": "_opening"},
 )

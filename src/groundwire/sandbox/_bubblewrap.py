@@ -20,11 +20,11 @@ from groundwire.sandbox._cgroups import Cgroup, CgroupPool, find_parents
 from groundwire.sandbox._conversing import converse
 from groundwire.sandbox._environment import make_environment, prove, require
 from groundwire.sandbox._exchange import laid_bytes, make_job
+from groundwire.sandbox._guestcode import COLD_MODULES, LISTED_MODULES, WARM_MODULES
 from groundwire.sandbox._interpreter import inspect_interpreter
 from groundwire.sandbox._seccomp import compile_filter, is_supported
 from groundwire.sandbox._warm import ColdForks, ForkServer
 from groundwire.sandbox.guest import wire
-from groundwire.sandbox.guestcode import COLD_MODULES, LISTED_MODULES, WARM_MODULES
 
 KIND = "bubblewrap"
 PROBE_S = 30.0

@@ -19,11 +19,11 @@ from groundwire.sandbox._bwrap_arguments import Mounts, bwrap_arguments
 from groundwire.sandbox._capture import Overheard
 from groundwire.sandbox._exchange import Channel
 from groundwire.sandbox._folders import Home
+from groundwire.sandbox._guestcode import BOOT, WARM_MODULES, GuestCode
 from groundwire.sandbox._interpreter import Interpreter
 from groundwire.sandbox._process import UNPRIVILEGED, Process, pipe
 from groundwire.sandbox._stage import Stage, barrier
 from groundwire.sandbox.guest import wire
-from groundwire.sandbox.guestcode import BOOT, WARM_MODULES, GuestCode
 
 CURE = (
     "Install bubblewrap 0.8 or newer (apt install bubblewrap, or pip install 'groundwire[bubblewrap]'), and allow "

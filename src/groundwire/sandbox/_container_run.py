@@ -12,9 +12,9 @@ from typing import Any
 from groundwire.core._errors import SandboxCrashed
 from groundwire.core._sandboxes import Limits
 from groundwire.sandbox._exchange import FrameReader, Outcome, read_outcome
+from groundwire.sandbox._guestcode import BOOT
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guest.headtail import HeadTail
-from groundwire.sandbox.guestcode import BOOT
 
 BOX = "/box"
 SUPPORT = "/support"

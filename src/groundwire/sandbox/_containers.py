@@ -26,10 +26,10 @@ from groundwire.sandbox._conversing import GRACE_S, make_result
 from groundwire.sandbox._docker_engine import LABEL_OWNER, Engine, connect, owner
 from groundwire.sandbox._environment import make_environment, require
 from groundwire.sandbox._exchange import laid_bytes, make_job
+from groundwire.sandbox._guestcode import CONTAINED_MODULES, HELD_MODULES, GuestCode
 from groundwire.sandbox._seccomp import compile_filters
 from groundwire.sandbox._seccomp_host import compile_queue_filters
 from groundwire.sandbox.guest import wire
-from groundwire.sandbox.guestcode import CONTAINED_MODULES, HELD_MODULES, GuestCode
 
 # Docker's stand-in for a fork server: a fresh interpreter for each command, in a container that is kept.
 

@@ -18,10 +18,10 @@ from groundwire.sandbox._conversing import converse
 from groundwire.sandbox._environment import make_environment
 from groundwire.sandbox._exchange import Channel, laid_bytes, make_job
 from groundwire.sandbox._folders import Boxes
+from groundwire.sandbox._guestcode import BOOT, CONFINED_MODULES, LOCAL_MODULES, GuestCode
 from groundwire.sandbox._process import UNPRIVILEGED, Process, pipe
 from groundwire.sandbox._stage import Stage
 from groundwire.sandbox.guest import wire
-from groundwire.sandbox.guestcode import BOOT, CONFINED_MODULES, LOCAL_MODULES, GuestCode
 
 Confine: TypeAlias = "Callable[[str, Limits], wire.Confinement]"
 """The box's path and the limits → what the command is confined to."""

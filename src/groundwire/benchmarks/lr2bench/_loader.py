@@ -16,7 +16,7 @@ from typing import Any, cast
 from pydantic import Field
 
 from groundwire.benchmarks._base import Item, find_file, read_rows
-from groundwire.benchmarks.lr2bench._rules import FAMILIES, cells_of, matched, problem, rules_of
+from groundwire.benchmarks.lr2bench.rules import FAMILIES, cells_of, matched, problem, rules_of
 from groundwire.core._candidates import Tree
 from groundwire.core._errors import TaskError
 from groundwire.core._sandboxes import Limits

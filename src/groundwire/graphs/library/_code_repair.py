@@ -15,19 +15,19 @@ With `own_tests`, tests that a model wrote stand beside the user's. They may ask
 
 Step by step, and where each is done (below `groundwire`):
 
-    a task, its files and its tests                   core.tasks, core.candidates
-    an episode begins, or goes on after a crash       graphs.run.app, graphs.run.resuming
-    baseline, test, own, hidden: the tool judges      tools.judging in a sandbox, tools.verdicts: pass, fail or none
-      the runtime seals what it observed              graphs.run.tool_node, core.seal
-      it is looked at again where that is due         graphs.run.rejudging
-      the best candidate is kept, case by case        graphs.run.acceptance
-      to the end, to the next tool, or to the gate    graphs.run.routing, graphs.run.stagnation
-    refine: the gate opens for a sealed FAIL alone    graphs.run.gate
-    lessons of earlier episodes                       graphs.run.memory, memory.recall
-    write, reflect: the actor, the critic             graphs.run.nodes, agents
-      a model is asked within the budget              graphs.run.calls, graphs.run.budget, models
-    each of these is in the ledger first              graphs.run.episode, graphs.run.history, memory.sql_store
-    end: the last record, the answer and its patch    graphs.run.driver, graphs.run.answer, graphs.run.result
+    a task, its files and its tests                   core._tasks, core._candidates
+    an episode begins, or goes on after a crash       graphs.run._app, graphs.run._resuming
+    baseline, test, own, hidden: the tool judges      tools._judging in a sandbox, tools._verdicts: pass, fail or none
+      the runtime seals what it observed              graphs.run._tool_node, core._seal
+      it is looked at again where that is due         graphs.run._rejudging
+      the best candidate is kept, case by case        graphs.run._acceptance
+      to the end, to the next tool, or to the gate    graphs.run._routing, graphs.run._stagnation
+    refine: the gate opens for a sealed FAIL alone    graphs.run._gate
+    lessons of earlier episodes                       graphs.run._memory, memory._recall
+    write, reflect: the actor, the critic             graphs.run._nodes, agents
+      a model is asked within the budget              graphs.run._calls, graphs.run._budget, models
+    each of these is in the ledger first              graphs.run._episode, graphs.run._history, memory._sql_store
+    end: the last record, the answer and its patch    graphs.run._driver, graphs.run._answer, graphs.run._result
 """
 
 from __future__ import annotations

@@ -7,18 +7,6 @@ from typing import Final
 
 from groundwire.sandbox.guest import wire
 
-__all__ = [
-    "BOOT",
-    "COLD_MODULES",
-    "CONFINED_MODULES",
-    "CONTAINED_MODULES",
-    "HELD_MODULES",
-    "LISTED_MODULES",
-    "LOCAL_MODULES",
-    "WARM_MODULES",
-    "GuestCode",
-]
-
 PACKAGE: Final = "groundwire.sandbox.guest"
 COLD_MODULES: Final = ("wire", "signals", "layout", "watch", "child", "keeper", "main")
 """What runs one command, in the order in which they import each other."""

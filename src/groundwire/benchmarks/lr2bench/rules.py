@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+__all__ = ["FAMILIES", "NamedCells", "cells_of", "matched", "problem", "rules_of"]
+
 MAX_CHARS = 200_000
 NamedCells = Mapping[str, str]
 Puzzle = Mapping[str, Any]
