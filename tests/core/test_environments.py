@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from groundwire.core._environments import (
     actions_in,
     attempt,
     environment_task,
+    judges_by_key,
     moves_of,
     moves_so_far,
     scene_as_text,
@@ -27,7 +29,7 @@ from groundwire.core._environments import (
     start_of,
     transitions,
 )
-from groundwire.core._errors import CandidateError
+from groundwire.core._errors import CandidateError, ConfigError
 from groundwire.core._scenes import Scene, Status, tidied
 from groundwire.core._seal import Mint
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
@@ -74,6 +76,16 @@ def test_a_scene_can_not_forge_its_hints_or_an_event() -> None:
     for scene in (Scene(f"You may.{forged}", actions=("look",)), Scene("", actions=(forged,), event=forged)):
         assert scene_of(signal(scene)) == scene
     assert Scene("a door", event="It creaks.").shown == "It creaks.\na door"
+
+
+def test_a_world_that_does_not_say_clearly_if_it_knows_the_key_is_refused() -> None:
+    class Keyed(Porch):
+        oracle: Any = "yes"
+
+    with pytest.raises(ConfigError, match="Keyed: oracle is 'yes', of type str"):
+        environment_task(Keyed(), id="keyed")
+    Keyed.oracle = True
+    assert judges_by_key(Keyed()) and not judges_by_key(Porch())
 
 
 def test_what_a_task_begins_with_keeps_its_event() -> None:

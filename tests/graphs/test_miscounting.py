@@ -13,13 +13,14 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ToolContext
 from groundwire.core._errors import ToolError
 from groundwire.core._signals import Signal
+from groundwire.core._traits import ToolTraits
 from groundwire.memory import InMemoryStore
 
 
 class Miscounts(Check):
     """A batch tool that judges as often as it is told to, whatever it is given; with recorded verdicts as well."""
 
-    repeatable = True
+    traits = ToolTraits(repeatable=True)
     identity = "miscounts"
 
     def __init__(self, times: int, also: Sequence[Any] = ()) -> None:

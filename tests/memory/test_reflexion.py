@@ -9,8 +9,9 @@ from guessing import ANSWER, Check, answer
 
 from groundwire import Budget, FeedbackGraph, Task, Tree
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext, CriticContext, Needs, Reflection
+from groundwire.core._contexts import ActorContext, CriticContext, Reflection
 from groundwire.core._records import ReflectionRecord, TrialRecord
+from groundwire.core._traits import ActorTraits, Needs
 from groundwire.memory import SqlStore
 from groundwire.memory._lessons import Lessons
 
@@ -21,7 +22,7 @@ KEY = "The key is under the mat."
 class Door:
     """An actor that opens only where its lessons say how."""
 
-    needs: Needs = field(default_factory=lambda: Needs(lessons=3))
+    traits: ActorTraits = field(default_factory=lambda: ActorTraits(needs=Needs(lessons=3)))
     given: list[list[str]] = field(default_factory=list[list[str]])
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:

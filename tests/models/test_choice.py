@@ -60,6 +60,14 @@ def test_a_backend_is_returned_as_it_is() -> None:
     assert backend_for(backend) is backend
 
 
+def test_a_backend_that_declares_something_else_is_refused_where_it_is_handed_over() -> None:
+    class Old(ScriptedBackend):
+        structured = True
+
+    with pytest.raises(ConfigError, match="Old: the attribute structured by itself declares nothing"):
+        backend_for(Old([]))
+
+
 @pytest.mark.parametrize(
     "spec",
     ["", " ", "openai/gpt 5", "openai/x\n", "\x1b[31m",

@@ -206,5 +206,5 @@ def test_a_file_that_can_t_be_read_is_an_error_at_once(tmp_path: Path) -> None:
 
 
 def test_a_recording_says_whether_its_model_was_asked_by_schema() -> None:
-    assert ReplayBackend(known(ask(), ANSWER, structured=True)).structured
-    assert not ReplayBackend(known(ask(), ANSWER)).structured
+    assert ReplayBackend(known(ask(), ANSWER, structured=True)).traits.structured
+    assert not ReplayBackend(known(ask(), ANSWER)).traits.structured

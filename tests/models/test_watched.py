@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from groundwire.agents.width._confident_vote import KillBelow
 from groundwire.core._models import Completion, Message, OnText, Request
+from groundwire.core._traits import BackendTraits
 from groundwire.models._scripted import ScriptedBackend
 from groundwire.models._watched import CUT, WatchedBackend
 
@@ -45,6 +47,14 @@ async def test_it_is_cut_as_soon_as_that_is_enough_and_priced_by_what_was_writte
     assert (said.texts, said.finish_reasons, heard) == (("one two ",), (CUT,), ["one ", "one two "])
     assert inner.was_cancelled, "the model stops writing, and its slot is free"
     assert (said.completion_tokens, said.prompt_tokens, said.usd, said.model) == (3, 2, 0.3, "scripted")
+
+
+def test_it_declares_what_its_backend_declares() -> None:
+    pieces = Pieces([])
+    assert BackendTraits.of(WatchedBackend(pieces, bool)) == BackendTraits()
+    pieces.traits = BackendTraits(structured=True, prioritises=True)  # pyright: ignore[reportAttributeAccessIssue]  an object may declare for itself
+    around = WatchedBackend(KillBelow(WatchedBackend(pieces, bool), threshold=8, window=64), bool)
+    assert BackendTraits.of(around) == BackendTraits(structured=True, prioritises=True)
 
 
 async def test_what_is_never_enough_is_the_model_s_own_answer() -> None:

@@ -35,6 +35,7 @@ from groundwire.core._models import Backend, Completion, Request
 from groundwire.core._records import Record
 from groundwire.core._steps import StepRules
 from groundwire.core._toolcalls import Ruling
+from groundwire.core._traits import BackendTraits
 from groundwire.graphs.library._catalogue import builder, card
 from groundwire.memory import InMemoryStore
 from groundwire.tools import AnswerCheck, Corpus, FunctionTool, HiddenTests, RuleReviewer, Toolbox
@@ -66,7 +67,7 @@ class Named:
 
     backend: Backend
     model: str
-    structured: bool = False
+    traits: BackendTraits = field(default_factory=BackendTraits)
 
     async def complete(self, request: Request) -> Completion:
         return await self.backend.complete(request)

@@ -11,6 +11,7 @@ from groundwire import NoVerdict, Observation, Origin, Task, Verdict
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ToolContext
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence
+from groundwire.core._traits import ToolTraits
 
 Look = Mapping[str, bool] | NoVerdict
 """How each case ends, or why there is no verdict."""
@@ -41,6 +42,10 @@ class Looks:
     repeatable: bool = True
     origin: Origin = Origin.TESTS
     judged: list[str] = field(default_factory=list[str])
+
+    @property
+    def traits(self) -> ToolTraits:
+        return ToolTraits(repeatable=self.repeatable)
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         text = task.tree.with_changes(candidate.changes).files[ANSWER].decode()

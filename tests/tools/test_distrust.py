@@ -230,7 +230,7 @@ HIDDEN = hidden(
 async def test_hidden_tests_are_laid_over_the_candidate(bench: Any) -> None:
     task = bench.task(PROJECT, hidden=HIDDEN)
     tool = HiddenTests()
-    assert tool.judges_hidden
+    assert tool.traits.judges_hidden
     wrong = await bench.judge(tool, task, {"mod.py": "def f(x):\n    return {1: 2, 2: 3}.get(x)\n"}, coverage=True)
     assert (wrong.verdict, wrong.origin, wrong.coverage) == (FAIL, Origin.HIDDEN_TESTS, None)
     assert [c.id for c in wrong.evidence.cases] == ["secret/test_more.py::test_c"]

@@ -274,32 +274,9 @@ class ToolContext:
     past: Callable[[], Sequence[Judged]] = tuple
 
 
-@dataclass(frozen=True)
-class Needs:
-    """What an actor wants the runtime to find out for it; an actor says so in an attribute `needs`.
-
-    Args:
-        coverage: per-case line coverage of the base tree.
-        edit_statistics: which edits paid before.
-        lessons: the most that memory recalls for one trial, Ω of Reflexion (arXiv 2303.11366): 1 to 3 there.
-        lesson_tokens: tokens that these may have together, at 3.5 characters a token.
-        episode: `ActorContext.judged` is to hold what all trials of the episode judged, not only the last one.
-        experience: what actions led to in this world, and in others of its family.
-    """
-
-    coverage: bool = False
-    edit_statistics: bool = False
-    episode: bool = False
-    experience: bool = False
-    lessons: int = 3
-    lesson_tokens: int = 2000
-
-
 class Actor(Protocol):
-    """Proposes candidates. It may have an attribute `needs: Needs`.
-
-    One that goes through a plan of its own and ends it by itself has `patient = True`: no rule of standstill ends it.
-    """
+    """Proposes candidates. What it needs and how it is treated, it declares in an attribute `traits: ActorTraits`
+    (`groundwire.core._traits`)."""
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """Up to `n` candidates, best first, each against the task's base tree (`context.task.tree`).
@@ -314,7 +291,7 @@ class Actor(Protocol):
 
 
 class Critic(Protocol):
-    """Turns a failing signal into a reflection. May be a rule and need no model."""
+    """Turns a failing signal into a reflection. May be a rule and need no model; may have `traits: CriticTraits`."""
 
     async def reflect(self, context: CriticContext) -> Reflection:
         """One reflection on `context.failing`.
@@ -328,8 +305,7 @@ class Critic(Protocol):
 class Tool(Protocol):
     """Touches the world and says what it saw. Only the runtime mints a signal from that.
 
-    A tool that judges hidden tests has an attribute `judges_hidden = True`; no other is given them. One that may judge
-    the same candidate again, because nothing of one judging is left for the next, has `repeatable = True`.
+    How it is treated, it declares in an attribute `traits: ToolTraits` (`groundwire.core._traits`).
     """
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:

@@ -13,11 +13,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import Judged
-from groundwire.core._errors import CandidateError, TaskError
+from groundwire.core._errors import CandidateError, ConfigError, TaskError
 from groundwire.core._scenes import ACTION_CHARS, Scene, Status, cleaned, tidied
 from groundwire.core._signals import Signal, Verdict, canonical
 from groundwire.core._tasks import Task
@@ -43,8 +43,7 @@ class Environment(Protocol):
     There is nothing to observe with: each answer is what is seen then. Where looking is something one does, it is an
     action like any other, so that it is counted, judged and in the ledger.
 
-    It may have an attribute `oracle = True` where it knows whether it is won from an answer key that an actor in the
-    field would not have; every verdict of it is then marked.
+    One that knows the answer key says so: see `JudgesByKey`.
     """
 
     def reset(self, seed: int) -> Scene:
@@ -62,6 +61,33 @@ class Environment(Protocol):
     def close(self) -> None:
         """Frees what it holds; called once, also after a crash."""
         ...
+
+
+@runtime_checkable
+class JudgesByKey(Protocol):
+    """An environment that has an attribute `oracle`."""
+
+    @property
+    def oracle(self) -> bool:
+        """True where it knows whether it is won from an answer key that an actor in the field would not have; every
+        verdict of it is then marked."""
+        ...
+
+
+def judges_by_key(world: Environment) -> bool:
+    """True where an environment says so of itself.
+
+    Raises:
+        ConfigError: its `oracle` is something else than True or False.
+    """
+    return isinstance(world, JudgesByKey) and _true_or_false(world, world.oracle)
+
+
+def _true_or_false(world: Environment, oracle: object) -> bool:
+    if isinstance(oracle, bool):
+        return oracle
+    what = f"{type(world).__name__}: oracle is {oracle!r:.80}, of type {type(oracle).__name__}."
+    raise ConfigError(what, do="Give True or False.")
 
 
 @dataclass(frozen=True)
@@ -94,7 +120,9 @@ def environment_task(
 
     Raises:
         TaskError: the world can't be begun, or is over before it has begun.
+        ConfigError: as `judges_by_key`.
     """
+    judges_by_key(environment)
     try:
         scene = tidied(environment.reset(seed))
     except Exception as error:

@@ -149,8 +149,12 @@ class Completion(_Frozen):
     """Per sample, what it thought, without marks; empty where no sample's thinking is known."""
 
 
+@runtime_checkable
 class Backend(Protocol):
-    """Something that completes requests. It owns its retries; nobody above it retries a model call."""
+    """Something that completes requests. It owns its retries; nobody above it retries a model call.
+
+    What it can do besides, it declares in an attribute `traits: BackendTraits` (`groundwire.core._traits`).
+    """
 
     @property
     def model(self) -> str:

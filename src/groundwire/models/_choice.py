@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
+from groundwire.core._traits import BackendTraits
 
 FORMS = (
     "provider/model (any LiteLLM id, for example openai/gpt-5-mini; further ones after commas are fallbacks), "
@@ -43,10 +44,12 @@ def backend_for(
             backend's own.
 
     Raises:
-        ConfigError: the form is not known, the script can't be read, or what `local` needs is not installed.
+        ConfigError: the form is not known, the script can't be read, what `local` needs is not installed, or a backend
+            declares something that is no trait.
         RecordingError: the recording can't be read.
     """
     if not isinstance(spec, str):
+        BackendTraits.of(spec)
         return spec
     check_form(spec)
     patience: Patience = {} if timeout_s is None else {"timeout_s": timeout_s}

@@ -10,6 +10,7 @@ from groundwire.core._errors import RecordingExhausted, RecordingMissing
 from groundwire.core._models import Completion, Request
 from groundwire.core._paths import at_home
 from groundwire.core._recordings import Recorded, Recording, Sample, read_recording
+from groundwire.core._traits import BackendTraits
 from groundwire.models._chat import cut_at_stop, valid_samples
 
 SHOWN = 12
@@ -59,9 +60,9 @@ class ReplayBackend:
         return f"replay:{self._recording.source or 'memory'}"
 
     @property
-    def structured(self) -> bool:
-        """True where the recorded model was asked for JSON by a schema."""
-        return self._recording.structured
+    def traits(self) -> BackendTraits:
+        """`structured` where the recorded model was asked for JSON by a schema."""
+        return BackendTraits(structured=self._recording.structured)
 
     async def complete(self, request: Request) -> Completion:
         """See `Backend`. Fewer texts than asked for: no more are recorded.

@@ -8,6 +8,7 @@ from typing import Any
 
 from groundwire.core._errors import ConfigError, ModelRetryable
 from groundwire.core._models import Completion, Load, Request
+from groundwire.core._traits import BackendTraits
 from groundwire.models._chat import all_of
 from groundwire.models._guard import check_model_calls
 from groundwire.models._openai_compatible import GoesOn
@@ -41,10 +42,8 @@ class VllmBackend:
         ConfigError: the model or the adapter is not there, or an option is not known.
     """
 
-    structured = True
-    """The engine holds answers to a schema."""
-    prioritises = True
-    """Requests are served by their `priority`."""
+    traits = BackendTraits(structured=True, prioritises=True)
+    """The engine holds answers to a schema. Requests are served by their `priority`."""
 
     def __init__(
         self,

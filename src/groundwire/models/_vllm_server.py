@@ -21,6 +21,7 @@ from urllib.request import getproxies
 
 from groundwire.core._errors import ConfigError, ModelError, ModelRetryable
 from groundwire.core._models import Completion, Load, Request
+from groundwire.core._traits import BackendTraits
 from groundwire.models._chat import all_of, is_begun
 from groundwire.models._guard import check_model_calls
 from groundwire.models._openai_compatible import GoesOn, OpenAICompatibleBackend
@@ -62,10 +63,8 @@ class VllmServerBackend:
         ConfigError: vLLM, the model or the adapter is not there, or an option is not known.
     """
 
-    structured = True
-    """The server holds answers to a schema."""
-    prioritises = True
-    """It serves what is urgent first."""
+    traits = BackendTraits(structured=True, prioritises=True)
+    """The server holds answers to a schema. It serves what is urgent first."""
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 from groundwire.core._models import Backend, Completion, Request, Streaming
 from groundwire.core._prompt_text import estimate_tokens
 from groundwire.core._reasoning_text import split_thinking, without_thinking
+from groundwire.core._traits import BackendTraits
 from groundwire.models._chat import all_of
 
 CUT = "cut"
@@ -37,6 +38,11 @@ class WatchedBackend:
     def model(self) -> str:
         """See `Backend`."""
         return self._backend.model
+
+    @property
+    def traits(self) -> BackendTraits:
+        """Those of the backend that it asks."""
+        return BackendTraits.of(self._backend)
 
     def price(self, request: Request) -> float | None:
         """See `Backend`."""

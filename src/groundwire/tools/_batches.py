@@ -17,6 +17,7 @@ from groundwire.core._errors import GroundwireError, SandboxCrashed, SandboxErro
 from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
 from groundwire.core._signals import Observation
 from groundwire.core._tasks import Task
+from groundwire.core._traits import ToolTraits
 from groundwire.tools._baselines import Baselines, Pace
 from groundwire.tools._judging import Execute, Judge, Judgement, cold
 from groundwire.tools._running import Runner, Start
@@ -230,7 +231,7 @@ class JudgedTool:
         runner: the kind of runner.
     """
 
-    repeatable = True
+    traits = ToolTraits(repeatable=True)
 
     def __init__(self, runner: Runner) -> None:
         self._judge = Judge(runner, Baselines())

@@ -9,6 +9,7 @@ from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import Tool, ToolContext
 from groundwire.core._signals import Evidence, Isolation, NoVerdict, Observation, Origin, Verdict
 from groundwire.core._tasks import Task
+from groundwire.core._traits import ToolTraits
 from groundwire.tools._commands import read_command
 from groundwire.tools._guard import tampering, tampering_with_hidden
 
@@ -85,7 +86,7 @@ class HiddenTests:
             it; the signal says which it was.
     """
 
-    judges_hidden = True
+    traits = ToolTraits(judges_hidden=True)
 
     def __init__(self, report: str | None = None, *, isolation: Isolation = Isolation.PROCESS) -> None:
         self._report = report

@@ -9,6 +9,7 @@ from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import CaseWriter, ToolContext, WriterContext, WrittenCases
 from groundwire.core._signals import Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.core._tasks import Task
+from groundwire.core._traits import ToolTraits
 from groundwire.tools._hidden_tests import judge_laid_over
 from groundwire.tools._pytest_tool import Pytest
 
@@ -34,7 +35,7 @@ class ModelTests:
             used one is marked `oracle`.
     """
 
-    repeatable = True
+    traits = ToolTraits(repeatable=True)
 
     def __init__(self, writer: CaseWriter, *, cases: int = CASES, reference: Reference | None = None) -> None:
         self._writer = writer

@@ -18,6 +18,7 @@ from groundwire.core._models import Embedder
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.core._tasks import Task
 from groundwire.core._toolcalls import RELEVANT, SeenCall, Steps, answer_of, seen_calls
+from groundwire.core._traits import ToolTraits
 from groundwire.tools._functions import FunctionTool
 
 # Words of a text as they are compared: lower case, without the commonest ones, endings taken off.
@@ -168,7 +169,7 @@ class Relevance:
         scorer: says how relevant a passage is.
     """
 
-    never_passes = True
+    traits = ToolTraits(never_passes=True)
 
     def __init__(self, scorer: Scorer) -> None:
         self.origin = scorer.origin

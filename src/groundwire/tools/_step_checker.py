@@ -7,6 +7,7 @@ from groundwire.core._contexts import ToolContext
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.core._steps import StepRules, first_broken
 from groundwire.core._tasks import Task
+from groundwire.core._traits import ToolTraits
 from groundwire.tools._endings import shorten
 
 MESSAGE_CHARS = 600
@@ -21,7 +22,7 @@ class StepChecker:
         path: the file of the task that holds the answer.
     """
 
-    repeatable = True
+    traits = ToolTraits(repeatable=True)
 
     def __init__(self, rules: StepRules, *, path: str = "answer.md") -> None:
         self._rules = rules

@@ -22,6 +22,7 @@ from groundwire.core._toolcalls import (
     ruled,
     seen_calls,
 )
+from groundwire.core._traits import ToolTraits
 from groundwire.tools._functions import CallableTool, Outcome, Toolbox, last_line
 
 # Makes the last call of a sequence, once, and says what came back.
@@ -43,7 +44,7 @@ class ToolCalls:
         offers: what may be done next; a step that is not on offer is refused.
     """
 
-    never_passes = True
+    traits = ToolTraits(never_passes=True)
 
     def __init__(self, toolbox: Toolbox, *, chars: int = OUTPUT_CHARS, offers: Offers = anything) -> None:
         self.toolbox = toolbox
@@ -144,7 +145,7 @@ class Preflight:
         reviewer: a rule, or a model other than the actor's.
     """
 
-    never_passes = True
+    traits = ToolTraits(never_passes=True)
 
     def __init__(self, reviewer: Reviewer) -> None:
         self._reviewer = reviewer

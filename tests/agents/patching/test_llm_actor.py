@@ -19,6 +19,7 @@ from groundwire.core._ids import seed_for
 from groundwire.core._models import Request
 from groundwire.core._signals import Origin
 from groundwire.core._tasks import Hidden
+from groundwire.core._traits import BackendTraits
 from groundwire.models import ScriptedBackend
 
 if TYPE_CHECKING:
@@ -393,14 +394,14 @@ async def test_json_that_does_not_fit_is_corrected_as_json(scene: Scene) -> None
 
 async def test_auto_asks_for_json_where_the_backend_can(scene: Scene) -> None:
     class Structured(ScriptedBackend):
-        structured = True
+        traits = BackendTraits(structured=True)
 
     await LLMActor(Structured([JSON_GOOD])).propose(scene.context(), 1)
     assert scene.call.requests[0].json_schema is not None
 
 
 def test_it_wants_coverage_unless_told_otherwise() -> None:
-    assert actor().needs.coverage and not actor(coverage=False).needs.coverage
+    assert actor().traits.needs.coverage and not actor(coverage=False).traits.needs.coverage
 
 
 HOSTILE = st.text(max_size=60) | st.sampled_from(

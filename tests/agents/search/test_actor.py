@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from groundwire.agents import SearchActor
 from groundwire.agents.search import SearchActor as Same
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext, EditStatistics, Needs
+from groundwire.core._contexts import ActorContext, EditStatistics
 from groundwire.core._signals import Origin
+from groundwire.core._traits import ActorTraits, Needs
 
 CODE = """def clamp(x, low, high):
     if x < low:
@@ -180,7 +181,7 @@ async def test_only_editable_files(maker: Any) -> None:
 
 
 def test_what_it_needs() -> None:
-    assert SearchActor.needs == Needs(coverage=True, edit_statistics=True)
+    assert SearchActor.traits == ActorTraits(needs=Needs(coverage=True, edit_statistics=True), patient=True)
 
 
 STATEMENTS = [

@@ -12,10 +12,11 @@ from groundwire import Budget, FeedbackGraph, StopReason, Task
 from groundwire.agents.patching._variants import BlindActor
 from groundwire.agents.search import SearchActor
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext, Needs
+from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import GraphError
 from groundwire.core._models import Message, Request
 from groundwire.core._records import ModelCall, Recall, ReflectionRecord, TrialRecord
+from groundwire.core._traits import Needs
 from groundwire.graphs.build._control import CONTROL_RULES, Spent, control_budget, resampling_of, spent_by
 from groundwire.graphs.run._gate import GateKind
 from groundwire.memory import InMemoryStore
@@ -106,7 +107,7 @@ async def test_what_an_actor_is_asked_for_is_never_more_than_is_left(task: Task,
 
 
 def test_needs_are_the_actor_s_without_memory() -> None:
-    needs = BlindActor(SearchActor(), samples=False, width=1).needs
+    needs = BlindActor(SearchActor(), samples=False, width=1).traits.needs
     assert needs == Needs(coverage=True, edit_statistics=False, lessons=0)
 
 

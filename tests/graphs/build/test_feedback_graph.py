@@ -15,7 +15,27 @@ from groundwire import (
     Task,
     UngroundedLoopError,
 )
-from groundwire.core._errors import GraphError
+from groundwire.core._errors import ConfigError, GraphError
+
+
+def test_a_part_that_declares_something_else_is_refused_where_it_is_added_by_node_and_class() -> None:
+    for add, wrong, expected in (
+        (FeedbackGraph().add_actor, Guesser([]), "ActorTraits"),
+        (FeedbackGraph().add_critic, Noter(), "CriticTraits"),
+        (FeedbackGraph().add_tool, Check(), "ToolTraits"),
+    ):
+        wrong.traits = {"patient": True}  # pyright: ignore[reportAttributeAccessIssue]  wrong on purpose
+        said = f"{type(wrong).__name__} of the node here: traits is of type dict, and {expected} was expected"
+        with pytest.raises(ConfigError, match=said):
+            add("here", wrong)  # pyright: ignore[reportArgumentType]  each is added as what it is
+
+
+def test_a_tool_that_would_not_be_given_the_hidden_tests_it_asks_for_is_refused() -> None:
+    class Old(Check):
+        judges_hidden = True
+
+    with pytest.raises(ConfigError, match="the attribute judges_hidden by itself declares nothing"):
+        FeedbackGraph().add_tool("hidden", Old())
 
 
 def test_an_ungrounded_loop_does_not_compile(task: Task) -> None:

@@ -15,16 +15,21 @@ from typer.testing import CliRunner
 from wide import QUESTION, asked, model, prompts, purposes, ran
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, StopReason
+from groundwire.agents.patching._variants import BlindActor, ChosenPast, LocalOrGlobal
 from groundwire.agents.width._answers import TextAnswer
+from groundwire.agents.width._strategy_router import StrategyRouter
 from groundwire.agents.width.controls._drafts import BlindResampling, Fusion, Sets
 from groundwire.agents.width.controls._mad_debate import MadDebate
 from groundwire.agents.width.controls._self_refine import SelfRefine
 from groundwire.agents.width.controls._ssr import SocraticRefine
-from groundwire.cli.commands import _app as cli
+from groundwire.agents.worlds._roll_outs import RollOutActor
+from groundwire.cli.commands._app import app as cli
+from groundwire.core._contexts import Actor
 from groundwire.core._errors import ConfigError, UngroundedLoopError, UngroundedPartError
 from groundwire.core._ids import seed_for
 from groundwire.core._models import Request
 from groundwire.core._records import RunRecord
+from groundwire.graphs.build._control import Spent, resampling_of
 from groundwire.graphs.library._blind_resampling import blind_resampling
 from groundwire.graphs.library._catalogue import cards
 from groundwire.graphs.library._fusion import fusion
@@ -63,6 +68,31 @@ def test_every_control_is_refused_by_name_without_the_flag_and_only_they_are() -
         assert isinstance(caught.value, UngroundedLoopError)
         assert "allow_ungrounded=True" in str(caught.value)
         assert build(actor, Check(), allow_ungrounded=True).compile().ungrounded == ("write",)
+
+
+AROUND: dict[str, Callable[[Actor], Actor]] = {
+    "blind": lambda control: BlindActor(control, samples=True, width=1),
+    "local or global": lambda control: LocalOrGlobal(Guesser([]), control),
+    "chosen past": lambda control: ChosenPast(control, NOT_ASKED),
+    "roll-outs": lambda control: RollOutActor(control),
+    "router": lambda control: StrategyRouter({"a": Guesser([]), "b": control}),
+    "two deep": lambda control: RollOutActor(LocalOrGlobal(Guesser([]), Guesser([]), draft=control)),
+}
+
+
+@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+def test_no_actor_around_a_control_hides_it(around: Callable[[Actor], Actor]) -> None:
+    graph = FeedbackGraph().add_actor("write", around(SelfRefine(NOT_ASKED, TEXT))).add_tool("test", Check())
+    with pytest.raises(UngroundedPartError, match="write"):
+        graph.add_edge("write", "test").refine("test", to="write").compile()
+
+
+def test_the_blind_control_of_a_graph_with_a_control_is_let_in_as_it_was_and_marked() -> None:
+    graph = self_refine(SelfRefine(NOT_ASKED, TEXT), Check(), allow_ungrounded=True)
+    assert resampling_of(graph, Spent(first_call=1)).compile().ungrounded == ("write",)
+    refused = self_refine(SelfRefine(NOT_ASKED, TEXT), Check())
+    with pytest.raises(UngroundedPartError):
+        resampling_of(refused, Spent(first_call=1)).compile()
 
 
 def test_the_flag_neither_marks_a_grounded_graph_nor_lets_an_open_loop_in_and_nesting_hides_nothing() -> None:

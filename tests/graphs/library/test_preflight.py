@@ -13,7 +13,7 @@ from pages import check_page
 from trails import trail, turns
 
 from groundwire import FeedbackApp, Origin, StopReason, Task
-from groundwire.agents import ModelReviewer, ToolActor
+from groundwire.agents import BlindActor, ModelReviewer, RollOutActor, ToolActor
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import Record
 from groundwire.core._signals import NoVerdict, Signal
@@ -98,6 +98,14 @@ async def test_a_veto_keeps_the_call_from_being_made_and_its_suggestion_reaches_
 async def test_the_same_model_may_not_review_itself() -> None:
     with pytest.raises(ConfigError, match="the actor's own model, actor"):
         Desk().app([], ModelReviewer(ScriptedBackend([], model="actor")))
+
+
+def test_nor_may_it_review_an_actor_that_it_answers_through_another_one() -> None:
+    box, backend = Desk().box(), ScriptedBackend([], model="actor")
+    around = BlindActor(RollOutActor(ToolActor(backend, box.specs)), samples=True, width=1)
+    reviewer = ModelReviewer(ScriptedBackend([], model="actor"))
+    with pytest.raises(ConfigError, match="the actor's own model, actor"):
+        preflight(around, box, AnswerCheck(lambda a: a == "done"), reviewer)
 
 
 async def test_another_models_word_is_marked_so_and_what_it_allowed_is_not() -> None:

@@ -16,6 +16,7 @@ from groundwire.agents.width.controls._self_refine import SelfRefine
 from groundwire.core._contexts import EditStatistics
 from groundwire.core._errors import ConfigError, UngroundedPartError
 from groundwire.core._records import CandidateRecord, Record
+from groundwire.core._traits import ActorTraits, Needs
 from groundwire.graphs.library._strategy_router import strategy_router
 from groundwire.memory import SqlStore
 
@@ -27,6 +28,13 @@ from groundwire.memory import SqlStore
 )  # fmt: skip
 def test_a_sure_router_tries_one_a_torn_one_two_an_unsure_one_all(scores: tuple[float, ...], tried: str) -> None:
     assert "".join(chosen(dict(zip("abcd", scores, strict=True)))) == tried
+
+
+def test_it_needs_what_its_strategies_need() -> None:
+    lines, steps = Guesser([]), Guesser([])
+    lines.traits, steps.traits = ActorTraits(Needs(coverage=True, lessons=0)), ActorTraits(Needs(episode=True))  # pyright: ignore[reportAttributeAccessIssue]  an object may declare for itself
+    needs = StrategyRouter({"a": lines, "b": steps}).traits.needs
+    assert needs == Needs(coverage=True, episode=True, edit_statistics=True)
 
 
 def test_scores_come_from_the_narrowest_circle_that_knows_anything() -> None:

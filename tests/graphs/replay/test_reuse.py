@@ -18,6 +18,7 @@ from groundwire.core._records import Intent, ModelCall
 from groundwire.core._sandboxes import SandboxInfo
 from groundwire.core._seal import MemoryKeys
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Origin, Signal, Verdict
+from groundwire.core._traits import ToolTraits
 from groundwire.graphs.replay._reuse import Reuse
 from groundwire.memory import InMemoryStore
 
@@ -57,7 +58,7 @@ class Asker:
 class Repeats(Check):
     """Judges what rests on nothing but the candidate, and says in what it did."""
 
-    repeatable = True
+    traits = ToolTraits(repeatable=True)
     identity: str = "check"
     origin: Origin = Origin.TESTS
     box: SandboxInfo = BOX

@@ -15,6 +15,7 @@ from groundwire.core._contexts import ToolContext
 from groundwire.core._records import Admission, CandidateRecord, Intent, ReflectionRecord
 from groundwire.core._seal import Mint
 from groundwire.core._signals import Signal
+from groundwire.core._traits import ToolTraits
 from groundwire.graphs.run._account import Account, account_of, non_discriminating
 from groundwire.graphs.run._gate import may_verify
 from groundwire.memory import InMemoryStore
@@ -153,7 +154,7 @@ def test_the_candidate_that_passed_is_the_one_that_is_handed_out(task: Task) -> 
 @pytest.mark.parametrize("origin", [Origin.TESTS, Origin.HIDDEN_TESTS])
 async def test_an_episode_that_has_ended_still_hands_out_what_it_had(task: Task, origin: Origin) -> None:
     class Judges(Check):
-        judges_hidden = origin is Origin.HIDDEN_TESTS
+        traits = ToolTraits(judges_hidden=origin is Origin.HIDDEN_TESTS)
 
     graph = FeedbackGraph().add_actor("write", Guesser([["right"]])).add_tool("test", Judges(origin=origin))
     app = graph.add_edge("write", "test").compile()

@@ -16,6 +16,7 @@ from groundwire.core._contexts import ActorContext, ToolContext
 from groundwire.core._errors import ConfigError, PartError, StorageError, TaskError
 from groundwire.core._records import CandidateRecord, EpisodeEnd, Record
 from groundwire.core._tasks import Hidden
+from groundwire.core._traits import ToolTraits
 from groundwire.graphs.run._batch import Work, run_batch
 from groundwire.graphs.run._sandboxes import Sandboxes
 from groundwire.memory import InMemoryStore
@@ -174,7 +175,7 @@ async def test_an_episode_that_ended_by_an_error_replays_up_to_it(task: Task) ->
 
 async def test_what_an_error_says_of_the_hidden_tests_is_kept_nowhere() -> None:
     class Tells(Check):
-        judges_hidden = True
+        traits = ToolTraits(judges_hidden=True)
 
         async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
             raise ValueError("assert candidate(33333333333) == 66666666666")

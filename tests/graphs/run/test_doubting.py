@@ -15,6 +15,7 @@ from groundwire.core._contexts import ToolContext
 from groundwire.core._records import Intent, StopReason
 from groundwire.core._signals import Signal, Verdict
 from groundwire.core._tasks import Hidden
+from groundwire.core._traits import ToolTraits
 from groundwire.graphs.library._code_repair import code_repair
 from groundwire.graphs.run import _rejudging as doubting
 from groundwire.graphs.run._rejudging import DOUBT
@@ -36,7 +37,7 @@ class Doubter(Check):
 
 @dataclass
 class Hiding(Check):
-    judges_hidden = True
+    traits = ToolTraits(judges_hidden=True)
 
 
 async def run(task: Task, answers: Sequence[str], *, hidden: bool = False) -> tuple[Any, Doubter, Hiding, Any]:

@@ -20,6 +20,7 @@ from groundwire import (
 )
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._tasks import Hidden
+from groundwire.core._traits import ToolTraits
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_a_baseline_that_passes_ends_at_once() -> None:
 
 
 class HiddenCheck(Check):
-    judges_hidden = True
+    traits = ToolTraits(judges_hidden=True)
 
 
 @pytest.mark.parametrize(("hidden", "reason"), [("right", StopReason.VERIFIED), ("deep", StopReason.HIDDEN_FAILED)])

@@ -14,6 +14,7 @@ from groundwire.core._contexts import ActorContext, ToolContext
 from groundwire.core._models import Completion, Message, Request
 from groundwire.core._records import Artifact, CandidateRecord, EpisodeRecord, Intent, Record, TrialRecord
 from groundwire.core._signals import Signal
+from groundwire.core._traits import ToolTraits
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 
@@ -74,7 +75,7 @@ async def test_a_judging_is_in_the_ledger_before_the_next_one_of_the_same_candid
     task: Task, store: Counting
 ) -> None:
     class Again(Check):
-        repeatable = True
+        traits = ToolTraits(repeatable=True)
 
         async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
             assert sum(isinstance(r, Signal) for r in store.written()) == len(self.judged)

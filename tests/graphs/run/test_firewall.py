@@ -19,6 +19,7 @@ from groundwire.core._programs import ProgramRequest
 from groundwire.core._records import Artifact, EpisodeEnd, Intent, ModelCall, ReflectionRecord
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence
 from groundwire.core._tasks import Hidden
+from groundwire.core._traits import ToolTraits
 from groundwire.graphs.run._firewall import Firewall, withheld
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
@@ -227,7 +228,7 @@ def test_of_hidden_evidence_only_numbers_are_kept() -> None:
 class HiddenCheck(Check):
     """Judges the hidden tests, and says more about them than it should."""
 
-    judges_hidden = True
+    traits = ToolTraits(judges_hidden=True)
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         assert task.hidden is not None

@@ -17,6 +17,7 @@ from groundwire.core._errors import ModelRejected, ModelReplyInvalid
 from groundwire.core._models import Completion, Message, Request
 from groundwire.core._records import Intent, ModelCall
 from groundwire.core._signals import Origin, Signal
+from groundwire.core._traits import BackendTraits
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 
@@ -129,7 +130,7 @@ def test_a_call_paid_for_before_a_crash_is_not_paid_again(task: Task) -> None:
 class Urgent(ScriptedBackend):
     """A script that serves by priority, and keeps what it was asked."""
 
-    prioritises = True
+    traits = BackendTraits(prioritises=True)
 
     def __init__(self, replies: Sequence[str]) -> None:
         super().__init__(list(replies))

@@ -18,6 +18,7 @@ from groundwire.core._errors import GraphError
 from groundwire.core._records import Admission, CandidateRecord, Intent, Record, ReflectionRecord
 from groundwire.core._signals import Signal, Verdict
 from groundwire.core._tasks import Hidden
+from groundwire.core._traits import ToolTraits
 from groundwire.graphs.library._code_repair import code_repair
 from groundwire.graphs.run._answer import Select
 from groundwire.memory import InMemoryStore
@@ -39,7 +40,7 @@ class HiddenLook:
     right: Sequence[str]
     breaks: int = 0
     judged: list[str] = field(default_factory=list[str])
-    judges_hidden = True
+    traits = ToolTraits(judges_hidden=True)
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         assert task.hidden is not None

@@ -16,6 +16,7 @@ from groundwire.core._contexts import ActorContext
 from groundwire.core._records import Admission, TrialRecord
 from groundwire.core._seal import Mint
 from groundwire.core._signals import Evidence, Signal, Verdict
+from groundwire.core._traits import ActorTraits
 from groundwire.graphs.run._stagnation import Failure, draws, failure_of, standstill
 from groundwire.memory import InMemoryStore
 
@@ -114,7 +115,7 @@ def test_fixing_one_and_breaking_the_other_in_turn_is_noticed(task: Task) -> Non
 
 def test_an_actor_with_a_plan_of_its_own_is_not_hurried(task: Task) -> None:
     class Patient(Guesser):
-        patient = True
+        traits = ActorTraits(patient=True)
 
     result, _ = run(task, [{"a": False}] * 12, actor=Patient(words(12)), budget=Budget(trials=20))
     assert (result.stop_reason, result.trials, result.account.standstill) == (StopReason.EXHAUSTED, 12, ())

@@ -18,6 +18,7 @@ from groundwire.core._errors import BudgetExceeded, ConfigError, GraphError, Mod
 from groundwire.core._models import Request
 from groundwire.core._records import Intent
 from groundwire.core._tasks import Hidden
+from groundwire.core._traits import ToolTraits
 from groundwire.graphs import FeedbackGraph
 from groundwire.graphs.build._proof import prove
 from groundwire.graphs.library._code_repair import code_repair
@@ -30,7 +31,7 @@ USERS, OWN = ("right",), ("deep", "wide")
 
 
 class HiddenCheck(Check):
-    judges_hidden = True
+    traits = ToolTraits(judges_hidden=True)
 
 
 class Breaks(Guesser):
@@ -54,8 +55,6 @@ class MuteCritic:
 
 class NoWriter:
     """A tool whose tests a model would have written, and could not."""
-
-    repeatable = False
 
     async def write(self, task: Task, context: Any) -> Any:
         raise ModelError("nobody writes tests")

@@ -8,6 +8,7 @@ import pytest
 
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Load, Request
+from groundwire.core._traits import BackendTraits
 from groundwire.models import VllmBackend, backend_for
 from groundwire.models.vllm_engine import EngineOptions, parse_spec
 
@@ -75,5 +76,6 @@ def test_the_backend_is_free_and_has_started_nothing(model: str) -> None:
     backend = backend_for(f"vllm:{model}?max_num_seqs=8")
     assert isinstance(backend, VllmBackend)
     assert (backend.model, backend.price(Request(messages=()))) == (f"vllm:{model}?max_num_seqs=8", 0.0)
-    assert backend.load() == Load(0, 0, 8) and backend.structured and backend.prioritises
+    assert backend.load() == Load(0, 0, 8)
+    assert backend.traits == BackendTraits(structured=True, prioritises=True)
     assert backend_for("vllm:org/model").model == "vllm:org/model"

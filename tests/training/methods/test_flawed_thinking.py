@@ -16,7 +16,7 @@ from recorded_runs import ledger_at, question, read, repairing, run, saying
 
 from groundwire import FeedbackGraph
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext, Needs
+from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Message, Request
 from groundwire.models import ScriptedBackend
@@ -57,7 +57,6 @@ class Begun:
 
     backend: ScriptedBackend
     prefill: str
-    needs = Needs()
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         messages = (Message(role="user", content=context.task.prompt), Message(role="assistant", content=self.prefill))

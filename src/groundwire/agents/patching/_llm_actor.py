@@ -30,11 +30,12 @@ from groundwire.agents.patching._project_view import ProjectView, relevance_of, 
 from groundwire.agents.prompting._structured import complained, replied
 from groundwire.agents.prompting._templates import load_prompt, risen
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext, Needs
+from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import CandidateError, ConfigError, ModelReplyInvalid
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Message, Request, SwitchPenalty
 from groundwire.core._prompt_text import data, plain, tagged, unfence
+from groundwire.core._traits import ActorTraits, BackendTraits, Needs
 from groundwire.models._choice import backend_for
 
 # The forms in which a model may answer, each with its prompt, its schema if it has one, and how it is read.
@@ -141,7 +142,7 @@ class LLMActor:
         samples: answers asked for at once; fewer where the graph wants fewer. Equal ones make one candidate.
         context_tokens: tokens that files and tests may take in the prompt, at 3.5 characters a token.
         answer: `edits` for search/replace blocks, `whole` for whole files, `schema` for JSON by a schema; `auto`: whole
-            for one small file, else JSON where the backend has a true attribute `structured`, else blocks. Where JSON
+            for one small file, else JSON where the backend declares `structured`, else blocks. Where JSON
             was asked for and something else came, blocks are asked for.
         repairs: calls a trial that may send an unusable answer back.
         resamples: calls a trial that may ask again for something new.
@@ -171,7 +172,7 @@ class LLMActor:
                 "LLMActor got an argument out of range.",
                 do="max_tokens, samples and context_tokens are at least 1; the other numbers at least 0.",
             )
-        self.needs = Needs(coverage=coverage)
+        self.traits = ActorTraits(needs=Needs(coverage=coverage))
         self._backend = backend_for(model)
         self._temperature = temperature
         self._max_tokens = max_tokens
@@ -288,7 +289,7 @@ class LLMActor:
         shown = view.editable
         if len(shown) == 1 and context.tree.files[shown[0]].count(b"\n") <= WHOLE_FILE_LINES:
             return "whole"
-        return "schema" if getattr(self._backend, "structured", False) else "edits"
+        return "schema" if BackendTraits.of(self._backend).structured else "edits"
 
 
 @dataclass(frozen=True)

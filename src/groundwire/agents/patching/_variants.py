@@ -11,13 +11,14 @@ from itertools import chain, zip_longest
 from groundwire.agents.patching._evidence import difference
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import Actor, ActorContext, EditStatistics, Judged, Needs
+from groundwire.core._contexts import Actor, ActorContext, EditStatistics, Judged
 from groundwire.core._errors import ModelReplyInvalid
 from groundwire.core._experience import NO_EXPERIENCE
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Request
 from groundwire.core._prompt_text import data
 from groundwire.core._signals import NoVerdict, Origin, Verdict
+from groundwire.core._traits import ActorTraits, Needs
 from groundwire.models._choice import backend_for
 
 # Another actor with its eyes shut: each try is made as if it were the first. The control arm of every comparison.
@@ -46,14 +47,17 @@ class BlindActor:
     width: int
     candidates: int | None = None
 
-    patient = True
-    """No rule of standstill ends it: it does not look at what failed, so it can't be stuck on it."""
+    @property
+    def traits(self) -> ActorTraits:
+        """It needs coverage of the baseline, where the actor does, and nothing of memory. It does not look at what
+        failed, so it can't be stuck on it."""
+        theirs = ActorTraits.of(self.actor)
+        return replace(theirs, needs=Needs(coverage=theirs.needs.coverage, lessons=0), patient=True)
 
     @property
-    def needs(self) -> Needs:
-        """Coverage of the baseline, where the actor wants it; nothing of memory."""
-        theirs: Needs = getattr(self.actor, "needs", Needs())
-        return Needs(coverage=theirs.coverage, lessons=0)
+    def lets_propose(self) -> Sequence[Actor]:
+        """See `groundwire.core._traits.LetsPropose`."""
+        return (self.actor,)
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """See `Actor`; errors are those of the actor. Empty: the ceiling is reached, or nothing is left to propose."""
@@ -112,15 +116,12 @@ class LocalOrGlobal:
         self._local = local
         self._whole = whole
         self._draft = draft or whole
-        wanted = [getattr(actor, "needs", Needs()) for actor in (self._local, self._whole, self._draft)]
-        self.needs = Needs(
-            coverage=any(n.coverage for n in wanted),
-            edit_statistics=any(n.edit_statistics for n in wanted),
-            experience=any(n.experience for n in wanted),
-            lessons=max(n.lessons for n in wanted),
-            lesson_tokens=max(n.lesson_tokens for n in wanted),
-            episode=any(n.episode for n in wanted),
-        )
+        self.traits = ActorTraits.together(self.lets_propose)
+
+    @property
+    def lets_propose(self) -> Sequence[Actor]:
+        """See `groundwire.core._traits.LetsPropose`."""
+        return (self._local, self._whole, self._draft)
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """See `Actor`. Local ones come first, until the loop is found stuck; a single one is local until then."""
@@ -163,12 +164,18 @@ class ChosenPast:
         self._actor = actor
         self._backend = backend_for(model)
         self._max_tokens = max_tokens
-        self.needs: Needs = replace(getattr(actor, "needs", Needs()), episode=True)
+        theirs = ActorTraits.of(actor)
+        self.traits = replace(theirs, needs=replace(theirs.needs, episode=True))
 
     @property
     def backend(self) -> Backend:
         """The model that it asks."""
         return self._backend
+
+    @property
+    def lets_propose(self) -> Sequence[Actor]:
+        """See `groundwire.core._traits.LetsPropose`."""
+        return (self._actor,)
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """See `Actor`; errors are those of the actor, and of `context.call`."""

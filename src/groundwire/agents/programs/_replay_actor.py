@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from groundwire.agents.patching._edit_apply import MAX_FILE_BYTES, candidate_of
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext, Needs
+from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import CandidateError
 from groundwire.core._models import Message, Request
 from groundwire.core._recordings import Recording
 from groundwire.core._tasks import Task
+from groundwire.core._traits import ActorTraits, Needs
 from groundwire.models._replay import ReplayBackend
 
 
@@ -27,10 +28,9 @@ class ReplayActor:
         path: the file that each of them is the whole of; default: the one file that the task lets be edited.
     """
 
-    patient = True
+    traits = ActorTraits(needs=Needs(lessons=0), patient=True)
 
     def __init__(self, recording: Recording, *, path: str | None = None) -> None:
-        self.needs = Needs(lessons=0)
         self._recording = recording
         self._path = path
 

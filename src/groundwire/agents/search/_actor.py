@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Literal
 
 from groundwire.agents.search._localise import dstar, ochiai
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext, Judged, Needs
+from groundwire.core._contexts import ActorContext, Judged
 from groundwire.core._ids import seed_in
 from groundwire.core._signals import Origin, Signal, Verdict
+from groundwire.core._traits import ActorTraits, Needs
 
 if TYPE_CHECKING:
     from groundwire.agents.search._plan import Plan
@@ -40,8 +41,7 @@ class SearchActor:
         formula: of the fault localisation, `ochiai` or `dstar`.
     """
 
-    needs = Needs(coverage=True, edit_statistics=True)
-    patient = True
+    traits = ActorTraits(needs=Needs(coverage=True, edit_statistics=True), patient=True)
     """It goes through a plan of its own and says when nothing is left: a failure that stays is no standstill."""
 
     def __init__(self, seed: int = 0, *, formula: Literal["ochiai", "dstar"] = "ochiai") -> None:

@@ -9,12 +9,13 @@ from groundwire.agents.patching._evidence import failing_evidence
 from groundwire.agents.prompting._structured import answered
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext, Judged, Needs
+from groundwire.core._contexts import ActorContext, Judged
 from groundwire.core._errors import ConfigError
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Request
 from groundwire.core._prompt_text import data, fenced, printable, unfence
 from groundwire.core._signals import Verdict
+from groundwire.core._traits import ActorTraits, Needs
 from groundwire.models._choice import backend_for
 
 
@@ -53,8 +54,7 @@ class StepBeamActor:
         ConfigError: a number is below 1.
     """
 
-    patient = True
-    needs = Needs(lessons=0)
+    traits = ActorTraits(needs=Needs(lessons=0), patient=True)
 
     def __init__(
         self,

@@ -10,11 +10,12 @@ from groundwire.agents.patching._evidence import lessons_as_data, lessons_to_sho
 from groundwire.agents.prompting._structured import answered
 from groundwire.agents.prompting._templates import check_range, load_prompt, risen
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext, Judged, Needs
+from groundwire.core._contexts import ActorContext, Judged
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Message, Request
 from groundwire.core._prompt_text import data, head_tail, inert, printable
 from groundwire.core._steps import Broken, StepRules
+from groundwire.core._traits import ActorTraits, Needs
 from groundwire.models._choice import backend_for
 from groundwire.models._watched import WatchedBackend
 
@@ -50,7 +51,7 @@ class StepWriter:
         lessons: int = 3,
     ) -> None:
         check_range("StepWriter", temperature=temperature, max_tokens=max_tokens)
-        self.needs = Needs(lessons=lessons)
+        self.traits = ActorTraits(needs=Needs(lessons=lessons))
         self._backend = backend_for(model)
         self._rules = rules
         self._path = path

@@ -11,7 +11,7 @@ from groundwire.agents.patching._evidence import lessons_as_data, lessons_to_sho
 from groundwire.agents.prompting._templates import load_prompt, risen
 from groundwire.agents.steps._step_reader import read_step, schema_of
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext, Needs
+from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import CandidateError, ConfigError, ModelReplyInvalid
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Completion, Message, Request, ToolCall, ToolSpec
@@ -30,6 +30,7 @@ from groundwire.core._toolcalls import (
     failed_here,
     seen_calls,
 )
+from groundwire.core._traits import ActorTraits, BackendTraits, Needs
 from groundwire.models._choice import backend_for
 
 # What an actor that uses tools is shown: its steps as a conversation, in plain text or as native tool calls.
@@ -147,7 +148,7 @@ class ToolActor:
         model: a LiteLLM id, `scripted:FILE`, or a backend.
         tools: what may be called (`Toolbox.specs`).
         form: `text`: one JSON object in the model's text; `schema`: the same, held to a schema; `native`: the model's
-            own tool calls; `auto`: `schema` where the backend has a true attribute `structured`, else `text`.
+            own tool calls; `auto`: `schema` where the backend declares `structured`, else `text`.
         temperature: of the first call, raised by 0.15 for each escalation and each renewed try, up to 1.5.
         max_tokens: tokens of each step.
         repairs: calls a step that may send an unreadable answer back.
@@ -158,7 +159,7 @@ class ToolActor:
         ConfigError: an argument is out of range, or the model's form is not known.
     """
 
-    needs = Needs(episode=True)
+    traits = ActorTraits(needs=Needs(episode=True))
 
     def __init__(
         self,
@@ -178,7 +179,7 @@ class ToolActor:
             )
         self._backend = backend_for(model)
         if form == "auto":
-            form = "schema" if getattr(self._backend, "structured", False) else "text"
+            form = "schema" if BackendTraits.of(self._backend).structured else "text"
         self._form = form
         self._talk = Talk(native=form == "native")
         self._tools = tuple(tools)

@@ -23,6 +23,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend, Completion, Request, SwitchPenalty
+from groundwire.core._traits import BackendTraits
 from groundwire.models._chat import all_of
 from groundwire.models._openai_compatible import KILLED, GoesOn
 
@@ -63,6 +64,11 @@ class KillBelow:
     def model(self) -> str:
         """See `Backend`."""
         return self._backend.model
+
+    @property
+    def traits(self) -> BackendTraits:
+        """Those of the backend that it asks."""
+        return BackendTraits.of(self._backend)
 
     async def complete(self, request: Request) -> Completion:
         """See `Backend`."""

@@ -15,6 +15,7 @@ from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend, Message
 from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._traits import models_of
 
 STEP_TOKENS = 600
 MOST_STEPS = 64
@@ -72,9 +73,9 @@ class ModelStepJudge:
         self._sampler = Sampler(model, temperature=0.0, max_tokens=max_tokens)
 
     @property
-    def model(self) -> str:
-        """The model's id."""
-        return self._sampler.backend.model
+    def backend(self) -> Backend:
+        """The model that it asks."""
+        return self._sampler.backend
 
     async def first_bad(
         self, context: ActorContext, task: str, answers: Sequence[Sequence[str]]
@@ -117,7 +118,7 @@ class RefinedBestOfN:
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
         if samples < 1:
             raise ConfigError(f"{samples} samples are none.", do="At least 1.")
-        if getattr(judge, "model", None) == self._sampler.backend.model:
+        if self._sampler.backend.model in models_of(judge):
             raise ConfigError(
                 f"{self._sampler.backend.model} would judge its own steps, and it agrees with them.",
                 do="Give another model, or a program, as the judge of steps.",

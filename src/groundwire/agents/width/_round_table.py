@@ -14,6 +14,7 @@ from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
 from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._traits import ActorTraits
 
 SHOWN_TOKENS = 400
 MOST_ROUNDS = 15
@@ -84,7 +85,7 @@ class RoundTable:
                 f"{twice[0]} sits at the table twice, and a model that agrees with itself says nothing.",
                 do="Seat different models; or allow_homogeneous=True, for a control.",
             )
-        self.grounded = not twice
+        self.traits = ActorTraits(grounded=not twice)
         self._asking = asking
         self._rounds = rounds
 

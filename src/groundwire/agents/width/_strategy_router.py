@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import Actor, ActorContext, EditStatistics, Needs
+from groundwire.core._contexts import Actor, ActorContext, EditStatistics
 from groundwire.core._errors import ConfigError
 from groundwire.core._ids import seed_in
+from groundwire.core._traits import ActorTraits, Needs
 
 SURE = 0.35
 APART = 0.10
@@ -55,17 +56,17 @@ class StrategyRouter:
         ConfigError: fewer than two.
     """
 
-    needs = Needs(edit_statistics=True)
-
     def __init__(self, strategies: Mapping[str, Actor]) -> None:
         if len(strategies) < 2:
             raise ConfigError("There is nothing to choose from.", do="Give at least two strategies.")
         self._strategies = dict(strategies)
+        theirs = ActorTraits.together(self.lets_propose)
+        self.traits = replace(theirs, needs=theirs.needs | Needs(edit_statistics=True))
 
     @property
-    def grounded(self) -> bool:
-        """False where one of the strategies is a control."""
-        return all(getattr(actor, "grounded", True) for actor in self._strategies.values())
+    def lets_propose(self) -> Sequence[Actor]:
+        """See `groundwire.core._traits.LetsPropose`."""
+        return tuple(self._strategies.values())
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """See `Actor`. Two: what both say, else the better one's. All: plurality, of equal ones the better one's.

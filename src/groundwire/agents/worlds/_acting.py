@@ -16,7 +16,7 @@ from groundwire.agents.patching._evidence import (
 from groundwire.agents.patching._llm_critic import reflection_by
 from groundwire.agents.prompting._templates import check_range, load_prompt, risen
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext, CriticContext, Needs, Reflection
+from groundwire.core._contexts import ActorContext, CriticContext, Reflection
 from groundwire.core._environments import Move, actions_in, attempt, moves_of, moves_so_far, start_of
 from groundwire.core._errors import ConfigError, ModelReplyInvalid
 from groundwire.core._ids import seed_in
@@ -24,6 +24,7 @@ from groundwire.core._models import Backend, Request
 from groundwire.core._prompt_text import data, head_tail, plain, tagged
 from groundwire.core._scenes import Scene
 from groundwire.core._signals import Verdict
+from groundwire.core._traits import ActorTraits, Needs
 from groundwire.models._choice import backend_for
 
 # Moves and scenes as labelled data for a prompt.
@@ -99,7 +100,7 @@ class ReActActor:
             )
         self._reflects = remembers in ("reflections", "both")
         self._replays = remembers in ("last_attempt", "both")
-        self.needs = Needs(lessons=lessons if self._reflects else 0)
+        self.traits = ActorTraits(needs=Needs(lessons=lessons if self._reflects else 0))
         self._backend = backend_for(model)
         self._temperature = temperature
         self._max_tokens = max_tokens

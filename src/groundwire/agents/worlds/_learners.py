@@ -11,12 +11,13 @@ from groundwire.agents.patching._evidence import may_be_shown
 from groundwire.agents.worlds._acting import moves_of_trial
 from groundwire.agents.worlds._knowledge import KnownWorld, Moment, Plan, end_or_place
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import Actor, ActorContext, Critic, CriticContext, Needs, Reflection
+from groundwire.core._contexts import Actor, ActorContext, Critic, CriticContext, Reflection
 from groundwire.core._environments import Move, start_of
 from groundwire.core._errors import ConfigError
 from groundwire.core._experience import Experience, Known, place_of
 from groundwire.core._prompt_text import plain
 from groundwire.core._scenes import Scene, Status
+from groundwire.core._traits import ActorTraits, Needs
 
 # An actor that takes each place for a bandit with an arm for each action, and learns only how trials ended.
 
@@ -35,8 +36,7 @@ class BanditActor:
         ConfigError: an argument is out of range.
     """
 
-    needs = Needs(lessons=0, experience=True)
-    patient = True
+    traits = ActorTraits(needs=Needs(lessons=0, experience=True), patient=True)
 
     def __init__(self, explore: float = 0.5) -> None:
         if not explore >= 0:
@@ -86,8 +86,7 @@ class HeuristicActor:
     everything with the trial.
     """
 
-    needs = Needs(lessons=0)
-    patient = True
+    traits = ActorTraits(needs=Needs(lessons=0), patient=True)
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """See `Actor`. One candidate: what was done in this trial, and one more action.
@@ -114,8 +113,7 @@ class HeuristicActor:
 class RandomActor:
     """Does one of the things that the scene says can be done, each as likely as another."""
 
-    needs = Needs(lessons=0)
-    patient = True
+    traits = ActorTraits(needs=Needs(lessons=0), patient=True)
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """See `Actor`. One candidate: what was done in this trial, and one more action.
@@ -185,8 +183,7 @@ class TabularActor:
     from what it has seen in this trial. Its choices follow from these and the seed alone.
     """
 
-    needs = Needs(lessons=0, experience=True)
-    patient = True
+    traits = ActorTraits(needs=Needs(lessons=0, experience=True), patient=True)
 
     def __init__(self) -> None:
         self._minds: OrderedDict[tuple[str, int, int], _Mind] = OrderedDict()

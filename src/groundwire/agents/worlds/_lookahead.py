@@ -15,13 +15,14 @@ from groundwire.agents.prompting._structured import answered
 from groundwire.agents.prompting._templates import check_range, load_prompt
 from groundwire.agents.worlds._acting import hints_as_data, moves_as_data, scene_as_data
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext, Needs
+from groundwire.core._contexts import ActorContext
 from groundwire.core._environments import Environment, Move, attempt, moves_so_far, start_of, transitions
 from groundwire.core._errors import CandidateError, ConfigError
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Request
 from groundwire.core._prompt_text import data, plain
 from groundwire.core._scenes import Scene, Status, tidied
+from groundwire.core._traits import ActorTraits, Needs
 from groundwire.models._choice import backend_for
 
 # Models of a world: what an action would lead to, before it is done. A guess is never a signal.
@@ -330,7 +331,7 @@ class LookaheadActor:
                 "LookaheadActor got an argument out of range.",
                 do="width, depth and simulations are at least 1, discount above 0 and at most 1, explore at least 0.",
             )
-        self.needs = Needs(episode=True)
+        self.traits = ActorTraits(needs=Needs(episode=True))
         self._settings = _Settings(world, propose, width, depth, simulations, discount, explore, sees_all)
         self._value = value
         self._scores: OrderedDict[tuple[str, str], float] = OrderedDict()

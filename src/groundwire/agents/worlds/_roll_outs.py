@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import Actor, ActorContext, Judged, Needs
+from groundwire.core._contexts import Actor, ActorContext, Judged
 from groundwire.core._environments import actions_in, attempt, moves_so_far
 from groundwire.core._errors import ConfigError
+from groundwire.core._traits import ActorTraits
 
 Walk = tuple[str, ...]
 """The actions of one trial."""
@@ -37,15 +38,19 @@ class RollOutActor:
         ConfigError: `ways` is less than 1.
     """
 
-    patient = True
-
     def __init__(self, actor: Actor, *, ways: int = 1) -> None:
         if ways < 1:
             raise ConfigError(f"ways is {ways}.", do="Ask at each place at least once.")
         self.actor = actor
         self._ways = ways
-        told: Needs = getattr(actor, "needs", Needs())
-        self.needs = replace(told, lessons=0, episode=told.episode or ways > 1)
+        theirs = ActorTraits.of(actor)
+        needs = replace(theirs.needs, lessons=0, episode=theirs.needs.episode or ways > 1)
+        self.traits = replace(theirs, needs=needs, patient=True)
+
+    @property
+    def lets_propose(self) -> Sequence[Actor]:
+        """See `groundwire.core._traits.LetsPropose`."""
+        return (self.actor,)
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """See `Actor`."""

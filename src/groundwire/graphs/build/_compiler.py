@@ -14,9 +14,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
-from groundwire.core._contexts import Needs
 from groundwire.core._errors import GraphError, GroundingError
 from groundwire.core._signals import Origin
+from groundwire.core._traits import ActorTraits, ToolTraits
 from groundwire.graphs.build._bounds import Bounds, Node, bound_function, bound_router, bound_runnable, watched
 from groundwire.graphs.build._declarations import GraphPart, Helpers, Parts, PlainPart, parts_of
 from groundwire.graphs.build._expansion import builder_of, chooses_one, held_graphs, jumps_of
@@ -27,7 +27,7 @@ from groundwire.graphs.run._gate import GateKind
 from groundwire.graphs.run._nodes import ActorNode, CriticNode, Leg, Stride, Way
 from groundwire.graphs.run._routing import Exits
 from groundwire.graphs.run._state import EpisodeState, Route
-from groundwire.graphs.run._tool_node import ToolNode, judges_hidden
+from groundwire.graphs.run._tool_node import ToolNode
 
 # A copy of a plain LangGraph graph whose nodes and routers are held to what the proof was told of them.
 
@@ -276,7 +276,7 @@ class _Lowering:
                 want_coverage=self._want_coverage,
                 trusted=self._trust,
                 author=self._place(twin),
-                patient=any(getattr(actor.actor, "patient", False) for actor in parts.actors.values()),
+                patient=any(ActorTraits.of(actor.actor).patient for actor in parts.actors.values()),
             )
             self._add(name, node, tool.tool, tool.helpers)
         for name, plain in parts.plain.items():
@@ -325,7 +325,7 @@ class _Lowering:
         return Exits(
             gates=frozenset(kind for tool, kind in parts.gates if tool == name),
             confirm=by is not None,
-            confirm_is_hidden=by is not None and judges_hidden(parts.tools[by].tool),
+            confirm_is_hidden=by is not None and self._judges_hidden(by),
             plain=parts.has_plain_edges(name),
             last_word=self._place(by) if by else "",
             last=self._last_answer(by if name in parts.lasts else None),
@@ -335,7 +335,10 @@ class _Lowering:
         )
 
     def _last_answer(self, by: str | None) -> LastAnswer | None:
-        return LastAnswer(judges_hidden(self._parts.tools[by].tool)) if by else None
+        return LastAnswer(self._judges_hidden(by)) if by else None
+
+    def _judges_hidden(self, tool: str) -> bool:
+        return ToolTraits.of(self._parts.tools[tool].tool).judges_hidden
 
     def _add_edges(self) -> None:
         parts, builder = self._parts, self._builder
@@ -382,7 +385,7 @@ class _Lowering:
 
 def wants_coverage(parts: Parts) -> bool:
     """True if an actor of the graph, or of one nested in it, wants to know which lines ran."""
-    own = any(getattr(p.actor, "needs", Needs()).coverage for p in parts.actors.values())
+    own = any(ActorTraits.of(p.actor).needs.coverage for p in parts.actors.values())
     nested = (parts_of(p.graph) for p in parts.graphs.values())
     return own or any(wants_coverage(inner) for inner in nested if inner is not None)
 

@@ -109,7 +109,9 @@ def _blinded(graph: FeedbackGraph, kind: str, *, samples: bool, limit: int | Non
             " made.",
             do="Run it without --control, or wire it of actors, critics and tools alone.",
         )
-    control = FeedbackGraph(graph.state, name=f"{graph.name}_{kind}", trust=graph.trust)
+    control = FeedbackGraph(
+        graph.state, name=f"{graph.name}_{kind}", trust=graph.trust, allow_ungrounded=graph.allow_ungrounded
+    )
     actors = {
         name: replace(part, actor=BlindActor(part.actor, samples=samples, width=part.width, candidates=limit))
         for name, part in parts.actors.items()

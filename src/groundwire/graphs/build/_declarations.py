@@ -12,6 +12,7 @@ from groundwire.core._contexts import Actor, Critic, RepeatableTool, Tool
 from groundwire.core._errors import GraphError
 from groundwire.core._records import StopReason
 from groundwire.core._signals import Origin
+from groundwire.core._traits import ActorTraits, CriticTraits
 from groundwire.graphs.build._proof import END, START, Role
 from groundwire.graphs.run._gate import GateKind
 
@@ -239,9 +240,10 @@ class Parts:
         return {name: tool.identity for name, tool in tools.items() if isinstance(tool, RepeatableTool)}
 
     def ungrounded(self, prefix: str = "") -> Mapping[str, str]:
-        """Node → class of the actors and critics that say of themselves `grounded = False`, also in nested graphs."""
-        holders = [*((n, p.actor) for n, p in self.actors.items()), *((n, p.critic) for n, p in self.critics.items())]
-        found = {f"{prefix}{n}": type(held).__name__ for n, held in holders if not getattr(held, "grounded", True)}
+        """Node → class of the actors and critics that declare `grounded=False`, also in nested graphs."""
+        actors = {n: p.actor for n, p in self.actors.items() if not ActorTraits.of(p.actor, name=n).grounded}
+        critics = {n: p.critic for n, p in self.critics.items() if not CriticTraits.of(p.critic, name=n).grounded}
+        found = {f"{prefix}{n}": type(held).__name__ for n, held in (*actors.items(), *critics.items())}
         for name, part in self.graphs.items():
             inner = parts_of(part.graph)
             if inner is not None:
@@ -280,7 +282,7 @@ class Rules(BaseModel):
     one."""
     rejudge_fails: int = Field(default=1, ge=0, le=100)
     """Times a FAIL is judged again before it opens `refine`, where a case fails that was not yet seen to fail twice on
-    one candidate. Only tools that say `repeatable = True` are asked again."""
+    one candidate. Only tools that declare `ToolTraits(repeatable=True)` are asked again."""
     rejudge_passes: int = Field(default=1, ge=0, le=100)
     """Times a PASS is judged again before anything rests on it; of such tools only, and never of hidden tests."""
     repeats: int | None = Field(default=3, ge=1)

@@ -11,6 +11,7 @@ from groundwire.core._contexts import Actor, Critic, Tool
 from groundwire.core._errors import GraphError
 from groundwire.core._records import StopReason, Store
 from groundwire.core._signals import Origin
+from groundwire.core._traits import ActorTraits, CriticTraits, ToolTraits
 from groundwire.graphs.build._bounds import annotated_jumps, mentions_jump
 from groundwire.graphs.build._checks import check_declared, check_grounded, check_parallel
 from groundwire.graphs.build._compiler import lower
@@ -60,8 +61,8 @@ class FeedbackGraph:
         rules: those of `compile`, where it is given none.
         budget: likewise.
         allow_ungrounded: True to let in controls: actors and critics that revise their own text without a signal and
-            say so (`grounded = False`). Every report of such a graph says that it is not grounded. Loops between nodes
-            stay refused.
+            declare it (`grounded=False`). Every report of such a graph says that it is not grounded. Loops between
+            nodes stay refused.
     """
 
     def __init__(
@@ -93,18 +94,24 @@ class FeedbackGraph:
             width: candidates asked for in one trial; each is judged, one is admitted.
             graphs: LangGraph graphs that it calls, by a name of your choice; those that it holds are found anyway.
             roles: `GRAPH/NODE` → `pure`, `world` or `unknown`, for the nodes of these.
+
+        Raises:
+            GraphError: the name is taken, or the width is under 1.
+            ConfigError: what it declares is no `ActorTraits`.
         """
         self.parts.check_new(name)
         if width < 1:
             raise GraphError(f"The width of {name} is {width}.", do="Ask for at least 1 candidate a trial.")
+        ActorTraits.of(actor, name=name)
         self.parts.actors[name] = ActorPart(actor, width, Helpers(graphs or {}, roles or {}))
         return self
 
     def add_critic(
         self, name: str, critic: Critic, *, graphs: Graphs | None = None, roles: Roles | None = None
     ) -> FeedbackGraph:
-        """Adds a node that turns a failing signal into a reflection; `graphs` and `roles` as for `add_actor`."""
+        """Adds a node that turns a failing signal into a reflection; arguments and errors as for `add_actor`."""
         self.parts.check_new(name)
+        CriticTraits.of(critic, name=name)
         self.parts.critics[name] = CriticPart(critic, Helpers(graphs or {}, roles or {}))
         return self
 
@@ -113,9 +120,10 @@ class FeedbackGraph:
     ) -> FeedbackGraph:
         """Adds a node that judges candidates; the only kind of node from which a signal can come.
 
-        `graphs` and `roles` as for `add_actor`.
+        Arguments and errors as for `add_actor`.
         """
         self.parts.check_new(name)
+        ToolTraits.of(tool, name=name)
         self.parts.tools[name] = ToolPart(tool, Helpers(graphs or {}, roles or {}))
         return self
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from groundwire.core._traits import ToolTraits
 from groundwire.graphs.build._declarations import Parts
 from groundwire.graphs.build._feedback_graph import FeedbackGraph
 from groundwire.graphs.build._proof import END, START, Edge, Role, Wiring
@@ -38,7 +39,7 @@ def _arrow(edge: Edge, graph: FeedbackGraph, wiring: Wiring) -> str:
     if graph.parts.refers.get(edge.source) == edge.target:
         return '-- "undecided" -->'
     tool = graph.parts.tools.get(edge.source)
-    if tool is not None and getattr(tool.tool, "never_passes", False):
+    if tool is not None and ToolTraits.of(tool.tool).never_passes:
         return '-- "go on" -->' if edge.target != END else '-- "stop" -->'
     if wiring.roles.get(edge.source) is Role.TOOL and edge.choice:
         return '-- "pass" -->' if edge.target != END else '-- "pass, or stop" -->'

@@ -17,6 +17,7 @@ from groundwire.core._errors import ConfigError
 from groundwire.core._records import StopReason
 from groundwire.core._signals import Origin
 from groundwire.core._toolcalls import Reviewer
+from groundwire.core._traits import models_of
 from groundwire.graphs.build._feedback_graph import FeedbackGraph
 from groundwire.graphs.library._card import GraphCard
 from groundwire.graphs.library._tool_steps import FAILURES, ToolState, add_steps
@@ -62,13 +63,13 @@ def preflight(
     Raises:
         ConfigError: the reviewer is the actor's own model.
     """
-    model = _model_of(reviewer)
-    if model is not None and model == _model_of(actor):
+    models = models_of(reviewer)
+    if own := models & models_of(actor):
         raise ConfigError(
-            f"The reviewer is the actor's own model, {model}: it would approve of its own text.",
+            f"The reviewer is the actor's own model, {min(own)}: it would approve of its own text.",
             do="Give another model, or write the policy as a RuleReviewer.",
         )
-    trust = [*([Origin.OTHER_MODEL] if model is not None else []), *([Origin.HUMAN] if person else [])]
+    trust = [*([Origin.OTHER_MODEL] if models else []), *([Origin.HUMAN] if person else [])]
     graph = FeedbackGraph(ToolState, name="preflight", trust=trust)
     calls = ToolCalls(toolbox, chars=chars)
     add_steps(graph, actor, calls, check, failures=failures, rejections=rejections, irreversible="review")
@@ -81,9 +82,3 @@ def preflight(
         graph.refine("person", to="act", failures=failures, stop=StopReason.REJECTED)
         graph.confirm("person", by="call")
     return graph.advance("call", to="act")
-
-
-def _model_of(holder: object) -> str | None:
-    """The model that an actor or reviewer asks; None where it asks none."""
-    backend = getattr(holder, "backend", None)
-    return getattr(backend, "model", None)

@@ -14,6 +14,7 @@ from groundwire.core._masking import Masker
 from groundwire.core._models import Backend, Completion, Request, Streaming
 from groundwire.core._programs import ProgramRequest, ProgramResult
 from groundwire.core._records import Artifact, Intent, ModelCall, ProgramRun
+from groundwire.core._traits import BackendTraits
 from groundwire.graphs.run._budget import Cost, Reservation
 from groundwire.graphs.run._episode import Episode
 from groundwire.graphs.run._in_flight import current_slot
@@ -155,7 +156,7 @@ class EpisodeCaller:
         return completion if completion.asked else completion.model_copy(update={"asked": backend.model})
 
     async def _ask(self, backend: Backend, request: Request) -> Completion:
-        if not request.priority and getattr(backend, "prioritises", False):
+        if not request.priority and BackendTraits.of(backend).prioritises:
             # not in the ledger's request: what was asked does not depend on when it was served
             request = request.model_copy(update={"priority": _nearness(self._episode)})
         slot = current_slot.get()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groundwire.core._contexts import EditStatistics, Judged, Lesson, Needs, Reflection
+from groundwire.core._contexts import EditStatistics, Judged, Lesson, Reflection
 from groundwire.core._errors import RecordNotFound
 from groundwire.core._experience import Experience
 from groundwire.core._records import Artifact, Recall, ReflectionRecord, TrialRecord
 from groundwire.core._signals import Origin, canonical
 from groundwire.core._signatures import failure_frames, failure_signature
+from groundwire.core._traits import Needs
 from groundwire.graphs.replay._recorded import experience_key, read_statistics, statistics_key
 from groundwire.graphs.run._episode import Episode, trial_end
 

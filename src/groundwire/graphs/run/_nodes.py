@@ -25,7 +25,6 @@ from groundwire.core._contexts import (
     EditStatistics,
     Judged,
     Lesson,
-    Needs,
     Reflection,
     ToolContext,
 )
@@ -35,6 +34,7 @@ from groundwire.core._records import Admission, StopReason
 from groundwire.core._signals import Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.core._tasks import Task
 from groundwire.core._toolcalls import Ruling, Steps, ruled
+from groundwire.core._traits import ActorTraits, ToolTraits
 from groundwire.graphs.build._bounds import Node
 from groundwire.graphs.run._answer import LastAnswer
 from groundwire.graphs.run._calls import EpisodeCaller, EpisodeRunner
@@ -89,7 +89,7 @@ class ActorNode:
         self.width = width
         self.may_begin = may_begin
         self.last = last
-        self.needs: Needs = getattr(actor, "needs", Needs())
+        self.needs = ActorTraits.of(actor, name=name).needs
 
     async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Update:
         """One superstep."""
@@ -285,7 +285,7 @@ class AskPerson:
     must be compiled with a checkpointer; without one there is nobody to ask, no verdict, and no call.
     """
 
-    never_passes = True
+    traits = ToolTraits(never_passes=True)
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         """See `groundwire.core._contexts.Tool`."""

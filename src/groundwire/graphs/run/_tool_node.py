@@ -15,6 +15,7 @@ from groundwire.core._contexts import ActingTool, Judged, ModelCaller, Tool, Too
 from groundwire.core._records import Intent, StopReason
 from groundwire.core._signals import Evidence, NoVerdict, Observation, Origin, Signal, Verdict, canonical
 from groundwire.core._tasks import Task
+from groundwire.core._traits import ToolTraits
 from groundwire.graphs.replay._recorded import RecordedObservation
 from groundwire.graphs.replay._substitutes import observe, stand_in
 from groundwire.graphs.run._acceptance import most_promising
@@ -122,11 +123,6 @@ FLUSH_EVERY = 16
 """Signals that may wait for the ledger while a wide trial is judged."""
 
 
-def judges_hidden(tool: Tool) -> bool:
-    """True if the tool says that it is the one to judge hidden tests."""
-    return bool(getattr(tool, "judges_hidden", False))
-
-
 class ToolNode:
     """Judges what the last actor proposed, mints a signal for each, looks again where doubt is left, asks the gate.
 
@@ -157,8 +153,9 @@ class ToolNode:
         self.want_coverage = want_coverage
         self.routing = Routing(name, exits, frozenset(trusted), patient=patient)
         self._author = author or name
-        self._is_hidden = judges_hidden(tool)
-        self._is_repeatable = bool(getattr(tool, "repeatable", False))
+        traits = ToolTraits.of(tool, name=name)
+        self._is_hidden = traits.judges_hidden
+        self._is_repeatable = traits.repeatable
         # asked once: Python looks a Protocol's members up each time
         self._writing = tool if isinstance(tool, WritingTool) else None
         self._acting = tool if isinstance(tool, ActingTool) else None

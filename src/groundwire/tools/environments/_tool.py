@@ -23,6 +23,7 @@ from groundwire.core._environments import (
     Move,
     Step,
     actions_in,
+    judges_by_key,
     scene_as_text,
     standstill_of_steps,
     start_of,
@@ -70,7 +71,7 @@ class Session:
 
         def begin(world: Environment) -> Scene:
             scene = tidied(world.reset(seed))
-            self.oracle = bool(getattr(world, "oracle", False))
+            self.oracle = judges_by_key(world)
             return scene
 
         return await self._ask(begin)

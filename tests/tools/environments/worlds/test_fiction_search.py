@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from groundwire.core._environments import judges_by_key
 from groundwire.core._scenes import Scene, Status
 from groundwire.tools.environments.worlds._fiction_search import (
     PASSAGES,
@@ -103,4 +104,4 @@ def test_what_is_read_stays_read_and_a_new_search_takes_the_place_of_the_last() 
 
 
 def test_the_world_goes_by_a_key_and_says_so() -> None:
-    assert getattr(WORLD.make(), "oracle", False) is True
+    assert judges_by_key(WORLD.make())

@@ -1,5 +1,5 @@
 """Controls: what published loops do without a signal. They are here to be beaten, and a graph with one says so.
 
-Each has `grounded = False`; `FeedbackGraph.compile` refuses it unless `allow_ungrounded=True`, and then every report of
-the run says that it is not grounded. They are told nothing of what was judged before.
+Each declares `ActorTraits(grounded=False)`; `FeedbackGraph.compile` refuses it unless `allow_ungrounded=True`, and then
+every report of the run says that it is not grounded. They are told nothing of what was judged before.
 """

@@ -15,6 +15,7 @@ from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
 from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._traits import ActorTraits
 
 # Two controls over drafts: more of the same (blind resampling), and all merged in one prompt (fusion).
 
@@ -37,7 +38,7 @@ class BlindResampling:
         ConfigError: an argument is out of range.
     """
 
-    grounded = False
+    traits = ActorTraits(grounded=False)
 
     def __init__(
         self, model: str | Backend, asking: Asking, *, temperature: float = 0.8, max_tokens: int = 2048
@@ -75,7 +76,7 @@ class Fusion(ParallelRefine):
         ConfigError: an argument is out of range.
     """
 
-    grounded = False
+    traits = ActorTraits(grounded=False)
 
     def __init__(
         self,
@@ -122,7 +123,7 @@ class Sets:
         ConfigError: an argument is out of range.
     """
 
-    grounded = False
+    traits = ActorTraits(grounded=False)
 
     def __init__(
         self,

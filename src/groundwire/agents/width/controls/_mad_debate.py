@@ -14,6 +14,7 @@ from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
 from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._traits import ActorTraits
 
 SHOWN_TOKENS = 1200
 MOST_ROUNDS = 4
@@ -37,7 +38,7 @@ class MadDebate:
         ConfigError: an argument is out of range.
     """
 
-    grounded = False
+    traits = ActorTraits(grounded=False)
 
     def __init__(self, model: str | Backend, asking: Asking, *, rounds: int = 3, max_tokens: int = 2048) -> None:
         if not 1 <= rounds <= MOST_ROUNDS:

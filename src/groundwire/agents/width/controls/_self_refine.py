@@ -11,6 +11,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
+from groundwire.core._traits import ActorTraits
 
 SHOWN_TOKENS = 1200
 MOST_ROUNDS = 7
@@ -30,7 +31,7 @@ class SelfRefine:
         ConfigError: an argument is out of range.
     """
 
-    grounded = False
+    traits = ActorTraits(grounded=False)
 
     def __init__(
         self, model: str | Backend, asking: Asking, *, rounds: int = 2, temperature: float = 0.7, max_tokens: int = 2048

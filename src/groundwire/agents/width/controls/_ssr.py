@@ -16,6 +16,7 @@ from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
 from groundwire.core._prompt_text import inert
 from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._traits import ActorTraits
 
 SHOWN_TOKENS = 1200
 STEP_TOKENS = 300
@@ -55,7 +56,7 @@ class SocraticRefine:
         ConfigError: an argument is out of range.
     """
 
-    grounded = False
+    traits = ActorTraits(grounded=False)
 
     def __init__(
         self,

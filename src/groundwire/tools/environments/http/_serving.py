@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from groundwire.core._environments import Environment
+from groundwire.core._environments import Environment, judges_by_key
 from groundwire.core._scenes import ACTION_CHARS, HINTS, Scene, Status, tidied
 from groundwire.core._text import plain
 from groundwire.tools.environments._world import World
@@ -48,7 +48,7 @@ class About(_Message):
     Args:
         prompt: what is asked for, the form of an action included.
         actions: the most actions of one trial.
-        oracle: see `groundwire.core._environments.Environment`.
+        oracle: see `groundwire.core._environments.JudgesByKey`.
     """
 
     prompt: str = Field("Reach the goal.", max_length=4000)
@@ -167,7 +167,7 @@ class WorldServer(ThreadingHTTPServer):
         self.hosts = NEAR | {host}
         self._world = world
         probe = world.make()
-        self._oracle = bool(getattr(probe, "oracle", False))
+        self._oracle = judges_by_key(probe)
         probe.close()
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
         self._lock = Lock()
