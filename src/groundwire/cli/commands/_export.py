@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from groundwire.cli._checks import check_exists, check_into, loading, settled
-from groundwire.cli.commands._options import Db, Json
+from groundwire.cli.commands._options import Json, Ledger, flags_in, spelt_out
 
 
+@spelt_out
 def export(
     runs: Annotated[
         list[str] | None, typer.Argument(help="The runs' ids, or any unique beginnings.", metavar="RUN...")
@@ -71,7 +72,8 @@ def export(
     ] = False,
     schema: Annotated[str, typer.Option(metavar="FORMAT", help="Print the JSON Schema of a format, and end.")] = "",
     list_: Annotated[bool, typer.Option("--list", help="List all formats, and end.")] = False,
-    db: Db = None,
+    *,
+    ledger: Ledger,
     json: Json = False,
 ) -> None:
     """Write what runs came to as training data: rewards from executed checks alone, and where every part is from."""
@@ -82,7 +84,7 @@ def export(
     if not schema and not list_:
         check_exists(gold, same_answer, losses, do="Name a file of JSON lines.")
         check_into(out)
-        settled({"db": db})
+        settled(flags_in(ledger))
     with loading():
         from groundwire.cli._export import Asked, AskedFilters, list_forms, print_schema, run_export
 
@@ -112,4 +114,4 @@ def export(
         ),
         as_json=json,
     )
-    raise typer.Exit(run_export(asked, {"db": db}))
+    raise typer.Exit(run_export(asked, flags_in(ledger)))

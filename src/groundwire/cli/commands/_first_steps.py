@@ -7,15 +7,17 @@ from typing import Annotated
 import typer
 
 from groundwire.cli._checks import loading, settled
-from groundwire.cli.commands._options import Db, Json, SandboxKind
+from groundwire.cli.commands._options import Json, Ledger, SandboxKind, flags_in, spelt_out
 
 
-def demo(json: Json = False, db: Db = None, sandbox: SandboxKind = None) -> None:
+@spelt_out
+def demo(*, json: Json = False, ledger: Ledger, sandbox: SandboxKind = None) -> None:
     """Repair small buggy packages with no model, key, GPU or daemon; then let a small local model write."""
-    settled({"db": db, "sandbox": sandbox})
+    flags = {**flags_in(ledger), "sandbox": sandbox}
+    settled(flags)
     with loading():
         from groundwire.cli._demo import run_demo
-    raise typer.Exit(run_demo({"db": db, "sandbox": sandbox}, as_json=json))
+    raise typer.Exit(run_demo(flags, as_json=json))
 
 
 def graphs(
@@ -31,8 +33,9 @@ def graphs(
     raise typer.Exit(show_graph(name, as_json=json) if name else list_graphs(as_json=json))
 
 
-def doctor(json: Json = False, db: Db = None) -> None:
+@spelt_out
+def doctor(*, json: Json = False, ledger: Ledger) -> None:
     """Try what groundwire needs on this machine, and say what to do about what does not work."""
     from groundwire.cli._doctor import run_doctor
 
-    raise typer.Exit(run_doctor({"db": db}, as_json=json))
+    raise typer.Exit(run_doctor(flags_in(ledger), as_json=json))

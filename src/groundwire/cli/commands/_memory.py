@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from groundwire.cli._checks import check_exists, loading, settled
+from groundwire.cli.commands._options import OfSettings, flags_in, spelt_out
 
 memory = typer.Typer(
     name="memory",
@@ -18,10 +20,6 @@ memory = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Db = Annotated[str | None, typer.Option(help="Database URL.  [default: SQLite in the user's data folder]")]
-Namespace = Annotated[
-    str | None, typer.Option(help="Whose memory.  [default: $GROUNDWIRE_NAMESPACE, else the unnamed one]")
-]
 Family = Annotated[str, typer.Option(help="Only lessons of this family.")]
 TaskId = Annotated[str, typer.Option("--task", help="Only lessons of this task.")]
 Limit = Annotated[int, typer.Option(min=1, max=100_000, help="The most that are shown.")]
@@ -30,7 +28,18 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Reason = Annotated[str, typer.Option(help="Why; kept with the decision.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Place(OfSettings):
+    """Where memory is, and whose."""
+
+    db: Annotated[str | None, typer.Option(help="Database URL.  [default: SQLite in the user's data folder]")] = None
+    namespace: Annotated[
+        str | None, typer.Option(help="Whose memory.  [default: $GROUNDWIRE_NAMESPACE, else the unnamed one]")
+    ] = None
+
+
 @memory.command("list")
+@spelt_out
 def list_(
     family: Family = "",
     task: TaskId = "",
@@ -39,53 +48,57 @@ def list_(
     ] = "",
     limit: Limit = 30,
     json: Json = False,
-    db: Db = None,
-    namespace: Namespace = None,
+    *,
+    place: Place,
 ) -> None:
     """List lessons, newest first."""
     from groundwire.memory._policy import state_named
 
     wanted = state_named(state)
-    settled({"db": db, "namespace": namespace})
+    flags = flags_in(place)
+    settled(flags)
     with loading():
         from groundwire.cli._lessons import list_lessons
-    flags = {"db": db, "namespace": namespace}
     raise typer.Exit(list_lessons(flags, family=family, task=task, state=wanted, limit=limit, as_json=json))
 
 
 @memory.command()
+@spelt_out
 def search(
     text: Annotated[str, typer.Argument(help="Words that the lesson holds.")],
     family: Family = "",
     task: TaskId = "",
     limit: Limit = 10,
     json: Json = False,
-    db: Db = None,
-    namespace: Namespace = None,
+    *,
+    place: Place,
 ) -> None:
     """Find lessons by their words, best first; of the newest 200 that match."""
-    settled({"db": db, "namespace": namespace})
+    flags = flags_in(place)
+    settled(flags)
     with loading():
         from groundwire.cli._lessons import search_lessons
-    flags = {"db": db, "namespace": namespace}
     raise typer.Exit(search_lessons(text, flags, family=family, task=task, limit=limit, as_json=json))
 
 
 @memory.command()
+@spelt_out
 def show(
     lesson: Annotated[str, typer.Argument(metavar="ID", help="An id, or any unique beginning of it.")],
     json: Json = False,
-    db: Db = None,
-    namespace: Namespace = None,
+    *,
+    place: Place,
 ) -> None:
     """Show a lesson: its text, the signal behind it, when it was recalled and what came of it."""
-    settled({"db": db, "namespace": namespace})
+    flags = flags_in(place)
+    settled(flags)
     with loading():
         from groundwire.cli._lessons import show_lesson
-    raise typer.Exit(show_lesson(lesson, {"db": db, "namespace": namespace}, as_json=json))
+    raise typer.Exit(show_lesson(lesson, flags, as_json=json))
 
 
 @memory.command()
+@spelt_out
 def forget(
     lessons: Annotated[list[str] | None, typer.Argument(metavar="[ID...]", help="Ids, or beginnings of them.")] = None,
     family: Annotated[str, typer.Option(help="All lessons of this family.")] = "",
@@ -93,20 +106,21 @@ def forget(
     reason: Reason = "",
     yes: Yes = False,
     json: Json = False,
-    db: Db = None,
-    namespace: Namespace = None,
+    *,
+    place: Place,
 ) -> None:
     """Delete lessons, with all that say the same; that they existed stays known."""
-    settled({"db": db, "namespace": namespace})
+    flags = flags_in(place)
+    settled(flags)
     with loading():
         from groundwire.cli._lessons import forget_lessons
-    flags = {"db": db, "namespace": namespace}
     raise typer.Exit(
         forget_lessons(lessons or [], flags, family=family, task=task, reason=reason, yes=yes, as_json=json)
     )
 
 
 @memory.command()
+@spelt_out
 def quarantine(
     lessons: Ids,
     release: Annotated[
@@ -115,56 +129,63 @@ def quarantine(
     reason: Reason = "",
     yes: Yes = False,
     json: Json = False,
-    db: Db = None,
-    namespace: Namespace = None,
+    *,
+    place: Place,
 ) -> None:
     """Keep lessons, but recall them no more."""
-    settled({"db": db, "namespace": namespace})
+    flags = flags_in(place)
+    settled(flags)
     with loading():
         from groundwire.cli._lessons import quarantine_lessons
-    flags = {"db": db, "namespace": namespace}
     raise typer.Exit(quarantine_lessons(lessons, flags, release=release, reason=reason, yes=yes, as_json=json))
 
 
 @memory.command()
+@spelt_out
 def export(
     file: Annotated[Path | None, typer.Argument(help="Where to write; - for standard output.  [default: -]")] = None,
-    db: Db = None,
-    namespace: Namespace = None,
+    *,
+    place: Place,
 ) -> None:
     """Write all lessons as JSON lines, each with the signal behind it."""
-    settled({"db": db, "namespace": namespace})
+    flags = flags_in(place)
+    settled(flags)
     with loading():
         from groundwire.cli._lessons import export_to
-    raise typer.Exit(export_to(file, {"db": db, "namespace": namespace}))
+    raise typer.Exit(export_to(file, flags))
 
 
 @memory.command("import")
+@spelt_out
 def import_(
     file: Annotated[Path, typer.Argument(help="A file that `groundwire memory export` wrote; - for standard input.")],
     json: Json = False,
-    db: Db = None,
-    namespace: Namespace = None,
+    *,
+    place: Place,
 ) -> None:
     """Read lessons from a file; those that are there already change nothing."""
     if str(file) != "-":
         check_exists(file, do="Name a file that you may read.")
-    settled({"db": db, "namespace": namespace})
+    flags = flags_in(place)
+    settled(flags)
     with loading():
         from groundwire.cli._lessons import import_from
-    raise typer.Exit(import_from(file, {"db": db, "namespace": namespace}, as_json=json))
+    raise typer.Exit(import_from(file, flags, as_json=json))
 
 
 @memory.command()
-def stats(json: Json = False, db: Db = None, namespace: Namespace = None) -> None:
+@spelt_out
+def stats(*, json: Json = False, place: Place) -> None:
     """Show how much memory holds, how often trials pass, and which lessons help or harm."""
-    settled({"db": db, "namespace": namespace})
+    flags = flags_in(place)
+    settled(flags)
     with loading():
         from groundwire.cli._lessons import show_stats
-    raise typer.Exit(show_stats({"db": db, "namespace": namespace}, as_json=json))
+    raise typer.Exit(show_stats(flags, as_json=json))
 
 
 @memory.command()
+@spelt_out
 def vacuum(
     older_than: Annotated[
         float | None,
@@ -177,16 +198,17 @@ def vacuum(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be dropped.")] = False,
     yes: Yes = False,
     json: Json = False,
-    db: Db = None,
-    namespace: Namespace = None,
+    *,
+    place: Place,
 ) -> None:
     """Drop what retention rules no longer keep, and give the space back to the disk."""
-    settled({"db": db, "namespace": namespace})
+    flags = flags_in(place)
+    settled(flags)
     with loading():
         from groundwire.cli._lessons import tidy_up
     raise typer.Exit(
         tidy_up(
-            {"db": db, "namespace": namespace},
+            flags,
             older_than=older_than,
             quarantined=quarantined,
             rebuild=rebuild,
