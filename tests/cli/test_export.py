@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from groundwire import FeedbackGraph, Origin, Task
 from groundwire.cli._export import Asked, run_export
-from groundwire.cli.commands import _app as app
+from groundwire.cli.commands._app import app
 from groundwire.core._errors import ConfigError, StorageError
 from groundwire.core._models import Completion, Request
 from groundwire.core._records import RunRecord
@@ -205,6 +205,6 @@ def test_schemas_and_the_list_of_formats() -> None:
 def test_the_guide_names_every_column_that_trainers_read() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "training.md").read_text()
     for module in iter_modules(forms.__path__):
-        own = set(form(module.name).row.model_fields) - set(Row.model_fields)
+        own = set(form(module.name.removeprefix("_")).row.model_fields) - set(Row.model_fields)
         assert [column for column in own if f"`{column}`" not in guide] == [], module.name
     assert [name for name in Provenance.model_fields if f"`{name}`" not in guide] == []
