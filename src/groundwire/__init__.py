@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groundwire.core._first_use import at_first_use
+from groundwire.core._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from groundwire.auditing import audit
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
         RunBudget,
         SandboxOptions,
     )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Actor",

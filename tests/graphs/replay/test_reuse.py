@@ -216,6 +216,6 @@ async def test_a_verdict_whose_seal_can_t_be_verified_is_not_taken(
     world: World, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = MemoryKeys()
-    monkeypatch.setattr("groundwire.graphs.run._app._MEMORY_KEYS", {world.store: keys})
+    monkeypatch.setattr("groundwire.graphs.run._runs._MEMORY_KEYS", {world.store: keys})
     _, check, _ = await world.run(task, "all")
     assert len(check.judged) == 4

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary
 
 from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownVariableType]  it has no annotations
 
-from groundwire import __version__
 from groundwire.core._errors import ConfigError
 from groundwire.core._ids import SeedRule, new_id
 from groundwire.core._models import OnText
-from groundwire.core._records import EpisodeRecord, Record, RunEnd, RunRecord, Store
-from groundwire.core._seal import FileKeys, Keys, MemoryKeys, Mint
-from groundwire.core._signals import Origin, canonical
+from groundwire.core._records import EpisodeRecord, Record, Store
+from groundwire.core._seal import Keys
+from groundwire.core._signals import Origin
 from groundwire.core._tasks import Task
 from groundwire.graphs.build._declarations import Rules
 from groundwire.graphs.build._proof import Wiring
 from groundwire.graphs.replay._reuse import Cache, Reuse
-from groundwire.graphs.run._budget import Budget, Meter, RunBudget, run_meters
+from groundwire.graphs.run._budget import Budget, RunBudget
 from groundwire.graphs.run._driver import Driven, Durability, OnError, drive, end_in_error
 from groundwire.graphs.run._episode import Episode, Observer
 from groundwire.graphs.run._resuming import BaseTrees, as_recorded, find_episode
+from groundwire.graphs.run._runs import Runs
 from groundwire.graphs.run._sandboxes import SandboxChoice, Sandboxes, SandboxOptions
 from groundwire.graphs.run._state import EpisodeState, as_kept
 from groundwire.telemetry import episode_span
@@ -88,11 +86,6 @@ def _refuse_in_loop(name: str, twin: str) -> None:
 
 # A compiled feedback graph: runs tasks, one episode each.
 
-_MEMORY_KEYS: WeakKeyDictionary[Store, MemoryKeys] = WeakKeyDictionary()
-"""Of runs in stores that end with the process: apps that share such a store share its keys."""
-_SEED_RULES: WeakKeyDictionary[Store, dict[str, SeedRule]] = WeakKeyDictionary()
-"""Of the runs that this process works on, read once for all apps that share a store."""
-
 
 class FeedbackApp:
     """Runs tasks through a proved graph.
@@ -137,14 +130,10 @@ class FeedbackApp:
         self.ungrounded = tuple(ungrounded)
         self._tools = dict(tools or {})
         self._base_trees = BaseTrees(self.store)
-        self._run_meters = run_meters(self.store)
+        self._runs = Runs(self.store, keys, run_budget)
         self._state = state
-        self._run_keys: dict[str, bytes] = {}
         self._sandbox = sandbox
         self._durability: Durability = durability
-        self._keys: Keys = keys or (
-            FileKeys() if self.store.durable else _MEMORY_KEYS.setdefault(self.store, MemoryKeys())
-        )
 
     def input(self, episode: Episode, **fields: Any) -> Mapping[str, Any]:
         """The state an episode starts from; `fields` are the typed fields that your state class adds."""
@@ -190,21 +179,20 @@ class FeedbackApp:
             id=(own_id := episode_id or new_id()),
             task=task,
             store=self.store,
-            mint=Mint(run, self._key(run)),
-            meter=Meter(self.budget, await self._run_meters.of(run, self.run_budget, self.store)),
+            mint=self._runs.mint(run),
+            meter=await self._runs.meter(run, self.budget),
             sandbox=partial(own.open, task.python),
             program_sandbox=partial(own.for_programs, task.python),
             seed=known.seed if known else seed,
-            seed_rule=await self._seed_rule(run),
+            seed_rule=await self._runs.seed_rule(run),
             observers=observers,
             report=report or (lambda _line: None),
             on_text=on_text,
             rules=self.rules,
-            cache=None if reuse == "never" else Cache(self.store, reuse, self._keys, own_id),
+            cache=None if reuse == "never" else Cache(self.store, reuse, self._runs.keys, own_id),
         )
-        mark = self._keys.held(run) if isinstance(self._keys, FileKeys) else nullcontext()
         try:
-            with mark:
+            with self._runs.held(run):
                 if known:
                     await episode.load()
                 else:
@@ -226,24 +214,6 @@ class FeedbackApp:
             if sandboxes is None:
                 await own.aclose()
 
-    def _key(self, run_id: str) -> bytes:
-        """A run's key, read once for all its episodes."""
-        if run_id not in self._run_keys:
-            self._run_keys[run_id] = self._keys.load(run_id)
-        return self._run_keys[run_id]
-
-    async def _seed_rule(self, run_id: str) -> SeedRule:
-        """How a run's seeds are derived; one that was recorded before goes on, and replays, as it began."""
-        rules = _SEED_RULES.setdefault(self.store, {})
-        if run_id not in rules:
-            runs = await self.store.runs(prefix=run_id, limit=1)
-            name: str = json.loads(runs[0].config).get("seeds", SeedRule.SUMMED) if runs else SeedRule.HASHED
-            if name not in set(SeedRule):
-                what = f"The seeds of run {run_id} follow a rule that this version does not know: {name!r}."
-                raise ConfigError(what, do="Go on with it, or replay it, with the version that began it.")
-            rules[run_id] = SeedRule(name)
-        return rules[run_id]
-
     async def start_run(self, config: Mapping[str, Any] | None = None) -> str:
         """Makes a run's key and writes its first record.
 
@@ -253,19 +223,11 @@ class FeedbackApp:
         Returns:
             The run's id.
         """
-        run = RunRecord(graph=self.name, config=canonical(self._describe() | dict(config or {})), version=__version__)
-        self._keys.create(run.id)
-        await self.store.append(run)
-        _SEED_RULES.setdefault(self.store, {})[run.id] = SeedRule.HASHED
-        self._run_meters.begin(run.id, self.run_budget)
-        return run.id
+        return await self._runs.begin(self.name, self._describe() | dict(config or {}))
 
     async def end_run(self, run_id: str) -> None:
         """Writes that a run is over."""
-        await self.store.append(RunEnd(run_id=run_id))
-        self._run_meters.end(run_id)
-        _SEED_RULES.get(self.store, {}).pop(run_id, None)
-        self._run_keys.pop(run_id, None)
+        await self._runs.end(run_id)
 
     async def arun(
         self,
@@ -377,9 +339,9 @@ class FeedbackApp:
 
         known = await find_episode(self.store, run_id, episode_id, task)
         await check_same(self.store, run_id, self._describe())
-        replay = await Replay.read(self.store, known, self._keys)
+        replay = await Replay.read(self.store, known, self._runs.keys)
         recorded = as_recorded(task, known)
-        episode = replay.episode(recorded, self.budget, self.rules, await self._seed_rule(run_id))
+        episode = replay.episode(recorded, self.budget, self.rules, await self._runs.seed_rule(run_id))
         await episode.note(known)
         graph = self._strides or without_traces(self.langgraph)
         await drive(

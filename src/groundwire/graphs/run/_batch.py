@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from groundwire.core._errors import ConfigError
 from groundwire.core._tasks import Task
@@ -16,12 +16,28 @@ from groundwire.graphs.run._in_flight import InFlight
 from groundwire.graphs.run._result import EpisodeResult
 from groundwire.graphs.run._sandboxes import Sandboxes
 
-if TYPE_CHECKING:
-    from groundwire.graphs.run._app import FeedbackApp
-
-
 QUEUE = 512
 """Episodes that may be in flight where an engine's load decides: more than any engine of today keeps busy."""
+
+
+class RunsEpisodes(Protocol):
+    """What a batch asks of a compiled graph (`FeedbackApp`)."""
+
+    async def arun(
+        self,
+        task: Task,
+        *,
+        run_id: str | None,
+        episode_id: str | None,
+        seed: int,
+        observers: Sequence[Observer],
+        sandboxes: Sandboxes | None,
+        reuse: Reuse,
+        on_error: OnError,
+        error: Exception | None,
+    ) -> EpisodeResult:
+        """One episode; see `FeedbackApp.arun`."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -36,7 +52,7 @@ class Work:
         error: why it can't even begin; then it is ended with that.
     """
 
-    app: FeedbackApp
+    app: RunsEpisodes
     task: Task
     seed: int = 0
     episode_id: str | None = None

@@ -1,0 +1,5 @@
+"""The version of groundwire, which records, reports and `groundwire --version` name."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
