@@ -323,7 +323,7 @@ async def test_files_that_were_changed_in_the_ledger_are_an_error(store: SqlStor
 async def test_without_the_key_it_is_compared_and_said(store: SqlStore, tmp_path: Path) -> None:
     result = await once(store)
     app = of_model(None)(store)
-    app._keys = FileKeys(tmp_path / "other")  # pyright: ignore[reportPrivateUsage]  another machine
+    app._runs.keys = FileKeys(tmp_path / "other")  # pyright: ignore[reportPrivateUsage]  another machine
     again = await app.areplay(task(), run_id=result.run_id, episode_id=result.episode_id)
     assert (again.difference, again.seals_verified) == (None, False)
 
