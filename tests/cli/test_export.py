@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from groundwire import FeedbackGraph, Origin, Task
 from groundwire.cli._export import Asked, run_export
-from groundwire.cli.commands import _app as app
+from groundwire.cli.commands._app import app
 from groundwire.core._errors import ConfigError, StorageError
 from groundwire.core._models import Completion, Request
 from groundwire.core._records import RunRecord

@@ -14,7 +14,7 @@ import pytest
 from remembering import RUN, episode_of, learn, outcome, signal_for, texts
 from typer.testing import CliRunner, Result
 
-from groundwire.cli.commands import _app as app
+from groundwire.cli.commands._app import app
 from groundwire.core._errors import ConfigError, GroundwireError, RecordNotFound, StorageError
 from groundwire.core._records import EpisodeEnd, LessonMark, Mark, ReflectionRecord, StopReason
 from groundwire.core._signals import Verdict

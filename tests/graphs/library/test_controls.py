@@ -20,7 +20,7 @@ from groundwire.agents.width.controls._drafts import BlindResampling, Fusion, Se
 from groundwire.agents.width.controls._mad_debate import MadDebate
 from groundwire.agents.width.controls._self_refine import SelfRefine
 from groundwire.agents.width.controls._ssr import SocraticRefine
-from groundwire.cli.commands import _app as cli
+from groundwire.cli.commands._app import app as cli
 from groundwire.core._errors import ConfigError, UngroundedLoopError, UngroundedPartError
 from groundwire.core._ids import seed_for
 from groundwire.core._models import Request
