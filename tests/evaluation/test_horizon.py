@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rows import episode, trials
 
-from groundwire.evaluation import Step
+from groundwire.evaluation import TrialStep
 from groundwire.evaluation._process import horizon, horizon_length
 from groundwire.evaluation._rates import Rate
 
@@ -22,8 +22,8 @@ def test_one_error_brings_the_next() -> None:
     """Row 36: P(err | previous err) − P(err | previous ok); the last step of one trial is not before the next one's."""
     told = horizon(
         trials(
-            episode("a", "-", steps=[tuple(Step("x", ok=c == "+") for c in "++--+")]),
-            episode("b", "-", steps=[tuple(Step("x", ok=c == "+") for c in "--++")]),
+            episode("a", "-", steps=[tuple(TrialStep("x", ok=c == "+") for c in "++--+")]),
+            episode("b", "-", steps=[tuple(TrialStep("x", ok=c == "+") for c in "--++")]),
         )
     )
     assert told.step == Rate(5, 9)

@@ -6,7 +6,7 @@ import pytest
 from rows import episode, trials
 
 from groundwire.evaluation import Trials
-from groundwire.evaluation._comparing import Answer
+from groundwire.evaluation._comparing import Conclusion
 from groundwire.evaluation._learning import differences, learning_of, window_for
 from groundwire.evaluation._rates import Rate
 
@@ -39,18 +39,18 @@ def test_nothing_played_is_nothing_claimed() -> None:
     empty = learning_of(trials(), 2)
     assert (empty.episodes, list(empty.first_tries), list(empty.stretches)) == (0, [], [])
     for one in differences(trials(), trials(), 2):
-        assert one.answer is Answer.CANT_TELL and one.difference is None
+        assert one.answer is Conclusion.CANT_TELL and one.difference is None
 
 
 def test_differences_are_paired_by_seed_and_fewer_trials_are_better() -> None:
     won, first, taken = differences(played(*["+"] * 8, "-+"), played(*["--"] * 8, "+", "+"), 2)
     assert [one.pairs for one in (won, first, taken)] == [9, 9, 9], "the last seed was played by one arm only"
     assert (won.memory, won.control, won.better, won.worse) == (1.0, pytest.approx(1 / 9), 8, 0)
-    assert won.answer is Answer.HELPED
+    assert won.answer is Conclusion.HELPED
     assert (first.better, first.worse) == (8, 1)
     assert taken.difference == pytest.approx((8 * (1 - 3) + (2 - 1)) / 9) and (taken.better, taken.worse) == (8, 1)
-    assert first.answer is taken.answer is Answer.HELPED
+    assert first.answer is taken.answer is Conclusion.HELPED
     back = differences(played(*["--"] * 8, "+"), played(*["+"] * 8, "-+"), 2)
-    assert {one.answer for one in back} == {Answer.HURT}
+    assert {one.answer for one in back} == {Conclusion.HURT}
     (only,) = differences(played("+"), played("-"), 1)
-    assert only.what == "won" and only.answer is Answer.CANT_TELL, "one pair tells nothing"
+    assert only.what == "won" and only.answer is Conclusion.CANT_TELL, "one pair tells nothing"

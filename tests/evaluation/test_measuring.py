@@ -11,7 +11,7 @@ from rows import episode, trials
 
 from groundwire.core._signals import Origin
 from groundwire.evaluation import Arm, RunFacts, TrialRow, Trials
-from groundwire.evaluation._comparing import Answer
+from groundwire.evaluation._comparing import Conclusion
 from groundwire.evaluation._measuring import as_data, history_calibration, measure
 from groundwire.evaluation._table import SETS, episode_sets, groups_of
 from groundwire.evaluation._verdicts import report_on
@@ -111,7 +111,7 @@ def test_model_written_tests_that_pass_wrong_code_hurt_and_it_is_said_plainly() 
     told, _ = report_on(
         [Arm(name="with", trials=reflecting), Arm(name="without", trials=simple)], control="without"
     ).arms
-    assert told.verdict.answer is Answer.HURT
+    assert told.verdict.answer is Conclusion.HURT
     assert told.verdict.text.startswith("reflection hurt (n = 400): -10.0 points")
     assert told.measured.correction.breaks == 40
     assert told.measured.correction.false_passes == 120

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from groundwire.core._errors import ConfigError
-from groundwire.evaluation._confidence import Attempt, HistoryPredictor, calibration
+from groundwire.evaluation._confidence import HistoryPredictor, UnjudgedAnswer, calibration
 
 
-def planted(count: int, seed: int) -> tuple[list[Attempt], list[bool]]:
+def planted(count: int, seed: int) -> tuple[list[UnjudgedAnswer], list[bool]]:
     """Long answers fail, mostly."""
     random = np.random.default_rng(seed)
-    attempts: list[Attempt] = []
+    attempts: list[UnjudgedAnswer] = []
     right: list[bool] = []
     for _ in range(count):
         words = int(random.integers(20, 400))
-        attempts.append(Attempt(f"task {random.integers(5)}", "word " * words, f"model-{random.integers(2)}"))
+        attempts.append(UnjudgedAnswer(f"task {random.integers(5)}", "word " * words, f"model-{random.integers(2)}"))
         right.append(bool(random.random() < (0.9 if words < 200 else 0.1)))
     return attempts, right
 
@@ -42,10 +42,10 @@ def test_long_answers_fail() -> None:
 
 def test_nothing_a_model_says_of_itself_goes_in() -> None:
     """Rows 21 and 43."""
-    assert {field.name for field in dataclasses.fields(Attempt)} == {"question", "response", "model", "tokens"}
+    assert {field.name for field in dataclasses.fields(UnjudgedAnswer)} == {"question", "response", "model", "tokens"}
 
 
 @pytest.mark.parametrize("right", [[True] * 10, [True] * 40, [True] * 37 + [False] * 3])
 def test_a_history_that_teaches_nothing_is_refused(right: list[bool]) -> None:
     with pytest.raises(ConfigError, match="teaches nothing"):
-        HistoryPredictor([Attempt("q")] * len(right), right)
+        HistoryPredictor([UnjudgedAnswer("q")] * len(right), right)

@@ -8,14 +8,14 @@ import pytest
 from rows import episode, trials
 
 from groundwire.core._signals import Origin
-from groundwire.evaluation import Step
+from groundwire.evaluation import TrialStep
 from groundwire.evaluation._process import first_errors, process, wandering
 from groundwire.evaluation._rates import Rate
 
 
-def steps(told: str) -> tuple[Step, ...]:
+def steps(told: str) -> tuple[TrialStep, ...]:
     """A letter a step; a capital one failed."""
-    return tuple(Step(letter.lower(), ok=letter.islower()) for letter in told)
+    return tuple(TrialStep(letter.lower(), ok=letter.islower()) for letter in told)
 
 
 def test_the_first_error_and_what_came_of_it() -> None:

@@ -11,9 +11,9 @@ from typing import Protocol, TypeVar, cast
 from groundwire.core._errors import TaskError
 from groundwire.core._tasks import Task
 from groundwire.core._text import json_lines, json_value, lines_of
-from groundwire.logs._rows import Row, checked
+from groundwire.logs._rows import LogRow, checked
 
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=LogRow)
 MAX_CHARS = 256 * 1024 * 1024
 
 

@@ -15,7 +15,7 @@ from groundwire.cli._tally import Tally
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import EpisodeEnd
 from groundwire.graphs import FeedbackApp, FeedbackGraph, Rules
-from groundwire.graphs.build._control import CONTROL_RULES, Spent, control_budget, resampling_of, spent_by
+from groundwire.graphs.build._control import CONTROL_RULES, EpisodeUsage, control_budget, resampling_of, spent_by
 from groundwire.graphs.run._budget import Budget
 from groundwire.graphs.run._result import EXIT_CODES
 from groundwire.memory import SqlStore
@@ -26,7 +26,7 @@ BROKEN = frozenset({3, 5, 6, 7, 130})
 interrupted."""
 
 
-class Arm(Protocol):
+class RunArm(Protocol):
     """One side of a comparison."""
 
     name: str
@@ -67,7 +67,7 @@ class Main:
 
     @property
     def at_once(self) -> int | None:
-        """See `Arm`."""
+        """See `RunArm`."""
         return self.suite.workers
 
     def graph(self, item: Item) -> FeedbackGraph:
@@ -75,7 +75,7 @@ class Main:
         return built(self.builder, self.kit, item.task, self.suite.options)
 
     def app(self, item: Item) -> FeedbackApp:
-        """See `Arm`."""
+        """See `RunArm`."""
         return self.compiled(self.graph(item), self.kit.budget, self.kit.rules)
 
     def compiled(self, graph: FeedbackGraph, budget: Budget, rules: Rules) -> FeedbackApp:
@@ -103,16 +103,16 @@ class Control(ABC):
         self.main = main
         self.store = main.store
         self.run_id = ""
-        self._spent: dict[str, Spent] = {}
+        self._spent: dict[str, EpisodeUsage] = {}
 
     @property
     def at_once(self) -> int | None:
-        """See `Arm`."""
+        """See `RunArm`."""
         return self.main.suite.workers
 
     @abstractmethod
     def app(self, item: Item) -> FeedbackApp:
-        """See `Arm`."""
+        """See `RunArm`."""
 
     @abstractmethod
     def check(self, item: Item) -> None:
@@ -149,10 +149,10 @@ class Resampling(Control):
 
     def check(self, item: Item) -> None:
         """See `Control`."""
-        resampling_of(self.main.graph(item), Spent())
+        resampling_of(self.main.graph(item), EpisodeUsage())
 
     def app(self, item: Item) -> FeedbackApp:
-        """See `Arm`."""
+        """See `RunArm`."""
         spent = self._spent[item.task.id]
         rules = CONTROL_RULES.model_copy(
             update=self.main.kit.rules.model_dump(include={"rejudge_fails", "rejudge_passes"})
@@ -171,13 +171,13 @@ class Ungrounded(Control):
         self_refine_of(self.main.kit, item.task)
 
     def app(self, item: Item) -> FeedbackApp:
-        """See `Arm`."""
+        """See `RunArm`."""
         kit = self.main.kit
         budget = control_budget(kit.budget, self._spent[item.task.id])
         return self.main.compiled(self_refine_of(kit, item.task), budget, kit.rules)
 
 
-def first_app(arm: Arm, items: Sequence[Item]) -> FeedbackApp:
+def first_app(arm: RunArm, items: Sequence[Item]) -> FeedbackApp:
     """The graph of the first task that it can be made for: one bad task is no reason to run none.
 
     Raises:

@@ -130,7 +130,7 @@ DOTTED = re.compile(r"^[A-Za-z_][\w]*(\.[A-Za-z_][\w]*)*$")
 
 
 @dataclass(frozen=True)
-class Asked:
+class AuditRequest:
     """The command's arguments."""
 
     target: str
@@ -161,7 +161,7 @@ class Target:
     roles: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def run_audit(asked: Asked) -> int:
+def run_audit(asked: AuditRequest) -> int:
     """Audits and prints.
 
     Returns:
@@ -195,7 +195,7 @@ def _write(path: Path, content: str) -> None:
         raise ConfigError(f"{path} can't be written: {error.strerror}.", do="Name another file.") from error
 
 
-def _target(asked: Asked) -> Target:
+def _target(asked: AuditRequest) -> Target:
     said = asked.target
     path, name = Path(said), ""
     if not path.exists():
@@ -218,7 +218,7 @@ def _target(asked: Asked) -> Target:
     return Target(path=path, name=name, roles=_roles(asked, path))
 
 
-def _roles(asked: Asked, start: Path) -> dict[str, str]:
+def _roles(asked: AuditRequest, start: Path) -> dict[str, str]:
     """Roles of the project, then those of the file, then those of the flags: the later ones win."""
     declared = roles.from_project(start)
     if asked.roles is not None:
@@ -236,7 +236,7 @@ def _source_of(module: str) -> Path | None:
     return None
 
 
-def _audited(asked: Asked, target: Target) -> Report:
+def _audited(asked: AuditRequest, target: Target) -> Report:
     if asked.source and (asked.import_ or asked.call):
         raise ConfigError("--source imports nothing, so it goes with neither --import nor --call.", do="Leave one out.")
     if target.path is not None and not (asked.import_ or asked.call):
@@ -249,13 +249,13 @@ def _audited(asked: Asked, target: Target) -> Report:
     return _by_import(asked, target)
 
 
-def _from_source(path: Path, target: Target, asked: Asked) -> Report:
+def _from_source(path: Path, target: Target, asked: AuditRequest) -> Report:
     from groundwire.auditing.source.discover import audit_path
 
     return audit_path(path, wanted=target.name, roles=target.roles, target=asked.target)
 
 
-def _by_import(asked: Asked, target: Target) -> Report:
+def _by_import(asked: AuditRequest, target: Target) -> Report:
     """Imports the target; where that fails, its source still tells something."""
     from groundwire.auditing.live.guarded import ImportFailed, audit_imported
 
@@ -282,7 +282,7 @@ def _cure(failed: Exception) -> str:
     return "Pass what it needs with --env NAME, allow more time with --timeout, or name --sandbox subprocess"
 
 
-def _job(asked: Asked, target: Target) -> Any:
+def _job(asked: AuditRequest, target: Target) -> Any:
     from groundwire.auditing.live.guarded import ImportJob
 
     root, file = Path.cwd(), ""
@@ -307,7 +307,7 @@ def _job(asked: Asked, target: Target) -> Any:
     )
 
 
-def _traced(asked: Asked, target: Target) -> dict[str, Any]:
+def _traced(asked: AuditRequest, target: Target) -> dict[str, Any]:
     from groundwire.auditing.live.guarded import ImportFailed, trace_imported
 
     assert asked.trace is not None

@@ -23,7 +23,7 @@ from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
 from groundwire.core._text import plain
 from groundwire.logs.runs import LoggedRun, runs_in, write_run
-from groundwire.logs.runs._writing import Written
+from groundwire.logs.runs._writing import WrittenRun
 
 RUNS_SEARCHED = 1000
 
@@ -94,7 +94,7 @@ async def _imported(store: Store, trials: int) -> dict[str, str]:
     return found
 
 
-def _say(console: Console, run: LoggedRun, written: Written, as_json: bool) -> None:
+def _say(console: Console, run: LoggedRun, written: WrittenRun, as_json: bool) -> None:
     if as_json:
         told = {"run_id": written.run.id, "name": run.name, "log": run.log, "episodes": written.episodes}
         sys.stdout.write(json.dumps({**told, "solved_by_trial": written.solved}) + "\n")

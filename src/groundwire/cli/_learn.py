@@ -15,7 +15,7 @@ from rich.text import Text
 
 from groundwire.agents.worlds._learners import LEARNERS
 from groundwire.benchmarks import Item
-from groundwire.cli._arms import Arm, Control, Main
+from groundwire.cli._arms import Control, Main, RunArm
 from groundwire.cli._checks import check_into
 from groundwire.cli._finding import store_without_memory
 from groundwire.cli._graph_choice import Builder
@@ -52,7 +52,7 @@ class WithMemory(Main):
         return self.suite.workers or 1
 
     def app(self, item: Item) -> FeedbackApp:
-        """See `Arm`. The world differs from task to task only by its seed, so one graph serves all."""
+        """See `RunArm`. The world differs from task to task only by its seed, so one graph serves all."""
         if self._app is None:
             self._app = super().app(item)
         return self._app
@@ -86,7 +86,7 @@ class WithoutMemory(Control):
         self._graph(item)
 
     def app(self, item: Item) -> FeedbackApp:
-        """See `Arm`."""
+        """See `RunArm`."""
         if self._app is None:
             self._app = self._own.compiled(self._graph(item), self._own.kit.budget, self._own.kit.rules)
         return self._app
@@ -192,7 +192,7 @@ class _LearnRun(SuiteRun):
             said = f"memory knows {plain(main.kit.world.name, limit=60)} already; to begin at nothing: --namespace NAME"
             self.console.print(Text(said, style="yellow"), soft_wrap=True)
 
-    def tally(self, arm: Arm, episodes: int) -> LearningTally:
+    def tally(self, arm: RunArm, episodes: int) -> LearningTally:
         # a learner's trials are over too soon to be read, and to be told of each record costs it a third of its speed
         watches = self.console.is_terminal and self.suite.settings.model not in LEARNERS
         return LearningTally(arm.name, episodes, self.console, as_json=self.as_json, watches=watches)
@@ -210,20 +210,20 @@ class _LearnRun(SuiteRun):
 
     async def last_lines(self, main: Main, controls: Sequence[Control]) -> None:
         try:
-            from groundwire.evaluation._learning import Difference, differences, learning_of
+            from groundwire.evaluation._learning import PairedDifference, differences, learning_of
             from groundwire.evaluation._measuring import as_data
             from groundwire.evaluation._reading import read_run
         except ConfigError as error:  # what measures is not installed; the run is in the ledger all the same
             self._without_numbers(main, controls, error)
             return
         most = main.kit.budget.trials
-        arms: list[Arm] = [main, *controls]
+        arms: list[RunArm] = [main, *controls]
         read = [(await read_run(arm.store, await unique_run(arm.store, arm.run_id))).trials for arm in arms]
         learned = {
             arm.name: learning_of(trials, most, window=self._learn.window)
             for arm, trials in zip(arms, read, strict=True)
         }
-        bought: Sequence[Difference] = differences(read[0], read[1], most) if controls else ()
+        bought: Sequence[PairedDifference] = differences(read[0], read[1], most) if controls else ()
         for path in self._learn.plots:
             self._save(path, learned, main.run_id)
         if self.as_json:

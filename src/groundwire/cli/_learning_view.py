@@ -16,8 +16,8 @@ from groundwire.core._text import plain
 from groundwire.graphs import EpisodeResult
 
 if TYPE_CHECKING:
-    from groundwire.evaluation._comparing import Answer
-    from groundwire.evaluation._learning import Difference, Learning
+    from groundwire.evaluation._comparing import Conclusion
+    from groundwire.evaluation._learning import Learning, PairedDifference
     from groundwire.evaluation._rates import Rate
 
 
@@ -120,7 +120,7 @@ class LearningTally(Tally):
 
 
 def show_learning(
-    console: Console, arms: Mapping[str, Learning], differences: Sequence[Difference], *, whole: bool
+    console: Console, arms: Mapping[str, Learning], differences: Sequence[PairedDifference], *, whole: bool
 ) -> None:
     """Prints what arms came to.
 
@@ -147,7 +147,7 @@ def show_learning(
         console.print(Text("not all was played, so these numbers are not final", style="yellow"))
 
 
-def difference_line(one: Difference) -> str:
+def difference_line(one: PairedDifference) -> str:
     """`memory helped (n = 60): first trials won 41.7 % against 5.0 %: +36.7 points (95 % interval …)`."""
     if one.difference is None or one.low is None or one.high is None:
         return f"can't tell if memory helped: {one.what}: no world was played by both"
@@ -162,7 +162,7 @@ def difference_line(one: Difference) -> str:
     )
 
 
-def _verdict(answer: Answer, pairs: int) -> str:
+def _verdict(answer: Conclusion, pairs: int) -> str:
     said = "can't tell if memory helped" if answer == "can't tell" else f"memory {answer}"
     return f"{said} (n = {pairs})"
 

@@ -20,14 +20,14 @@ SEARCH_TRIALS = 20
 MODEL_TRIALS = 5
 
 
-class Room(TypedDict, total=False):
+class TokenLimits(TypedDict, total=False):
     """Tokens that a prompt may show of a project, and those of an answer; what is missing is the agent's own."""
 
     context_tokens: int
     max_tokens: int
 
 
-LOCAL_ROOM = Room(context_tokens=900, max_tokens=512)
+LOCAL_ROOM = TokenLimits(context_tokens=900, max_tokens=512)
 """Where 2,048 tokens hold both, as with the model that is installed."""
 
 
@@ -151,8 +151,8 @@ def budget_of(settings: Settings, trials: int) -> Budget:
     )
 
 
-def _room(settings: Settings) -> Room:
-    return LOCAL_ROOM if (settings.model or "").partition(":")[0] == "local" else Room()
+def _room(settings: Settings) -> TokenLimits:
+    return LOCAL_ROOM if (settings.model or "").partition(":")[0] == "local" else TokenLimits()
 
 
 def _program(settings: Settings, runs: int) -> Actor:

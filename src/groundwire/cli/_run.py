@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire.benchmarks import Item
-from groundwire.cli._arms import Arm, Control, Main, Resampling, Ungrounded, control_run_of, first_app
+from groundwire.cli._arms import Control, Main, Resampling, RunArm, Ungrounded, control_run_of, first_app
 from groundwire.cli._graph_choice import Builder, builder_of, full_name
 from groundwire.cli._parts import Kit
 from groundwire.cli._repair import open_store, unique_run
@@ -24,7 +24,7 @@ from groundwire.cli._text import print_line
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import EpisodeEnd, EpisodeRecord, RunRecord
 from groundwire.core._text import plain
-from groundwire.graphs.run._batch import Work, run_batch
+from groundwire.graphs.run._batch import QueuedEpisode, run_batch
 from groundwire.graphs.run._budget import run_meters
 from groundwire.graphs.run._result import EpisodeResult
 from groundwire.graphs.run._sandboxes import Sandboxes
@@ -153,7 +153,7 @@ class SuiteRun:
     async def before(self, main: Main) -> None:
         """What is said before the first task."""
 
-    def tally(self, arm: Arm, episodes: int) -> Tally:
+    def tally(self, arm: RunArm, episodes: int) -> Tally:
         """What an arm's episodes are counted and shown by."""
         return Tally(arm.name, episodes, self.console, as_json=self.as_json)
 
@@ -195,7 +195,7 @@ class SuiteRun:
             self.console.print(Text(said, style="dim"), soft_wrap=True)
         await self._episodes(arm, judged, sandboxes)
 
-    async def _episodes(self, arm: Arm, items: Sequence[Item], sandboxes: Sandboxes) -> None:
+    async def _episodes(self, arm: RunArm, items: Sequence[Item], sandboxes: Sandboxes) -> None:
         """Every episode of an arm that has not ended, and the arm's end."""
         suite = self.suite
         arm.tally = self.tally(arm, len(items))
@@ -206,14 +206,14 @@ class SuiteRun:
         splits = {item.task.id: item.split for item in items}
         meter = await run_meters(arm.store).of(arm.run_id, Kit.totals(suite.settings), arm.store)
 
-        def works() -> Iterator[Work]:
+        def works() -> Iterator[QueuedEpisode]:
             for item in items:
                 if meter is not None and meter.used_up():
                     return  # what is not begun can be gone on with
                 if item.task.id not in ended:
                     yield _work(arm, item, items, suite.seed_of(item), begun.get(item.task.id))
 
-        def tell(work: Work, result: EpisodeResult) -> None:
+        def tell(work: QueuedEpisode, result: EpisodeResult) -> None:
             arm.tally.ended(result, splits[work.task.id], seed=work.seed)
 
         with arm.tally:
@@ -264,12 +264,12 @@ class SuiteRun:
             )
 
 
-def _work(arm: Arm, item: Item, items: Sequence[Item], seed: int, episode_id: str | None) -> Work:
+def _work(arm: RunArm, item: Item, items: Sequence[Item], seed: int, episode_id: str | None) -> QueuedEpisode:
     """One task's episode; where its graph can't be made, whatever the error is, it is that task's alone."""
     try:
-        return Work(arm.app(item), item.task, seed, episode_id)
+        return QueuedEpisode(arm.app(item), item.task, seed, episode_id)
     except Exception as error:
-        return Work(first_app(arm, items), item.task, seed, episode_id, error)
+        return QueuedEpisode(first_app(arm, items), item.task, seed, episode_id, error)
 
 
 async def _known(store: SqlStore, run_id: str) -> tuple[Mapping[str, EpisodeEnd], Mapping[str, str]]:

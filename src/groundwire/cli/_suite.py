@@ -55,7 +55,7 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class Source:
+class TaskSource:
     """Where tasks come from.
 
     Args:
@@ -184,7 +184,7 @@ class Suite:
     """
 
     graph: str
-    source: Source
+    source: TaskSource
     settings: Settings = field(default_factory=Settings)
     limit: int | None = None
     shard: Shard = Shard()
@@ -236,7 +236,7 @@ class Suite:
         given = {name: value for name, value in flags.items() if value is not None}
         return cls(
             graph=data["graph"],
-            source=Source.from_data(data["source"]),
+            source=TaskSource.from_data(data["source"]),
             settings=Settings.resolve({**data["settings"], **given}),
             limit=data["limit"],
             shard=Shard.parse(data["shard"]),

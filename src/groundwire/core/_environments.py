@@ -263,14 +263,16 @@ def transitions(judged: Sequence[Judged], start: Scene) -> list[Transition]:
 
 
 @dataclass(frozen=True)
-class Step:
+class EnvironmentStep:
     """One step in an environment: what was done, and what came back."""
 
     action: str
     response: str
 
 
-def standstill_of_steps(steps: Sequence[Step], taken: int, *, repeats: int | None, actions: int | None) -> str:
+def standstill_of_steps(
+    steps: Sequence[EnvironmentStep], taken: int, *, repeats: int | None, actions: int | None
+) -> str:
     """Why an actor in an environment gets nowhere; empty where it does.
 
     Args:

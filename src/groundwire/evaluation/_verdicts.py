@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from groundwire.evaluation._comparing import Answer, Comparison, compare, sign_test
+from groundwire.evaluation._comparing import Comparison, Conclusion, compare, sign_test
 from groundwire.evaluation._measuring import Measured, measure
 from groundwire.evaluation._reading import Arm
 
@@ -25,7 +25,7 @@ class Said:
     """
 
     text: str
-    answer: Answer | None = None
+    answer: Conclusion | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +133,9 @@ def _verdict(measured: Measured, against: Sequence[Against], *, is_control: bool
     if is_control:
         return Said("this is a control arm: what it says is in the comparison with it")
     n = measured.outcome.final.whole
-    return Said(f"can't tell if reflection helped (n = {n}): there is no control arm to compare with", Answer.CANT_TELL)
+    return Said(
+        f"can't tell if reflection helped (n = {n}): there is no control arm to compare with", Conclusion.CANT_TELL
+    )
 
 
 def _remarks(arm: Arm, measured: Measured) -> Sequence[Said]:

@@ -10,12 +10,12 @@ from pydantic import Field
 
 from groundwire.core._errors import RecordingError
 from groundwire.core._paths import at_home
-from groundwire.logs._rows import Row, checked, whole_json
+from groundwire.logs._rows import LogRow, checked, whole_json
 
 LOG = "a Reflexion log of environments"
 
 
-class EnvironmentTrial(Row):
+class EnvironmentTrial(LogRow):
     """One environment after one trial. Actions are not in the log."""
 
     name: str = Field(min_length=1)

@@ -13,12 +13,12 @@ from pydantic import Field, model_validator
 
 from groundwire.core._errors import RecordingError
 from groundwire.core._paths import at_home
-from groundwire.logs._rows import Row, checked, whole_json
+from groundwire.logs._rows import LogRow, checked, whole_json
 
 LOG = "an InterCode log"
 
 
-class Turns(Row):
+class Turns(LogRow):
     """All turns of one episode, side by side."""
 
     actions: list[str] = Field(min_length=1)
@@ -33,7 +33,7 @@ class Turns(Row):
         return self
 
 
-class InterCodeEpisode(Row):
+class InterCodeEpisode(LogRow):
     """One question, and what was done about it."""
 
     environment: str

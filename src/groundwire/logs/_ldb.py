@@ -15,12 +15,12 @@ from groundwire.core._sandboxes import Limits
 from groundwire.core._tasks import Task
 from groundwire.core._text import json_lines
 from groundwire.logs._functions import function_task
-from groundwire.logs._rows import Row, checked
+from groundwire.logs._rows import LogRow, checked
 
 LOG = "an LDB log"
 
 
-class LdbRow(Row):
+class LdbRow(LogRow):
     """One task with what was tried on it.
 
     Its verdicts are here to be compared with; nothing of ours rests on them. The reference solution is not read.

@@ -16,13 +16,13 @@ from groundwire.core._sandboxes import Limits
 from groundwire.core._tasks import Task
 from groundwire.core._text import json_lines
 from groundwire.logs._functions import function_task
-from groundwire.logs._rows import Row, checked
+from groundwire.logs._rows import LogRow, checked
 
 LOG = "a Reflexion log of programs"
 LOG_OF_TESTS = "a Reflexion log of written tests"
 
 
-class _Head(Row):
+class _Head(LogRow):
     task_id: str = Field(min_length=1, validation_alias=AliasChoices("task_id", "name"))
     """`HumanEval/0`, or `mbpp_234_volume_cube`."""
     prompt: str

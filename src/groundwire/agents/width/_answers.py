@@ -17,7 +17,7 @@ from groundwire.agents.patching._evidence import (
 )
 from groundwire.agents.patching._function_writer import STOPS, begun_answer, find_stub
 from groundwire.agents.prompting._templates import load_prompt
-from groundwire.agents.width._sampling import NOTHING, Answer, Extra, Question
+from groundwire.agents.width._sampling import NOTHING, Extra, Question, SampledAnswer
 from groundwire.core._candidates import Candidate, check_path
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import TaskError
@@ -113,13 +113,13 @@ class TextAnswer:
         ]
         return "\n\n".join([data("task", context.task.prompt, id=context.task.id), *files])
 
-    def read(self, text: str, context: ActorContext) -> Answer | None:
+    def read(self, text: str, context: ActorContext) -> SampledAnswer | None:
         """See `Asking`. What stands behind the last line that begins with `ANSWER:`, which may be several lines."""
         answer = after_mark(text)[:MAX_CHARS]
         key = self._normalise(answer)
         if not key:
             return None
-        return Answer(answer, key, Candidate(context.task.tree.digest, {self.path: f"{answer}\n".encode()}))
+        return SampledAnswer(answer, key, Candidate(context.task.tree.digest, {self.path: f"{answer}\n".encode()}))
 
     def shown(self, text: str) -> str:
         """See `Asking`."""
@@ -149,7 +149,7 @@ class FunctionBody:
         stub = find_stub(context.task)
         return data("task", f"{stub.signature}\n{stub.doc}", id=context.task.id)
 
-    def read(self, text: str, context: ActorContext) -> Answer | None:
+    def read(self, text: str, context: ActorContext) -> SampledAnswer | None:
         """See `Asking`."""
         stub = find_stub(context.task)
         content = stub.filled(unfence(printable(text)))
@@ -157,7 +157,7 @@ class FunctionBody:
             return None
         candidate = Candidate(context.task.tree.digest, {stub.path: content.encode()})
         # it parses, or it would not have been filled in; dumped, since comments and layout say nothing
-        return Answer(text, ast.unparse(ast.parse(content)), candidate)
+        return SampledAnswer(text, ast.unparse(ast.parse(content)), candidate)
 
     def shown(self, text: str) -> str:
         """See `Asking`."""

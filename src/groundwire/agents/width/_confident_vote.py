@@ -11,7 +11,7 @@ from groundwire.agents.width._voting import (
     TOP_K,
     RunningGroup,
     Score,
-    Vote,
+    VoteResult,
     majority,
     percentile,
     score,
@@ -179,7 +179,7 @@ class ConfidentVote:
         note = f"{self._mode} vote: {vote}; {len(drafts)} traces{f', {killed} ended early' if killed else ''}"
         return ranked([named(a, f"vote.{self._mode}", note) for a in in_order(drafts, vote.ranking)], context, n)
 
-    def _vote(self, drafts: Sequence[Draft]) -> Vote:
+    def _vote(self, drafts: Sequence[Draft]) -> VoteResult:
         keys = [draft.key for draft in drafts]
         match self._mode:
             case "shortest":
@@ -191,7 +191,7 @@ class ConfidentVote:
             case _:
                 return majority(keys)
 
-    async def _online(self, context: ActorContext, question: Question) -> tuple[list[Draft], Vote]:
+    async def _online(self, context: ActorContext, question: Question) -> tuple[list[Draft], VoteResult]:
         drafts = await self._drafts(context, question, self._warm_up, stage=0)
         lowest = [self._lowest(draft) for draft in drafts]
         threshold = percentile(lowest, 100 - self._keep)
@@ -209,7 +209,7 @@ class ConfidentVote:
             drafts += await self._drafts(context, question, wanted, stage=stage, sampler=killing)
         return drafts, self._of_confident(drafts, threshold)
 
-    def _of_confident(self, drafts: Sequence[Draft], threshold: float) -> Vote:
+    def _of_confident(self, drafts: Sequence[Draft], threshold: float) -> VoteResult:
         """The vote of traces that were not ended and would not have been, each by its lowest group."""
         lowest = [self._lowest(draft) for draft in drafts]
         keys = [

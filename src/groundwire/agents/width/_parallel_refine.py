@@ -9,7 +9,7 @@ from typing import Literal
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.agents.width._answers import bounded
 from groundwire.agents.width._sampling import Asking, Draft, Extra, Question, Sampler, extra, in_order, named, ranked
-from groundwire.agents.width._voting import Vote, majority
+from groundwire.agents.width._voting import VoteResult, majority
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
@@ -170,7 +170,7 @@ class ParallelRefine:
         written = self._written(drafts, seen)
         return ranked([*written, *self._votes(seen, majority([d.key for d in seen]))], context, n)
 
-    def _is_sure(self, vote: Vote) -> bool:
+    def _is_sure(self, vote: VoteResult) -> bool:
         expected = vote.share if self._pass_at_1 is None else self._pass_at_1
         return bool(vote.ranking) and vote.counted > 1 and expected > VOTE_ABOVE
 
@@ -202,5 +202,5 @@ class ParallelRefine:
             for answer in in_order(last, vote.ranking)
         ]
 
-    def _votes(self, drafts: Sequence[Draft], vote: Vote) -> list[Candidate]:
+    def _votes(self, drafts: Sequence[Draft], vote: VoteResult) -> list[Candidate]:
         return [named(answer, VOTE, f"vote: {vote}") for answer in in_order(drafts, vote.ranking)]

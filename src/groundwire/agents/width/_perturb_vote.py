@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from groundwire.agents.width._sampling import Answer, Asking, Question, Sampler, in_order, named, ranked
+from groundwire.agents.width._sampling import Asking, Question, SampledAnswer, Sampler, in_order, named, ranked
 from groundwire.agents.width._voting import majority
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
@@ -127,5 +127,5 @@ class PerturbVote:
         changed = replace(context, task=replace(context.task, prompt=version.prompt))
         return self._asking.question(changed, told=told)
 
-    def _undone(self, answer: Answer | None, version: Perturbed, context: ActorContext) -> Answer | None:
+    def _undone(self, answer: SampledAnswer | None, version: Perturbed, context: ActorContext) -> SampledAnswer | None:
         return self._asking.read(f"ANSWER: {version.undo(answer.text)}", context) if answer else None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from groundwire.agents.width._answers import bounded
 from groundwire.agents.width._sampling import Asking, Draft, Extra, Question, Sampler, extra, in_order, named, ranked
-from groundwire.agents.width._voting import Vote, weighted
+from groundwire.agents.width._voting import VoteResult, weighted
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
@@ -136,5 +136,5 @@ class RoundTable:
         return extra("round_table_again_v1", groups="\n\n".join(filter(None, groups)))
 
 
-def _vote(drafts: Sequence[Draft]) -> Vote:
+def _vote(drafts: Sequence[Draft]) -> VoteResult:
     return weighted([d.key for d in drafts], [weight_of(stated_confidence(d.text)) for d in drafts])

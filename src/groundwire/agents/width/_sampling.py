@@ -56,7 +56,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SampledAnswer:
     """What a model's text came to.
 
     Args:
@@ -90,7 +90,7 @@ class Asking(Protocol):
         """The task as labelled data, for prompts that ask for something else than an answer."""
         ...
 
-    def read(self, text: str, context: ActorContext) -> Answer | None:
+    def read(self, text: str, context: ActorContext) -> SampledAnswer | None:
         """The answer in a model's text; None where there is none."""
         ...
 
@@ -116,7 +116,7 @@ class Draft:
     """
 
     text: str
-    answer: Answer | None
+    answer: SampledAnswer | None
     completion: Completion
 
     @property
@@ -251,16 +251,16 @@ class Sampler:
             return EMPTY  # an empty answer; the others may hold one
 
 
-def in_order(drafts: Sequence[Draft], keys: Sequence[str]) -> list[Answer]:
+def in_order(drafts: Sequence[Draft], keys: Sequence[str]) -> list[SampledAnswer]:
     """The first answer of each key, in the keys' order."""
-    first: dict[str, Answer] = {}
+    first: dict[str, SampledAnswer] = {}
     for draft in drafts:
         if draft.answer:
             first.setdefault(draft.answer.key, draft.answer)
     return [first[key] for key in keys if key in first]
 
 
-def named(answer: Answer, edit: str, note: str = "") -> Candidate:
+def named(answer: SampledAnswer, edit: str, note: str = "") -> Candidate:
     """The answer's candidate, with what made it."""
     return replace(answer.candidate, edits=(edit,), note=note)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.agents.width._answers import bounded
 from groundwire.agents.width._round_table import stated_confidence
-from groundwire.agents.width._sampling import Answer, Asking, Sampler, in_order, named, ranked
+from groundwire.agents.width._sampling import Asking, SampledAnswer, Sampler, in_order, named, ranked
 from groundwire.agents.width._voting import majority
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
@@ -25,7 +25,7 @@ _BEST = re.compile(r"^[ \t*_]{0,10}best[ \t]{0,3}:[ \t*_]{0,5}(\d{1,3})", re.IGN
 
 
 @dataclass(frozen=True)
-class Chosen:
+class JudgeRanking:
     """What a judge said.
 
     Args:
@@ -38,8 +38,8 @@ class Chosen:
 
 
 async def judge_side_by_side(
-    judge: Sampler, context: ActorContext, asking: Asking, answers: Sequence[Answer], *, stage: int
-) -> Chosen:
+    judge: Sampler, context: ActorContext, asking: Asking, answers: Sequence[SampledAnswer], *, stage: int
+) -> JudgeRanking:
     """Has each answer argued for and against by itself, then all of them compared in one prompt.
 
     Nothing says who gave an answer, how often, or when; their order is shuffled by the seed. One call an answer, and
@@ -69,7 +69,7 @@ async def judge_side_by_side(
     best = _BEST.search(without_thinking(said))
     place = int(best[1]) if best else 0
     first = (order[place - 1],) if 1 <= place <= len(order) else ()
-    return Chosen((*first, *(i for i in range(len(answers)) if i not in first)), stated_confidence(said))
+    return JudgeRanking((*first, *(i for i in range(len(answers)) if i not in first)), stated_confidence(said))
 
 
 class SideBySide:

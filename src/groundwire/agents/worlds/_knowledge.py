@@ -166,7 +166,7 @@ LEAST = 1e-4
 """Changes of a value that are worth going after."""
 
 
-class Plan:
+class ValueIteration:
     """The value of every place that can be reached from one, for the best that can be done (value iteration).
 
     Args:

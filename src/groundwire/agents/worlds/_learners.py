@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from groundwire.agents.patching._evidence import may_be_shown
 from groundwire.agents.worlds._acting import moves_of_trial
-from groundwire.agents.worlds._knowledge import KnownWorld, Moment, Plan, end_or_place
+from groundwire.agents.worlds._knowledge import KnownWorld, Moment, ValueIteration, end_or_place
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import Actor, ActorContext, Critic, CriticContext, Needs, Reflection
 from groundwire.core._environments import Move, start_of
@@ -225,13 +225,13 @@ class _Mind:
         self._world = KnownWorld(experience, here.start)
         self._moves: list[Move] = []
         self._planned_from: str = place_of(here.start)
-        self._plan: Plan | None = None
+        self._plan: ValueIteration | None = None
 
     def is_of(self, experience: Experience, moves: Sequence[Move]) -> bool:
         """True if it is of the trial that has made these moves."""
         return experience is self._experience and list(moves[: len(self._moves)]) == self._moves
 
-    def plan_after(self, moves: Sequence[Move]) -> Plan:
+    def plan_after(self, moves: Sequence[Move]) -> ValueIteration:
         """The plan after these moves: made anew where the last of them showed something that was not known."""
         for move in moves[len(self._moves) :]:
             before = self._moves[-1].scene if self._moves else self._start
@@ -240,7 +240,7 @@ class _Mind:
                 self._plan = None
             self._moves.append(move)
         if self._plan is None:
-            self._plan = Plan(self._world.places, self._planned_from, has_chance=self._world.has_chance)
+            self._plan = ValueIteration(self._world.places, self._planned_from, has_chance=self._world.has_chance)
         return self._plan
 
 

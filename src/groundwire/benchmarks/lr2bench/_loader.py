@@ -23,14 +23,14 @@ from groundwire.core._sandboxes import Limits
 from groundwire.core._tasks import Hidden, Task
 from groundwire.core._text import json_value, lines_of
 from groundwire.logs._functions import BARE_PYTHON
-from groundwire.logs._rows import Row, checked
+from groundwire.logs._rows import LogRow, checked
 
 ANSWER = "answer.json"
 PUZZLES = "data.jsonl"
 NAME = "lr2bench"
 
 
-class PuzzleRow(Row):
+class PuzzleRow(LogRow):
     """What is read of a puzzle: nothing of its answer."""
 
     tag: str | int
@@ -41,7 +41,7 @@ class PuzzleRow(Row):
     value: dict[str, list[str]] = Field(default_factory=dict)
 
 
-class _KeyRow(Row):
+class _KeyRow(LogRow):
     tag: str | int
     level: str
     answer: str

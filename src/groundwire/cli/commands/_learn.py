@@ -112,7 +112,7 @@ def _resumed(given: dict[str, Any]) -> int:
 
 
 def _started(given: dict[str, Any]) -> int:
-    from groundwire.cli._suite import Source, Suite
+    from groundwire.cli._suite import Suite, TaskSource
     from groundwire.core._errors import ConfigError
 
     if not given["env"]:
@@ -122,7 +122,7 @@ def _started(given: dict[str, Any]) -> int:
     settings = settled({**{name: given[name] for name in OF_SETTINGS}, "max_trials": given["trials"]})
     suite = Suite(
         graph=given["graph"],
-        source=Source("world", (), given["env"], seeds=given["episodes"], first_seed=given["seed"]),
+        source=TaskSource("world", (), given["env"], seeds=given["episodes"], first_seed=given["seed"]),
         settings=settings,
         workers=given["workers"],
         control=given["control"],

@@ -73,10 +73,10 @@ def run(
     json: JsonLines = False,
 ) -> None:
     """Run a graph on many tasks; every episode is in the ledger, and an interrupted run can be gone on with."""
-    from groundwire.cli._suite import Source
+    from groundwire.cli._suite import TaskSource
 
     given = dict(locals())
-    raise typer.Exit(_start(given["graph"], Source("folders", tuple(tasks), split=split), given))
+    raise typer.Exit(_start(given["graph"], TaskSource("folders", tuple(tasks), split=split), given))
 
 
 def bench(
@@ -120,10 +120,10 @@ def bench(
     json: JsonLines = False,
 ) -> None:
     """Run a graph on a public benchmark that is on this machine; its hidden tests never steer."""
-    from groundwire.cli._suite import Source
+    from groundwire.cli._suite import TaskSource
 
     given = dict(locals())
-    raise typer.Exit(_start(graph, Source("bench", (data,), name, repos, split), given))
+    raise typer.Exit(_start(graph, TaskSource("bench", (data,), name, repos, split), given))
 
 
 OF_THE_RUN = ("limit", "shard", "split", "workers", "control", "ungrounded", "select", "json", "graph")

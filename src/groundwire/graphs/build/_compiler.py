@@ -24,7 +24,7 @@ from groundwire.graphs.build._proof import Role
 from groundwire.graphs.run._answer import LastAnswer, handing_in
 from groundwire.graphs.run._episode import Episode
 from groundwire.graphs.run._gate import GateKind
-from groundwire.graphs.run._nodes import ActorNode, CriticNode, Leg, Stride, Way
+from groundwire.graphs.run._nodes import ActorNode, CriticNode, Leg, Router, Stride
 from groundwire.graphs.run._routing import Exits
 from groundwire.graphs.run._state import EpisodeState, Route
 from groundwire.graphs.run._tool_node import ToolNode, judges_hidden
@@ -116,19 +116,19 @@ class Leading:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    def known(self) -> Mapping[str, Way]:
+    def known(self) -> Mapping[str, Router]:
         """Where actors, critics and tools lead, unless routers or joins of the user's have a say in it."""
         parts = self._parts
         own = {router.source for router in parts.routers} | {source for sources, _ in parts.joins for source in sources}
         names = [name for name in (*parts.actors, *parts.critics, *parts.tools) if name not in own]
         return {name: way for name in names if (way := self.of(name)) is not None}
 
-    def of(self, name: str) -> Way | None:
+    def of(self, name: str) -> Router | None:
         """Where the state says that a node leads; None where only static edges do."""
         way, by = self._on(name), self._parts.hands_in().get(name)
         return partial(_or_hand_in, way, by) if way and by else way
 
-    def _on(self, name: str) -> Way | None:
+    def _on(self, name: str) -> Router | None:
         parts = self._parts
         if name in parts.stopping():
             return _leave(parts.targets(name), parts.hand_in().get(name))
@@ -170,11 +170,11 @@ def _route(ways: Mapping[Route, str], state: EpisodeState) -> str:
     return ways[state.route]
 
 
-def _or_hand_in(way: Way, by: str, state: EpisodeState) -> str | Sequence[str]:
+def _or_hand_in(way: Router, by: str, state: EpisodeState) -> str | Sequence[str]:
     return by if state.route == Route.HAND_IN else way(state)
 
 
-def _leave(targets: Sequence[str], by: str | None) -> Way:
+def _leave(targets: Sequence[str], by: str | None) -> Router:
     def leave(state: EpisodeState) -> str | Sequence[str]:
         if by and state.route == Route.CONFIRM:
             return by
@@ -244,7 +244,7 @@ class _Lowering:
         self._want_coverage = around.want_coverage or wants_coverage(parts)
         self._leading = Leading(parts)
         self._legs: dict[str, Leg] = {}
-        self._ways: Mapping[str, Way] = self._leading.known() if strides else {}
+        self._ways: Mapping[str, Router] = self._leading.known() if strides else {}
         # LangGraph's own annotations are partly unknown to a strict type checker, so the builder is Any here
         self._builder: Any = StateGraph(state, context_schema=Episode)
 
@@ -401,7 +401,7 @@ def _at_once(router: Callable[..., Coroutine[Any, Any, Any]], state: Any) -> Any
     )
 
 
-def _awaited(way: Way) -> Callable[[EpisodeState], Coroutine[Any, Any, Any]]:
+def _awaited(way: Router) -> Callable[[EpisodeState], Coroutine[Any, Any, Any]]:
     """Async, since LangGraph would run a plain function in a thread: a tenth of a superstep."""
 
     async def leave(state: EpisodeState) -> str | Sequence[str]:

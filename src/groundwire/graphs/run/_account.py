@@ -28,7 +28,7 @@ class WrittenTests:
 
 
 @dataclass(frozen=True)
-class Account:
+class VerdictBasis:
     """What an episode's verdicts rest on.
 
     Args:
@@ -64,7 +64,7 @@ class Account:
     disagrees: str = ""
 
 
-def account_of(records: Iterable[Record]) -> Account:
+def basis_of(records: Iterable[Record]) -> VerdictBasis:
     """Draws up the account.
 
     Args:
@@ -75,7 +75,7 @@ def account_of(records: Iterable[Record]) -> Account:
     judgings = [s for s in signals if s.origin is not Origin.RULE]
     again, after_none = _repeated(judgings)
     written = _written(told)
-    return Account(
+    return VerdictBasis(
         retries=len(after_none),
         rejudged=len(again),
         rejudged_s=sum(s.duration_s for s in again),

@@ -421,13 +421,13 @@ class FeedbackApp:
             ConfigError: `at_once` or `times` is less than 1.
             StorageError: the ledger failed.
         """
-        from groundwire.graphs.run._batch import Work, run_batch
+        from groundwire.graphs.run._batch import QueuedEpisode, run_batch
 
         if times < 1:
             raise ConfigError(f"times is {times}.", do="Run each task at least once.")
         run_id = await self.start_run()
         sandboxes = Sandboxes(self._sandbox)
-        works = [Work(self, task, seed + more) for task in tasks for more in range(times)]
+        works = [QueuedEpisode(self, task, seed + more) for task in tasks for more in range(times)]
         # by identity: the same task may be there twice
         results: dict[int, EpisodeResult] = {}
         try:

@@ -25,7 +25,7 @@ from groundwire.core._records import (
     TrialRecord,
 )
 from groundwire.core._signals import NoVerdict, Origin, Signal, Verdict
-from groundwire.graphs.run._acceptance import Case, yardstick
+from groundwire.graphs.run._acceptance import Case, judged_by
 from groundwire.graphs.run._gate import GateKind
 
 # How many of the tokens that models wrote had to wait for one another: B_seq beside B_total (arXiv 2510.01123).
@@ -70,7 +70,7 @@ class TokensWritten:
 T = TypeVar("T")
 
 
-class Part(Sequence[T]):
+class ListSlice(Sequence[T]):
     """A part of a list that only ever grows at its end.
 
     Args:
@@ -173,13 +173,15 @@ class JudgedSoFar:
 
     def of(self, trial: int) -> Sequence[Judged]:
         """One trial's."""
-        return Part(self._all, *self._ends.get(trial, (0, 0)))
+        return ListSlice(self._all, *self._ends.get(trial, (0, 0)))
 
     def until(self, trial: int) -> Sequence[Judged]:
         """Those of all trials up to and with that one."""
         if trial >= self._last:
-            return Part(self._all, 0, len(self._all))
-        return Part(self._all, 0, max((end for known, (_, end) in self._ends.items() if known <= trial), default=0))
+            return ListSlice(self._all, 0, len(self._all))
+        return ListSlice(
+            self._all, 0, max((end for known, (_, end) in self._ends.items() if known <= trial), default=0)
+        )
 
     def _insert(self, judged: Judged) -> None:
         """A trial before the last one is judged once more, by a tool that has the last word."""
@@ -313,7 +315,7 @@ class History:
     def _look(self, signal: Signal) -> None:
         place = (signal.trial, signal.issuer, signal.candidate_digest)
         earlier = self._looks.setdefault(place, [])
-        measure = yardstick(signal)
+        measure = judged_by(signal)
         if signal.evidence.flaky:
             self.flaky[measure] = self.flaky.get(measure, frozenset()) | set(signal.evidence.flaky)
         for look in earlier:
@@ -340,7 +342,7 @@ class History:
 
     def failed_before(self, signal: Signal) -> frozenset[str]:
         """The failing cases of the signal that have failed twice on one candidate before, outside of its own trial."""
-        measure, place = yardstick(signal), (signal.trial, signal.issuer, signal.candidate_digest)
+        measure, place = judged_by(signal), (signal.trial, signal.issuer, signal.candidate_digest)
         return frozenset(name for name in _failing(signal) if self._steady.get((measure, name), place) != place)
 
     def signal(self, signal_id: str) -> Signal:

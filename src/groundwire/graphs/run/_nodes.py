@@ -235,7 +235,7 @@ class CriticNode:
 # checkpointer, an interrupt, a callback or a config of its own is the same with one superstep a trial: the same
 # nodes, in the same order, with the same records in the ledger.
 
-Way: TypeAlias = Callable[[EpisodeState], "str | Sequence[str]"]
+Router: TypeAlias = Callable[[EpisodeState], "str | Sequence[str]"]
 """Where a node leads, read from the state that it left."""
 
 
@@ -244,7 +244,7 @@ class Leg:
     """A node and where it leads."""
 
     node: Node
-    way: Way
+    way: Router
 
 
 class Stride:

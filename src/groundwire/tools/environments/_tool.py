@@ -20,8 +20,8 @@ from groundwire.core._contexts import ToolContext
 from groundwire.core._environments import (
     WON,
     Environment,
+    EnvironmentStep,
     Move,
-    Step,
     actions_in,
     scene_as_text,
     standstill_of_steps,
@@ -245,7 +245,7 @@ class EnvironmentTool:
         return _over(scene, stuck, len(moves), oracle=session.oracle)
 
     def _stuck(self, moves: list[Move]) -> str:
-        steps = [Step(move.action, move.scene.shown) for move in moves[-(self._repeats or 0) - 1 :]]
+        steps = [EnvironmentStep(move.action, move.scene.shown) for move in moves[-(self._repeats or 0) - 1 :]]
         return standstill_of_steps(steps, len(moves), repeats=self._repeats, actions=self._actions)
 
     def _contradicted(self, session: Session, why: str) -> Observation:

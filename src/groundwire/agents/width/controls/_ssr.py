@@ -24,18 +24,18 @@ MOST_ROUNDS = 3
 
 
 @dataclass(frozen=True)
-class Step:
+class SubQuestion:
     """One sub-question, and what was answered to it."""
 
     question: str
     answer: str
 
 
-def read_steps(text: str) -> list[Step]:
+def read_steps(text: str) -> list[SubQuestion]:
     """The steps in a model's text: lines `Q: …`, each with a line `A: …` behind it; at most 16."""
     lines = [line.strip() for line in without_thinking(text).split("\n") if line.strip()]
     pairs = [(q[2:].strip(), a[2:].strip()) for q, a in pairwise(lines) if q[:2] == "Q:" and a[:2] == "A:"]
-    return [Step(question, answer) for question, answer in pairs if question and answer][:MOST_STEPS]
+    return [SubQuestion(question, answer) for question, answer in pairs if question and answer][:MOST_STEPS]
 
 
 class SocraticRefine:
@@ -98,7 +98,7 @@ class SocraticRefine:
         pairs = reversed(list(zip(drafts, notes, strict=True)))
         return ranked([named(d.answer, "write.ssr", note) for d, note in pairs if d.answer], context, n)
 
-    async def _kept(self, context: ActorContext, draft: Draft, *, stage: int) -> tuple[list[Step], str]:
+    async def _kept(self, context: ActorContext, draft: Draft, *, stage: int) -> tuple[list[SubQuestion], str]:
         """The steps up to the weakest one, that one corrected; nothing where the answer has no steps."""
         prompt = load_prompt("split_steps_v1")
         task = self._asking.statement(context)
@@ -116,11 +116,11 @@ class SocraticRefine:
         weakest = min(range(len(steps)), key=agreement.__getitem__)
         ranking = majority([plain_answer(said) or None for said in solved[weakest]]).ranking
         again = next((said for said in solved[weakest] if ranking and plain_answer(said) == ranking[0]), "")
-        redone = Step(steps[weakest].question, again or steps[weakest].answer)
+        redone = SubQuestion(steps[weakest].question, again or steps[weakest].answer)
         note = f"step {weakest + 1} of {len(steps)} redone: {agreement[weakest]:.0%} agreed with it"
         return [*steps[:weakest], redone], note
 
-    async def _solved(self, context: ActorContext, steps: Sequence[Step], *, stage: int) -> list[list[str]]:
+    async def _solved(self, context: ActorContext, steps: Sequence[SubQuestion], *, stage: int) -> list[list[str]]:
         """What each step's question is answered with, `solves` times, given the steps before it."""
         prompt = load_prompt("resolve_step_v1")
         task = self._asking.statement(context)
@@ -139,5 +139,5 @@ class SocraticRefine:
         return [answers[i : i + self._solves] for i in range(0, len(answers), self._solves)]
 
 
-def _as_data(step: Step) -> str:
+def _as_data(step: SubQuestion) -> str:
     return bounded("step", f"Q: {inert(step.question)}\nA: {inert(step.answer)}", STEP_TOKENS)

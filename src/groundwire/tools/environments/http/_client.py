@@ -22,7 +22,7 @@ from groundwire.tools.environments.http._serving import (
     MOST_BYTES,
     About,
     Act,
-    Answered,
+    ActReply,
     Begun,
     Close,
     Failed,
@@ -143,7 +143,7 @@ class HttpEnvironment:
 
     def act(self, action: str) -> Scene:
         """See `Environment`."""
-        return self._ask("POST", "/act", Act(session=self._session, action=action), Answered).scene.scene()
+        return self._ask("POST", "/act", Act(session=self._session, action=action), ActReply).scene.scene()
 
     def close(self) -> None:
         """See `Environment`."""
