@@ -10,58 +10,58 @@ from cli import BUGGY, groundwire, lay_out
 
 from groundwire.cli._outcome import account_data, account_lines
 from groundwire.graphs.run._acceptance import TradeOff
-from groundwire.graphs.run._account import VerdictBasis, WrittenTests
+from groundwire.graphs.run._account import VerdictAccount, WrittenTests
 
 TEST = "python -m pytest -q"
 
 
-def said(account: VerdictBasis) -> str:
+def said(account: VerdictAccount) -> str:
     return "\n".join(f"{text} [{style}]" for text, style in account_lines(account))
 
 
 def test_a_plain_episode_says_nothing() -> None:
-    assert said(VerdictBasis()) == ""
+    assert said(VerdictAccount()) == ""
 
 
 @pytest.mark.parametrize(
     ("account", "line"),
     [
-        (VerdictBasis(flaky=tuple("abcdefg")), "flaky, so never acted on: a, b, c, d, e and 2 more [yellow]"),
-        (VerdictBasis(rejudged=1, rejudged_s=2.04), "1 verdict judged again (2.0 s) [dim]"),
+        (VerdictAccount(flaky=tuple("abcdefg")), "flaky, so never acted on: a, b, c, d, e and 2 more [yellow]"),
+        (VerdictAccount(rejudged=1, rejudged_s=2.04), "1 verdict judged again (2.0 s) [dim]"),
         (
-            VerdictBasis(rejudged=2, rejudged_s=3, retries=1),
+            VerdictAccount(rejudged=2, rejudged_s=3, retries=1),
             "2 verdicts judged again (3.0 s), 1 judging repeated after",
         ),
         (
-            VerdictBasis(trade_offs=(TradeOff("new", 3, "old", ("a", "b"), ("c",)),)),
+            VerdictAccount(trade_offs=(TradeOff("new", 3, "old", ("a", "b"), ("c",)),)),
             "1 trade-off refused: fixes some cases, breaks others [yellow]\n  trial 3: fixes a, b; breaks c [dim]",
         ),
-        (VerdictBasis(hidden_accesses=1), "hidden tests laid out once, 0 of these before the last proposal [dim]"),
-        (VerdictBasis(hidden_accesses=2, steering=1), "laid out 2 times, 1 of these before the last proposal [red]"),
-        (VerdictBasis(opinions=("human",)), "opinions count here: human [yellow]"),
-        (VerdictBasis(oracle=True), "oracle: the answer key was used [yellow]"),
+        (VerdictAccount(hidden_accesses=1), "hidden tests laid out once, 0 of these before the last proposal [dim]"),
+        (VerdictAccount(hidden_accesses=2, steering=1), "laid out 2 times, 1 of these before the last proposal [red]"),
+        (VerdictAccount(opinions=("human",)), "opinions count here: human [yellow]"),
+        (VerdictAccount(oracle=True), "oracle: the answer key was used [yellow]"),
         (
-            VerdictBasis(written=WrittenTests(3, 2)),
+            VerdictAccount(written=WrittenTests(3, 2)),
             "3 tests written by a model, 2 dropped, not checked against anything",
         ),
         (
-            VerdictBasis(written=WrittenTests(1, 0, True)),
+            VerdictAccount(written=WrittenTests(1, 0, True)),
             "1 test written by a model, 0 dropped, checked against a reference",
         ),
     ],
 )
-def test_what_a_reader_must_know_has_a_line(account: VerdictBasis, line: str) -> None:
+def test_what_a_reader_must_know_has_a_line(account: VerdictAccount, line: str) -> None:
     assert line in said(account)
 
 
 def test_names_from_outside_can_not_reach_the_terminal() -> None:
-    hostile = VerdictBasis(flaky=("\x1b[2Ja", "b\nc"), trade_offs=(TradeOff("n", 1, "o", ("\x07",), ("\u202ex",)),))
+    hostile = VerdictAccount(flaky=("\x1b[2Ja", "b\nc"), trade_offs=(TradeOff("n", 1, "o", ("\x07",), ("\u202ex",)),))
     assert not {"\x1b", "\x07", "\u202e"} & set(said(hostile))
     assert len(said(hostile).splitlines()) == 3
 
 
 def test_all_of_it_is_data_too() -> None:
-    data = account_data(VerdictBasis(flaky=("a",), trade_offs=(TradeOff("n", 1, "o", ("x",), ("y",)),)))
+    data = account_data(VerdictAccount(flaky=("a",), trade_offs=(TradeOff("n", 1, "o", ("x",), ("y",)),)))
     assert json.loads(json.dumps(data))["trade_offs"] == [
         {"candidate": "n", "trial": 1, "against": "o", "fixes": ["x"], "breaks": ["y"]}
     ]

@@ -273,7 +273,11 @@ WRONG: dict[str, tuple[dict[str, Any], type[GroundwireError], str]] = {
     "no such split": ({"source": TaskSource("folders", (Path("tasks"),), split="dev")}, TaskError, "of the split dev"),
     "no folder": ({"source": TaskSource("folders", (Path("nowhere"),))}, TaskError, "nowhere is not a folder"),
     "no task": ({"source": TaskSource("folders", (Path("empty"),))}, TaskError, "There is no task in empty"),
-    "one id twice": ({"source": TaskSource("folders", (Path("tasks"), Path("tasks")))}, TaskError, "Two tasks have the id"),
+    "one id twice": (
+        {"source": TaskSource("folders", (Path("tasks"), Path("tasks")))},
+        TaskError,
+        "Two tasks have the id",
+    ),
     "no model to go back over its answer": ({"ungrounded": True}, ConfigError, "Self-Refine needs a model"),
     "an actor of its own": ({"graph": "self_refine"}, ConfigError, "self_refine needs a SelfRefine as its actor"),
 }  # fmt: skip

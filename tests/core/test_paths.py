@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 
 
 def test_a_tilde_is_a_home_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/someone")
-    assert at_home("~/a") == at_home(Path("~/a")) == Path("/home/someone/a")
-    assert at_home("~root/a").is_absolute()
+    assert expand_user("~/a") == expand_user(Path("~/a")) == Path("/home/someone/a")
+    assert expand_user("~root/a").is_absolute()
     for plain in ("a/~", "~no-such-user/a", "~data", "/~x"):
-        assert at_home(plain) == Path(plain)
+        assert expand_user(plain) == Path(plain)

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from groundwire.benchmarks import Item
 from groundwire.cli._graph_choice import Builder, built, self_refine_of
-from groundwire.cli._parts import Kit
+from groundwire.cli._parts import GraphParts
 from groundwire.cli._suite import Suite
 from groundwire.cli._tally import Tally
 from groundwire.core._errors import ConfigError
@@ -50,7 +50,7 @@ class Main:
 
     Args:
         suite: what is run.
-        kit: its parts.
+        parts: its parts.
         store: ledger and memory.
         builder: makes the graph.
     """
@@ -58,9 +58,9 @@ class Main:
     name = "main"
     tally: Tally
 
-    def __init__(self, suite: Suite, kit: Kit, store: SqlStore, builder: Builder) -> None:
+    def __init__(self, suite: Suite, parts: GraphParts, store: SqlStore, builder: Builder) -> None:
         self.suite = suite
-        self.kit = kit
+        self.parts = parts
         self.store = store
         self.builder = builder
         self.run_id = ""
@@ -72,19 +72,19 @@ class Main:
 
     def graph(self, item: Item) -> FeedbackGraph:
         """Not yet compiled."""
-        return built(self.builder, self.kit, item.task, self.suite.options)
+        return built(self.builder, self.parts, item.task, self.suite.options)
 
     def app(self, item: Item) -> FeedbackApp:
         """See `RunArm`."""
-        return self.compiled(self.graph(item), self.kit.budget, self.kit.rules)
+        return self.compiled(self.graph(item), self.parts.budget, self.parts.rules)
 
     def compiled(self, graph: FeedbackGraph, budget: Budget, rules: Rules) -> FeedbackApp:
         """With the run's ledger and sandbox."""
         return graph.compile(
             store=self.store,
             budget=budget,
-            run_budget=Kit.totals(self.kit.settings),
-            sandbox=self.kit.sandbox,
+            run_budget=GraphParts.totals(self.parts.settings),
+            sandbox=self.parts.sandbox,
             rules=rules,
         )
 
@@ -155,10 +155,10 @@ class Resampling(Control):
         """See `RunArm`."""
         spent = self._spent[item.task.id]
         rules = CONTROL_RULES.model_copy(
-            update=self.main.kit.rules.model_dump(include={"rejudge_fails", "rejudge_passes"})
+            update=self.main.parts.rules.model_dump(include={"rejudge_fails", "rejudge_passes"})
         )
         graph = resampling_of(self.main.graph(item), spent)
-        return self.main.compiled(graph, control_budget(self.main.kit.budget, spent), rules)
+        return self.main.compiled(graph, control_budget(self.main.parts.budget, spent), rules)
 
 
 class Ungrounded(Control):
@@ -168,13 +168,13 @@ class Ungrounded(Control):
 
     def check(self, item: Item) -> None:
         """See `Control`."""
-        self_refine_of(self.main.kit, item.task)
+        self_refine_of(self.main.parts, item.task)
 
     def app(self, item: Item) -> FeedbackApp:
         """See `RunArm`."""
-        kit = self.main.kit
-        budget = control_budget(kit.budget, self._spent[item.task.id])
-        return self.main.compiled(self_refine_of(kit, item.task), budget, kit.rules)
+        parts = self.main.parts
+        budget = control_budget(parts.budget, self._spent[item.task.id])
+        return self.main.compiled(self_refine_of(parts, item.task), budget, parts.rules)
 
 
 def first_app(arm: RunArm, items: Sequence[Item]) -> FeedbackApp:

@@ -19,7 +19,7 @@ from groundwire.core._text import plain
 from groundwire.graphs.run._result import EpisodeResult
 
 if TYPE_CHECKING:
-    from groundwire.graphs.run._account import VerdictBasis, WrittenTests
+    from groundwire.graphs.run._account import VerdictAccount, WrittenTests
 
 
 # What an episode's verdicts rest on, in lines for people and as data for scripts.
@@ -28,7 +28,7 @@ NAMES_SHOWN = 5
 TRADE_OFFS_SHOWN = 3
 
 
-def account_lines(account: VerdictBasis) -> Iterator[tuple[str, str]]:
+def account_lines(account: VerdictAccount) -> Iterator[tuple[str, str]]:
     """(text, style) of what a person should know; nothing where all went plainly."""
     if account.flaky:
         yield f"flaky, so never acted on: {_named(account.flaky)}", "yellow"
@@ -59,7 +59,7 @@ def account_lines(account: VerdictBasis) -> Iterator[tuple[str, str]]:
         yield "oracle: the answer key was used", "yellow"
 
 
-def account_data(account: VerdictBasis) -> dict[str, Any]:
+def account_data(account: VerdictAccount) -> dict[str, Any]:
     """The same for `--json`, whole."""
     return asdict(account)
 

@@ -79,13 +79,15 @@ def build(settings: Settings, task: Task, store: Store) -> FeedbackApp:
     """The `code_repair` graph that `settings` describe."""
     # here, since most that import this module only open the ledger
     with loading():
-        from groundwire.cli._parts import Kit
+        from groundwire.cli._parts import GraphParts
         from groundwire.graphs.library._code_repair import code_repair
         from groundwire.tools import HiddenTests
 
-    kit = Kit.of(settings)
-    graph = code_repair(kit.actor, kit.critic, kit.judge(task), HiddenTests(), width=kit.width, own_tests=kit.own_tests)
-    return graph.compile(store=store, budget=kit.budget, sandbox=kit.sandbox, rules=kit.rules)
+    parts = GraphParts.of(settings)
+    graph = code_repair(
+        parts.actor, parts.critic, parts.judge(task), HiddenTests(), width=parts.width, own_tests=parts.own_tests
+    )
+    return graph.compile(store=store, budget=parts.budget, sandbox=parts.sandbox, rules=parts.rules)
 
 
 def open_store(settings: Settings, *, embedder: Embedder | None = None) -> SqlStore:

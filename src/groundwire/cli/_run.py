@@ -15,7 +15,7 @@ from rich.text import Text
 from groundwire.benchmarks import Item
 from groundwire.cli._arms import Control, Main, Resampling, RunArm, Ungrounded, control_run_of, first_app
 from groundwire.cli._graph_choice import Builder, builder_of, full_name
-from groundwire.cli._parts import Kit
+from groundwire.cli._parts import GraphParts
 from groundwire.cli._repair import open_store, unique_run
 from groundwire.cli._run_state import end_of_run
 from groundwire.cli._suite import Suite
@@ -127,7 +127,7 @@ class SuiteRun:
         self._check_same(items)
         async with AsyncExitStack() as closing:
             main = self.main(builder, await closing.enter_async_context(aclosing(open_store(suite.settings))))
-            sandboxes = Sandboxes(main.kit.sandbox)
+            sandboxes = Sandboxes(main.parts.sandbox)
             closing.push_async_callback(sandboxes.aclose)
             controls = self.controls(main)
             for control in controls:
@@ -143,7 +143,7 @@ class SuiteRun:
 
     def main(self, builder: Builder, store: SqlStore) -> Main:
         """The arm that is asked about."""
-        return Main(self.suite, Kit.of(self.suite.settings), store, builder)
+        return Main(self.suite, GraphParts.of(self.suite.settings), store, builder)
 
     def controls(self, main: Main) -> Sequence[Control]:
         """What it is compared with."""
@@ -204,7 +204,7 @@ class SuiteRun:
             if item.task.id in ended:
                 arm.tally.known(ended[item.task.id].stop_reason)
         splits = {item.task.id: item.split for item in items}
-        meter = await run_meters(arm.store).of(arm.run_id, Kit.totals(suite.settings), arm.store)
+        meter = await run_meters(arm.store).of(arm.run_id, GraphParts.totals(suite.settings), arm.store)
 
         def works() -> Iterator[QueuedEpisode]:
             for item in items:

@@ -37,7 +37,7 @@ from groundwire.core._seal import FileKeys, verify
 from groundwire.core._settings import Settings
 from groundwire.core._signals import Origin, Signal, Verdict
 from groundwire.core._text import plain
-from groundwire.graphs.run._account import basis_of, non_discriminating
+from groundwire.graphs.run._account import account_of, non_discriminating
 
 SIGNALS_SHOWN = 12
 ID_CHARS = 36
@@ -121,13 +121,13 @@ def _flags(run: RunRecord, episodes: Sequence[tuple[EpisodeRecord, Sequence[Reco
     return {
         "grounded": config.get("grounded", True),
         "ungrounded": config.get("ungrounded", []),
-        "oracle": any(basis_of(records).oracle for _, records in episodes),
+        "oracle": any(account_of(records).oracle for _, records in episodes),
         "trust": config.get("trust", []),
     }
 
 
 def _episode_data(episode: EpisodeRecord, records: Sequence[Record]) -> dict[str, Any]:
-    account = account_data(basis_of(records))
+    account = account_data(account_of(records))
     return {"episode": asdict(episode), "account": account, "records": [_as_data(r) for r in records]}
 
 
@@ -153,7 +153,7 @@ def _print_run(
     for episode, records in episodes:
         console.print(Text(f"\nepisode {episode.id}   {plain(episode.task_id)}", style="bold"))
         _print_episode(console, records)
-        for said, style in account_lines(basis_of(records)):
+        for said, style in account_lines(account_of(records)):
             console.print(Text(f"  {said}", style=style))
     console.print()
     if seals["broken"]:

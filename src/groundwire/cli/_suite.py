@@ -13,7 +13,7 @@ from groundwire.cli._checks import check_exists, check_folders
 from groundwire.core._candidates import IGNORED_FOLDERS
 from groundwire.core._environments import start_of
 from groundwire.core._errors import ConfigError, TaskError
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.core._settings import Settings
 from groundwire.core._tasks import Task
 
@@ -128,9 +128,9 @@ class TaskSource:
         """As the ledger keeps it."""
         return {
             "kind": self.kind,
-            "paths": [str(at_home(path).resolve()) for path in self.paths],
-            "name": str(at_home(self.name).resolve()) if ".py:" in self.name else self.name,
-            "repos": str(at_home(self.repos).resolve()) if self.repos else None,
+            "paths": [str(expand_user(path).resolve()) for path in self.paths],
+            "name": str(expand_user(self.name).resolve()) if ".py:" in self.name else self.name,
+            "repos": str(expand_user(self.repos).resolve()) if self.repos else None,
             "split": self.split,
             "seeds": self.seeds,
             "first_seed": self.first_seed,
@@ -153,7 +153,7 @@ class TaskSource:
 
 def _in_folder(path: Path) -> Iterator[Item]:
     check_folders([path], do="Name task folders, or a folder of them.")
-    root = at_home(path)
+    root = expand_user(path)
     if any(next(root.glob(mark), None) for mark in MARKS):
         yield Item(Task.from_folder(root), root.parent.name if root.parent.name in SPLITS else "")
         return

@@ -350,7 +350,7 @@ class ActingTool(Tool, Protocol):
 
 
 @runtime_checkable
-class DoubtingTool(Tool, Protocol):
+class SkepticalTool(Tool, Protocol):
     """A tool that can find reasons to doubt what passes; they order candidates and never give a verdict."""
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:

@@ -19,7 +19,7 @@ from groundwire.core._errors import (
     RecordingError,
 )
 from groundwire.core._models import Completion, ToolCall
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.core._records import ModelCall
 from groundwire.core._text import json_lines
 
@@ -206,7 +206,7 @@ def read_recording(path: str | Path) -> Recording:
     Raises:
         RecordingError: it can't be read, is of another form or version, or a line is wrong; with the line's number.
     """
-    file = at_home(path)
+    file = expand_user(path)
     lines = json_lines(file)
     nothing: tuple[int, dict[str, object]] = (1, {})
     number, first = next(lines, nothing)

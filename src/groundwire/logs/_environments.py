@@ -9,7 +9,7 @@ from typing import cast
 from pydantic import Field
 
 from groundwire.core._errors import RecordingError
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.logs._rows import LogRow, checked, whole_json
 
 LOG = "a Reflexion log of environments"
@@ -32,7 +32,7 @@ def read_environments(path: str | Path) -> Iterator[EnvironmentTrial]:
         RecordingError: the file can't be read, is damaged or larger than 64 MiB, or a row lacks what it needs; with
             its place in the list, counted from 1.
     """
-    file = at_home(path)
+    file = expand_user(path)
     value = whole_json(file)
     if not isinstance(value, list):
         raise RecordingError(f"{file}: this is no row of {LOG}: it holds no JSON list.", do="Check the file.")

@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from groundwire.core._errors import RecordingError
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.core._text import lines_of
 
 MAX_CHARS = 4 * 1024 * 1024
@@ -97,7 +97,7 @@ def read_hotpotqa(path: str | Path) -> Iterator[TrialSummary | Answered]:
     Raises:
         RecordingError: the file can't be read, is damaged or cut short, or is no such log; with the line's number.
     """
-    file = at_home(path)
+    file = expand_user(path)
     place = _Place()
     number = 0
     for number, line in lines_of(file):

@@ -12,7 +12,7 @@ from typing import cast
 from pydantic import Field, model_validator
 
 from groundwire.core._errors import RecordingError
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.logs._rows import LogRow, checked, whole_json
 
 LOG = "an InterCode log"
@@ -49,7 +49,7 @@ def read_intercode(path: str | Path) -> Iterator[InterCodeEpisode]:
     Raises:
         RecordingError: the file can't be read, is damaged or larger than 64 MiB, or an episode lacks what it needs.
     """
-    file = at_home(path)
+    file = expand_user(path)
     value = whole_json(file)
     if not isinstance(value, Mapping):
         raise RecordingError(f"{file}: this is no {LOG.removeprefix('an ')}: no JSON object.", do="Check the file.")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.core._sandboxes import Limits
 from groundwire.core._tasks import Task
 from groundwire.core._text import json_lines
@@ -79,13 +79,13 @@ def read_reflexion(path: str | Path) -> Iterator[ReflexionRow]:
     Raises:
         RecordingError: the file can't be read or is damaged, or a row lacks what it needs; with the line's number.
     """
-    file = at_home(path)
+    file = expand_user(path)
     for number, fields in json_lines(file):
         yield checked(ReflexionRow, fields, f"{file}:{number}", LOG)
 
 
 def read_written_tests(path: str | Path) -> Iterator[WrittenTestsRow]:
     """The rows of a log of tests that a model wrote; as `read_reflexion`."""
-    file = at_home(path)
+    file = expand_user(path)
     for number, fields in json_lines(file):
         yield checked(WrittenTestsRow, fields, f"{file}:{number}", LOG_OF_TESTS)

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from groundwire.core._models import Completion, Request
 from groundwire.core._models import Message as Sent
-from groundwire.core._reasoning_text import thinking_spans
+from groundwire.core._reasoning_text import reasoning_spans
 from groundwire.core._records import Intent, ModelCall
 from groundwire.core._signals import canonical
 from groundwire.training._trajectories import Author, Message, ModelRevision, Span, Turn
@@ -173,7 +173,7 @@ def split_reasoning(text: str) -> tuple[str, str]:
 
     A thought may begin in the prompt, so that only its end stands in the text, or be cut off, so that it has no end.
     """
-    spans = thinking_spans(text)
+    spans = reasoning_spans(text)
     end = spans[-1][1] if spans else 0
     end += len(text[end:]) - len(text[end:].lstrip()) if spans else 0
     return text[:end], text[end:]

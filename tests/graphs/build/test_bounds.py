@@ -57,15 +57,15 @@ def test_several_jumps_at_once_must_be_declared(task: Task) -> None:
     def scatter(state: Any) -> Command[Any]:
         return Command(goto=[Send("note", {"n": 1}), Send("note", {"n": 2})])
 
-    def build(*, many: bool) -> FeedbackGraph:
-        graph = graph_with("scatter", scatter, destinations=["note"], many=many)
+    def build(*, fan_out: bool) -> FeedbackGraph:
+        graph = graph_with("scatter", scatter, destinations=["note"], fan_out=fan_out)
         graph.add_node("note", lambda packet: {"seen": [str(packet["n"])]}, role="pure")
         graph.add_node("gather", visit("gather"), defer=True)
         return graph.add_edge("note", "gather").add_edge("gather", "write")
 
     with pytest.raises(GroundingError, match="scatter jumped to note, note at once, and had not declared that"):
-        build(many=False).compile().run(task)
-    assert sorted(visited(build(many=True), task)) == ["1", "2", "gather"]
+        build(fan_out=False).compile().run(task)
+    assert sorted(visited(build(fan_out=True), task)) == ["1", "2", "gather"]
 
 
 def routed(router: Callable[[Any], Any], targets: Any, **options: Any) -> FeedbackGraph:
@@ -106,7 +106,7 @@ def test_a_router_that_chooses_several_must_say_so(task: Task) -> None:
         routed(lambda state: ["left", "right"], ["left", "right"]).compile().run(task)
     both = graph_with("begin", visit("begin")).add_node("left", visit("left")).add_node("right", visit("right"))
     both.add_node("merge", visit("merge")).add_edge(["left", "right"], "merge").add_edge("merge", "write")
-    both.add_conditional_edges("begin", lambda state: ["left", "right"], ["left", "right"], many=True)
+    both.add_conditional_edges("begin", lambda state: ["left", "right"], ["left", "right"], fan_out=True)
     assert visited(both, task) == ["begin", "left", "right", "merge"]
 
 

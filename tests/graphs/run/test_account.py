@@ -15,7 +15,7 @@ from groundwire.core._contexts import ToolContext
 from groundwire.core._records import Admission, CandidateRecord, Intent, ReflectionRecord
 from groundwire.core._seal import Mint
 from groundwire.core._signals import Signal
-from groundwire.graphs.run._account import VerdictBasis, basis_of, non_discriminating
+from groundwire.graphs.run._account import VerdictAccount, account_of, non_discriminating
 from groundwire.graphs.run._gate import may_verify
 from groundwire.memory import InMemoryStore
 
@@ -50,7 +50,7 @@ def minted(look: Any, *, trial: int = 1, origin: Origin = Origin.TESTS, command:
 def test_an_access_with_anything_proposed_after_it_has_steered(
     records: list[Any], accesses: int, steering: int
 ) -> None:
-    account = basis_of(records)
+    account = account_of(records)
     assert (account.hidden_accesses, account.steering) == (accesses, steering)
 
 
@@ -61,19 +61,19 @@ def test_commands_that_never_gave_both_verdicts_told_nothing_apart() -> None:
     rule = minted({"a": False}, origin=Origin.RULE, command=())
     none = minted(NoVerdict.SANDBOX, command=("broken",))
     assert non_discriminating([never, *both, hidden, rule, none]) == ("true",)
-    assert basis_of([never]).non_discriminating == ("true",)
+    assert account_of([never]).non_discriminating == ("true",)
 
 
 def test_retries_and_rejudgings_are_told_apart() -> None:
     signals = [minted(NoVerdict.SANDBOX), minted({"a": False}), minted({"a": False}), minted({"a": False}, trial=2)]
-    account = basis_of(signals)
+    account = account_of(signals)
     assert (account.retries, account.rejudged, account.rejudged_s) == (1, 1, 2.0)
 
 
 def test_the_answer_key_and_opinions_are_marked() -> None:
-    assert basis_of([minted({"a": False})]) == VerdictBasis(non_discriminating=("pytest",))
-    assert basis_of([minted({"a": False}, oracle=True)]).oracle
-    assert basis_of([minted({"a": False}, origin=Origin.HUMAN)]).opinions == ("human",)
+    assert account_of([minted({"a": False})]) == VerdictAccount(non_discriminating=("pytest",))
+    assert account_of([minted({"a": False}, oracle=True)]).oracle
+    assert account_of([minted({"a": False}, origin=Origin.HUMAN)]).opinions == ("human",)
 
 
 def test_what_may_declare_success() -> None:
@@ -168,6 +168,6 @@ def test_an_account_drawn_up_from_the_ledger_is_the_same(task: Task) -> None:
     store = InMemoryStore()
     check = Check(wanted=("x", "y", "z"))
     result = loop(Guesser([["x y"], ["-"], ["y z"], ["x y z"]]), check).set_entry("test").compile(store=store).run(task)
-    again = basis_of(asyncio.run(store.records(result.episode_id)))
+    again = account_of(asyncio.run(store.records(result.episode_id)))
     assert again == result.account
     assert [(t.fixes, t.breaks) for t in again.trade_offs] == [(("z",), ("x",))]

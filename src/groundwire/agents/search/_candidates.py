@@ -14,7 +14,7 @@ from groundwire.agents.search._equivalence import Units
 from groundwire.agents.search._examples import Examples
 from groundwire.agents.search._scene import EditContext
 from groundwire.agents.search._source import Proposal, RankedEdit, Site, SourceFile, parse_source
-from groundwire.agents.search.operators import RULES, Operator
+from groundwire.agents.search.operators import OPERATORS, Operator
 from groundwire.core._candidates import Tree
 from groundwire.core._contexts import EditCounts, EditStatistics
 
@@ -23,7 +23,7 @@ from groundwire.core._contexts import EditCounts, EditStatistics
 
 @cache
 def _rules(kind: type[cst.CSTNode]) -> tuple[Operator, ...]:
-    return tuple(rule for rule in RULES if issubclass(kind, rule.nodes))
+    return tuple(rule for rule in OPERATORS if issubclass(kind, rule.nodes))
 
 
 def proposals(site: Site, scene: EditContext, *, evaluated: bool) -> Iterator[Proposal]:

@@ -215,8 +215,8 @@ class _Search:
             elif name not in own:
                 self._makers(self._program.functions(function.path)[:1], name)
 
-    def _makers(self, homes: Iterable[ProgramFunction], name: str) -> None:
-        for home in homes:
-            for node in home.flow.nodes:
+    def _makers(self, functions: Iterable[ProgramFunction], name: str) -> None:
+        for function in functions:
+            for node in function.flow.nodes:
                 if name in node.binds or name in node.touches:
-                    self.add(home, node)
+                    self.add(function, node)

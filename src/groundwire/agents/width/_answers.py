@@ -22,7 +22,7 @@ from groundwire.core._candidates import Candidate, check_path
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import TaskError
 from groundwire.core._prompt_text import CHARS_PER_TOKEN, data, head_tail, inert, printable, tagged, unfence
-from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._reasoning_text import without_reasoning
 
 # What is kept of a model's text between rounds: its final part, without what it thought, within a bound.
 
@@ -32,7 +32,7 @@ NOTE_CHARS = 60
 
 def final_part(text: str, tokens: int = 1000) -> str:
     """The last `tokens` tokens of an answer, thinking dropped: GSR's summary of a candidate (arXiv 2509.00084)."""
-    said = without_thinking(text).strip()
+    said = without_reasoning(text).strip()
     return said[-int(tokens * CHARS_PER_TOKEN) :]
 
 
@@ -64,7 +64,7 @@ def plain_answer(text: str) -> str:
 
 def after_mark(text: str) -> str:
     """What stands behind the last line that begins with `ANSWER:`; empty where there is none."""
-    said = without_thinking(text)
+    said = without_reasoning(text)
     marks = list(_MARK.finditer(said))
     return printable(said[marks[-1].end() :]).strip().strip("`").strip() if marks else ""
 

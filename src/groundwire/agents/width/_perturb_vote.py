@@ -112,7 +112,7 @@ class PerturbVote:
         versions = [Perturbed(task.prompt, lambda text: text)]
         versions += [self._perturbation(task.prompt, rng) for _ in range(self._versions)]
         questions = [self._question(context, version) for version in versions]
-        drafts = await self._sampler.drafts(context, self._asking, questions, stage=0)
+        drafts = await self._sampler.drafts(context, self._asking, questions, phase=0)
         undone = [
             replace(draft, answer=self._undone(draft.answer, version, context))
             for draft, version in zip(drafts, versions, strict=True)

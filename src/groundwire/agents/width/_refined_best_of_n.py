@@ -14,7 +14,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend, Message
-from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._reasoning_text import without_reasoning
 
 STEP_TOKENS = 600
 MOST_STEPS = 64
@@ -82,7 +82,7 @@ class ModelStepJudge:
         """See `StepJudge`."""
         prompt = load_prompt("find_bad_step_v1")
         asked = [prompt.messages(task=task, steps=_as_data(steps)) for steps in answers]
-        said = await self._sampler.texts(context, asked, prompt.name, "judge", stage=1)
+        said = await self._sampler.texts(context, asked, prompt.name, "judge", phase=1)
         return [_read(text, len(steps)) for text, steps in zip(said, answers, strict=True)]
 
 
@@ -135,8 +135,8 @@ class RefinedBestOfN:
         """
         asking = self._asking
         question = asking.question(context)
-        drafts = await self._sampler.drafts(context, asking, question, self._samples, stage=0)
-        texts = [without_thinking(draft.text) for draft in drafts]
+        drafts = await self._sampler.drafts(context, asking, question, self._samples, phase=0)
+        texts = [without_reasoning(draft.text) for draft in drafts]
         answers = [steps_of(text)[:MOST_STEPS] for text in texts]
         bad = await self._judge.first_bad(context, asking.statement(context), answers)
         begun = [
@@ -147,7 +147,7 @@ class RefinedBestOfN:
         mended: list[Candidate | None] = []
         if begun:
             questions = [_going_on(question, text) for text in begun]
-            more = await self._sampler.drafts(context, asking, questions, stage=2)
+            more = await self._sampler.drafts(context, asking, questions, phase=2)
             mended = [self._whole(text, draft, context) for text, draft in zip(begun, more, strict=True)]
         sound = _named([draft for draft, found in zip(drafts, bad, strict=True) if not found], "its steps hold")
         doubted = _named([draft for draft, found in zip(drafts, bad, strict=True) if found], "a step was called bad")
@@ -183,7 +183,7 @@ def _as_data(steps: Sequence[str]) -> str:
 
 
 def _read(text: str, steps: int) -> BadStep | None:
-    said = without_thinking(text)
+    said = without_reasoning(text)
     found, corrected = _STEP.search(said), _CORRECTED.search(said)
     if found is None or corrected is None or not found[1].isdigit() or not 1 <= int(found[1]) <= steps:
         return None

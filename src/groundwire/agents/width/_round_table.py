@@ -13,7 +13,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
-from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._reasoning_text import without_reasoning
 
 SHOWN_TOKENS = 400
 MOST_ROUNDS = 15
@@ -36,7 +36,7 @@ def weight_of(confidence: float) -> float:
 
 def stated_confidence(text: str) -> float:
     """The last confidence that a text states, 0 to 1; 0 where it states none."""
-    stated = _STATED.findall(without_thinking(text))
+    stated = _STATED.findall(without_reasoning(text))
     if not stated:
         return 0.0
     number, percent = stated[-1]
@@ -96,22 +96,22 @@ class RoundTable:
             TaskError: the task asks for nothing that `asking` can make.
         """
         drafts = await self._round(
-            context, [extra("round_table_v1", others=str(len(self._seats) - 1))] * len(self._seats), stage=0
+            context, [extra("round_table_v1", others=str(len(self._seats) - 1))] * len(self._seats), phase=0
         )
         debates = 0
         while debates < self._rounds and len({draft.key for draft in drafts}) > 1:
             debates += 1
             told = [self._told(drafts, seat) for seat in range(len(drafts))]
-            drafts = await self._round(context, told, stage=debates)
+            drafts = await self._round(context, told, phase=debates)
         vote = _vote(drafts)
         note = f"round table: {vote}; {debates} debates"
         return ranked([named(a, "write.round_table", note) for a in in_order(drafts, vote.ranking)], context, n)
 
-    async def _round(self, context: ActorContext, added: Sequence[Extra], *, stage: int) -> list[Draft]:
+    async def _round(self, context: ActorContext, added: Sequence[Extra], *, phase: int) -> list[Draft]:
         async def one(place: int, question: Question) -> Draft:
             # a number of its own keeps the same question to two models apart in the ledger
             seat = self._seats[place]
-            (draft,) = await seat.drafts(context, self._asking, question, stage=stage, first=place)
+            (draft,) = await seat.drafts(context, self._asking, question, phase=phase, first=place)
             return draft
 
         questions = [self._asking.question(context, words) for words in added]

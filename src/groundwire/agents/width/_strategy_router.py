@@ -12,7 +12,7 @@ from groundwire.core._errors import ConfigError
 from groundwire.core._ids import seed_in
 
 SURE = 0.35
-APART = 0.10
+CLEAR_LEAD = 0.10
 """τ_c and τ_a of the published code."""
 EDIT = "strategy."
 NOTE_CHARS = 500
@@ -40,7 +40,7 @@ def chosen(scores: Mapping[str, float]) -> list[str]:
     best, second = scores[ordered[0]], scores[ordered[1]]
     if best < SURE:
         return ordered
-    return ordered[:1] if best - second >= APART else ordered[:2]
+    return ordered[:1] if best - second >= CLEAR_LEAD else ordered[:2]
 
 
 class StrategyRouter:

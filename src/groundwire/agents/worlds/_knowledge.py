@@ -238,7 +238,7 @@ class ValueIteration:
 
 
 @dataclass(frozen=True)
-class Moment:
+class Situation:
     """One place in one trial.
 
     Args:
@@ -254,7 +254,7 @@ class Moment:
     scene: Scene
 
     @classmethod
-    def of(cls, context: ActorContext) -> Moment:
+    def of(cls, context: ActorContext) -> Situation:
         """Where an actor stands.
 
         Raises:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from groundwire.agents.patching._evidence import may_be_shown
 from groundwire.agents.worlds._acting import moves_of_trial
-from groundwire.agents.worlds._knowledge import KnownWorld, Moment, ValueIteration, end_or_place
+from groundwire.agents.worlds._knowledge import KnownWorld, Situation, ValueIteration, end_or_place
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import Actor, ActorContext, Critic, CriticContext, Needs, Reflection
 from groundwire.core._environments import Move, start_of
@@ -49,7 +49,7 @@ class BanditActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Moment.of(context)
+        here = Situation.of(context)
         place = place_of(here.scene)
         scenes = [here.start, *(move.scene for move in here.moves)]
         used = Counter(move.action for scene, move in zip(scenes, here.moves, strict=False) if scene == here.scene)
@@ -95,7 +95,7 @@ class HeuristicActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Moment.of(context)
+        here = Situation.of(context)
         scenes = [here.start, *(move.scene for move in here.moves)]
         been = Counter(scene.text for scene in scenes)
         led = {(s.text, move.action): move.scene.text for s, move in zip(scenes, here.moves, strict=False)}
@@ -123,7 +123,7 @@ class RandomActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Moment.of(context)
+        here = Situation.of(context)
         return [here.then(here.chance().choice(here.scene.actions))]
 
 
@@ -189,7 +189,7 @@ class TabularActor:
     patient = True
 
     def __init__(self) -> None:
-        self._minds: OrderedDict[tuple[str, int, int], _Mind] = OrderedDict()
+        self._plans: OrderedDict[tuple[str, int, int], _TrialPlan] = OrderedDict()
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """See `Actor`. One candidate: what was done in this trial, and one more action.
@@ -197,29 +197,29 @@ class TabularActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Moment.of(context)
-        plan = self._mind(here).plan_after(here.moves)
+        here = Situation.of(context)
+        plan = self._plan_of(here).plan_after(here.moves)
         place = place_of(here.scene)
         worth = [plan.worth(place, action) for action in here.scene.actions]
         best = [a for a, value in zip(here.scene.actions, worth, strict=True) if value >= max(worth) - EQUAL]
         return [here.then(here.chance().choice(best))]
 
-    def _mind(self, here: Moment) -> _Mind:
+    def _plan_of(self, here: Situation) -> _TrialPlan:
         context = here.context
         key = (context.task.tree.digest, context.trial, context.seed)
-        mind = self._minds.pop(key, None)
+        mind = self._plans.pop(key, None)
         if mind is None or not mind.is_of(context.experience, here.moves):
-            mind = _Mind(context.experience, here)
-        self._minds[key] = mind
-        if len(self._minds) > AT_ONCE:
-            self._minds.popitem(last=False)
+            mind = _TrialPlan(context.experience, here)
+        self._plans[key] = mind
+        if len(self._plans) > AT_ONCE:
+            self._plans.popitem(last=False)
         return mind
 
 
-class _Mind:
+class _TrialPlan:
     """What one trial knows, and its plan."""
 
-    def __init__(self, experience: Experience, here: Moment) -> None:
+    def __init__(self, experience: Experience, here: Situation) -> None:
         self._experience = experience
         self._start = here.start
         self._world = KnownWorld(experience, here.start)

@@ -1,8 +1,8 @@
 """Monotone acceptance: the best candidate is kept, test by test; nothing that was verified is ever given up.
 
-A candidate is known by its *vector*: which cases it passed, per yardstick (the command, or the tool that has none).
-Cases that proved flaky are in no vector. Two candidates are compared over the yardsticks that judged both; a case that
-is missing there counts as broken.
+A candidate is known by its *vector*: which cases it passed, for each judge (a command, or a tool that has none). Cases
+that proved flaky are in no vector. Two candidates are compared over what judged both; a case that is missing there
+counts as broken.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from groundwire.graphs.run._gate import WEAK
 
 JudgedBy = tuple[str, ...]
 Case = tuple[JudgedBy, str]
-"""A case's id, told apart by what judged it."""
+"""What judged a case, and the case's id."""
 ChangeSize = tuple[int, int]
 """Files and lines that a candidate changes."""
 
-APART = frozenset({Origin.HIDDEN_TESTS, Origin.RULE})
+NOT_COMPARED = frozenset({Origin.HIDDEN_TESTS, Origin.RULE})
 """Origins that never take part: hidden tests don't steer, and a rule is about the loop."""
 
 
@@ -68,7 +68,7 @@ class TradeOff:
 
 
 def judged_by(signal: Signal) -> JudgedBy:
-    """What judged: signals of one yardstick can be compared case by case."""
+    """What judged: signals by the same judge can be compared case by case."""
     return signal.command or (signal.issuer,)
 
 
@@ -122,7 +122,7 @@ class Ladder:
     def take(self, signal: Signal) -> ComparedToBest:
         """Compares the signal's candidate with the best one, and keeps the better."""
         is_flaky = signal.reason is NoVerdict.FLAKY
-        if signal.origin in APART or (signal.verdict is Verdict.NONE and not is_flaky):
+        if signal.origin in NOT_COMPARED or (signal.verdict is Verdict.NONE and not is_flaky):
             return ComparedToBest.UNKNOWN
         measure = judged_by(signal)
         if signal.evidence.flaky:
@@ -151,9 +151,9 @@ class Ladder:
         return frozenset((measure, name) for measure, look in looks.items() for name in self._passed(look))
 
     def lost(self, digest: str) -> frozenset[str]:
-        """Cases that the best candidate passed and this one does not, where the same yardstick judged both."""
+        """Cases that the best candidate passed and this one does not, where the same judge judged both."""
         best = self.best
-        return frozenset() if best is None else self._apart(digest, best.candidate_digest, weak=False)[1]
+        return frozenset() if best is None else self._differences(digest, best.candidate_digest, weak=False)[1]
 
     def look(self, digest: str) -> Signal | None:
         """The newest signal about a candidate, one that may verify before others."""
@@ -163,7 +163,7 @@ class Ladder:
 
     def _compare(self, new: Signal, best: Signal) -> ComparedToBest:
         for weak in (False, True):
-            fixes, breaks = self._apart(new.candidate_digest, best.candidate_digest, weak=weak)
+            fixes, breaks = self._differences(new.candidate_digest, best.candidate_digest, weak=weak)
             if breaks:
                 return self._trade(new, best, fixes, breaks) if fixes else ComparedToBest.WORSE
             ours, theirs = self._of(new.candidate_digest, weak), self._of(best.candidate_digest, weak)
@@ -176,8 +176,8 @@ class Ladder:
         smaller = self._size(new.candidate_digest) < self._size(best.candidate_digest)
         return ComparedToBest.SMALLER if smaller else ComparedToBest.SAME
 
-    def _apart(self, one: str, other: str, *, weak: bool) -> tuple[frozenset[str], frozenset[str]]:
-        """What only `one` passes and what only `other` does, over the yardsticks that judged both."""
+    def _differences(self, one: str, other: str, *, weak: bool) -> tuple[frozenset[str], frozenset[str]]:
+        """What only `one` passes and what only `other` does, over what judged both."""
         ours, theirs = self._of(one, weak), self._of(other, weak)
         fixes: set[str] = set()
         breaks: set[str] = set()

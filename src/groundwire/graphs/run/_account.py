@@ -28,7 +28,7 @@ class WrittenTests:
 
 
 @dataclass(frozen=True)
-class VerdictBasis:
+class VerdictAccount:
     """What an episode's verdicts rest on.
 
     Args:
@@ -64,7 +64,7 @@ class VerdictBasis:
     disagrees: str = ""
 
 
-def basis_of(records: Iterable[Record]) -> VerdictBasis:
+def account_of(records: Iterable[Record]) -> VerdictAccount:
     """Draws up the account.
 
     Args:
@@ -75,7 +75,7 @@ def basis_of(records: Iterable[Record]) -> VerdictBasis:
     judgings = [s for s in signals if s.origin is not Origin.RULE]
     again, after_none = _repeated(judgings)
     written = _written(told)
-    return VerdictBasis(
+    return VerdictAccount(
         retries=len(after_none),
         rejudged=len(again),
         rejudged_s=sum(s.duration_s for s in again),

@@ -110,7 +110,7 @@ class FeedbackApp:
         self,
         langgraph: Any,
         *,
-        strides: Any = None,
+        fused: Any = None,
         name: str,
         state: type[EpisodeState],
         wiring: Wiring,
@@ -126,7 +126,7 @@ class FeedbackApp:
         ungrounded: Sequence[str] = (),
     ) -> None:
         self.langgraph = langgraph
-        self._strides = strides
+        self._fused = fused
         self.name = name
         self.wiring = wiring
         self.budget = budget
@@ -381,7 +381,7 @@ class FeedbackApp:
         recorded = as_recorded(task, known)
         episode = replay.episode(recorded, self.budget, self.rules, await self._seed_rule(run_id))
         await episode.note(known)
-        graph = self._strides or without_traces(self.langgraph)
+        graph = self._fused or without_traces(self.langgraph)
         await drive(
             graph,
             episode,
@@ -475,9 +475,9 @@ class FeedbackApp:
 
     def _graph_for(self, config: Mapping[str, Any] | None) -> Any:
         """The graph with one superstep a trial, unless somebody is to see or keep the supersteps of each node."""
-        if self._strides is None or config or tracing_is_enabled():
+        if self._fused is None or config or tracing_is_enabled():
             return self.langgraph
-        return self._strides
+        return self._fused
 
     @property
     def _supersteps(self) -> int:

@@ -34,7 +34,7 @@ from groundwire.graphs.run._gate import GateKind
 class TokensWritten:
     """Completion tokens of one episode, counted from its ledger.
 
-    Calls of one trial whose purpose names the same stage (`propose.2`) were made side by side; all others one after
+    Calls of one trial whose purpose names the same phase (`propose.2`) were made side by side; all others one after
     another, which is the most that their waiting can have come to. Answers taken from an earlier record count nothing.
 
     Args:
@@ -59,8 +59,8 @@ class TokensWritten:
         """Counts one more call."""
         self.total += call.completion_tokens
         if "." in call.purpose:
-            stage = (call.trial, call.purpose)
-            self._longest[stage] = max(self._longest.get(stage, 0), call.completion_tokens)
+            phase = (call.trial, call.purpose)
+            self._longest[phase] = max(self._longest.get(phase, 0), call.completion_tokens)
         else:
             self._alone += call.completion_tokens
 
@@ -228,10 +228,10 @@ class History:
         """In their order, but for bodies, model calls and programs."""
         self.written: dict[str, Intent] = {}
         """The tests that a model wrote, by the tool node that asked for them."""
-        self.standing: list[Intent] = []
+        self.passes_on_record: list[Intent] = []
         """Candidates that stand, whatever tests that a model wrote say of them (`graphs.run.answer`)."""
         self.flaky: dict[tuple[str, ...], frozenset[str]] = {}
-        """Cases that ended differently on one candidate, by yardstick."""
+        """Cases that ended differently on one candidate, by what judged them."""
         self.refined: dict[str, list[Signal]] = {}
         """Signals that opened `refine`, by the tool node that they come from."""
         self.improved_in: set[int] = set()
@@ -304,7 +304,7 @@ class History:
             case Intent(kind="model_tests"):
                 self.written[json.loads(record.body)["issuer"]] = record
             case Intent(kind="stands"):
-                self.standing.append(record)
+                self.passes_on_record.append(record)
             case Intent(kind="act"):
                 self.acts.add((record.trial, record.digest, record.body))
             case Intent(kind="doubt"):

@@ -10,7 +10,7 @@ from groundwire.core._contexts import Judged
 from groundwire.core._errors import GroundwireError, PartError
 from groundwire.core._records import EpisodeEnd, StopReason
 from groundwire.core._signals import Evidence, Origin, Signal, Verdict
-from groundwire.graphs.run._account import VerdictBasis, basis_of
+from groundwire.graphs.run._account import VerdictAccount, account_of
 from groundwire.graphs.run._answer import passed_by, said_against, what_stands
 from groundwire.graphs.run._episode import Episode
 
@@ -94,7 +94,7 @@ class EpisodeResult:
     grounded: bool = True
     error: GroundwireError | None = None
     hidden: Signal | None = None
-    account: VerdictBasis = field(default_factory=VerdictBasis)
+    account: VerdictAccount = field(default_factory=VerdictAccount)
     hidden_evidence: Evidence | None = None
     lines_known_by_heart: int = 0
     interrupts: Sequence[object] = ()
@@ -142,7 +142,7 @@ def result_of(
 ) -> EpisodeResult:
     """What the caller gets, also of an episode that paused."""
     history, meter, task = episode.history, episode.meter, episode.task
-    account = basis_of(history.records)
+    account = account_of(history.records)
     end = history.end or end_of(episode, StopReason.INTERRUPTED, "Paused; the ledger holds all so far.")
     best = history.best
     verified = end.verdict is Verdict.PASS and best is not None

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Request
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 
 MAX_NUM_SEQS = 256
 """Samples generated at once; what waits beyond them keeps the engine full while other episodes are being judged."""
@@ -68,7 +68,7 @@ class EngineOptions:
         """
         if not model.strip():
             raise ConfigError("No model is named.", do="Give vllm:PATH, a folder in the Hugging Face layout.")
-        path = at_home(model)
+        path = expand_user(model)
         if _looks_like_path(model) and not (path / "config.json").is_file():
             raise ConfigError(
                 f"{model} is no model: it has no config.json.",
@@ -151,7 +151,7 @@ def parse_spec(text: str, *, lora: str | None = None, arguments: Mapping[str, An
     given.pop("lora", None)
     given.update(arguments or {})
     if adapter is not None:
-        adapter = str(at_home(str(adapter)))
+        adapter = str(expand_user(str(adapter)))
         given.setdefault("max_lora_rank", _rank_of(adapter))
     return Spec(EngineOptions.of(model, given), adapter)
 

@@ -21,7 +21,7 @@ from typing import Any
 from platformdirs import user_cache_path
 
 from groundwire.core._errors import ConfigError
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.core._scenes import Scene, Status
 from groundwire.tools.environments._world import World, options_in
 
@@ -83,7 +83,7 @@ def textworld_world(name: str) -> World:
     if find_spec("textworld") is None:
         raise ConfigError("TextWorld is not installed.", do=EXTRA)
     if name.endswith(".z8"):
-        file = at_home(name).resolve()
+        file = expand_user(name).resolve()
         if not file.is_file() or not file.with_suffix(".json").is_file():
             raise ConfigError(
                 f"There is no TextWorld game {file} with its .json beside it.", do="`tw-make` writes both of them."

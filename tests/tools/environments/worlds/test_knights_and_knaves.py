@@ -86,8 +86,13 @@ def test_one_at_a_time_the_order_leaves_no_trace_and_a_false_word_is_told_as_soo
 
 
 def test_why_it_is_lost_names_the_speaker_and_the_words() -> None:
-    puzzle = KnightsPuzzle((("Ada", KindClaim("Bram", False)), ("Bram", Both(KindClaim("Ada", True), KindClaim("Cleo", True))),
-                     ("Cleo", If(KindClaim("Ada", True), KindClaim("Bram", True)))))  # fmt: skip
+    puzzle = KnightsPuzzle(
+        (
+            ("Ada", KindClaim("Bram", False)),
+            ("Bram", Both(KindClaim("Ada", True), KindClaim("Cleo", True))),
+            ("Cleo", If(KindClaim("Ada", True), KindClaim("Bram", True))),
+        )
+    )
     text = IslandPosition(puzzle).after("ada is knight; BRAM is a knight.").scene().text
     assert text.endswith("That can't be: Ada, a knight, would have lied, saying: Bram is a knave.")
     text = IslandPosition(puzzle).after("Ada is a knave and Bram is a knave").scene().text

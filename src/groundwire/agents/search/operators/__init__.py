@@ -17,9 +17,9 @@ from groundwire.agents.search.operators import _subscripts as subscripts
 from groundwire.agents.search.operators import _wraps as wraps
 from groundwire.agents.search.operators._base import Operator
 
-__all__ = ["RULES", "Operator"]
+__all__ = ["OPERATORS", "Operator"]
 
-RULES: tuple[Operator, ...] = (
+OPERATORS: tuple[Operator, ...] = (
     *compare.RULES,
     *arithmetic.RULES,
     *logic.RULES,

@@ -50,15 +50,15 @@ class SelfRefine:
         """
         asking, sampler = self._asking, self._sampler
         prompt = load_prompt("criticise_v1")
-        drafts = await sampler.drafts(context, asking, asking.question(context, told=False), stage=0)
+        drafts = await sampler.drafts(context, asking, asking.question(context, told=False), phase=0)
         history: list[str] = []
         for number in range(1, self._rounds + 1):
             shown = bounded("candidate", asking.shown(drafts[-1].text), SHOWN_TOKENS)
             asked = prompt.messages(task=asking.statement(context), candidate=shown)
-            (said,) = await sampler.texts(context, [asked], prompt.name, "criticise", stage=2 * number - 1)
+            (said,) = await sampler.texts(context, [asked], prompt.name, "criticise", phase=2 * number - 1)
             history += [shown, bounded("complaint", asking.shown(said), SHOWN_TOKENS)]
             again = asking.question(context, extra("revise_v1", history="\n\n".join(history)), told=False)
-            drafts += await sampler.drafts(context, asking, again, stage=2 * number)
+            drafts += await sampler.drafts(context, asking, again, phase=2 * number)
         return ranked(_newest_first(drafts), context, n)
 
 
