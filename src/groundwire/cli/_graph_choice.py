@@ -14,6 +14,7 @@ from groundwire.agents.width.controls._self_refine import SelfRefine
 from groundwire.cli._checks import check_graph
 from groundwire.cli._parts import GraphParts
 from groundwire.core._errors import ConfigError, GroundwireError
+from groundwire.core._paths import expand_user
 from groundwire.core._tasks import Task
 from groundwire.core._user_code import user_module
 from groundwire.graphs import FeedbackGraph

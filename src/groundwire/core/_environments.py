@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import Judged
 from groundwire.core._errors import CandidateError, TaskError
-from groundwire.core._scenes import ACTION_CHARS, Scene, Status, cleaned, tidied
+from groundwire.core._scene import ACTION_CHARS, Scene, Status, cleaned, tidied
 from groundwire.core._signals import Signal, Verdict, canonical
 from groundwire.core._tasks import Task
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from groundwire.agents.search._candidates import proposals
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._examples import read_examples
-from groundwire.agents.search._scene import EditContext
 from groundwire.agents.search._source import apply, parse_source
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import ActorContext, Judged

@@ -10,7 +10,7 @@ import pytest
 from gymnasium import registry
 
 from groundwire.core._errors import ConfigError, TaskError
-from groundwire.core._scenes import Status
+from groundwire.core._scene import Status
 from groundwire.tools.environments._catalogue import BUILT_IN, world
 
 OWN = '''

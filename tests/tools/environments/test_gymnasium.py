@@ -13,7 +13,7 @@ from gymnasium import spaces
 
 from groundwire.core._environments import start_of
 from groundwire.core._errors import ConfigError
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments._catalogue import world
 from groundwire.tools.environments.gymnasium import End, GymnasiumEnvironment, rule_of
 from groundwire.tools.environments.gymnasium._spaces import action_words, observation_as_text

@@ -10,9 +10,9 @@ from functools import cache
 import libcst as cst
 
 from groundwire.agents.search._blame import Blame
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._equivalence import Units
 from groundwire.agents.search._examples import Examples
-from groundwire.agents.search._scene import EditContext
 from groundwire.agents.search._source import Proposal, RankedEdit, Site, SourceFile, parse_source
 from groundwire.agents.search.operators import OPERATORS, Operator
 from groundwire.core._candidates import Tree

@@ -12,7 +12,7 @@ from groundwire.core._contexts import ActorContext
 from groundwire.core._environments import Move, attempt, moves_so_far, start_of
 from groundwire.core._errors import CandidateError
 from groundwire.core._experience import Experience, Known, place_of
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 
 # What is known of a world: of what memory gave, and of what was seen in the trial that goes on.
 

@@ -16,7 +16,7 @@ from groundwire.core._environments import Move, start_of
 from groundwire.core._errors import ConfigError
 from groundwire.core._experience import Experience, Known, place_of
 from groundwire.core._prompt_text import plain
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 
 # An actor that takes each place for a bandit with an arm for each action, and learns only how trials ended.
 

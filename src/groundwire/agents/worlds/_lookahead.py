@@ -21,7 +21,7 @@ from groundwire.core._errors import CandidateError, ConfigError
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Request
 from groundwire.core._prompt_text import data, plain
-from groundwire.core._scenes import Scene, Status, tidied
+from groundwire.core._scene import Scene, Status, tidied
 from groundwire.models._choice import backend_for
 
 # Models of a world: what an action would lead to, before it is done. A guess is never a signal.

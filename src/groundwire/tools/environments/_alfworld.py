@@ -18,7 +18,7 @@ from typing import Any
 
 from groundwire.core._errors import ConfigError
 from groundwire.core._paths import expand_user
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments._textworld import said, status_of
 from groundwire.tools.environments._world import World
 

@@ -22,7 +22,7 @@ from platformdirs import user_cache_path
 
 from groundwire.core._errors import ConfigError
 from groundwire.core._paths import expand_user
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments._world import World, options_in
 
 EXTRA = 'pip install "groundwire[environments]"'

@@ -28,7 +28,7 @@ from groundwire.core._environments import (
     start_of,
 )
 from groundwire.core._errors import ConfigError, UserError
-from groundwire.core._scenes import Scene, Status, tidied
+from groundwire.core._scene import Scene, Status, tidied
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.core._tasks import Task
 from groundwire.tools._endings import shorten

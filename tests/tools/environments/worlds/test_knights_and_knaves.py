@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from groundwire.core._scenes import Status
+from groundwire.core._scene import Status
 from groundwire.tools.environments.worlds._knights_and_knaves import (
     Both,
     Either,

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core._scenes import Status
+from groundwire.core._scene import Status
 from groundwire.tools.environments.worlds import _countdown as countdown
 from groundwire.tools.environments.worlds import _game24 as game24
 from groundwire.tools.environments.worlds._numbers import (

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import base
-from groundwire.agents.search._scene import EditContext
 from groundwire.agents.search._source import Proposal, Replacement, Site
 from groundwire.agents.search.operators._base import Operator, exchange
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._precedence import binding, fitted
-from groundwire.agents.search._scene import EditContext
 from groundwire.agents.search._source import Proposal, Replacement, Site
 
 

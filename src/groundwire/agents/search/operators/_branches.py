@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import base
-from groundwire.agents.search._scene import EditContext
 from groundwire.agents.search._source import Proposal, Replacement, Site
 from groundwire.agents.search.operators._base import Operator
 from groundwire.agents.search.operators._logic import conditions

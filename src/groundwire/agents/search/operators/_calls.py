@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
-from groundwire.agents.search._scene import EditContext
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._source import Proposal, Site
 from groundwire.agents.search.operators._base import Operator, delimited, exchange
 

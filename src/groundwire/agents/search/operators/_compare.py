@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import base
 from groundwire.agents.search._precedence import COMPARISON
-from groundwire.agents.search._scene import EditContext
 from groundwire.agents.search._source import Proposal, Replacement, Site
 from groundwire.agents.search.operators._base import Operator, delimited, exchange, replace
 

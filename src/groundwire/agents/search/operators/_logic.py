@@ -7,9 +7,9 @@ from itertools import combinations
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext, Variable
 from groundwire.agents.search._kinds import ITERABLES, NUMBERS, base, fit
 from groundwire.agents.search._precedence import AND, ATOM, COMPARISON, NOT, OR, binding
-from groundwire.agents.search._scene import EditContext, Variable
 from groundwire.agents.search._source import Proposal, Replacement, Site
 from groundwire.agents.search.operators._base import Operator, replace
 

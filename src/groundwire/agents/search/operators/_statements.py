@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext, Variable
 from groundwire.agents.search._kinds import base, element, fit
-from groundwire.agents.search._scene import EditContext, Variable
 from groundwire.agents.search._source import Proposal, Replacement, Site
 from groundwire.agents.search.operators._base import Operator
 

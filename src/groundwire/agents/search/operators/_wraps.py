@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import ITERABLES, base, element, fit
 from groundwire.agents.search._precedence import ATOM, binding
-from groundwire.agents.search._scene import EditContext
 from groundwire.agents.search._source import Proposal, Site
 from groundwire.agents.search.operators._base import Operator, replace
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundwire.core._errors import ConfigError
-from groundwire.core._scenes import Status
+from groundwire.core._scene import Status
 from groundwire.tools.environments.gymnasium._spaces import observation_as_text
 
 # How an episode of a Gymnasium environment ended, and the rules that say whether that was a win.

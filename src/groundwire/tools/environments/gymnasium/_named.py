@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from groundwire.core._errors import ConfigError
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.core._user_code import user_module
 from groundwire.tools.environments._world import World, options_in
 from groundwire.tools.environments.gymnasium._known import ANY, End, EnvironmentFacts, known, rule_of

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ValidationError
 
 from groundwire.core._errors import ConfigError
-from groundwire.core._scenes import Scene, cleaned
+from groundwire.core._scene import Scene, cleaned
 from groundwire.core._text import plain
 from groundwire.tools.environments._world import World
 from groundwire.tools.environments.http._serving import (

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from groundwire.core._environments import Environment
-from groundwire.core._scenes import ACTION_CHARS, HINTS, Scene, Status, tidied
+from groundwire.core._scene import ACTION_CHARS, HINTS, Scene, Status, tidied
 from groundwire.core._text import plain
 from groundwire.tools.environments._world import World
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Self
 
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments.worlds._playing import Refused
 
 # Combining numbers to a target, in exact arithmetic: the rules, all moves, and a solver.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._examples import read_examples
-from groundwire.agents.search._scene import EditContext
 from groundwire.agents.search._source import Site, parse_source
 
 CODE = """LIMIT = 10
