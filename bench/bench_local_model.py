@@ -46,7 +46,7 @@ async def measure(seed: int, seconds: float) -> list[WrittenFunction]:
 def outcome(one: WrittenFunction) -> str:
     """In words."""
     if one.right_at_once:
-        return "right at the first try"
+        return "right on the first try"
     if one.right:
         return f"right after the check, {one.result.candidates} different answers"
     if one.result.stop_reason is StopReason.HIDDEN_FAILED:

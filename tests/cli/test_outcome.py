@@ -36,9 +36,9 @@ def test_a_plain_episode_says_nothing() -> None:
             VerdictAccount(trade_offs=(TradeOff("new", 3, "old", ("a", "b"), ("c",)),)),
             "1 trade-off refused: fixes some cases, breaks others [yellow]\n  trial 3: fixes a, b; breaks c [dim]",
         ),
-        (VerdictAccount(hidden_accesses=1), "hidden tests laid out once, 0 of these before the last proposal [dim]"),
+        (VerdictAccount(hidden_accesses=1), "hidden tests used once, 0 of these before the last proposal [dim]"),
         (VerdictAccount(hidden_accesses=2, steering=1), "laid out 2 times, 1 of these before the last proposal [red]"),
-        (VerdictAccount(opinions=("human",)), "opinions count here: human [yellow]"),
+        (VerdictAccount(opinions=("human",)), "opinions were trusted here: human [yellow]"),
         (VerdictAccount(oracle=True), "oracle: the answer key was used [yellow]"),
         (
             VerdictAccount(written=WrittenTests(3, 2)),
@@ -140,8 +140,8 @@ def test_hidden_tests_show_their_failure_to_the_person_and_keep_nothing(tmp_path
     ran = groundwire("repair", project, "--test", f"{TEST} tests", "--hidden", f"{TEST} secret")
     assert ran.code == 1
     assert "ZEBRA-4711" in ran.out
-    assert "(shown to you, kept nowhere)" in ran.out
-    assert "hidden tests laid out once, 0 of these before the last proposal" in ran.out
+    assert "(shown here only, stored nowhere)" in ran.out
+    assert "hidden tests used once, 0 of these before the last proposal" in ran.out
     run_id = ran.out.split()[1]
     shown = groundwire("show", run_id)
     data = groundwire("show", run_id, "--json")

@@ -187,7 +187,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_without_repeating_anything(
     process.send_signal(signal.SIGINT)
     rest = process.communicate(timeout=600)[0]
     run_id = begun[0].split()[1]
-    assert process.returncode == 130 and f"go on with:  groundwire resume {run_id}" in rest, rest
+    assert process.returncode == 130 and f"continue with:  groundwire resume {run_id}" in rest, rest
 
     graphs.write_text(GRAPHS.read_text().replace("await asyncio.Event().wait()", "pass"))
     flags = {"db": f"sqlite:///{db}"}
@@ -305,7 +305,7 @@ async def no_runs() -> bool:
 
 @pytest.mark.parametrize("text", ["", "1", "0/2", "3/2", "1/0", "a/2", "-1/2", "1/2/3"])
 def test_a_shard_is_a_part_of_a_whole(text: str) -> None:
-    with pytest.raises(ConfigError, match="is no shard"):
+    with pytest.raises(ConfigError, match="is not a shard"):
         Shard.parse(text)
 
 

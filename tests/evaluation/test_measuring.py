@@ -83,7 +83,7 @@ def test_nothing_is_measured_of_nothing() -> None:
     report = report_on([Arm(name="empty", trials=trials()), Arm(name="one", trials=trials(episode("a", "+")))])
     empty, one = report.arms
     assert empty.verdict.text.startswith("can't tell if reflection helped (n = 0)")
-    assert empty.remarks[0].text == "nothing was tried: there is no rate of success"
+    assert empty.remarks[0].text == "nothing was tried, so there is no success rate"
     assert empty.measured.cost.tokens_per_success is None
     assert (empty.label, one.label) == ("A", "B")
     json.dumps(as_data(empty.measured), allow_nan=False)
@@ -101,14 +101,14 @@ def test_remarks_say_what_the_numbers_have_to_be_read_with() -> None:
     (told,) = report_on([Arm(name="r", trials=rows, facts=facts)]).arms
     said = "\n".join(remark.text for remark in told.remarks)
     for part in (
-        "1 of 1 answers that passed are wrong by hidden tests (100.0 %)",
-        "1 first tries were judged by a model's tests or opinions only",
-        "1 answers passed only tests that a model wrote",
-        "1 episodes ended without a verdict",
-        "1 tasks passed before anything was tried",
+        "1 of 1 answer that passed failed the hidden tests (100.0 %)",
+        "counted as wrong: 1 first try judged by a model's tests or opinions only",
+        "counted as unsolved: 1 answer that passed only a model's tests",
+        "counted as unsolved: 1 episode that ended without a verdict",
+        "in no rate: 1 task that passed before anything was tried",
         "NOT grounded",
         "oracle: the answer key was used",
-        "opinions count here: human",
+        "opinions were trusted here: human",
     ):
         assert part in said
 

@@ -119,8 +119,8 @@ class HumanEvalPlus:
         early = [row for row, _ in read_rows(_EarlyRow, plus, self.name)]
         if len(rows) != len(early):
             raise TaskError(
-                f"{base} has {len(rows)} rows and {plus} {len(early)}; they go together row by row.",
-                do="Take both whole.",
+                f"{base} has {len(rows)} rows and {plus} {len(early)}; they must match row by row.",
+                do="Use both files whole.",
             )
         more = {row.task_id.replace("_", "/"): row.inputs for row, _ in read_rows(_InputsRow, inputs, self.name)}
         for row, extra in zip(rows, early, strict=True):

@@ -39,7 +39,7 @@ def clone_of(repos: Path, name: str) -> Path:
     """
     owner, _, repo = name.partition("/")
     if {owner, repo} & {"", ".", ".."}:
-        raise TaskError(f"{name!r} is no repository's name.", do="It is OWNER/NAME.")
+        raise TaskError(f"{name!r} is not a repository name.", do="Write OWNER/NAME.")
     for place in (f"{owner}__{repo}", f"{owner}/{repo}", repo):
         folder = repos / place
         if (folder / ".git").exists() or (folder / "objects").is_dir():

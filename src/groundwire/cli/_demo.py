@@ -51,14 +51,14 @@ async def second_act(settings: Settings, store: Store, console: Console) -> dict
     console.print()
     if missing is not None:
         why, do = missing
-        line = Text(f"second act left out: {why}.", style="yellow")
+        line = Text(f"second act skipped: {why}.", style="yellow")
         line.append(f"  {do}", style="default")
         console.print(line, soft_wrap=True)
         return {"left_out": why, "do": do}
     size = f"{SMOLLM2.file_bytes / 1e6:.0f} MB"
     intent = f"A small language model on this CPU ({SMOLLM2.name}, {size}, no key, no cost) writes easy functions."
     console.print(Text(f"Second act. {intent}", style="bold"), soft_wrap=True)
-    said = f"First its likeliest answer; only where tests outside it say FAIL, up to {ANSWERS - 1} samples more."
+    said = f"It gives its likeliest answer first; only where the tests say FAIL does it draw up to {ANSWERS - 1} more."
     console.print(Text(said), soft_wrap=True)
     started, written = time.monotonic(), list[WrittenFunction]()
     try:
@@ -117,14 +117,14 @@ def _print_one(console: Console, one: WrittenFunction) -> None:
 def _how(one: WrittenFunction) -> str:
     tries = plural(one.result.candidates, "different answer")
     if not one.finished:
-        return "not known: the time was up"
+        return "unknown: time ran out"
     if one.right_at_once:
-        return "right at the first try"
+        return "right on the first try"
     if one.right:
-        return f"wrong at the first try; right among {tries}, which the tests told apart"
+        return f"wrong on the first try; the tests picked a right one out of {tries}"
     if one.result.stop_reason is StopReason.HIDDEN_FAILED:
-        return f"an answer passed the tests and failed the hidden ones, so none is taken ({tries})"
-    return f"none of {tries} is right, and none is taken"
+        return f"an answer passed the visible tests but failed the hidden ones, so none is accepted ({tries})"
+    return f"none of {tries} is right; none is accepted"
 
 
 def _body(one: WrittenFunction) -> list[str]:
@@ -143,14 +143,14 @@ def _body(one: WrittenFunction) -> list[str]:
 def _print_share(console: Console, written: list[WrittenFunction], seconds: float) -> None:
     known = [w for w in written if w.finished]
     if len(known) < len(written):
-        said = f"stopped after {seconds:.0f} s: the time for this act was up"
+        said = f"stopped after {seconds:.0f} s: this act ran out of time"
         console.print(Text(said, style="yellow"), soft_wrap=True)
     first, after = sum(w.right_at_once for w in known), sum(w.right for w in known)
-    line = Text(f"right at the first try: {first} of {len(known)}   ", style="bold")
+    line = Text(f"right on the first try: {first} of {len(known)}   ", style="bold")
     line.append(f"after the check: {after} of {len(known)}", style="bold green")
     line.append(f"   in {seconds:.0f} s", style="dim")
     console.print(line, soft_wrap=True)
-    note = "What helps a model of this size is more samples and a check outside it, not being told what failed."
+    note = "What helps a model of this size is more samples and an outside check, not being told what failed."
     console.print(Text(note, style="dim"), soft_wrap=True)
 
 

@@ -53,7 +53,7 @@ def _wanted(found: Sequence[LoggedRun], only: Sequence[str]) -> Sequence[LoggedR
     known = {name: run for run in found for name in (run.name, run.name.partition("/")[2])}
     if unknown := [name for name in only if name not in known]:
         names = ", ".join(run.name for run in found)
-        raise RecordingError(f"There is no logged run called {', '.join(unknown)}.", do=f"Name some of {names}.")
+        raise RecordingError(f"There is no logged run called {', '.join(unknown)}.", do=f"Choose from {names}.")
     return [run for run in found if not only or {run.name, run.name.partition("/")[2]} & set(only)]
 
 

@@ -122,7 +122,9 @@ class Learn:
         """
         for path in self.plots:
             if path.suffix not in FORMATS:
-                raise ConfigError(f"{path} names no picture.", do=f"End its name with {', '.join(FORMATS)}.")
+                raise ConfigError(
+                    f"{path} is not the name of an image file.", do=f"Use one of the endings {', '.join(FORMATS)}."
+                )
         check_into(*self.plots)
         if self.plots:
             _saver()
@@ -191,9 +193,8 @@ class _LearnRun(SuiteRun):
         if self.as_json:
             print_line({"type": "memory", "is_empty": not known})
         elif known:
-            said = (
-                f"memory knows {plain(main.parts.world.name, limit=60)} already; to begin at nothing: --namespace NAME"
-            )
+            known_world = plain(main.parts.world.name, limit=60)
+            said = f"memory already knows {known_world}; to start from nothing: --namespace NAME"
             self.console.print(Text(said, style="yellow"), soft_wrap=True)
 
     def tally(self, arm: RunArm, episodes: int) -> LearningTally:

@@ -103,7 +103,9 @@ class GraphParts:
         if not self.settings.own_tests:
             return None
         if self.settings.model_tests:
-            raise ConfigError("--own-tests stand beside yours, and --model-tests in their place.", do="Choose one.")
+            raise ConfigError(
+                "--own-tests adds to your tests, and --model-tests replaces them.", do="Use one of the two."
+            )
         return self._written_tests()
 
     def _written_tests(self) -> Tool:

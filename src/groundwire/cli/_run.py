@@ -20,7 +20,7 @@ from groundwire.cli._repair import open_store, unique_run
 from groundwire.cli._run_state import end_of_run
 from groundwire.cli._suite import Suite
 from groundwire.cli._tally import Tally
-from groundwire.cli._text import print_line
+from groundwire.cli._text import plural, print_line
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import EpisodeEnd, EpisodeRecord, RunRecord
 from groundwire.core._text import plain
@@ -115,9 +115,9 @@ class SuiteRun:
         try:
             return asyncio.run(self._all())
         except KeyboardInterrupt:
-            self.console.print(Text("interrupted; the ledger holds all so far", style="yellow"))
+            self.console.print(Text("interrupted; everything so far is in the ledger", style="yellow"))
             if self._run_id:
-                self.console.print(Text(f"go on with:  {self.go_on} {self._run_id}", style="yellow"))
+                self.console.print(Text(f"continue with:  {self.go_on} {self._run_id}", style="yellow"))
             return 130
 
     async def _all(self) -> int:
@@ -228,10 +228,10 @@ class SuiteRun:
             )
         if arm.tally.done < len(items):
             used_up = meter.used_up() if meter else ""
-            said = f"the run's {used_up} are used up: {len(items) - arm.tally.done} tasks were not begun"
+            said = f"the run's {used_up} are used up; not started: {plural(len(items) - arm.tally.done, 'task')}"
             self.console.print(Text(said, style="yellow"), soft_wrap=True)
             raised = f"{self.go_on} {self._run_id} --total-{used_up} MORE"
-            self.console.print(Text(f"go on with:  {raised}", style="yellow"), soft_wrap=True)
+            self.console.print(Text(f"continue with:  {raised}", style="yellow"), soft_wrap=True)
         else:
             await end_of_run(arm.store, arm.run_id)
 
@@ -259,7 +259,7 @@ class SuiteRun:
         now = [[item.task.id, item.task.tree.digest, item.split] for item in items]
         if now != [list(one) for one in self._recorded]:
             raise ConfigError(
-                f"The tasks of run {self._run_id} are not what they were.",
+                f"The tasks of run {self._run_id} have changed since it began.",
                 do="Restore their files as they were, or start a new run.",
             )
 

@@ -44,7 +44,9 @@ class Shard:
         left, slash, right = text.partition("/")
         if slash and left.isdecimal() and right.isdecimal() and 1 <= int(left) <= int(right):
             return cls(int(left), int(right))
-        raise ConfigError(f"{text!r} is no shard.", do="Give part and number of parts, for example --shard 2/8.")
+        raise ConfigError(
+            f"{text!r} is not a shard.", do="Give the part and the number of parts, for example --shard 2/8."
+        )
 
     def of(self, items: Sequence[Item]) -> list[Item]:
         """Every `parts`-th item: the parts share none, and together they are all."""
@@ -116,7 +118,7 @@ class TaskSource:
             )
         twice = [name for name, count in Counter(item.task.id for item in items).items() if count > 1]
         if twice:
-            raise TaskError(f"Two tasks have the id {twice[0]!r}.", do="Give each an id of its own in task.toml.")
+            raise TaskError(f"Two tasks have the id {twice[0]!r}.", do="Give each its own id in task.toml.")
         return items
 
     @property
@@ -201,7 +203,7 @@ class Suite:
         """
         items = chosen(self.source.items(), self.limit, self.shard)
         if not items:
-            raise ConfigError(f"The shard {self.shard} of these tasks is empty.", do="Make fewer parts.")
+            raise ConfigError(f"The shard {self.shard} of these tasks is empty.", do="Use fewer parts.")
         return items
 
     def seed_of(self, item: Item) -> int:

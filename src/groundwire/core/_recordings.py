@@ -74,9 +74,11 @@ class Recorded:
 
     def __post_init__(self) -> None:
         if bool(self.texts) == (self.failure is not None):
-            raise ConfigError("A recorded call has texts, or it failed.", do="Give one of the two.")
+            raise ConfigError("A recorded call has either texts or a failure.", do="Give one of the two.")
         if self.request and self.task:
-            raise ConfigError("A recorded call is known by its request or by its task.", do="Give one of the two.")
+            raise ConfigError(
+                "A recorded call is identified either by its request or by its task.", do="Give one of the two."
+            )
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -297,7 +299,7 @@ def _head(fields: dict[str, object], where: str) -> _Head:
     if version != VERSION:
         raise RecordingError(
             f"{where}: the recording has version {version!r}; this groundwire reads version {VERSION}.",
-            do="Use the groundwire that wrote it, or one that is newer.",
+            do="Use the version of groundwire that wrote it, or a newer one.",
         )
     try:
         return _Head.model_validate(fields)

@@ -29,6 +29,13 @@ def plain(text: str, *, limit: int = 200) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
+def plural(count: int, noun: str) -> str:
+    """`1 file`, `2 files`, `3 tries`."""
+    if count == 1:
+        return f"{count} {noun}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{count} {noun}s"
+
+
 def visible(text: str) -> str:
     """`text` with its spacing kept, line ends and tabs as spaces, and everything that can't be seen as a mark."""
     return "".join(" " if c in "\n\r\t" else "�" if unicodedata.category(c) in HIDDEN else c for c in text)

@@ -37,7 +37,7 @@ def user_module(place: str, *, form: str) -> ModuleType:
         raise
     except (Exception, SystemExit) as error:  # a user's own code may raise anything
         what = f"{place} can't be imported: {type(error).__name__}: {error!s:.300}"
-        raise ConfigError(what, do=f"Repair it, or name another: {form}.") from error
+        raise ConfigError(what, do=f"Fix it, or name another: {form}.") from error
 
 
 def _from_file(file: Path) -> ModuleType:

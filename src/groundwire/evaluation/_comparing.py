@@ -8,6 +8,7 @@ from enum import StrEnum
 import numpy as np
 from scipy import stats
 
+from groundwire.core._text import plural
 from groundwire.evaluation._rows import Bools, Floats, Ints
 from groundwire.evaluation._trials import Episodes, Trials
 
@@ -47,9 +48,7 @@ class ArmSpending:
     def __str__(self) -> str:
         if not self.control:
             return (
-                f"{self.what} {self.arm:,} against none: NOT equal"
-                if self.arm
-                else "what either side spent is not known"
+                f"{self.what} {self.arm:,} against none: NOT equal" if self.arm else "what each side spent is not known"
             )
         said = "equal" if self.is_equal else "NOT equal, so more than reflection differs"
         return f"{self.what} {self.arm:,} against {self.control:,} (×{self.arm / self.control:.2f}): {said}"
@@ -105,7 +104,7 @@ class Comparison:
         if self.difference is None or self.low is None or self.high is None:
             return f"can't tell if {what} helped (n = 0): no task was tried by both arms"
         points = 100 * self.difference
-        counted = f"{self.better} tasks better, {self.worse} worse, exact p = {self.p:.2g}"
+        counted = f"{plural(self.better, 'task')} better, {self.worse} worse, exact p = {self.p:.2g}"
         interval = f"95 % interval {100 * self.low:+.1f} to {100 * self.high:+.1f}; {counted}"
         if self.answer is not Conclusion.CANT_TELL:
             said = f"{what} {self.answer} (n = {self.tasks}): {points:+.1f} points"

@@ -29,7 +29,7 @@ class Turns(LogRow):
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Turns:
         if not len(self.actions) == len(self.observations) == len(self.rewards):
-            raise ValueError("actions, observations and rewards are not as many")
+            raise ValueError("actions, observations and rewards differ in number")
         return self
 
 

@@ -142,7 +142,7 @@ class Admitted:
         if len(wrote) > 1 and Flaw.MIXED_REVISIONS not in self._allowed:
             named = ", ".join(sorted(f"{model.name} ({model.revision})" for model in wrote))
             raise ConfigError(
-                f"Run {trajectory.run} holds answers of more than one model or revision: {named}. Nothing was written.",
+                f"Run {trajectory.run} holds answers by more than one model or revision: {named}. Nothing was written.",
                 do="Export runs of one model, or say  --allow-mixed-revisions ; each row names its own.",
             )
 

@@ -89,8 +89,8 @@ class TextAnswer:
         """See `Asking`."""
         if not context.task.may_edit(self.path):
             raise TaskError(
-                f"Task {context.task.id} lets nobody write {self.path}, where the answer belongs.",
-                do=f'Say so in task.toml:  editable = ["{self.path}"]',
+                f"Task {context.task.id} does not allow edits to {self.path}, where the answer belongs.",
+                do=f'Allow it in task.toml:  editable = ["{self.path}"]',
             )
         prompt = load_prompt("answer_text_v1")
         failing = failing_of(context) if told else None

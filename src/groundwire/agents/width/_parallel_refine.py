@@ -133,7 +133,7 @@ class ParallelRefine:
         if not 2 <= len(rounds) <= PHASES or min(*rounds, keep) < 1 or workspace_tokens < 100:
             raise ConfigError(
                 f"ParallelRefine can't go through rounds of {tuple(rounds)} with {workspace_tokens} tokens.",
-                do=f"2 to {PHASES} rounds of at least one draft; at least 100 tokens and one kept draft.",
+                do=f"Use 2 to {PHASES} rounds of at least one draft; at least 100 tokens and one kept draft.",
             )
         shown = max(rounds[:-1]) if workspace == "candidates" else keep
         if workspace != "summary" and shown > MOST_CANDIDATES:

@@ -94,7 +94,7 @@ class PerturbVote:
         max_tokens: int = 2048,
     ) -> None:
         if versions < 1:
-            raise ConfigError(f"{versions} versions are no width.", do="At least 1.")
+            raise ConfigError(f"PerturbVote was asked for {versions} versions.", do="Use 1 or more.")
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
         self._asking = asking
         self._perturbation = perturbation

@@ -116,10 +116,10 @@ class RefinedBestOfN:
     ) -> None:
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
         if samples < 1:
-            raise ConfigError(f"{samples} samples are none.", do="At least 1.")
+            raise ConfigError(f"RefinedBestOfN was asked for {samples} samples.", do="Use 1 or more.")
         if getattr(judge, "model", None) == self._sampler.backend.model:
             raise ConfigError(
-                f"{self._sampler.backend.model} would judge its own steps, and it agrees with them.",
+                f"{self._sampler.backend.model} would judge its own steps, and models agree with themselves.",
                 do="Give another model, or a program, as the judge of steps.",
             )
         self._asking = asking

@@ -74,7 +74,7 @@ class RoundTable:
         if len(models) < 2 or not 0 <= rounds <= MOST_ROUNDS:
             raise ConfigError(
                 f"{len(models)} models can't debate {rounds} rounds.",
-                do=f"At least 2 models, 0 to {MOST_ROUNDS} rounds.",
+                do=f"Use at least 2 models and 0 to {MOST_ROUNDS} rounds.",
             )
         self._seats = [Sampler(model, temperature=temperature, max_tokens=max_tokens) for model in models]
         names = [seat.backend.model for seat in self._seats]

@@ -98,7 +98,7 @@ class SideBySide:
         max_tokens: int = 2048,
     ) -> None:
         if not 2 <= samples <= MOST:
-            raise ConfigError(f"{samples} answers can't be judged side by side.", do=f"2 to {MOST}.")
+            raise ConfigError(f"{samples} answers can't be judged side by side.", do=f"Use 2 to {MOST}.")
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
         self._judge = self._sampler if judge is None else Sampler(judge, temperature=0.0, max_tokens=max_tokens)
         self._asking = asking

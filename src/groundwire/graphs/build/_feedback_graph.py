@@ -156,7 +156,7 @@ class FeedbackGraph:
         if unknown:
             raise GraphError(
                 f"{name} can't be given {', '.join(unknown)}.",
-                do=f"LangGraph's options that can: {', '.join(sorted(OPTIONS))}; wire the rest as nodes and edges.",
+                do=f"Its LangGraph options: {', '.join(sorted(OPTIONS))}; wire the rest as nodes and edges.",
             )
         if builder_of(node) is not None or parts_of(node) is not None:
             self.parts.graphs[name] = GraphPart(node, roles or {}, tuple(destinations or ()), fan_out, options)
@@ -226,7 +226,9 @@ class FeedbackGraph:
         """
         if failures is not None:
             if failures < 1:
-                raise GraphError(f"{tool} may fail {failures} times.", do="Allow at least 1, or leave it out.")
+                raise GraphError(
+                    f"{tool} is allowed {failures} failures.", do="Allow at least 1, or leave the limit out."
+                )
             self.parts.caps[tool] = Cap(failures, stop)
         return self._gate(GateKind.REFINE, tool, via, to)
 

@@ -251,7 +251,7 @@ def _alone() -> Generator[Path]:
         lock = (models / ".lock").open("w")
     except OSError as error:
         raise ConfigError(
-            f"Models can't be kept in {models}: {error.strerror}.",
+            f"Models can't be stored in {models}: {error.strerror}.",
             do="Set XDG_DATA_HOME to a folder that can be written.",
         ) from error
     with lock:

@@ -71,7 +71,7 @@ class EngineOptions:
         path = expand_user(model)
         if _looks_like_path(model) and not (path / "config.json").is_file():
             raise ConfigError(
-                f"{model} is no model: it has no config.json.",
+                f"{model} is not a model: it has no config.json.",
                 do="Give a folder in the Hugging Face layout (config.json, *.safetensors, tokenizer files).",
             )
         named = str(path) if _looks_like_path(model) else model
@@ -168,7 +168,7 @@ def _rank_of(adapter: str) -> int:
         rank = int(json.loads((Path(adapter) / "adapter_config.json").read_text())["r"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(
-            f"{adapter} is no LoRA adapter: its adapter_config.json can't be read or names no rank r.",
+            f"{adapter} is not a LoRA adapter: its adapter_config.json can't be read or names no rank r.",
             do="Give a folder that PEFT saved (adapter_config.json, adapter_model.safetensors).",
         ) from error
     fitting = [room for room in LORA_RANKS if room >= rank]

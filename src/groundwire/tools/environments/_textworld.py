@@ -107,7 +107,7 @@ def _recipe(text: str) -> Recipe:
     numbers = options_in(text, between=",") if "=" in text else {}
     if set(numbers) != {"rooms", "objects", "quest"} or not all(each.isdecimal() for each in numbers.values()):
         raise ConfigError(
-            f"This is no game of TextWorld: {text!r:.80}.",
+            f"This is not a TextWorld game: {text!r:.80}.",
             do=f"Write {', '.join(PRESETS)}, rooms=3,objects=4,quest=3, or the path of a .z8 file.",
         )
     return Recipe(**{key: int(number) for key, number in numbers.items()})

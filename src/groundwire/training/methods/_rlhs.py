@@ -105,7 +105,7 @@ def _time(text: str) -> datetime:
     try:
         time = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ConfigError(f"This is no time: {text!r:.60}.", do="Write it as 2026-01-31T12:00:00+00:00.") from error
+        raise ConfigError(f"This is not a time: {text!r:.60}.", do="Write it as 2026-01-31T12:00:00+00:00.") from error
     if time.tzinfo is None:
         raise ConfigError(f"This time has no offset from UTC: {text}.", do="Write it as 2026-01-31T12:00:00+00:00.")
     return time

@@ -212,7 +212,7 @@ def read(text: str) -> Trace:
         kind, found = next(((k, m) for k, form in LINES.items() if (m := form.fullmatch(line.strip()))), ("", None))
         if found is None or (reader is None and kind != "state"):
             raise RecordingError(
-                f"Line {number} is no line of a search: {line[:80]!r}.", do="See stream_of_search.LINES."
+                f"Line {number} is not a line of a search: {line[:80]!r}.", do="See stream_of_search.LINES."
             )
         if reader is None:
             reader = _Reader(int(found[1]), SearchNode(_numbers_in(found[2])))

@@ -136,7 +136,7 @@ class Sets:
     ) -> None:
         if samples < 1 or not 1 <= rounds <= MOST_ROUNDS:
             raise ConfigError(
-                "Sets got an argument out of range.", do=f"At least one sample, 1 to {MOST_ROUNDS} rounds."
+                "Sets got an argument out of range.", do=f"Use at least one sample and 1 to {MOST_ROUNDS} rounds."
             )
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
         self._asking = asking

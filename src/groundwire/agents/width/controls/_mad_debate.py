@@ -41,7 +41,7 @@ class MadDebate:
 
     def __init__(self, model: str | Backend, asking: Asking, *, rounds: int = 3, max_tokens: int = 2048) -> None:
         if not 1 <= rounds <= MOST_ROUNDS:
-            raise ConfigError(f"{rounds} rounds can't be debated.", do=f"1 to {MOST_ROUNDS}.")
+            raise ConfigError(f"MadDebate was asked for {rounds} rounds.", do=f"Use 1 to {MOST_ROUNDS}.")
         self._sampler = Sampler(model, temperature=0.0, max_tokens=max_tokens)
         self._asking = asking
         self._rounds = rounds

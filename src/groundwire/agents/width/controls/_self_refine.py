@@ -36,7 +36,7 @@ class SelfRefine:
         self, model: str | Backend, asking: Asking, *, rounds: int = 2, temperature: float = 0.7, max_tokens: int = 2048
     ) -> None:
         if not 1 <= rounds <= MOST_ROUNDS:
-            raise ConfigError(f"{rounds} rounds can't be gone through.", do=f"1 to {MOST_ROUNDS}.")
+            raise ConfigError(f"SelfRefine was asked for {rounds} rounds.", do=f"Use 1 to {MOST_ROUNDS}.")
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
         self._asking = asking
         self._rounds = rounds

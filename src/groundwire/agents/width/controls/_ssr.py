@@ -70,7 +70,7 @@ class SocraticRefine:
         if not 1 <= rounds <= MOST_ROUNDS or not 1 <= solves <= MOST_STEPS:
             raise ConfigError(
                 "SocraticRefine got an argument out of range.",
-                do=f"1 to {MOST_ROUNDS} rounds, 1 to {MOST_STEPS} solves.",
+                do=f"Use 1 to {MOST_ROUNDS} rounds and 1 to {MOST_STEPS} solves.",
             )
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
         self._asking = asking

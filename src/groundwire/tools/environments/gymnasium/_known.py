@@ -85,7 +85,7 @@ def _parsed(text: str) -> Callable[[End], bool]:
             return lambda end: compare(end.reward, bound)
         return lambda end: compare(end.total, bound)
     raise ConfigError(
-        f"This is no rule of what is won: {text!r:.80}.",
+        f"This is not a rule for winning: {text!r:.80}.",
         do="Write won_if=reward>=1, won_if=return>=475, won_if=info.is_success or won_if=terminated.",
     )
 
