@@ -45,7 +45,7 @@ class Hidden:
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be solved.
+    """What to solve, and what judges it.
 
     Args:
         id: its name; lessons of the same id are recalled first.

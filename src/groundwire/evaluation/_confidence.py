@@ -66,7 +66,7 @@ class TraceConfidence:
 
 
 def trace_confidence(confidence: Floats, window: int = 2048) -> TraceConfidence | None:
-    """Scores one trace; None of no tokens.
+    """Scores one trace; None where it has no tokens.
 
     Args:
         confidence: by token, see `token_confidence`.
@@ -101,7 +101,7 @@ class Instability:
 
 
 def instability(distributions: Sequence[Mapping[str, float]], *, weight: float = 1.0) -> Instability | None:
-    """Scores one trace; None of no steps. A report may show it; nothing that steers may read it.
+    """Scores one trace; None where it has no steps. A report may show it; nothing that steers may read it.
 
     Args:
         distributions: by step, the probabilities of the likeliest tokens; they need not sum to 1.
@@ -159,7 +159,7 @@ class Calibration:
 
 
 def calibration(predicted: Floats, right: Bools) -> Calibration | None:
-    """Scores predictions; None of none.
+    """Scores predictions; None where there are none.
 
     Args:
         predicted: P(right), from 0 to 1.

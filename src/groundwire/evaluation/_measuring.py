@@ -174,7 +174,7 @@ MAX_ROUNDS = 50
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """How a run came out.
+    """How often a run solved its tasks.
 
     Args:
         tasks: distinct tasks.
@@ -338,7 +338,7 @@ class Measured:
 
 
 def measure(trials: Trials) -> Measured:
-    """Measures an arm: pure, and without a look at anything else."""
+    """Measures an arm: a pure function of its trials."""
     return Measured(
         outcome=outcome(trials),
         attempts=attempts(trials),

@@ -33,7 +33,7 @@ DETAIL_CHARS = 300
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """What a run's numbers have to be read with.
+    """What to know about a run when reading its numbers.
 
     Args:
         graph: its graph's name.

@@ -162,7 +162,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """A list a row, laid end to end.
+    """A list for each row, stored end to end.
 
     Args:
         starts: by row, where its list begins in the flat columns; one more number than rows, the last is the end.

@@ -247,7 +247,7 @@ def _defaults(count: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Episodes:
-    """One number an episode; −1 stands for a row that there is not.
+    """One number for each episode; −1 where there is no such row.
 
     Args:
         trials: their trials.

@@ -179,7 +179,7 @@ def _model_of(function: Callable[..., Any]) -> type[BaseModel]:
 
 
 class Toolbox:
-    """What an actor may call.
+    """The tools that an actor may call.
 
     Args:
         *tools: tools, or plain functions.

@@ -19,7 +19,7 @@ CASE_CHARS = 2000
 
 
 class Person:
-    """Asks a person. Content is a PASS; a correction is a FAIL, with their words as its evidence.
+    """Asks a person. Approval is a PASS; a correction is a FAIL, with their words as its evidence.
 
     Args:
         ask: shows the candidate and waits for an answer; a plain function runs in a thread. `EOFError` and

@@ -130,7 +130,7 @@ class TextAnswer:
 
 
 class FunctionBody:
-    """Asks to go on with a function that is begun; two bodies are the same if they parse to the same tree.
+    """Asks for the body of a function that is begun; two bodies are the same if they parse to the same tree.
 
     What failed is not told, as in `FunctionWriter`: models that need their answer begun make nothing of it.
     """

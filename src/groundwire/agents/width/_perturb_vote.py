@@ -35,7 +35,7 @@ class Perturbed:
 
 
 class Perturbation(Protocol):
-    """Changes a task in a way that changes nothing about its answer but how it is written."""
+    """Rewrites a task so that its answer stays the same, except for how it is written."""
 
     def __call__(self, prompt: str, rng: random.Random) -> Perturbed:
         """One version, by the generator; the text as it was where there is nothing to change."""

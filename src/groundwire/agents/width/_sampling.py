@@ -57,7 +57,7 @@ class Question:
 
 @dataclass(frozen=True)
 class SampledAnswer:
-    """What a model's text came to.
+    """The answer read from a model's text.
 
     Args:
         text: the answer alone, without what was thought before it.

@@ -26,7 +26,7 @@ _BEST = re.compile(r"^[ \t*_]{0,10}best[ \t]{0,3}:[ \t*_]{0,5}(\d{1,3})", re.IGN
 
 @dataclass(frozen=True)
 class JudgeRanking:
-    """What a judge said.
+    """How a judge ranked the answers.
 
     Args:
         order: indices of the answers, the best first; as they came where it named none.

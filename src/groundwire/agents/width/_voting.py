@@ -13,7 +13,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class VoteResult:
-    """What came of a vote.
+    """The outcome of a vote.
 
     Args:
         ranking: keys, the winner first; of equal ones the first seen. Empty where nobody gave an answer.

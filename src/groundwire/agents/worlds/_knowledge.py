@@ -238,7 +238,7 @@ class ValueIteration:
 
 
 @dataclass(frozen=True)
-class Situation:
+class TrialPosition:
     """One place in one trial.
 
     Args:
@@ -254,7 +254,7 @@ class Situation:
     scene: Scene
 
     @classmethod
-    def of(cls, context: ActorContext) -> Situation:
+    def of(cls, context: ActorContext) -> TrialPosition:
         """Where an actor stands.
 
         Raises:

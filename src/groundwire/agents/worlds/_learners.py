@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from groundwire.agents.patching._evidence import may_be_shown
 from groundwire.agents.worlds._acting import moves_of_trial
-from groundwire.agents.worlds._knowledge import KnownWorld, Situation, ValueIteration, end_or_place
+from groundwire.agents.worlds._knowledge import KnownWorld, TrialPosition, ValueIteration, end_or_place
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import Actor, ActorContext, Critic, CriticContext, Needs, Reflection
 from groundwire.core._environments import Move, start_of
@@ -49,7 +49,7 @@ class BanditActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Situation.of(context)
+        here = TrialPosition.of(context)
         place = place_of(here.scene)
         scenes = [here.start, *(move.scene for move in here.moves)]
         used = Counter(move.action for scene, move in zip(scenes, here.moves, strict=False) if scene == here.scene)
@@ -95,7 +95,7 @@ class HeuristicActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Situation.of(context)
+        here = TrialPosition.of(context)
         scenes = [here.start, *(move.scene for move in here.moves)]
         been = Counter(scene.text for scene in scenes)
         led = {(s.text, move.action): move.scene.text for s, move in zip(scenes, here.moves, strict=False)}
@@ -112,7 +112,7 @@ class HeuristicActor:
 
 
 class RandomActor:
-    """Does one of the things that the scene says can be done, each as likely as another."""
+    """Picks one of the actions that the scene lists, each with the same probability."""
 
     needs = Needs(lessons=0)
     patient = True
@@ -123,7 +123,7 @@ class RandomActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Situation.of(context)
+        here = TrialPosition.of(context)
         return [here.then(here.chance().choice(here.scene.actions))]
 
 
@@ -197,14 +197,14 @@ class TabularActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Situation.of(context)
+        here = TrialPosition.of(context)
         plan = self._plan_of(here).plan_after(here.moves)
         place = place_of(here.scene)
         worth = [plan.worth(place, action) for action in here.scene.actions]
         best = [a for a, value in zip(here.scene.actions, worth, strict=True) if value >= max(worth) - EQUAL]
         return [here.then(here.chance().choice(best))]
 
-    def _plan_of(self, here: Situation) -> _TrialPlan:
+    def _plan_of(self, here: TrialPosition) -> _TrialPlan:
         context = here.context
         key = (context.task.tree.digest, context.trial, context.seed)
         mind = self._plans.pop(key, None)
@@ -219,7 +219,7 @@ class TabularActor:
 class _TrialPlan:
     """What one trial knows, and its plan."""
 
-    def __init__(self, experience: Experience, here: Situation) -> None:
+    def __init__(self, experience: Experience, here: TrialPosition) -> None:
         self._experience = experience
         self._start = here.start
         self._world = KnownWorld(experience, here.start)

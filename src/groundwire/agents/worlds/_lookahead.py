@@ -44,7 +44,7 @@ class Imagined:
 
 
 class WorldModel(Protocol):
-    """Foresees one step."""
+    """Predicts what one action leads to."""
 
     async def imagine(self, context: ActorContext, moves: Sequence[Move], action: str) -> Imagined:
         """What `action` would lead to after `moves`, of which the first ones are real and the others imagined."""
@@ -237,7 +237,7 @@ MANY = 64
 
 
 class Value(Protocol):
-    """Values a whole trajectory that is not over."""
+    """Estimates the value of a trajectory that has not ended."""
 
     async def __call__(self, context: ActorContext, moves: Sequence[Move]) -> float:
         """0 to 1. It calls a model through `context.call` only."""

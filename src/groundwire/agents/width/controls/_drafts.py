@@ -22,7 +22,7 @@ from groundwire.core._reasoning_text import without_reasoning
 
 
 class BlindResampling:
-    """As many samples as the graph asks for, in the order in which they came; never told what was judged.
+    """As many samples as the graph asks for, in the order they came; none is told how an earlier one was judged.
 
     The control of the other width methods, which ask in the same way (`Asking`). What makes the first tries of an actor
     of yours over and over is `groundwire.agents.patching._variants.BlindActor`.
