@@ -128,7 +128,7 @@ def test_repair_comes_to_its_baseline_with_what_it_uses(tmp_path: Path) -> None:
     )  # fmt: skip
     assert [name for name in ours if name.startswith(unused)] == []
     commands = [name for name in ours if name.startswith("groundwire.cli.commands.")]
-    assert commands == [f"groundwire.cli.commands.{name}" for name in ("app", "options", "repair")]
+    assert commands == [f"groundwire.cli.commands._{name}" for name in ("app", "options", "repair")]
     assert len(ours) <= MODULES
     others = {
         "alembic",

@@ -122,7 +122,7 @@ def test_an_engine_is_told_of_it_and_made_for_it() -> None:
     assert extra_of(ask(None)) == {}
     spec = parse_spec("some/model?switch_penalty=true")
     (processor,) = spec.options.engine_arguments()["logits_processors"]
-    assert processor.endswith("vllm_engine.switching:SwitchProcessor")
+    assert processor.endswith("vllm_engine._switching:SwitchProcessor")
     assert "switch_penalty" not in spec.options.engine_arguments()
     spec.options.check(ask(asked))
     bare = EngineOptions.of("some/model", {})

@@ -78,8 +78,7 @@ def test_the_tool_for_a_command() -> None:
     assert isinstance(tool_for(("pytest", "--junitxml=r.xml"), report="r.xml"), Command)
 
 
-def test_public_names_load_and_a_misspelling_is_an_error() -> None:
-    assert all(callable(getattr(groundwire.tools, name)) for name in groundwire.tools.__all__)
+def test_a_misspelled_public_name_is_an_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Pytset'"):
         _ = groundwire.tools.Pytset  # type: ignore[attr-defined]  # a misspelling, on purpose
 

@@ -16,10 +16,10 @@ from groundwire.core._records import StopReason
 from groundwire.core._signals import Verdict
 from groundwire.core._tasks import Task
 from groundwire.core._text import plain
-from groundwire.graphs.run._result import EpisodeResult
 
 if TYPE_CHECKING:
     from groundwire.graphs.run._account import VerdictAccount, WrittenTests
+    from groundwire.graphs.run._result import EpisodeResult
 
 
 # What an episode's verdicts rest on, in lines for people and as data for scripts.
