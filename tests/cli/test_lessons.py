@@ -197,7 +197,7 @@ def sqlite(tmp_path: Path) -> Memory:
         (["show", "ffff"], RecordNotFound, "no lesson"),
         (["show", "0"], RecordNotFound, "more than one"),
         (["quarantine", "ffff"], RecordNotFound, "no lesson"),
-        (["forget"], ConfigError, "Nothing is named"),
+        (["forget"], ConfigError, "No lesson was named"),
         (["forget", "--family", "family"], ConfigError, "Forget 2 lessons for good"),
         (["import", "nowhere.jsonl"], ConfigError, "There is no file"),
         (["import", "/"], ConfigError, "can't be read"),

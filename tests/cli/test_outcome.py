@@ -37,7 +37,7 @@ def test_a_plain_episode_says_nothing() -> None:
             "1 trade-off refused: fixes some cases, breaks others [yellow]\n  trial 3: fixes a, b; breaks c [dim]",
         ),
         (VerdictAccount(hidden_accesses=1), "hidden tests used once, 0 of these before the last proposal [dim]"),
-        (VerdictAccount(hidden_accesses=2, steering=1), "laid out 2 times, 1 of these before the last proposal [red]"),
+        (VerdictAccount(hidden_accesses=2, steering=1), "used 2 times, 1 of these before the last proposal [red]"),
         (VerdictAccount(opinions=("human",)), "opinions were trusted here: human [yellow]"),
         (VerdictAccount(oracle=True), "oracle: the answer key was used [yellow]"),
         (
@@ -105,7 +105,7 @@ def test_what_the_users_tests_passed_is_handed_out_and_the_models_own_are_quoted
     assert (ran.code, "verified patch: " in ran.out) == (0, True)
     assert "the model's own tests disagree: 0 of 1 test passed (1 failed)" in ran.out
     both = groundwire("repair", project, "--model", model, "--own-tests", "--model-tests")
-    assert (both.code, "Choose one" in both.err) == (2, True)
+    assert (both.code, "Use one of the two" in both.err) == (2, True)
 
 
 def test_tests_can_not_be_written_without_a_model(tmp_path: Path) -> None:

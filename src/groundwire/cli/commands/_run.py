@@ -127,7 +127,7 @@ def bench(
 
 
 OF_THE_RUN = ("limit", "shard", "split", "workers", "control", "ungrounded", "select", "json", "graph")
-OF_THE_SOURCE = ("tasks", "name", "data", "repos", "Source")
+OF_THE_SOURCE = ("tasks", "name", "data", "repos", "TaskSource")
 
 
 def _start(graph: str, source: Any, given: dict[str, Any]) -> int:
