@@ -52,7 +52,7 @@ def split_reasoning(text: str) -> tuple[str, str]:
 
 
 def without_reasoning(text: str) -> str:
-    """The answer in a text; see `split_thinking`."""
+    """The answer in a text; see `split_reasoning`."""
     return split_reasoning(text)[1]
 
 

@@ -115,7 +115,7 @@ def cut_at_stop(text: str, stop: Sequence[str]) -> str:
 
 
 def reasoning_and_answer(text: str, request: Request) -> tuple[str, str]:
-    """What was thought and what was answered, by `split_thinking`; an answer that was begun for the model goes on, and
+    """What was thought and what was answered, by `split_reasoning`; an answer that was begun for the model goes on, and
     holds no thinking unless it was thinking that was begun."""
     if is_begun(request) and not reasoning_spans(request.messages[-1].content):
         return "", text

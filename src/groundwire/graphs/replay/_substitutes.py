@@ -112,7 +112,7 @@ class _RecordedTool:
             yield await self._seen(signal, context)
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
-        """See `groundwire.core._contexts.DoubtingTool`."""
+        """See `groundwire.core._contexts.SkepticalTool`."""
         return self._recordings.doubt(context.trial, candidate.digest)
 
     async def _seen(self, signal: Signal, context: ToolContext) -> Observation:
@@ -167,7 +167,7 @@ class _CachedTool:
                 pass
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
-        """See `groundwire.core._contexts.DoubtingTool`."""
+        """See `groundwire.core._contexts.SkepticalTool`."""
         return await self._tool.doubt(candidate, task, context) if isinstance(self._tool, SkepticalTool) else ""
 
     async def _find(self, candidate: Candidate, task: Task, context: ToolContext) -> Signal | None:
