@@ -7,7 +7,7 @@ from groundwire.core._contexts import ToolContext
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.core._steps import StepRules, first_broken
 from groundwire.core._tasks import Task
-from groundwire.tools._endings import shorten
+from groundwire.tools._summaries import shorten
 
 MESSAGE_CHARS = 600
 

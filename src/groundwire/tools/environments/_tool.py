@@ -31,7 +31,7 @@ from groundwire.core._errors import ConfigError, UserError
 from groundwire.core._scene import Scene, Status, tidied
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.core._tasks import Task
-from groundwire.tools._endings import shorten
+from groundwire.tools._summaries import shorten
 
 # One world on a thread of its own: it may block or hang, and nobody waits for it longer than was agreed.
 

@@ -208,12 +208,12 @@ class InMaze:
         It ends indeed: walking round a loop one comes to the crossing where the rest of the maze is joined to it.
         """
         came, at = self.at, to
-        while at not in self._sights and len(onward := self._beside(at)) == 2:
+        while at not in self._views and len(onward := self._beside(at)) == 2:
             came, at = at, next(cell for cell in onward if cell != came)
         return at
 
     @property
-    def _sights(self) -> tuple[Cell, ...]:
+    def _views(self) -> tuple[Cell, ...]:
         return (self.maze.exit, *self.maze.door, *(cell for _, cell in self.keys))
 
     def _beside(self, at: Cell) -> list[Cell]:
