@@ -201,7 +201,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_without_repeating_anything(
     assert all(sum(isinstance(r, EpisodeEnd) for r in episodes[0][1]) == 1 for episodes in kept.values())
 
     task_folder(tmp_path / "tasks", "a", solution="def up(x):\n    return None\n")
-    with pytest.raises(ConfigError, match="are not what they were"):
+    with pytest.raises(ConfigError, match="have changed since it began"):
         resume_run(run_id, flags, as_json=True)
 
 
@@ -223,7 +223,7 @@ def test_a_run_that_has_used_up_its_total_is_gone_on_with_under_a_higher_one(tmp
     (begun,) = of("run", lines(ran.out))
     assert ran.code == 4
     assert [e["stop_reason"] for e in of("episode", lines(ran.out))] == ["verified"]
-    assert "the run's calls are used up: 2 tasks were not begun" in ran.err
+    assert "the run's calls are used up; not started: 2 tasks" in ran.err
     assert f"groundwire resume {begun['run_id']} --total-calls MORE" in ran.err
     resumed = groundwire("resume", begun["run_id"], "--total-calls", "9", *db, "--json")
     assert [e["task_id"] for e in of("episode", lines(resumed.out))] == ["up1", "up2"]

@@ -115,7 +115,7 @@ def _show_trace(console: Console, traced: dict[str, Any]) -> None:
 
 def _summary(report: Report) -> Text:
     if not report.graphs:
-        return Text("no LangGraph graph was found: nothing was audited", style="bold yellow")
+        return Text("no LangGraph graph was found, so nothing was audited", style="bold yellow")
     counts = [f"{report.count(v)} {v.replace('_', ' ')}" for v in Verdict if report.count(v)]
     modes = ", ".join(dict.fromkeys(HOW[g.mode] for g in report.graphs))
     bad = any(x.level is Level.ERROR for x in report.loops)
@@ -214,7 +214,9 @@ def _target(asked: AuditRequest) -> Target:
     if name and not DOTTED.match(name):
         raise ConfigError(f"{name!r} can't be the name of a graph.", do="Write  my_agent.py:graph")
     if path.is_file() and path.suffix not in {".py", ".ipynb"}:
-        raise ConfigError(f"{path} is no Python file and no notebook.", do="Give a .py or .ipynb file, or a folder.")
+        raise ConfigError(
+            f"{path} is neither a Python file nor a notebook.", do="Give a .py or .ipynb file, or a folder."
+        )
     return Target(path=path, name=name, roles=_roles(asked, path))
 
 
@@ -278,7 +280,7 @@ def _said(failed: Exception) -> str:
 
 def _cure(failed: Exception) -> str:
     if "--call" in str(failed) or "Name the graph" in str(failed):
-        return "Change the target as it says"
+        return "Change the target as the message says"
     return "Pass what it needs with --env NAME, allow more time with --timeout, or name --sandbox subprocess"
 
 

@@ -71,7 +71,7 @@ def check_graph(name: str) -> None:
             names = ", ".join(NAMES)
             raise ConfigError(f"There is no graph {name!r}.", do=f"Choose one of {names}, or name FILE.py:FUNCTION.")
     elif not path.endswith(".py"):
-        raise ConfigError(f"{path} is no Python file.", do="Name the graph as FILE.py:FUNCTION.")
+        raise ConfigError(f"{path} is not a Python file.", do="Name the graph as FILE.py:FUNCTION.")
     elif not expand_user(path).is_file():
         raise ConfigError(f"There is no file {path}.", do="Name one: FILE.py:FUNCTION.")
 

@@ -113,11 +113,11 @@ def start_of(task: Task) -> Start:
     """Where a task begins.
 
     Raises:
-        TaskError: it is no task of an environment.
+        TaskError: it is not a task of an environment.
     """
     start = start_in(task.tree)
     if start is None:
-        raise TaskError(f"Task {task.id} is no task of an environment.", do="Make it by environment_task(…).")
+        raise TaskError(f"Task {task.id} is not a task of an environment.", do="Make it by environment_task(…).")
     return start
 
 

@@ -292,7 +292,7 @@ class _Line(_Strict):
 def _head(fields: dict[str, object], where: str) -> _Head:
     if fields.get("format") != FORMAT:
         raise RecordingError(
-            f'{where}: this is no recording: its first line has no "format": "{FORMAT}".',
+            f'{where}: this is not a recording: its first line has no "format": "{FORMAT}".',
             do="See docs/replay.md for the form; for texts alone there is scripted:FILE.",
         )
     version = fields.get("version")

@@ -193,7 +193,7 @@ def test_observations_in_words() -> None:
         ("FrozenLake-v1?is_slipery=1", "unexpected keyword argument 'is_slipery'"),
         ("FrozenLake-v1?slippery", "name=value"),
         ("Taxi-v4?max_episode_steps=1&max_episode_steps=2", "given twice"),
-        ("Taxi-v4?won_if=always", "no rule of what is won"),
+        ("Taxi-v4?won_if=always", "not a rule for winning"),
         ("Pendulum-v1", "can't be acted in by words"),
         ("no_such_package:Maze-v0", "No module named 'no_such_package'"),
     ],

@@ -135,7 +135,7 @@ async def test_any_form_can_ask_for_agreement_and_for_tasks_with_one_answer(tmp_
     kept = [json.loads(line)["provenance"]["turns"] for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
     assert kept == []
     for least, answered in ((0.0, 5), (1.1, 5), (0.5, 1)):
-        with pytest.raises(ConfigError, match="can't be asked for"):
+        with pytest.raises(ConfigError, match="makes no sense"):
             Agreement.of(told, least, answered)
     pairs.write_text('{"tasks": ["6*7"]}\n')
     with pytest.raises(ConfigError, match=r"pairs.jsonl:1 names no tasks"):

@@ -208,7 +208,7 @@ class CommandActor:
         if odd:
             raise ConfigError(
                 f"{odd[0]!r} can't be passed on to a program.",
-                do="Name environment variables of yours, like ANTHROPIC_API_KEY; those of groundwire are set for it.",
+                do="Name your own environment variables, like ANTHROPIC_API_KEY; groundwire sets its own.",
             )
         self._from_base = start == "base"
         self._samples = samples
@@ -240,7 +240,7 @@ class CommandActor:
             return ()
         if context.sandbox is None:
             raise ConfigError(
-                "CommandActor runs programs, and there is nothing to run them in.",
+                "CommandActor runs programs, and there is no sandbox to run them in.",
                 do="Use it in a graph, or give ActorContext(sandbox=…) an opener.",
             )
         environment = self._environment()
@@ -320,7 +320,7 @@ class CommandActor:
             raise ConfigError(
                 f"The program can't be run: {missing.error}.",
                 do="Give its full path"
-                + (", and one that the sandbox has." if self._isolated else ", or put it on the PATH."),
+                + (", one that exists in the sandbox." if self._isolated else ", or put it on the PATH."),
             )
         touched = next((r for r in results if any(text.startswith(ChangeRefusal.TESTS) for text in r.refused)), None)
         odd = touched or next((r for r in results if r.refused or r.error or not _succeeded(r)), None)

@@ -159,7 +159,7 @@ def _keys(path: Path) -> dict[tuple[str, str, str], list[object]]:
     """The published answers by family, level and tag; several where a tag comes again."""
     parsed = json_value("\n".join(line for _, line in lines_of(path)), str(path))
     if not isinstance(parsed, dict):
-        raise TaskError(f"{path} is no JSON object of families.", do="Fetch it again.")
+        raise TaskError(f"{path} is not a JSON object of families.", do="Fetch it again.")
     found: dict[tuple[str, str, str], list[object]] = {}
     for name, rows in cast("dict[str, object]", parsed).items():
         family = next((one for one in FAMILIES if name.startswith(one)), None)
