@@ -205,7 +205,7 @@ def test_what_can_not_be_had_says_why(name: str, said: str) -> None:
 
 
 def test_a_rule_is_checked_when_it_is_given() -> None:
-    with pytest.raises(ConfigError, match="no rule"):
+    with pytest.raises(ConfigError, match="not a rule"):
         rule_of("reward>=__import__('os')")
 
 
