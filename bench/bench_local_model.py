@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from groundwire.core import StopReason, wilson
-from groundwire.demo._writing import ANSWERS, Written, function_tasks, write_functions
+from groundwire.demo._writing import ANSWERS, WrittenFunction, function_tasks, write_functions
 from groundwire.memory import SqlStore
 from groundwire.models import SMOLLM2, LocalBackend
 
@@ -32,21 +32,21 @@ RESAMPLES = 10_000
 LEVEL = 0.95
 
 
-async def measure(seed: int, seconds: float) -> list[Written]:
+async def measure(seed: int, seconds: float) -> list[WrittenFunction]:
     """All functions once."""
     with tempfile.TemporaryDirectory() as folder:
         async with aclosing(SqlStore(f"sqlite:///{folder}/ledger.db")) as store, aclosing(LocalBackend()) as backend:
-            written: list[Written] = []
+            written: list[WrittenFunction] = []
             async for one in write_functions(function_tasks(), backend, store, seconds=seconds, seed=seed):
                 written.append(one)
                 print(f"seed {seed}  {one.task.id:17} {outcome(one)}", flush=True)
             return written
 
 
-def outcome(one: Written) -> str:
+def outcome(one: WrittenFunction) -> str:
     """In words."""
     if one.right_at_once:
-        return "right at the first try"
+        return "right on the first try"
     if one.right:
         return f"right after the check, {one.result.candidates} different answers"
     if one.result.stop_reason is StopReason.HIDDEN_FAILED:
@@ -60,7 +60,7 @@ def interval(right: int, of: int) -> str:
     return f"{right} of {of} ({100 * right / of:.0f} %, 95 % {100 * low:.0f} to {100 * high:.0f})"
 
 
-def gain(runs: Sequence[Sequence[Written]]) -> str:
+def gain(runs: Sequence[Sequence[WrittenFunction]]) -> str:
     """What the check bought, in points: a bootstrap over functions, each with all of its seeds."""
     by_function = np.array([[float(w.right) - float(w.right_at_once) for w in run] for run in runs]).mean(axis=0)
     drawn = np.random.default_rng(0).choice(by_function, (RESAMPLES, len(by_function))).mean(axis=1)
@@ -68,7 +68,7 @@ def gain(runs: Sequence[Sequence[Written]]) -> str:
     return f"{100 * by_function.mean():+.0f} points, 95 % {100 * low:+.0f} to {100 * high:+.0f}"
 
 
-def report(runs: Sequence[Sequence[Written]], seconds: float) -> str:
+def report(runs: Sequence[Sequence[WrittenFunction]], seconds: float) -> str:
     """The figures."""
     first = [w.right_at_once for w in runs[0]]
     lines = [f"{SMOLLM2.name}, {len(first)} functions, at most {ANSWERS} answers each"]

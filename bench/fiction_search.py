@@ -14,17 +14,17 @@ from groundwire.core import Backend, Message, Request, answer_of, wilson
 from groundwire.graphs import search_judge, tool_account
 from groundwire.models import LocalBackend, ServerOptions, backend_for
 from groundwire.tools import Corpus, normalised
-from groundwire.tools.environments.worlds._fiction_search import PASSAGES, QUESTIONS, Question
+from groundwire.tools.environments.worlds._fiction_search import PASSAGES, QUESTIONS, FictionQuestion
 
 
-async def direct(backend: Backend, question: Question) -> bool:
+async def direct(backend: Backend, question: FictionQuestion) -> bool:
     """One call, nothing to look up."""
     asked = f"Answer with the name or number alone.\n\n{question.text}"
     request = Request(messages=(Message(role="user", content=asked),), max_tokens=24, seed=0)
     return is_right((await backend.complete(request)).texts[0], question)
 
 
-def is_right(text: str, question: Question) -> bool:
+def is_right(text: str, question: FictionQuestion) -> bool:
     """Exact match, as FictionalHot scores it."""
     return normalised(text) == normalised(question.answer)
 

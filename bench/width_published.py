@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-from groundwire.agents import Answer, Extra, Question
+from groundwire.agents import Extra, Question, SampledAnswer
 from groundwire.agents.width._sampling import NOTHING
 from groundwire.core import ActorContext, Candidate, Completion, Limits, Message, Recorded, Recording, Task, data
 from groundwire.logs import SOLUTION, read_ldb, read_reflexion
@@ -47,9 +47,9 @@ class WholeProgram:
         """See `Asking`."""
         return data("task", context.task.prompt, id=context.task.id)
 
-    def read(self, text: str, context: ActorContext) -> Answer | None:
+    def read(self, text: str, context: ActorContext) -> SampledAnswer | None:
         """See `Asking`. A program that does not parse is an answer too, as the log had it."""
-        return Answer(text, normal(text), Candidate(context.task.tree.digest, {SOLUTION: text.encode()}))
+        return SampledAnswer(text, normal(text), Candidate(context.task.tree.digest, {SOLUTION: text.encode()}))
 
     def shown(self, text: str) -> str:
         """See `Asking`."""

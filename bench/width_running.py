@@ -23,7 +23,7 @@ from groundwire.core import (
     ToolContext,
     Verdict,
 )
-from groundwire.evaluation import Sample, TrialRow, trial_rows
+from groundwire.evaluation import JudgedSample, TrialRow, trial_rows
 from groundwire.graphs import Sandboxes
 from groundwire.tools import HiddenTests, tool_for
 
@@ -91,7 +91,7 @@ class Runner:
         result, proposed = episode.result, episode.proposed
         chosen = next((c for c in proposed if not arm.checked or judge.passed(c)), None)
         hidden = Verdict.FAIL if chosen is None else await self._right(chosen, task, judge)
-        samples = [Sample(c.digest, await self._right(c, task, judge)) for c in proposed] if arm.checked else []
+        samples = [JudgedSample(c.digest, await self._right(c, task, judge)) for c in proposed] if arm.checked else []
         row = trial_rows(episode.opened, episode.records)[-1]
         row = replace(row, run=arm.name, hidden=hidden, samples=tuple(samples))
         return Outcome(

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from groundwire.agents import Answer, Extra, Question, TextAnswer, after_mark
+from groundwire.agents import Extra, Question, SampledAnswer, TextAnswer, after_mark
 from groundwire.agents.width._sampling import NOTHING
 from groundwire.core import (
     ActorContext,
@@ -104,7 +104,7 @@ class ShownExamples(TextAnswer):
             shown += [Message(role="assistant", content=answer)] if answer else []
         return Question(tuple(shown), added.digest)
 
-    def read(self, text: str, context: ActorContext) -> Answer | None:
+    def read(self, text: str, context: ActorContext) -> SampledAnswer | None:
         """See `Asking`."""
         own = self.said(text)
         return super().read(f"ANSWER: {own}", context) if own else None

@@ -240,7 +240,7 @@ def test_what_is_wrong_with_the_files_is_said_with_its_place(tmp_path: Path) -> 
     with pytest.raises(RecordingError, match=r"answer\.json, logic 1: this is no row .*level"):
         list(benchmark("lr2bench").items(data))
     (data / "answer.json").write_text("[]")
-    with pytest.raises(TaskError, match="no JSON object of families"):
+    with pytest.raises(TaskError, match="not a JSON object of families"):
         list(benchmark("lr2bench").items(data / "answer.json"))
     (tmp_path / "alone").mkdir()
     (tmp_path / "alone" / "answer.json").write_text("{}")

@@ -42,11 +42,11 @@ def test_a_file_is_found_by_name_in_its_folder_one_below_zipped_or_renamed(tmp_p
 
 
 WRONG: dict[str, tuple[Callable[[Path], Path], type[GroundwireError], str]] = {
-    "no such file": (lambda folder: folder, TaskError, "HumanEval.jsonl, which humaneval reads, is not in"),
+    "no such file": (lambda folder: folder, TaskError, "HumanEval.jsonl, which humaneval reads, was not found in"),
     "cut short": (
         lambda folder: written(folder, ROW, json.dumps(ROW)[:60]),
         RecordingError,
-        r"HumanEval.jsonl:2: this is no JSON",
+        r"HumanEval.jsonl:2: this is not JSON",
     ),
     "a field is missing": (
         lambda folder: written(folder, ROW, {k: v for k, v in ROW.items() if k != "test"}),
@@ -58,7 +58,11 @@ WRONG: dict[str, tuple[Callable[[Path], Path], type[GroundwireError], str]] = {
         RecordingError,
         r"HumanEval.jsonl:1: this is no row of the benchmark humaneval: task_id",
     ),
-    "no function": (lambda folder: written(folder, ROW | {"entry_point": "a b"}), TaskError, "'a b' is no function"),
+    "no function": (
+        lambda folder: written(folder, ROW | {"entry_point": "a b"}),
+        TaskError,
+        "'a b' is not the name of a function",
+    ),
 }
 
 
@@ -89,7 +93,7 @@ def test_an_unknown_benchmark_is_an_error_that_lists_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="no benchmark 'humanevl'") as caught:
         benchmark("humanevl")
     assert "humaneval" in caught.value.do and "swebench" in caught.value.do
-    with pytest.raises(ConfigError, match="no use for --repos"):
+    with pytest.raises(ConfigError, match="does not use --repos"):
         benchmark("mbpp", repos=Path())
 
 

@@ -103,7 +103,7 @@ WRONG = {
     "no such commit": ({"base_commit": "0" * 40}, TaskError, "can't be read from"),
     "an option for a commit": ({"base_commit": "--help"}, RecordingError, "base_commit"),
     "no clone": ({"repo": "acme/books"}, TaskError, "no clone of acme/books"),
-    "out of the folder": ({"repo": "../pages"}, TaskError, "no repository's name"),
+    "out of the folder": ({"repo": "../pages"}, TaskError, "is not a repository name"),
     "another patch": ({"test_patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"}, TaskError, "does not apply"),
     "no test that fails": ({"FAIL_TO_PASS": "[]"}, RecordingError, "FAIL_TO_PASS"),
     "a test that is nowhere": ({"FAIL_TO_PASS": ["tests/other.py::test_x"]}, TaskError, "in no file"),

@@ -94,7 +94,7 @@ def test_roles_by_file_flag_and_project_the_nearer_wins(tmp_path: Path) -> None:
         (("target_graph.py", "--roles", "none.toml"), "none.toml can't be read"),
         (("target_graph.py", "--roles", "bad.toml"), "bad.toml gives 'critique' the role 'boss'"),
         (("target_graph.py", "--source", "--import"), "--source imports nothing"),
-        (("notes.txt",), "no Python file and no notebook"),
+        (("notes.txt",), "neither a Python file nor a notebook"),
         (("target_graph.py:a b",), "can't be the name of a graph"),
         ((".", "--import"), "can't be imported"),
         (("target_graph.py", "--sarif", "no/such/folder/a.sarif"), "can't be written"),

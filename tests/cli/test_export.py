@@ -177,7 +177,7 @@ def test_files_that_cannot_be_written_and_parquet_without_pyarrow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     record = recorded(tmp_path, repairing([saying("42")]))
-    for out, says in (("rows.csv", "ends neither"), ("nowhere/rows.jsonl", "not there")):
+    for out, says in (("rows.csv", "ends in neither"), ("nowhere/rows.jsonl", "not there")):
         with pytest.raises(ConfigError, match=says):
             exported(tmp_path, "sft", record, out=out)
     with pytest.raises(StorageError, match="File name too long"):

@@ -208,7 +208,7 @@ def test_what_can_not_be_done_is_said_before_anything_is_played(learn: Any, tmp_
     assert "no world called" in refused("FrozenLak")
     assert "No world is named" in refused()
     assert "Did you mean --model tabular?" in refused(STAIRS, "--model", "tabulars")
-    assert "names no picture" in refused(STAIRS, "--plot", tmp_path / "x.jpeg")
+    assert "is not the name of an image file" in refused(STAIRS, "--plot", tmp_path / "x.jpeg")
     assert "no folder" in refused(STAIRS, "--plot", tmp_path / "none" / "x.png")
     (tmp_path / "folder.png").mkdir()
     assert "is a folder" in refused(STAIRS, "--plot", tmp_path / "folder.png")

@@ -87,7 +87,7 @@ def test_a_run_is_reported_beside_its_control(runs: Runs, tmp_path: Path, capsys
     assert "reflection helped (n = 11): +63.6 points (95 % interval" in out
     assert "8 tasks better, 1 worse, exact p = 0.039); judgings" in out
     assert "from first try to answer, all 11: 9.1 % → 81.8 %, 8 fixed, 0 broken" in out
-    assert "1 of 10 answers that passed are wrong by hidden tests (10.0 %)" in out
+    assert "1 of 10 answers that passed failed the hidden tests (10.0 %)" in out
     assert "a control: resampling" in out
     assert "this is a control arm" in out
     assert "\x1b[8m" not in out

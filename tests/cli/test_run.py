@@ -22,7 +22,7 @@ from word_graph import NEEDED
 from groundwire.benchmarks import Item
 from groundwire.cli._resuming import resume_run
 from groundwire.cli._run import run_suite
-from groundwire.cli._suite import Shard, Source, Suite, chosen
+from groundwire.cli._suite import Shard, Suite, TaskSource, chosen
 from groundwire.core._errors import ConfigError, GroundwireError, TaskError
 from groundwire.core._records import EpisodeEnd, Intent, ReflectionRecord
 from groundwire.core._settings import Settings
@@ -187,7 +187,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_without_repeating_anything(
     process.send_signal(signal.SIGINT)
     rest = process.communicate(timeout=600)[0]
     run_id = begun[0].split()[1]
-    assert process.returncode == 130 and f"go on with:  groundwire resume {run_id}" in rest, rest
+    assert process.returncode == 130 and f"continue with:  groundwire resume {run_id}" in rest, rest
 
     graphs.write_text(GRAPHS.read_text().replace("await asyncio.Event().wait()", "pass"))
     flags = {"db": f"sqlite:///{db}"}
@@ -201,7 +201,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_without_repeating_anything(
     assert all(sum(isinstance(r, EpisodeEnd) for r in episodes[0][1]) == 1 for episodes in kept.values())
 
     task_folder(tmp_path / "tasks", "a", solution="def up(x):\n    return None\n")
-    with pytest.raises(ConfigError, match="are not what they were"):
+    with pytest.raises(ConfigError, match="have changed since it began"):
         resume_run(run_id, flags, as_json=True)
 
 
@@ -223,7 +223,7 @@ def test_a_run_that_has_used_up_its_total_is_gone_on_with_under_a_higher_one(tmp
     (begun,) = of("run", lines(ran.out))
     assert ran.code == 4
     assert [e["stop_reason"] for e in of("episode", lines(ran.out))] == ["verified"]
-    assert "the run's calls are used up: 2 tasks were not begun" in ran.err
+    assert "the run's calls are used up; not started: 2 tasks" in ran.err
     assert f"groundwire resume {begun['run_id']} --total-calls MORE" in ran.err
     resumed = groundwire("resume", begun["run_id"], "--total-calls", "9", *db, "--json")
     assert [e["task_id"] for e in of("episode", lines(resumed.out))] == ["up1", "up2"]
@@ -245,7 +245,7 @@ def test_a_benchmark_is_run_and_its_hidden_tests_enter_no_prompt(
     (tmp_path / "HumanEval.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     db = tmp_path / "ledger.db"
     settings = Settings(max_trials=3, db=f"sqlite:///{db}")
-    source = Source("bench", (tmp_path,), "humaneval")
+    source = TaskSource("bench", (tmp_path,), "humaneval")
     suite = Suite(f"{GRAPHS}:make", source, settings, limit=3, shard=Shard(1, 2), select="last", workers=1)
     assert run_suite(suite, as_json=True) == 0
     told = lines(capsys.readouterr().out)
@@ -270,10 +270,14 @@ WRONG: dict[str, tuple[dict[str, Any], type[GroundwireError], str]] = {
     "a mistake in the function": ({"graph": f"{GRAPHS}:crashes"}, ConfigError, "crashes failed: KeyError: 'left'"),
     "no graph returned": ({"graph": f"{GRAPHS}:nothing"}, ConfigError, "nothing returned NoneType"),
     "a shard of nothing": ({"shard": Shard(3, 3)}, ConfigError, "shard 3/3 of these tasks is empty"),
-    "no such split": ({"source": Source("folders", (Path("tasks"),), split="dev")}, TaskError, "of the split dev"),
-    "no folder": ({"source": Source("folders", (Path("nowhere"),))}, TaskError, "nowhere is not a folder"),
-    "no task": ({"source": Source("folders", (Path("empty"),))}, TaskError, "There is no task in empty"),
-    "one id twice": ({"source": Source("folders", (Path("tasks"), Path("tasks")))}, TaskError, "Two tasks have the id"),
+    "no such split": ({"source": TaskSource("folders", (Path("tasks"),), split="dev")}, TaskError, "of the split dev"),
+    "no folder": ({"source": TaskSource("folders", (Path("nowhere"),))}, TaskError, "nowhere is not a folder"),
+    "no task": ({"source": TaskSource("folders", (Path("empty"),))}, TaskError, "There is no task in empty"),
+    "one id twice": (
+        {"source": TaskSource("folders", (Path("tasks"), Path("tasks")))},
+        TaskError,
+        "Two tasks have the id",
+    ),
     "no model to go back over its answer": ({"ungrounded": True}, ConfigError, "Self-Refine needs a model"),
     "an actor of its own": ({"graph": "self_refine"}, ConfigError, "self_refine needs a SelfRefine as its actor"),
 }  # fmt: skip
@@ -288,7 +292,7 @@ def test_what_is_wrong_is_said_before_anything_is_run(
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken.py").write_text("def make(:\n")
     fields, kind, message = WRONG[case]
-    suite = Suite("code_repair", Source("folders", (Path("tasks"),)), Settings())
+    suite = Suite("code_repair", TaskSource("folders", (Path("tasks"),)), Settings())
     with pytest.raises(kind, match=message):
         run_suite(replace(suite, **fields), as_json=True)
     assert not list(tmp_path.rglob("*.db")) or asyncio.run(no_runs())
@@ -301,7 +305,7 @@ async def no_runs() -> bool:
 
 @pytest.mark.parametrize("text", ["", "1", "0/2", "3/2", "1/0", "a/2", "-1/2", "1/2/3"])
 def test_a_shard_is_a_part_of_a_whole(text: str) -> None:
-    with pytest.raises(ConfigError, match="is no shard"):
+    with pytest.raises(ConfigError, match="is not a shard"):
         Shard.parse(text)
 
 
@@ -315,7 +319,7 @@ def test_shards_share_no_task_and_together_are_all_of_them(count: int, parts: in
 
 
 def test_what_a_run_was_asked_comes_back_from_its_ledger(tmp_path: Path) -> None:
-    source = Source("folders", (task_folder(tmp_path, "a"),))
+    source = TaskSource("folders", (task_folder(tmp_path, "a"),))
     suite = Suite("code_repair", source, Settings(seed=3, max_trials=2), 5, Shard(1, 1), workers=3, control=True)
     data = json.loads(json.dumps(suite.as_data(suite.items())))
     assert Suite.from_data(data, {}) == replace(suite, source=replace(source, paths=(source.paths[0].resolve(),)))

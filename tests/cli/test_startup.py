@@ -38,7 +38,7 @@ def start(folder: Path, *arguments: str) -> tuple[dict[str, Any], str]:
         (("run", "nothing.py:graph", "."), "no file nothing.py"),
         (("run", "code_repair", "nowhere"), "nowhere is not a folder"),
         (("run", "code_repair", ".", "--sandbox", "magic"), "no sandbox 'magic'"),
-        (("run", "code_repair", ".", "--shard", "3/2"), "'3/2' is no shard"),
+        (("run", "code_repair", ".", "--shard", "3/2"), "'3/2' is not a shard"),
         (("run", "code_repair", ".", "--select", "worst"), "--select worst"),
         (("bench", "no_such", "--data", "."), "no benchmark 'no_such'"),
         (("bench", "mbpp", "--data", "nowhere"), "no file or folder nowhere"),

@@ -16,6 +16,7 @@ from groundwire.core._contexts import Judged
 from groundwire.core._environments import (
     ACTIONS,
     START,
+    EnvironmentStep,
     Move,
     Transition,
     actions_in,
@@ -26,11 +27,12 @@ from groundwire.core._environments import (
     moves_so_far,
     scene_as_text,
     scene_of,
+    standstill_of_steps,
     start_of,
     transitions,
 )
 from groundwire.core._errors import CandidateError, ConfigError
-from groundwire.core._scenes import Scene, Status, tidied
+from groundwire.core._scene import Scene, Status, tidied
 from groundwire.core._seal import Mint
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
 
@@ -125,3 +127,26 @@ def test_a_trial_that_a_rule_has_ended_is_no_loss_of_the_world() -> None:
 def test_an_action_can_not_reach_over_the_end_of_its_line(lines: bytes) -> None:
     with pytest.raises(CandidateError):
         actions_in(Candidate(TASK.tree.digest, {ACTIONS: b"{}\n" + lines + b"\n"}))
+
+
+# Steps that lead nowhere: found by rule.
+
+
+def found(steps: list[EnvironmentStep], taken: int, repeats: int | None = 3, actions: int | None = None) -> str:
+    return standstill_of_steps(steps, taken, repeats=repeats, actions=actions)
+
+
+def test_four_equal_steps_are_stuck_and_three_are_not() -> None:
+    look, turn = EnvironmentStep("look", "a wall"), EnvironmentStep("turn", "a wall")
+    assert not found([look] * 3, 3)
+    assert found([look] * 4, 4).startswith("same_step")
+    assert not found([look, look, turn, look, look], 5)
+    assert not found([look] * 9, 9, repeats=None)
+    assert not found([EnvironmentStep("look", "")] * 9, 9), "a response that says nothing is none"
+
+
+def test_thirty_one_actions_are_inefficient() -> None:
+    steps = [EnvironmentStep(f"go {i}", f"room {i}") for i in range(31)]
+    assert not found(steps[:30], 30, actions=30)
+    assert found(steps[-4:], 31, actions=30).startswith("inefficient: more than 30 actions")
+    assert not found(steps, 31)

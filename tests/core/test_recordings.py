@@ -197,9 +197,12 @@ def test_gzipped_with_the_name_of_the_file_as_source(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ({"task": "t"}, "has texts, or it failed"),
-        ({"task": "t", "texts": []}, "has texts, or it failed"),
-        ({"task": "t", "texts": ["x"], "error": {"kind": "ModelRejected", "what": "no"}}, "has texts, or it failed"),
+        ({"task": "t"}, "has either texts or a failure"),
+        ({"task": "t", "texts": []}, "has either texts or a failure"),
+        (
+            {"task": "t", "texts": ["x"], "error": {"kind": "ModelRejected", "what": "no"}},
+            "has either texts or a failure",
+        ),
         ({"task": "t", "request": A, "texts": ["x"]}, "by its request or by its task"),
         ({"request": "abc", "texts": ["x"]}, "request: String should match pattern"),
         ({"request": A, "texts": "x"}, "texts: Input should be a valid list"),
@@ -210,7 +213,7 @@ def test_gzipped_with_the_name_of_the_file_as_source(tmp_path: Path) -> None:
         ({"request": A, "texts": ["x"], "prompt_tokens": "5"}, "prompt_tokens: Input should be a valid integer"),
         ({"request": A, "texts": ["x"], "tokens": 5}, "tokens: Extra inputs are not permitted"),
         ({"request": A, "error": {"kind": "KeyError", "what": "x"}}, "error.kind: Input should be"),
-        ('{"request": "', "this is no JSON"),
+        ('{"request": "', "this is not JSON"),
         ("[]", "no object"),
         ('{"task": "t", "texts": ["\\ud800"]}', "half of a surrogate pair"),
     ],
@@ -226,8 +229,8 @@ def test_a_wrong_line_is_named_with_its_number(tmp_path: Path, line: Any, proble
 @pytest.mark.parametrize(
     ("head", "problem"),
     [
-        ({"texts": ["x"]}, "this is no recording"),
-        ({"format": "other", "version": 1}, "this is no recording"),
+        ({"texts": ["x"]}, "this is not a recording"),
+        ({"format": "other", "version": 1}, "this is not a recording"),
         ({**HEAD, "version": 2}, "version 2; this groundwire reads version 1"),
         ({**HEAD, "version": "1"}, "version '1'"),
         ({**HEAD, "models": []}, "models: Extra inputs"),
@@ -241,7 +244,7 @@ def test_another_form_or_version_is_refused(tmp_path: Path, head: Any, problem: 
 
 
 def test_an_empty_file_and_one_without_calls_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="no recording"):
+    with pytest.raises(RecordingError, match="not a recording"):
         read_recording(write(tmp_path / "a", head=""))
     with pytest.raises(RecordingError, match="holds no recorded call"):
         read_recording(write(tmp_path / "b"))

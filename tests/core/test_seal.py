@@ -147,7 +147,7 @@ def test_a_missing_or_short_key_is_named(tmp_path: Path) -> None:
             kept.load(run)
         assert str(caught.value) == (
             f"There is no key for run {run} here, so its signals can't be verified.\n"
-            "  Verify on the machine and as the user that ran it, or copy the key file from there."
+            "  Verify it on the machine that ran it, as the same user, or copy the key file from there."
         )
 
 

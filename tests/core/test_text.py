@@ -51,7 +51,7 @@ def test_what_was_read_before_the_damage_was_already_given(tmp_path: Path) -> No
     file.write_bytes(b"fine\n\xff\xfe\n")
     lines = lines_of(file)
     assert next(lines) == (1, "fine")
-    with pytest.raises(RecordingError, match="log:2: the line is no UTF-8"):
+    with pytest.raises(RecordingError, match="log:2: the line is not UTF-8"):
         next(lines)
 
 
@@ -89,11 +89,11 @@ def test_json_lines_pass_over_empty_lines_and_keep_the_numbers(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ('{"a": ', "this is no JSON"),
+        ('{"a": ', "this is not JSON"),
         ("[1]", "the line is JSON, but no object"),
         ("null", "the line is JSON, but no object"),
         ("[" * 100_000, "this is nested too deeply"),
-        ('{"n": ' + "9" * 5000 + "}", "this is no JSON"),
+        ('{"n": ' + "9" * 5000 + "}", "this is not JSON"),
     ],
 )
 def test_a_line_that_is_no_object_is_named(tmp_path: Path, line: str, problem: str) -> None:
@@ -107,5 +107,5 @@ def test_a_line_that_is_no_object_is_named(tmp_path: Path, line: str, problem: s
 
 def test_json_of_a_whole_file_names_the_file() -> None:
     assert json_value("[1, 2]", "x") == [1, 2]
-    with pytest.raises(RecordingError, match="trial: this is no JSON"):
+    with pytest.raises(RecordingError, match="trial: this is not JSON"):
         json_value("[1, 2", "trial")

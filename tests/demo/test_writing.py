@@ -10,7 +10,7 @@ import pytest
 from groundwire.core._errors import ModelRejected
 from groundwire.core._records import EpisodeEnd, StopReason
 from groundwire.core._tasks import Task
-from groundwire.demo._writing import SAMPLES, Written, function_tasks, write_functions
+from groundwire.demo._writing import SAMPLES, WrittenFunction, function_tasks, write_functions
 from groundwire.memory import SqlStore
 from groundwire.models import ScriptedBackend
 
@@ -18,7 +18,7 @@ TASKS = {task.id: task for task in function_tasks()}
 RIGHT, WRONG = "\n    return text.count(' ')\n", "\n    return len(text)\n"
 
 
-async def written(tmp_path: Path, backend: ScriptedBackend, *names: str, seconds: float = 60) -> list[Written]:
+async def written(tmp_path: Path, backend: ScriptedBackend, *names: str, seconds: float = 60) -> list[WrittenFunction]:
     tasks: list[Task] = [TASKS[name] for name in names]
     async with aclosing(SqlStore(f"sqlite:///{tmp_path}/ledger.db")) as store:
         found = [one async for one in write_functions(tasks, backend, store, seconds=seconds)]

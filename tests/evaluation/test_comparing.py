@@ -8,7 +8,7 @@ from rows import episode, trials
 from scipy import stats
 
 from groundwire.evaluation import Trials
-from groundwire.evaluation._comparing import Answer, compare, paired_interval, sign_test
+from groundwire.evaluation._comparing import Conclusion, compare, paired_interval, sign_test
 
 
 def arm(right: str, *, tokens: int = 100, seeds: int = 1) -> Trials:
@@ -26,7 +26,7 @@ def test_twenty_tasks_mended_and_none_broken_is_help() -> None:
     told = compare(arm("+" * 30 + "-" * 10), arm("+" * 10 + "-" * 30))
     assert (told.tasks, told.pairs, told.better, told.worse) == (40, 40, 20, 0)
     assert (told.arm, told.control, told.difference) == (0.75, 0.25, 0.5)
-    assert told.answer is Answer.HELPED
+    assert told.answer is Conclusion.HELPED
     assert told.p == pytest.approx(2 / 2**20)
     said = told.sentence()
     assert said.startswith(
@@ -37,7 +37,7 @@ def test_twenty_tasks_mended_and_none_broken_is_help() -> None:
 
 def test_what_hurts_is_said_so() -> None:
     told = compare(arm("-" * 20 + "+" * 5), arm("+" * 25, tokens=50))
-    assert told.answer is Answer.HURT
+    assert told.answer is Conclusion.HURT
     assert told.sentence().startswith("reflection hurt (n = 25): -80.0 points")
     assert "NOT equal, so more than reflection differs" in told.sentence()
 
@@ -54,7 +54,7 @@ def test_what_hurts_is_said_so() -> None:
 def test_what_chance_could_do_is_not_called_help(right: str, control: str) -> None:
     """Five mended of five would leave out 0 by bootstrap, and are p = .06."""
     told = compare(arm(right), arm(control))
-    assert told.answer is Answer.CANT_TELL
+    assert told.answer is Conclusion.CANT_TELL
     assert told.sentence().startswith(f"can't tell if reflection helped (n = {len(right)}): ")
     assert ("no difference" if told.difference == 0 else "points better, which may be chance") in told.sentence()
 
@@ -63,12 +63,12 @@ def test_arms_without_a_common_task() -> None:
     told = compare(arm("++"), trials(episode("x", "+", task="other")))
     assert (told.tasks, told.left_out, told.difference, told.p) == (0, 3, None, 1.0)
     assert told.sentence() == "can't tell if reflection helped (n = 0): no task was tried by both arms"
-    assert compare(arm(""), arm("")).answer is Answer.CANT_TELL
+    assert compare(arm(""), arm("")).answer is Conclusion.CANT_TELL
 
 
 def test_seeds_of_one_task_are_no_tasks_of_their_own() -> None:
     told = compare(arm("+" * 3, seeds=10), arm("-" * 3, seeds=10))
-    assert (told.tasks, told.pairs, told.answer) == (3, 30, Answer.CANT_TELL)
+    assert (told.tasks, told.pairs, told.answer) == (3, 30, Conclusion.CANT_TELL)
     alone = compare(trials(episode("a", "+", task="t", seed=1)), trials(episode("b", "+", task="t", seed=2)))
     assert (alone.pairs, alone.left_out) == (0, 2)
 

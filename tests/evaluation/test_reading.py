@@ -15,7 +15,7 @@ from groundwire.core._contexts import ActorContext
 from groundwire.core._models import Message, Request
 from groundwire.core._records import EpisodeRecord, Store
 from groundwire.core._signals import Origin, Verdict
-from groundwire.evaluation import Sample, Step, TrialRow, Trials, read_run, trial_rows
+from groundwire.evaluation import JudgedSample, TrialRow, Trials, TrialStep, read_run, trial_rows
 from groundwire.graphs import FeedbackGraph
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
@@ -98,10 +98,12 @@ ROWS = [
         usd=None,
         seconds=1.5,
         trigger=Origin.TESTS,
-        samples=(Sample("x", Verdict.FAIL), Sample("y", Verdict.PASS, 0.5)),
-        steps=(Step("go", ok=True), Step("stop", ok=False)),
+        samples=(JudgedSample("x", Verdict.FAIL), JudgedSample("y", Verdict.PASS, 0.5)),
+        steps=(TrialStep("go", ok=True), TrialStep("stop", ok=False)),
     ),
-    TrialRow(episode="a", task="t1", trial=1, visible=Verdict.FAIL, samples=(Sample("x", Verdict.FAIL),), oracle=True),
+    TrialRow(
+        episode="a", task="t1", trial=1, visible=Verdict.FAIL, samples=(JudgedSample("x", Verdict.FAIL),), oracle=True
+    ),
 ]
 
 

@@ -7,23 +7,23 @@ import math
 import pytest
 from rows import VERDICTS, episode, trials
 
-from groundwire.evaluation import Sample
+from groundwire.evaluation import JudgedSample
 from groundwire.evaluation._drift import avalanche, drift
 from groundwire.evaluation._rates import Rate
-from groundwire.evaluation._width import Vote, diversity, entropy_of, vote, votes, width
+from groundwire.evaluation._width import PluralityVote, diversity, entropy_of, vote, votes, width
 
 
-def samples(*told: str) -> tuple[Sample, ...]:
+def samples(*told: str) -> tuple[JudgedSample, ...]:
     """`a+`: the answer a, which is right."""
-    return tuple(Sample(text[0], VERDICTS[text[1]]) for text in told)
+    return tuple(JudgedSample(text[0], VERDICTS[text[1]]) for text in told)
 
 
 def test_votes() -> None:
     """Row 14: two of three agree; a tie goes to the first seen, and is told."""
-    assert vote(["A", "A", "B", None]) == Vote("A", 2 / 3, tie=False)
-    assert vote(["B", "A", "A", "B"]) == Vote("B", 0.5, tie=True)
+    assert vote(["A", "A", "B", None]) == PluralityVote("A", 2 / 3, tie=False)
+    assert vote(["B", "A", "A", "B"]) == PluralityVote("B", 0.5, tie=True)
     assert vote(["A", "A", "B"], [0.1, 0.1, 0.9]).answer == "B"
-    assert vote([None, None]) == Vote(None, 0.0, tie=False)
+    assert vote([None, None]) == PluralityVote(None, 0.0, tie=False)
 
 
 def test_all_votes_at_once_are_those_one_by_one() -> None:

@@ -13,7 +13,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext, Judged
 from groundwire.core._signals import NoVerdict, Signal
 from groundwire.graphs.build._declarations import Rules
-from groundwire.graphs.run._history import FirstKeys, JudgedSoFar, Part
+from groundwire.graphs.run._history import FirstKeys, JudgedSoFar, ListSlice
 from groundwire.memory import InMemoryStore
 
 
@@ -95,7 +95,7 @@ def test_what_somebody_was_given_stays_as_it_was() -> None:
 
 def test_parts_and_first_keys_are_what_they_stand_for() -> None:
     whole = [1, 2, 3, 4]
-    part = Part(whole, 1, 3)
+    part = ListSlice(whole, 1, 3)
     assert list(part) == [2, 3] and part == (2, 3) and part[-1:] == (3,) and part[0] == 2 and 4 not in part
     with pytest.raises(IndexError):
         part[2]

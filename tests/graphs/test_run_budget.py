@@ -14,7 +14,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ModelReplyInvalid
 from groundwire.core._models import Completion, Message, Request
-from groundwire.graphs.run._budget import Cost, spent_on
+from groundwire.graphs.run._budget import Amount, spent_on
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 
@@ -67,8 +67,8 @@ def app_of(backend: Any, store: InMemoryStore, run_budget: RunBudget | None, **b
     return graph.compile(store=store, budget=Budget(**budget), run_budget=run_budget)
 
 
-async def used_in(store: InMemoryStore, run_id: str) -> Cost:
-    return sum([spent_on(await store.records(e.id)) for e in await store.episodes(run_id)], Cost())
+async def used_in(store: InMemoryStore, run_id: str) -> Amount:
+    return sum([spent_on(await store.records(e.id)) for e in await store.episodes(run_id)], Amount())
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext, CriticContext, Reflection, ToolContext
 from groundwire.core._environments import attempt, environment_task
 from groundwire.core._records import EpisodeEnd
-from groundwire.core._scenes import Scene
+from groundwire.core._scene import Scene
 from groundwire.core._signals import NoVerdict, Signal
 from groundwire.graphs.run._budget import Meter, RunMeter
 from groundwire.tools.environments import EnvironmentTool

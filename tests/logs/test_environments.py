@@ -55,7 +55,7 @@ def test_what_is_no_such_log_is_named(tmp_path: Path, value: Any, problem: str) 
 def test_a_file_that_is_cut_short_or_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "log"
     file.write_text(json.dumps(ROWS, indent=4)[:-10])
-    with pytest.raises(RecordingError, match="this is no JSON"):
+    with pytest.raises(RecordingError, match="this is not JSON"):
         list(read_environments(file))
     monkeypatch.setattr(rows, "MAX_CHARS", 50)
     with pytest.raises(RecordingError, match="holds more than"):

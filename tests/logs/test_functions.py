@@ -55,7 +55,7 @@ def test_a_call_at_the_end_of_the_hidden_test_is_left_to_the_case(call: str) -> 
 
 
 def test_an_entry_point_that_is_no_name_is_refused() -> None:
-    with pytest.raises(TaskError, match=r"'os.system' is no function's name"):
+    with pytest.raises(TaskError, match=r"'os.system' is not the name of a function"):
         function_task("t", HEAD, "os.system", visible=[], hidden=CHECK)
 
 

@@ -76,7 +76,7 @@ def test_rows_make_one_recording_by_task_and_order(tmp_path: Path) -> None:
 def test_rows_are_read_one_at_a_time(tmp_path: Path) -> None:
     rows = read_ldb(log(tmp_path / "log", ROW, "damaged"))
     assert isinstance(next(rows), LdbRow)
-    with pytest.raises(RecordingError, match="log:2: this is no JSON"):
+    with pytest.raises(RecordingError, match="log:2: this is not JSON"):
         next(rows)
 
 

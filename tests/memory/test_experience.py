@@ -15,7 +15,7 @@ from groundwire.core._environments import WON, Environment, attempt, environment
 from groundwire.core._errors import StorageError
 from groundwire.core._experience import Experience, Followed, place_of
 from groundwire.core._records import Artifact, CandidateRecord, EpisodeRecord, Record, Store, TrialEnd, tree_key
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.memory import SqlStore
 from groundwire.memory._experience_rows import experience

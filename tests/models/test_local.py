@@ -29,7 +29,7 @@ def test_what_is_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     text = tmp_path / "a b.gguf"
     text.write_text("hello")
     for path, why in [
-        (text, "is no GGUF model"),
+        (text, "is not a GGUF model"),
         (tmp_path / "none.gguf", "can't be read"),
         (tmp_path, "can't be read"),
     ]:

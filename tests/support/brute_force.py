@@ -14,13 +14,13 @@ Active: TypeAlias = "tuple[frozenset[str], frozenset[tuple[int, str]]]"
 def moves(wiring: Wiring, node: str) -> list[list[str]]:
     """What one run of a node may start together, without a signal: one way of each choice, some of the `many`."""
     edges = [e for e in wiring.edges if e.source == node and not e.gate and e.target != END]
-    always = [e.target for e in edges if not e.choice and not e.many]
+    always = [e.target for e in edges if not e.choice and not e.fan_out]
     ways: list[list[str]] = [[]]
     for choice in {e.choice for e in wiring.edges if e.source == node and e.choice}:
         options = [[e.target] for e in edges if e.choice == choice]
         gated = any(e.gate or e.target == END for e in wiring.edges if e.source == node and e.choice == choice)
         ways = [[*way, *option] for way in ways for option in (*options, *([[]] if gated or not options else []))]
-    many = [e.target for e in edges if e.many]
+    many = [e.target for e in edges if e.fan_out]
     # twice is as good as more often
     packets = [list(p) for size in range(len(many) * 2 + 1) for p in combinations([*many, *many], size)]
     return [[*always, *way, *packet] for way in ways for packet in packets]

@@ -20,7 +20,7 @@ from groundwire.agents.width._parallel_refine import ParallelRefine
 from groundwire.agents.width._perturb_vote import PerturbVote, relabelled_digits
 from groundwire.agents.width._refined_best_of_n import ModelStepJudge, RefinedBestOfN
 from groundwire.agents.width._round_table import RoundTable
-from groundwire.agents.width._sampling import Answer
+from groundwire.agents.width._sampling import SampledAnswer
 from groundwire.agents.width._side_by_side import SideBySide
 from groundwire.agents.width._strategy_router import StrategyRouter
 from groundwire.agents.width.controls._drafts import BlindResampling, Fusion, Sets
@@ -51,7 +51,7 @@ WORDS = 8
 class AnyText(TextAnswer):
     """Takes a text without an `ANSWER:` line for the answer as it is: eight words of a small model hold none."""
 
-    def read(self, text: str, context: ActorContext) -> Answer | None:
+    def read(self, text: str, context: ActorContext) -> SampledAnswer | None:
         return super().read(text, context) or super().read(f"ANSWER: {text}", context)
 
 

@@ -7,7 +7,7 @@ from random import Random
 
 from groundwire import Task
 from groundwire.core._environments import environment_task
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 
 MAP = ("....", ".O.O", "...O", "O..G")
 STARTS = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (2, 0), (2, 1), (3, 1))

@@ -13,7 +13,7 @@ import pyarrow
 from groundwire.training import Rejected, Row, Trajectory
 from groundwire.training._arrow import schema_of
 from groundwire.training._catalogue import form
-from groundwire.training._exporting import Report, Rules, export
+from groundwire.training._exporting import ExportReport, ExportRules, export
 from groundwire.training._leaks import Leaks
 from groundwire.training._schema import Options, json_schema
 from groundwire.training._writing import opened
@@ -45,8 +45,8 @@ def made(name: str, told: Iterable[Trajectory], kind: type[R]) -> tuple[list[R],
 
 def exported(
     name: str, told: Iterable[Trajectory], file: Path, gold: Mapping[str, Sequence[str]] | None = None
-) -> tuple[list[dict[str, Any]], Report]:
+) -> tuple[list[dict[str, Any]], ExportReport]:
     """What `groundwire export` writes, and its account."""
     with opened(file, form(name)) as sink:
-        report = export(form(name), told, sink, rules=Rules(leaks=Leaks(gold=gold or {})))
+        report = export(form(name), told, sink, rules=ExportRules(leaks=Leaks(gold=gold or {})))
     return [json.loads(line) for line in file.read_text().splitlines()], report

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.core._contexts import DoubtingTool, ToolContext
+from groundwire.core._contexts import SkepticalTool, ToolContext
 from groundwire.core._errors import SandboxUnavailable
 from groundwire.core._sandboxes import Limits, Sandbox
 from groundwire.tools import Command, Pytest, Unittest
@@ -99,6 +99,6 @@ async def test_output_of_a_candidate_stays_out_of_it(bench: Any) -> None:
 
 
 async def test_tools_that_run_python_tests_can_doubt() -> None:
-    assert isinstance(Pytest(), DoubtingTool)
-    assert isinstance(Unittest(), DoubtingTool)
-    assert not isinstance(Command(), DoubtingTool)
+    assert isinstance(Pytest(), SkepticalTool)
+    assert isinstance(Unittest(), SkepticalTool)
+    assert not isinstance(Command(), SkepticalTool)

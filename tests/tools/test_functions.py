@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from groundwire.core._errors import ConfigError
 from groundwire.tools import FunctionTool, Toolbox
-from groundwire.tools._functions import Outcome, last_line
+from groundwire.tools._functions import CallResult, last_line
 
 
 class Place(BaseModel):
@@ -45,7 +45,7 @@ async def test_arguments_that_fit_are_handed_over_as_their_types() -> None:
     tool = FunctionTool(book, name="reserve")
     given = {"model_config": 2, "place": {"row": 7}}
     assert tool.spec.name == "reserve" and tool.problem(given) == ""
-    assert await tool.call(given) == Outcome('{"n":2,"row":7,"seat":"A","schema":"aisle"}')
+    assert await tool.call(given) == CallResult('{"n":2,"row":7,"seat":"A","schema":"aisle"}')
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ async def test_what_is_raised_is_an_outcome_and_only_its_last_line() -> None:
     def says_nothing() -> None:
         raise KeyError
 
-    assert await FunctionTool(fails).call({}) == Outcome("RuntimeError: the very last", ok=False)
-    assert await FunctionTool(says_nothing).call({}) == Outcome("KeyError", ok=False)
+    assert await FunctionTool(fails).call({}) == CallResult("RuntimeError: the very last", ok=False)
+    assert await FunctionTool(says_nothing).call({}) == CallResult("KeyError", ok=False)
     assert last_line("a\n" + "b" * 999) == "b" * 256
 
 
@@ -82,8 +82,8 @@ async def test_a_time_out_is_told_from_a_function_that_raises_one() -> None:
         raise TimeoutError("the far end is silent")
 
     late = await FunctionTool(hangs, timeout_s=0.01).call({})
-    assert late == Outcome("no answer within 0.01 s; it may still be at work", ok=False)
-    assert await FunctionTool(gives_up).call({}) == Outcome("TimeoutError: the far end is silent", ok=False)
+    assert late == CallResult("no answer within 0.01 s; it may still be at work", ok=False)
+    assert await FunctionTool(gives_up).call({}) == CallResult("TimeoutError: the far end is silent", ok=False)
 
 
 async def test_cancelling_an_episode_is_no_tool_error() -> None:

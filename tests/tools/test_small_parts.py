@@ -20,9 +20,9 @@ from groundwire.tools import Command, Doctest, Pytest, Unittest, tool_for
 from groundwire.tools._baselines import MANY, Baseline, Baselines
 from groundwire.tools._batches import in_order
 from groundwire.tools._commands import read_command
-from groundwire.tools._endings import cut_stream, harmless, shorten
 from groundwire.tools._preload import imports_from_outside
 from groundwire.tools._python_runner import declared_names, support_files
+from groundwire.tools._summaries import cut_stream, harmless, shorten
 
 INSIDE = Path(groundwire.tools.__file__).parent / "inside"
 

@@ -11,7 +11,7 @@ from recorded_runs import repairing, saying, trajectories
 
 from groundwire.core._errors import ConfigError
 from groundwire.training import Form, Rejected, Row, Trajectory
-from groundwire.training._exporting import Rules, export
+from groundwire.training._exporting import ExportRules, export
 from groundwire.training._provenance import provenance_of, written_by
 from groundwire.training._schema import Options
 from groundwire.training._trajectories import Author, Flaw
@@ -42,7 +42,7 @@ async def test_rows_that_only_a_model_stands_behind_are_left_out(tmp_path: Path)
         report = export(form, told, sink)
     assert (report.rows, dict(report.rejected), dict(report.origins)) == (1, {"model_only": 1}, {"env": 1})
     with opened(tmp_path / "rows.jsonl", form) as sink:
-        report = export(form, told, sink, rules=Rules(keep_model_only=True))
+        report = export(form, told, sink, rules=ExportRules(keep_model_only=True))
     assert dict(report.origins) == {"model": 1, "env": 1}
     assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 2
 
@@ -76,4 +76,4 @@ async def test_a_failure_half_way_leaves_what_was_there(tmp_path: Path) -> None:
 def test_some_flaws_are_never_allowed() -> None:
     for flaw in (Flaw.BROKEN_SEAL, Flaw.NO_VERDICT):
         with pytest.raises(ConfigError, match=flaw):
-            Rules(allowed=frozenset({flaw, Flaw.TRUNCATED}))
+            ExportRules(allowed=frozenset({flaw, Flaw.TRUNCATED}))

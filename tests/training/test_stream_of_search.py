@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from groundwire.core._errors import RecordingError
 from groundwire.evaluation._process import wandering
 from groundwire.tools.environments.worlds import _countdown as countdown
-from groundwire.tools.environments.worlds._numbers import COUNTDOWN, Puzzle, solve
-from groundwire.training.methods._stream_of_search import Node, as_text, explore, read
+from groundwire.tools.environments.worlds._numbers import COUNTDOWN, NumbersPuzzle, solve
+from groundwire.training.methods._stream_of_search import SearchNode, as_text, explore, read
 
 
 def adds_up(step: str) -> bool:
@@ -23,7 +23,7 @@ def adds_up(step: str) -> bool:
     return result == {"+": left + right, "-": left - right, "*": left * right, "/": left / right}[found[2]]
 
 
-def operations(node: Node) -> list[str]:
+def operations(node: SearchNode) -> list[str]:
     """Those on the way to the goal."""
     for child in node.children:
         if child.solved:
@@ -51,7 +51,7 @@ def test_a_search_comes_back_from_its_text_and_its_goal_agrees_with_arithmetic()
 @settings(max_examples=30)
 @given(st.lists(st.integers(1, 12), min_size=2, max_size=3), st.integers(1, 60))
 def test_a_full_search_finds_what_the_solver_finds(numbers: list[int], target: int) -> None:
-    puzzle = Puzzle(tuple(numbers), target, COUNTDOWN)
+    puzzle = NumbersPuzzle(tuple(numbers), target, COUNTDOWN)
     root = explore(numbers, target)
     trace = read(as_text(root, target))
     assert trace.solved == (solve(puzzle) is not None) and trace.root == root and not trace.wrong
@@ -124,5 +124,5 @@ def test_a_trace_with_two_planted_repeats_is_counted() -> None:
     "text", ["", "Moving to Node #0", f"{SHORT}I give up.", SHORT.replace("24:[4", "24:[x"), "9" * 90]
 )
 def test_what_is_no_search_is_refused(text: str) -> None:
-    with pytest.raises(RecordingError, match=r"no search|no line of a search"):
+    with pytest.raises(RecordingError, match=r"no search|not a line of a search"):
         read(text)

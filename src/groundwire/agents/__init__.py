@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from groundwire.agents.width._perturb_vote import Perturbation, PerturbVote, relabelled_digits, shuffled_options
     from groundwire.agents.width._refined_best_of_n import ModelStepJudge, RefinedBestOfN, StepJudge
     from groundwire.agents.width._round_table import RoundTable
-    from groundwire.agents.width._sampling import Answer, Asking, Extra, Question, Sampler
+    from groundwire.agents.width._sampling import Asking, Extra, Question, SampledAnswer, Sampler
     from groundwire.agents.width._side_by_side import SideBySide
     from groundwire.agents.width._strategy_router import StrategyRouter
     from groundwire.agents.width.controls._drafts import BlindResampling, Fusion, Sets
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Answer",
     "Asking",
     "BanditActor",
     "BlindActor",
@@ -95,6 +94,7 @@ __all__ = [
     "Rollouts",
     "RoundTable",
     "RuleCritic",
+    "SampledAnswer",
     "Sampler",
     "SearchActor",
     "SelfRefine",
@@ -123,7 +123,7 @@ __all__ = [
 __getattr__, __dir__ = at_first_use(
     __name__,
     {
-        "Answer": "width._sampling",
+        "SampledAnswer": "width._sampling",
         "Asking": "width._sampling",
         "BanditActor": "worlds",
         "BlindActor": "patching._variants",

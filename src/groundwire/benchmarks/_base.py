@@ -11,9 +11,9 @@ from typing import Protocol, TypeVar, cast
 from groundwire.core._errors import TaskError
 from groundwire.core._tasks import Task
 from groundwire.core._text import json_lines, json_value, lines_of
-from groundwire.logs._rows import Row, checked
+from groundwire.logs._rows import LogRow, checked
 
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=LogRow)
 MAX_CHARS = 256 * 1024 * 1024
 
 
@@ -91,7 +91,7 @@ def find_file(data: Path, names: tuple[str, ...], benchmark: Benchmark) -> Path:
     if data.is_file() and len(benchmark.files) == 1:
         return data  # renamed; its rows say if it is the right one
     raise TaskError(
-        f"{' or '.join(names)}, which {benchmark.name} reads, is not in {data}.",
+        f"{' or '.join(names)}, which {benchmark.name} reads, was not found in {data}.",
         do=f"Fetch it from {benchmark.download}, and name its folder:  groundwire bench {benchmark.name} --data …",
     )
 

@@ -49,7 +49,7 @@ def benchmark(name: str, *, repos: Path | None = None) -> Benchmark:
             )
         return _make("_swebench", "SweBench", repos)
     if repos is not None:
-        raise ConfigError(f"The benchmark {name} has no use for --repos.", do="Leave it out.")
+        raise ConfigError(f"The benchmark {name} does not use --repos.", do="Leave it out.")
     if name not in BENCHMARKS:
         raise ConfigError(f"There is no benchmark {name!r}.", do=f"Choose one of {', '.join((*BENCHMARKS, SWEBENCH))}.")
     return BENCHMARKS[name]()

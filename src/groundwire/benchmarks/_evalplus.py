@@ -19,7 +19,7 @@ from groundwire.benchmarks._base import Item, find_file, read_rows
 from groundwire.benchmarks._function_tasks import HumanEvalRow, assert_task, split_of
 from groundwire.core._errors import TaskError
 from groundwire.core._sandboxes import Limits
-from groundwire.logs._rows import Row
+from groundwire.logs._rows import LogRow
 
 Inputs = Sequence[Sequence[object]]
 
@@ -65,7 +65,7 @@ def _check_plus(candidate):
 """
 
 
-class _EarlyRow(Row):
+class _EarlyRow(LogRow):
     """A row of the first HumanEvalPlus.jsonl, which stands in HumanEval's order and has no id."""
 
     contract: str
@@ -74,12 +74,12 @@ class _EarlyRow(Row):
     atol: float = 0
 
 
-class _InputsRow(Row):
+class _InputsRow(LogRow):
     task_id: str = Field(min_length=1)
     inputs: list[list[object]]
 
 
-class _PlusRow(Row):
+class _PlusRow(LogRow):
     """A row of MbppPlus.jsonl."""
 
     task_id: str = Field(min_length=1)
@@ -119,8 +119,8 @@ class HumanEvalPlus:
         early = [row for row, _ in read_rows(_EarlyRow, plus, self.name)]
         if len(rows) != len(early):
             raise TaskError(
-                f"{base} has {len(rows)} rows and {plus} {len(early)}; they go together row by row.",
-                do="Take both whole.",
+                f"{base} has {len(rows)} rows and {plus} {len(early)}; they must match row by row.",
+                do="Use both files whole.",
             )
         more = {row.task_id.replace("_", "/"): row.inputs for row, _ in read_rows(_InputsRow, inputs, self.name)}
         for row, extra in zip(rows, early, strict=True):

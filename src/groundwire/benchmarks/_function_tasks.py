@@ -18,7 +18,7 @@ from groundwire.core._errors import TaskError
 from groundwire.core._sandboxes import Limits
 from groundwire.core._tasks import Task
 from groundwire.logs._functions import function_task, statement
-from groundwire.logs._rows import Row
+from groundwire.logs._rows import LogRow
 
 # The examples that a docstring gives, as asserts: what is visible of a function that is still to be written.
 
@@ -138,7 +138,7 @@ def _literal(text: str) -> str:
 # HumanEval (Chen et al., arXiv 2107.03374): 164 functions to be written from signature and docstring.
 
 
-class HumanEvalRow(Row):
+class HumanEvalRow(LogRow):
     """What is read of a row: everything but its solution."""
 
     task_id: str = Field(min_length=1)
@@ -193,7 +193,7 @@ SPLITS = ((10, "prompt"), (510, "test"), (600, "validation"))
 """The last task of each; the rest is for training (as published with the data)."""
 
 
-class MbppRow(Row):
+class MbppRow(LogRow):
     """What is read of a row, of either file: everything but its solution."""
 
     task_id: int

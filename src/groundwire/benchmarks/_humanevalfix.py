@@ -14,10 +14,10 @@ from groundwire.benchmarks._base import Item, find_file, read_rows
 from groundwire.core._candidates import Tree
 from groundwire.core._sandboxes import Limits
 from groundwire.core._tasks import Hidden, Task
-from groundwire.logs._rows import Row
+from groundwire.logs._rows import LogRow
 
 
-class HumanEvalFixRow(Row):
+class HumanEvalFixRow(LogRow):
     """What is read of a row: everything but its canonical solution and docstring."""
 
     task_id: str = Field(min_length=1)

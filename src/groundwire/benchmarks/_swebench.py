@@ -22,7 +22,7 @@ from groundwire.core._candidates import Tree
 from groundwire.core._errors import TaskError
 from groundwire.core._sandboxes import Limits
 from groundwire.core._tasks import TEST_GLOBS, Hidden, Task
-from groundwire.logs._rows import Row
+from groundwire.logs._rows import LogRow
 
 # Local git clones: the files of a commit without its history, and patches applied to them.
 
@@ -39,7 +39,7 @@ def clone_of(repos: Path, name: str) -> Path:
     """
     owner, _, repo = name.partition("/")
     if {owner, repo} & {"", ".", ".."}:
-        raise TaskError(f"{name!r} is no repository's name.", do="It is OWNER/NAME.")
+        raise TaskError(f"{name!r} is not a repository name.", do="Write OWNER/NAME.")
     for place in (f"{owner}__{repo}", f"{owner}/{repo}", repo):
         folder = repos / place
         if (folder / ".git").exists() or (folder / "objects").is_dir():
@@ -110,7 +110,7 @@ def _git(
 PYTEST = ("python", "-m", "pytest", "-q")
 
 
-class SweBenchRow(Row):
+class SweBenchRow(LogRow):
     """What is read of an instance: everything but its patch."""
 
     instance_id: str = Field(min_length=1)

@@ -9,13 +9,13 @@ from typing import Protocol
 
 from groundwire.benchmarks import Item
 from groundwire.cli._graph_choice import Builder, built, self_refine_of
-from groundwire.cli._parts import Kit
+from groundwire.cli._parts import GraphParts
 from groundwire.cli._suite import Suite
 from groundwire.cli._tally import Tally
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import EpisodeEnd
 from groundwire.graphs import FeedbackApp, FeedbackGraph, Rules
-from groundwire.graphs.build._control import CONTROL_RULES, Spent, control_budget, resampling_of, spent_by
+from groundwire.graphs.build._control import CONTROL_RULES, EpisodeUsage, control_budget, resampling_of, spent_by
 from groundwire.graphs.run._budget import Budget
 from groundwire.graphs.run._result import EXIT_CODES
 from groundwire.memory import SqlStore
@@ -26,7 +26,7 @@ BROKEN = frozenset({3, 5, 6, 7, 130})
 interrupted."""
 
 
-class Arm(Protocol):
+class RunArm(Protocol):
     """One side of a comparison."""
 
     name: str
@@ -50,7 +50,7 @@ class Main:
 
     Args:
         suite: what is run.
-        kit: its parts.
+        parts: its parts.
         store: ledger and memory.
         builder: makes the graph.
     """
@@ -58,33 +58,33 @@ class Main:
     name = "main"
     tally: Tally
 
-    def __init__(self, suite: Suite, kit: Kit, store: SqlStore, builder: Builder) -> None:
+    def __init__(self, suite: Suite, parts: GraphParts, store: SqlStore, builder: Builder) -> None:
         self.suite = suite
-        self.kit = kit
+        self.parts = parts
         self.store = store
         self.builder = builder
         self.run_id = ""
 
     @property
     def at_once(self) -> int | None:
-        """See `Arm`."""
+        """See `RunArm`."""
         return self.suite.workers
 
     def graph(self, item: Item) -> FeedbackGraph:
         """Not yet compiled."""
-        return built(self.builder, self.kit, item.task, self.suite.options)
+        return built(self.builder, self.parts, item.task, self.suite.options)
 
     def app(self, item: Item) -> FeedbackApp:
-        """See `Arm`."""
-        return self.compiled(self.graph(item), self.kit.budget, self.kit.rules)
+        """See `RunArm`."""
+        return self.compiled(self.graph(item), self.parts.budget, self.parts.rules)
 
     def compiled(self, graph: FeedbackGraph, budget: Budget, rules: Rules) -> FeedbackApp:
         """With the run's ledger and sandbox."""
         return graph.compile(
             store=self.store,
             budget=budget,
-            run_budget=Kit.totals(self.kit.settings),
-            sandbox=self.kit.sandbox,
+            run_budget=GraphParts.totals(self.parts.settings),
+            sandbox=self.parts.sandbox,
             rules=rules,
         )
 
@@ -103,16 +103,16 @@ class Control(ABC):
         self.main = main
         self.store = main.store
         self.run_id = ""
-        self._spent: dict[str, Spent] = {}
+        self._spent: dict[str, EpisodeUsage] = {}
 
     @property
     def at_once(self) -> int | None:
-        """See `Arm`."""
+        """See `RunArm`."""
         return self.main.suite.workers
 
     @abstractmethod
     def app(self, item: Item) -> FeedbackApp:
-        """See `Arm`."""
+        """See `RunArm`."""
 
     @abstractmethod
     def check(self, item: Item) -> None:
@@ -149,16 +149,16 @@ class Resampling(Control):
 
     def check(self, item: Item) -> None:
         """See `Control`."""
-        resampling_of(self.main.graph(item), Spent())
+        resampling_of(self.main.graph(item), EpisodeUsage())
 
     def app(self, item: Item) -> FeedbackApp:
-        """See `Arm`."""
+        """See `RunArm`."""
         spent = self._spent[item.task.id]
         rules = CONTROL_RULES.model_copy(
-            update=self.main.kit.rules.model_dump(include={"rejudge_fails", "rejudge_passes"})
+            update=self.main.parts.rules.model_dump(include={"rejudge_fails", "rejudge_passes"})
         )
         graph = resampling_of(self.main.graph(item), spent)
-        return self.main.compiled(graph, control_budget(self.main.kit.budget, spent), rules)
+        return self.main.compiled(graph, control_budget(self.main.parts.budget, spent), rules)
 
 
 class Ungrounded(Control):
@@ -168,16 +168,16 @@ class Ungrounded(Control):
 
     def check(self, item: Item) -> None:
         """See `Control`."""
-        self_refine_of(self.main.kit, item.task)
+        self_refine_of(self.main.parts, item.task)
 
     def app(self, item: Item) -> FeedbackApp:
-        """See `Arm`."""
-        kit = self.main.kit
-        budget = control_budget(kit.budget, self._spent[item.task.id])
-        return self.main.compiled(self_refine_of(kit, item.task), budget, kit.rules)
+        """See `RunArm`."""
+        parts = self.main.parts
+        budget = control_budget(parts.budget, self._spent[item.task.id])
+        return self.main.compiled(self_refine_of(parts, item.task), budget, parts.rules)
 
 
-def first_app(arm: Arm, items: Sequence[Item]) -> FeedbackApp:
+def first_app(arm: RunArm, items: Sequence[Item]) -> FeedbackApp:
     """The graph of the first task that it can be made for: one bad task is no reason to run none.
 
     Raises:

@@ -115,7 +115,7 @@ def _show_trace(console: Console, traced: dict[str, Any]) -> None:
 
 def _summary(report: Report) -> Text:
     if not report.graphs:
-        return Text("no LangGraph graph was found: nothing was audited", style="bold yellow")
+        return Text("no LangGraph graph was found, so nothing was audited", style="bold yellow")
     counts = [f"{report.count(v)} {v.replace('_', ' ')}" for v in Verdict if report.count(v)]
     modes = ", ".join(dict.fromkeys(HOW[g.mode] for g in report.graphs))
     bad = any(x.level is Level.ERROR for x in report.loops)
@@ -130,7 +130,7 @@ DOTTED = re.compile(r"^[A-Za-z_][\w]*(\.[A-Za-z_][\w]*)*$")
 
 
 @dataclass(frozen=True)
-class Asked:
+class AuditRequest:
     """The command's arguments."""
 
     target: str
@@ -161,7 +161,7 @@ class Target:
     roles: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def run_audit(asked: Asked) -> int:
+def run_audit(asked: AuditRequest) -> int:
     """Audits and prints.
 
     Returns:
@@ -195,7 +195,7 @@ def _write(path: Path, content: str) -> None:
         raise ConfigError(f"{path} can't be written: {error.strerror}.", do="Name another file.") from error
 
 
-def _target(asked: Asked) -> Target:
+def _target(asked: AuditRequest) -> Target:
     said = asked.target
     path, name = Path(said), ""
     if not path.exists():
@@ -214,11 +214,13 @@ def _target(asked: Asked) -> Target:
     if name and not DOTTED.match(name):
         raise ConfigError(f"{name!r} can't be the name of a graph.", do="Write  my_agent.py:graph")
     if path.is_file() and path.suffix not in {".py", ".ipynb"}:
-        raise ConfigError(f"{path} is no Python file and no notebook.", do="Give a .py or .ipynb file, or a folder.")
+        raise ConfigError(
+            f"{path} is neither a Python file nor a notebook.", do="Give a .py or .ipynb file, or a folder."
+        )
     return Target(path=path, name=name, roles=_roles(asked, path))
 
 
-def _roles(asked: Asked, start: Path) -> dict[str, str]:
+def _roles(asked: AuditRequest, start: Path) -> dict[str, str]:
     """Roles of the project, then those of the file, then those of the flags: the later ones win."""
     declared = roles.from_project(start)
     if asked.roles is not None:
@@ -236,7 +238,7 @@ def _source_of(module: str) -> Path | None:
     return None
 
 
-def _audited(asked: Asked, target: Target) -> Report:
+def _audited(asked: AuditRequest, target: Target) -> Report:
     if asked.source and (asked.import_ or asked.call):
         raise ConfigError("--source imports nothing, so it goes with neither --import nor --call.", do="Leave one out.")
     if target.path is not None and not (asked.import_ or asked.call):
@@ -249,13 +251,13 @@ def _audited(asked: Asked, target: Target) -> Report:
     return _by_import(asked, target)
 
 
-def _from_source(path: Path, target: Target, asked: Asked) -> Report:
+def _from_source(path: Path, target: Target, asked: AuditRequest) -> Report:
     from groundwire.auditing.source.discover import audit_path
 
     return audit_path(path, wanted=target.name, roles=target.roles, target=asked.target)
 
 
-def _by_import(asked: Asked, target: Target) -> Report:
+def _by_import(asked: AuditRequest, target: Target) -> Report:
     """Imports the target; where that fails, its source still tells something."""
     from groundwire.auditing.live.guarded import ImportFailed, audit_imported
 
@@ -278,11 +280,11 @@ def _said(failed: Exception) -> str:
 
 def _cure(failed: Exception) -> str:
     if "--call" in str(failed) or "Name the graph" in str(failed):
-        return "Change the target as it says"
+        return "Change the target as the message says"
     return "Pass what it needs with --env NAME, allow more time with --timeout, or name --sandbox subprocess"
 
 
-def _job(asked: Asked, target: Target) -> Any:
+def _job(asked: AuditRequest, target: Target) -> Any:
     from groundwire.auditing.live.guarded import ImportJob
 
     root, file = Path.cwd(), ""
@@ -307,7 +309,7 @@ def _job(asked: Asked, target: Target) -> Any:
     )
 
 
-def _traced(asked: Asked, target: Target) -> dict[str, Any]:
+def _traced(asked: AuditRequest, target: Target) -> dict[str, Any]:
     from groundwire.auditing.live.guarded import ImportFailed, trace_imported
 
     assert asked.trace is not None

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 
 if TYPE_CHECKING:
     from groundwire.core._settings import Settings
@@ -71,8 +71,8 @@ def check_graph(name: str) -> None:
             names = ", ".join(NAMES)
             raise ConfigError(f"There is no graph {name!r}.", do=f"Choose one of {names}, or name FILE.py:FUNCTION.")
     elif not path.endswith(".py"):
-        raise ConfigError(f"{path} is no Python file.", do="Name the graph as FILE.py:FUNCTION.")
-    elif not at_home(path).is_file():
+        raise ConfigError(f"{path} is not a Python file.", do="Name the graph as FILE.py:FUNCTION.")
+    elif not expand_user(path).is_file():
         raise ConfigError(f"There is no file {path}.", do="Name one: FILE.py:FUNCTION.")
 
 
@@ -81,7 +81,7 @@ def check_folders(paths: Iterable[Path], *, do: str) -> None:
     from groundwire.core._errors import TaskError
 
     for path in paths:
-        if not at_home(path).is_dir():
+        if not expand_user(path).is_dir():
             raise TaskError(f"{path} is not a folder.", do=do)
 
 
@@ -90,7 +90,7 @@ def check_exists(*paths: Path | None, do: str) -> None:
     from groundwire.core._errors import ConfigError
 
     for path in paths:
-        if path is not None and not at_home(path).exists():
+        if path is not None and not expand_user(path).exists():
             raise ConfigError(f"There is no file or folder {path}.", do=do)
 
 
@@ -99,7 +99,7 @@ def check_into(*files: Path | None) -> None:
     from groundwire.core._errors import ConfigError
 
     for named in files:
-        file = named and at_home(named)
+        file = named and expand_user(named)
         if file is not None and (file.is_dir() or not file.parent.is_dir()):
             why = "it is a folder" if file.is_dir() else f"there is no folder {file.parent}"
             raise ConfigError(f"{named} can't be written: {why}.", do="Name another file.")

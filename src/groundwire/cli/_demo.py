@@ -26,7 +26,7 @@ from groundwire.core._records import StopReason, Store
 from groundwire.core._settings import Settings
 from groundwire.core._tasks import Task
 from groundwire.core._text import plain, visible
-from groundwire.demo._writing import ANSWERS, Written, function_tasks, write_functions
+from groundwire.demo._writing import ANSWERS, WrittenFunction, function_tasks, write_functions
 from groundwire.graphs import EpisodeResult
 from groundwire.memory import SqlStore
 from groundwire.models._guard import check_model_calls
@@ -51,16 +51,16 @@ async def second_act(settings: Settings, store: Store, console: Console) -> dict
     console.print()
     if missing is not None:
         why, do = missing
-        line = Text(f"second act left out: {why}.", style="yellow")
+        line = Text(f"second act skipped: {why}.", style="yellow")
         line.append(f"  {do}", style="default")
         console.print(line, soft_wrap=True)
         return {"left_out": why, "do": do}
     size = f"{SMOLLM2.file_bytes / 1e6:.0f} MB"
     intent = f"A small language model on this CPU ({SMOLLM2.name}, {size}, no key, no cost) writes easy functions."
     console.print(Text(f"Second act. {intent}", style="bold"), soft_wrap=True)
-    said = f"First its likeliest answer; only where tests outside it say FAIL, up to {ANSWERS - 1} samples more."
+    said = f"It gives its likeliest answer first; only where the tests say FAIL does it draw up to {ANSWERS - 1} more."
     console.print(Text(said), soft_wrap=True)
-    started, written = time.monotonic(), list[Written]()
+    started, written = time.monotonic(), list[WrittenFunction]()
     try:
         await _write(settings, store, console, written)
     except GroundwireError as error:
@@ -89,7 +89,7 @@ def what_is_missing() -> tuple[str, str] | None:
     return f"{what} is not installed", f"Add it:  {' && '.join(steps)}"
 
 
-async def _write(settings: Settings, store: Store, console: Console, written: list[Written]) -> None:
+async def _write(settings: Settings, store: Store, console: Console, written: list[WrittenFunction]) -> None:
     # imported here: it loads the engine's client
     from groundwire.models._local import LocalBackend
 
@@ -103,7 +103,7 @@ async def _write(settings: Settings, store: Store, console: Console, written: li
                     _print_one(console, one)
 
 
-def _print_one(console: Console, one: Written) -> None:
+def _print_one(console: Console, one: WrittenFunction) -> None:
     mark, style = ("✓", "green") if one.right else ("✗", "red") if one.finished else ("–", "yellow")
     line = Text(f"{mark} ", style=style)
     line.append(f"{one.task.id:<17}", style="bold")
@@ -114,20 +114,20 @@ def _print_one(console: Console, one: Written) -> None:
             console.print(Text(f"    {visible(text)}", style="green"), no_wrap=True, overflow="ellipsis")
 
 
-def _how(one: Written) -> str:
+def _how(one: WrittenFunction) -> str:
     tries = plural(one.result.candidates, "different answer")
     if not one.finished:
-        return "not known: the time was up"
+        return "unknown: time ran out"
     if one.right_at_once:
-        return "right at the first try"
+        return "right on the first try"
     if one.right:
-        return f"wrong at the first try; right among {tries}, which the tests told apart"
+        return f"wrong on the first try; the tests picked a right one out of {tries}"
     if one.result.stop_reason is StopReason.HIDDEN_FAILED:
-        return f"an answer passed the tests and failed the hidden ones, so none is taken ({tries})"
-    return f"none of {tries} is right, and none is taken"
+        return f"an answer passed the visible tests but failed the hidden ones, so none is accepted ({tries})"
+    return f"none of {tries} is right; none is accepted"
 
 
-def _body(one: Written) -> list[str]:
+def _body(one: WrittenFunction) -> list[str]:
     """What the model wrote: the lines that are not in the stub."""
     if one.result.best is None:
         return []
@@ -140,21 +140,21 @@ def _body(one: Written) -> list[str]:
     ]
 
 
-def _print_share(console: Console, written: list[Written], seconds: float) -> None:
+def _print_share(console: Console, written: list[WrittenFunction], seconds: float) -> None:
     known = [w for w in written if w.finished]
     if len(known) < len(written):
-        said = f"stopped after {seconds:.0f} s: the time for this act was up"
+        said = f"stopped after {seconds:.0f} s: this act ran out of time"
         console.print(Text(said, style="yellow"), soft_wrap=True)
     first, after = sum(w.right_at_once for w in known), sum(w.right for w in known)
-    line = Text(f"right at the first try: {first} of {len(known)}   ", style="bold")
+    line = Text(f"right on the first try: {first} of {len(known)}   ", style="bold")
     line.append(f"after the check: {after} of {len(known)}", style="bold green")
     line.append(f"   in {seconds:.0f} s", style="dim")
     console.print(line, soft_wrap=True)
-    note = "What helps a model of this size is more samples and a check outside it, not being told what failed."
+    note = "What helps a model of this size is more samples and an outside check, not being told what failed."
     console.print(Text(note, style="dim"), soft_wrap=True)
 
 
-def _as_data(written: list[Written], seconds: float) -> dict[str, Any]:
+def _as_data(written: list[WrittenFunction], seconds: float) -> dict[str, Any]:
     known = [w for w in written if w.finished]
     return {
         "model": SMOLLM2.name,

@@ -72,7 +72,7 @@ def run_doctor(flags: Mapping[str, Any], *, as_json: bool) -> int:
         console.print(line, soft_wrap=True)
         if not finding.ok and finding.cure:
             console.print(Text(f"    → {plain(finding.cure, limit=300)}", style=style), soft_wrap=True)
-    verdict = "ready: try  groundwire demo" if healthy else "not ready: cure what is marked ✗"
+    verdict = "ready: try  groundwire demo" if healthy else "not ready: fix what is marked ✗"
     console.print(Text(verdict, style="bold green" if healthy else "bold red"))
     return 0 if healthy else 3
 
@@ -125,14 +125,14 @@ def _keys() -> Finding:
         FileKeys().create("doctor")
     except (GroundwireError, OSError) as error:
         return Finding("keys", False, True, str(error), "Set XDG_STATE_HOME to a folder that can be written.")
-    return Finding("keys", True, True, "the runs' keys can be kept, readable by you only")
+    return Finding("keys", True, True, "run keys can be stored where only you can read them")
 
 
 def _extras() -> list[Finding]:
     found: list[Finding] = []
     for extra, module, what in [
         ("llm", "litellm", "language models through LiteLLM"),
-        ("openai-compatible", "aiohttp", "servers of your own, asked directly"),
+        ("openai-compatible", "aiohttp", "your own model servers, called directly"),
         ("otel", "opentelemetry.sdk", "spans and metrics for OpenTelemetry"),
         ("docker", "docker", "the Docker sandbox"),
         ("postgres", "psycopg", "PostgreSQL as ledger and memory"),
@@ -180,8 +180,8 @@ def _model(name: str, which: str, missing: str) -> Finding:
             return Finding(name, False, False, error.what, error.do)
     if missing:
         cure = f'pip install "groundwire[{which}]"'
-        return Finding(name, False, False, f"{models[0].name} is here, {missing} to run it is not", cure)
-    return Finding(name, True, False, f"{models[0].name}, as it was pinned: {find_model(models[0])}")
+        return Finding(name, False, False, f"{models[0].name} is installed, but not {missing}, which runs it", cure)
+    return Finding(name, True, False, f"{models[0].name}, unchanged since it was pinned: {find_model(models[0])}")
 
 
 def _engine() -> list[Finding]:
@@ -198,5 +198,7 @@ def _engine() -> list[Finding]:
         return [package, Finding("gpu", False, False, str(why), "A GPU makes vllm: fast; local needs none.")]
     free = [f"{card.name}: {card.free_mib} of {card.total_mib} MiB free, driver {card.driver}" for card in found]
     enough = any(card.free_mib > card.total_mib * GPU_SHARE for card in found)
-    cure = "Free memory on the GPU, or give vllm: a lower gpu_memory_utilization." if found else "No card is listed."
+    cure = (
+        "Free memory on the GPU, or give vllm: a lower gpu_memory_utilization." if found else "nvidia-smi lists no GPU."
+    )
     return [package, Finding("gpu", enough, False, "; ".join(free) or "nvidia-smi lists none", cure)]

@@ -24,7 +24,7 @@ from groundwire.core._text import lines_of, plain
 from groundwire.evaluation._drift import avalanche
 from groundwire.memory import SqlStore
 from groundwire.training._catalogue import form, form_names
-from groundwire.training._exporting import Admitted, Report, Rules, export
+from groundwire.training._exporting import Admitted, ExportReport, ExportRules, export
 from groundwire.training._leaks import Leaks
 from groundwire.training._losses import Losses, read_losses
 from groundwire.training._runs import Trajectories, hidden_texts_of
@@ -111,7 +111,7 @@ def round_lines(filters: Iterable[Filter]) -> Iterator[str]:
         )
 
 
-def alarms(filters: Sequence[Filter], report: Report) -> Iterator[str]:
+def alarms(filters: Sequence[Filter], report: ExportReport) -> Iterator[str]:
     """What whoever exports must be warned of."""
     yield from report.notes
     rounds = _rounds(filters)
@@ -180,13 +180,13 @@ def run_export(asked: Asked, flags: Mapping[str, Any]) -> int:
     chosen = form(asked.form)
     console = Console(stderr=True, highlight=False)
     options = _options(asked)
-    rules = Rules(allowed=_allowed(asked), keep_model_only=asked.keep_model_only)
+    rules = ExportRules(allowed=_allowed(asked), keep_model_only=asked.keep_model_only)
     store = open_store(Settings.resolve(flags))
     try:
         runs, secrets = asyncio.run(_read(store, asked.runs))
         trajectories = Trajectories(store, runs)
         # what is refused has no say in what the rest is held against
-        admitted = Admitted(trajectories, rules, Report())
+        admitted = Admitted(trajectories, rules, ExportReport())
         rules = replace(
             rules,
             leaks=Leaks(gold=_gold(asked.gold), secrets=secrets),
@@ -215,7 +215,7 @@ def _options(asked: Asked) -> Options:
 class _Nothing(Exception):
     """There is nothing to write, so nothing is written."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: ExportReport) -> None:
         super().__init__()
         self.report = report
 
@@ -277,7 +277,7 @@ def _nobody(_rows: int) -> None:
     """No terminal, no progress."""
 
 
-def _tell(console: Console, asked: Asked, report: Report, filters: Sequence[Filter]) -> None:
+def _tell(console: Console, asked: Asked, report: ExportReport, filters: Sequence[Filter]) -> None:
     warnings = [*_warnings(asked, report), *alarms(filters, report)]
     if asked.as_json:
         told = {
@@ -315,7 +315,7 @@ def _tell(console: Console, asked: Asked, report: Report, filters: Sequence[Filt
         console.print(Text("nothing could be exported; no file was written", style="bold red"), soft_wrap=True)
 
 
-def _warnings(asked: Asked, report: Report) -> Iterator[str]:
+def _warnings(asked: Asked, report: ExportReport) -> Iterator[str]:
     if report.off_policy:
         sources = ", ".join(name for name in report.sources if name != asked.target_model)
         yield (

@@ -12,9 +12,9 @@ from groundwire.agents.patching._function_writer import find_stub
 from groundwire.agents.width._answers import FunctionBody
 from groundwire.agents.width.controls._self_refine import SelfRefine
 from groundwire.cli._checks import check_graph
-from groundwire.cli._parts import Kit
+from groundwire.cli._parts import GraphParts
 from groundwire.core._errors import ConfigError, GroundwireError
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.core._tasks import Task
 from groundwire.core._user_code import user_module
 from groundwire.graphs import FeedbackGraph
@@ -46,36 +46,36 @@ def builder_of(name: str) -> Builder:
 def full_name(name: str) -> str:
     """The same, with a path that holds from any folder."""
     path, colon, function = name.rpartition(":")
-    return f"{at_home(path).resolve()}:{function}" if colon else name
+    return f"{expand_user(path).resolve()}:{function}" if colon else name
 
 
-def self_refine_of(kit: Kit, task: Task) -> FeedbackGraph:
+def self_refine_of(parts: GraphParts, task: Task) -> FeedbackGraph:
     """The ungrounded control of a task: the model goes back over its own answer, and no signal asks it to.
 
     Raises:
         ConfigError: no model is named.
         TaskError: the task is not a function to be written, which is what the control can ask for.
     """
-    if kit.backend is None:
+    if parts.backend is None:
         raise ConfigError("Self-Refine needs a model.", do="Name one with --model, or leave --ungrounded out.")
     find_stub(task)
-    actor = SelfRefine(kit.backend, FunctionBody())
-    return self_refine(actor, kit.judge(task), hidden=HiddenTests(), width=kit.width, allow_ungrounded=True)
+    actor = SelfRefine(parts.backend, FunctionBody())
+    return self_refine(actor, parts.judge(task), hidden=HiddenTests(), width=parts.width, allow_ungrounded=True)
 
 
-def built(builder: Builder, kit: Kit, task: Task, options: Mapping[str, Any]) -> FeedbackGraph:
+def built(builder: Builder, parts: GraphParts, task: Task, options: Mapping[str, Any]) -> FeedbackGraph:
     """A graph for one task.
 
     Args:
         builder: is given what its parameters ask for, by name.
-        kit: the parts.
+        parts: the parts.
         task: whose command chooses the judge.
         options: further parameters (`select`, `baseline`), given where the builder has them.
 
     Raises:
         ConfigError: it asks for something else, fails, or returns something else.
     """
-    offered = _offered(kit, task, options)
+    offered = _offered(parts, task, options)
     name = getattr(builder, "__name__", "the graph")
     if missing := _missing(builder, offered):
         raise ConfigError(
@@ -99,8 +99,8 @@ def built(builder: Builder, kit: Kit, task: Task, options: Mapping[str, Any]) ->
     return graph
 
 
-def _offered(kit: Kit, task: Task, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**kit.parts(task), **options}
+def _offered(parts: GraphParts, task: Task, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**parts.builder_arguments(task), **options}
 
 
 def _check_kinds(builder: Builder, given: Mapping[str, Any]) -> None:

@@ -26,7 +26,7 @@ def list_graphs(*, as_json: bool) -> int:
         table.add_row(Text(name, style="bold"), Text(one.does), Text(_origins(one)), Text(one.cost))
     console = Console()
     console.print(table)
-    console.print("\none of them:  groundwire graphs NAME")
+    console.print("\ndetails:  groundwire graphs NAME")
     return 0
 
 

@@ -23,7 +23,7 @@ from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
 from groundwire.core._text import plain
 from groundwire.logs.runs import LoggedRun, runs_in, write_run
-from groundwire.logs.runs._writing import Written
+from groundwire.logs.runs._writing import WrittenRun
 
 RUNS_SEARCHED = 1000
 
@@ -53,7 +53,7 @@ def _wanted(found: Sequence[LoggedRun], only: Sequence[str]) -> Sequence[LoggedR
     known = {name: run for run in found for name in (run.name, run.name.partition("/")[2])}
     if unknown := [name for name in only if name not in known]:
         names = ", ".join(run.name for run in found)
-        raise RecordingError(f"There is no logged run called {', '.join(unknown)}.", do=f"Name some of {names}.")
+        raise RecordingError(f"There is no logged run called {', '.join(unknown)}.", do=f"Choose from {names}.")
     return [run for run in found if not only or {run.name, run.name.partition("/")[2]} & set(only)]
 
 
@@ -94,7 +94,7 @@ async def _imported(store: Store, trials: int) -> dict[str, str]:
     return found
 
 
-def _say(console: Console, run: LoggedRun, written: Written, as_json: bool) -> None:
+def _say(console: Console, run: LoggedRun, written: WrittenRun, as_json: bool) -> None:
     if as_json:
         told = {"run_id": written.run.id, "name": run.name, "log": run.log, "episodes": written.episodes}
         sys.stdout.write(json.dumps({**told, "solved_by_trial": written.solved}) + "\n")

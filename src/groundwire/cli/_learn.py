@@ -15,7 +15,7 @@ from rich.text import Text
 
 from groundwire.agents.worlds._learners import LEARNERS
 from groundwire.benchmarks import Item
-from groundwire.cli._arms import Arm, Control, Main
+from groundwire.cli._arms import Control, Main, RunArm
 from groundwire.cli._checks import check_into
 from groundwire.cli._finding import store_without_memory
 from groundwire.cli._graph_choice import Builder
@@ -24,9 +24,9 @@ from groundwire.cli._repair import unique_run
 from groundwire.cli._run import SuiteRun
 from groundwire.cli._suite import Suite
 from groundwire.cli._text import print_line
-from groundwire.cli._world_parts import WorldKit
+from groundwire.cli._world_parts import WorldParts
 from groundwire.core._errors import ConfigError
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.core._records import RunRecord
 from groundwire.core._text import plain
 from groundwire.graphs import FeedbackApp, FeedbackGraph
@@ -40,10 +40,10 @@ class WithMemory(Main):
     """What an episode teaches is recalled in all later ones of the same family, in this run and in every other."""
 
     name = "with_memory"
-    kit: WorldKit
+    parts: WorldParts
 
-    def __init__(self, suite: Suite, kit: WorldKit, store: SqlStore, builder: Builder) -> None:
-        super().__init__(suite, kit, store, builder)
+    def __init__(self, suite: Suite, parts: WorldParts, store: SqlStore, builder: Builder) -> None:
+        super().__init__(suite, parts, store, builder)
         self._app: FeedbackApp | None = None
 
     @property
@@ -52,7 +52,7 @@ class WithMemory(Main):
         return self.suite.workers or 1
 
     def app(self, item: Item) -> FeedbackApp:
-        """See `Arm`. The world differs from task to task only by its seed, so one graph serves all."""
+        """See `RunArm`. The world differs from task to task only by its seed, so one graph serves all."""
         if self._app is None:
             self._app = super().app(item)
         return self._app
@@ -65,15 +65,15 @@ class WithoutMemory(Control):
 
     Args:
         main: the arm with memory.
-        kit: as the other arm's, with an actor that has seen nothing.
+        parts: as the other arm's, with an actor that has seen nothing.
     """
 
     name = "without_memory"
 
-    def __init__(self, main: WithMemory, kit: WorldKit) -> None:
+    def __init__(self, main: WithMemory, parts: WorldParts) -> None:
         super().__init__(main)
-        self.store = store_without_memory(kit.settings)
-        self._own = WithMemory(main.suite, kit, self.store, main.builder)
+        self.store = store_without_memory(parts.settings)
+        self._own = WithMemory(main.suite, parts, self.store, main.builder)
         self._app: FeedbackApp | None = None
 
     @property
@@ -86,13 +86,13 @@ class WithoutMemory(Control):
         self._graph(item)
 
     def app(self, item: Item) -> FeedbackApp:
-        """See `Arm`."""
+        """See `RunArm`."""
         if self._app is None:
-            self._app = self._own.compiled(self._graph(item), self._own.kit.budget, self._own.kit.rules)
+            self._app = self._own.compiled(self._graph(item), self._own.parts.budget, self._own.parts.rules)
         return self._app
 
     def _graph(self, item: Item) -> FeedbackGraph:
-        return without_memory_of(self._own.graph(item), by_model=self._own.kit.backend is not None)
+        return without_memory_of(self._own.graph(item), by_model=self._own.parts.backend is not None)
 
 
 # `groundwire learn`: many episodes in one kind of world, with memory and without, and whether that made a difference.
@@ -122,14 +122,16 @@ class Learn:
         """
         for path in self.plots:
             if path.suffix not in FORMATS:
-                raise ConfigError(f"{path} names no picture.", do=f"End its name with {', '.join(FORMATS)}.")
+                raise ConfigError(
+                    f"{path} is not the name of an image file.", do=f"Use one of the endings {', '.join(FORMATS)}."
+                )
         check_into(*self.plots)
         if self.plots:
             _saver()
 
     def as_data(self) -> dict[str, Any]:
         """As the ledger keeps it."""
-        plots = [str(at_home(path).resolve()) for path in self.plots]
+        plots = [str(expand_user(path).resolve()) for path in self.plots]
         return {"repeats": self.repeats, "window": self.window, "plots": plots}
 
     @classmethod
@@ -175,24 +177,27 @@ class _LearnRun(SuiteRun):
 
     def main(self, builder: Builder, store: SqlStore) -> WithMemory:
         self._learn.check()
-        return WithMemory(self.suite, self._kit(), store, builder)
+        return WithMemory(self.suite, self._new_parts(), store, builder)
 
     def controls(self, main: Main) -> Sequence[Control]:
         assert isinstance(main, WithMemory)
         # an actor without a model may keep in mind what it has read, so the other arm gets one of its own
-        return [WithoutMemory(main, main.kit if main.kit.backend else self._kit())] if self.suite.control else []
+        return (
+            [WithoutMemory(main, main.parts if main.parts.backend else self._new_parts())] if self.suite.control else []
+        )
 
     async def before(self, main: Main) -> None:
         """Says if the curve can't begin at nothing, because memory knows this kind of world."""
         assert isinstance(main, WithMemory)
-        known = await main.store.recall("", main.kit.world.name, window=1)
+        known = await main.store.recall("", main.parts.world.name, window=1)
         if self.as_json:
             print_line({"type": "memory", "is_empty": not known})
         elif known:
-            said = f"memory knows {plain(main.kit.world.name, limit=60)} already; to begin at nothing: --namespace NAME"
+            known_world = plain(main.parts.world.name, limit=60)
+            said = f"memory already knows {known_world}; to start from nothing: --namespace NAME"
             self.console.print(Text(said, style="yellow"), soft_wrap=True)
 
-    def tally(self, arm: Arm, episodes: int) -> LearningTally:
+    def tally(self, arm: RunArm, episodes: int) -> LearningTally:
         # a learner's trials are over too soon to be read, and to be told of each record costs it a third of its speed
         watches = self.console.is_terminal and self.suite.settings.model not in LEARNERS
         return LearningTally(arm.name, episodes, self.console, as_json=self.as_json, watches=watches)
@@ -210,20 +215,20 @@ class _LearnRun(SuiteRun):
 
     async def last_lines(self, main: Main, controls: Sequence[Control]) -> None:
         try:
-            from groundwire.evaluation._learning import Difference, differences, learning_of
+            from groundwire.evaluation._learning import PairedDifference, differences, learning_of
             from groundwire.evaluation._measuring import as_data
             from groundwire.evaluation._reading import read_run
         except ConfigError as error:  # what measures is not installed; the run is in the ledger all the same
             self._without_numbers(main, controls, error)
             return
-        most = main.kit.budget.trials
-        arms: list[Arm] = [main, *controls]
+        most = main.parts.budget.trials
+        arms: list[RunArm] = [main, *controls]
         read = [(await read_run(arm.store, await unique_run(arm.store, arm.run_id))).trials for arm in arms]
         learned = {
             arm.name: learning_of(trials, most, window=self._learn.window)
             for arm, trials in zip(arms, read, strict=True)
         }
-        bought: Sequence[Difference] = differences(read[0], read[1], most) if controls else ()
+        bought: Sequence[PairedDifference] = differences(read[0], read[1], most) if controls else ()
         for path in self._learn.plots:
             self._save(path, learned, main.run_id)
         if self.as_json:
@@ -253,17 +258,17 @@ class _LearnRun(SuiteRun):
     def _save(self, path: Path, arms: Mapping[str, Any], run_id: str) -> None:
         title = f"{self.suite.source.name}   {self.suite.settings.model}"
         try:
-            _saver()(at_home(path), title, {ARMS[name]: arm for name, arm in arms.items()})
+            _saver()(expand_user(path), title, {ARMS[name]: arm for name, arm in arms.items()})
         except OSError as error:
             raise ConfigError(
                 f"The plot can't be written to {path}: {error.strerror}.",
                 do=f"Name another file; nothing is played again:  groundwire learn --resume {run_id} --plot FILE",
             ) from error
 
-    def _kit(self) -> WorldKit:
-        kit = WorldKit.in_world(self.suite.settings, self.suite.source.name, self._learn.repeats)
-        kit.check(kit.world.task(self.suite.source.first_seed))
-        return kit
+    def _new_parts(self) -> WorldParts:
+        parts = WorldParts.in_world(self.suite.settings, self.suite.source.name, self._learn.repeats)
+        parts.check(parts.world.task(self.suite.source.first_seed))
+        return parts
 
 
 def _saver() -> Any:

@@ -10,14 +10,15 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire.cli._tally import Tally
+from groundwire.cli._text import plural
 from groundwire.core._records import Record, StopReason
 from groundwire.core._signals import Origin, Signal, Verdict
 from groundwire.core._text import plain
 from groundwire.graphs import EpisodeResult
 
 if TYPE_CHECKING:
-    from groundwire.evaluation._comparing import Answer
-    from groundwire.evaluation._learning import Difference, Learning
+    from groundwire.evaluation._comparing import Conclusion
+    from groundwire.evaluation._learning import Learning, PairedDifference
     from groundwire.evaluation._rates import Rate
 
 
@@ -100,9 +101,9 @@ class LearningTally(Tally):
         super().ended(result, split, seed=seed)
 
     def counts(self) -> str:
-        """`12 won · 3 not · 1 no verdict`; while it plays, first trials and what happens now as well."""
+        """`12 won · 3 not won · 1 no verdict`; while it plays, first trials and what happens now as well."""
         count = self.verdicts
-        said = f"{count['verified']} won · {count['unsolved']} not · {count['none']} no verdict"
+        said = f"{count['verified']} won · {count['unsolved']} not won · {count['none']} no verdict"
         if self._recent and self.done < self.total:
             said += f" · first trials {100 * sum(self._recent) // len(self._recent)} % of the last {len(self._recent)}"
         return said + self._doing
@@ -120,7 +121,7 @@ class LearningTally(Tally):
 
 
 def show_learning(
-    console: Console, arms: Mapping[str, Learning], differences: Sequence[Difference], *, whole: bool
+    console: Console, arms: Mapping[str, Learning], differences: Sequence[PairedDifference], *, whole: bool
 ) -> None:
     """Prints what arms came to.
 
@@ -144,13 +145,13 @@ def show_learning(
     for difference in differences:
         console.print(Text(difference_line(difference), style=STYLES[difference.answer]), soft_wrap=True)
     if not whole:
-        console.print(Text("not all was played, so these numbers are not final", style="yellow"))
+        console.print(Text("the run has not finished, so these numbers are not final", style="yellow"))
 
 
-def difference_line(one: Difference) -> str:
+def difference_line(one: PairedDifference) -> str:
     """`memory helped (n = 60): first trials won 41.7 % against 5.0 %: +36.7 points (95 % interval …)`."""
     if one.difference is None or one.low is None or one.high is None:
-        return f"can't tell if memory helped: {one.what}: no world was played by both"
+        return f"can't tell if memory helped: {one.what}: no world was played both with and without it"
     share = one.what != "trials to success"
     said = _verdict(one.answer, one.pairs)
     scale, unit, digits = (100, " points", 1) if share else (1, "", 2)
@@ -158,11 +159,11 @@ def difference_line(one: Difference) -> str:
     interval = f"{scale * one.low:+.{digits}f} to {scale * one.high:+.{digits}f}"
     return (
         f"{said}: {one.what} {memory} against {control}: {scale * one.difference:+.{digits}f}{unit}"
-        f" (95 % interval {interval}; {one.better} worlds better, {one.worse} worse, exact p = {one.p:.2g})"
+        f" (95 % interval {interval}; {plural(one.better, 'world')} better, {one.worse} worse, exact p = {one.p:.2g})"
     )
 
 
-def _verdict(answer: Answer, pairs: int) -> str:
+def _verdict(answer: Conclusion, pairs: int) -> str:
     said = "can't tell if memory helped" if answer == "can't tell" else f"memory {answer}"
     return f"{said} (n = {pairs})"
 

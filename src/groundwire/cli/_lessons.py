@@ -187,7 +187,7 @@ def forget_lessons(
 ) -> int:
     """Forgets lessons."""
     if not prefixes and not family and not task:
-        raise ConfigError("Nothing is named that should be forgotten.", do="Give ids, --family or --task.")
+        raise ConfigError("No lesson was named, so nothing was forgotten.", do="Give ids, --family or --task.")
 
     async def forget(store: SqlStore) -> int:
         lessons = Lessons(store)
@@ -253,11 +253,11 @@ def import_from(file: Path, flags: Flags, *, as_json: bool) -> int:
             lines = sys.stdin if is_stdin else stack.enter_context(file.open(encoding="utf-8"))
             done = _run(flags, lambda store: import_lessons(store, lines))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} can't be read: {error}.", do="Name a file that you may read.") from error
+        raise ConfigError(f"{file} can't be read: {error}.", do="Name a file you can read.") from error
     new = done.read - done.known
-    said = f"{plural(new, 'lesson')} imported, {done.known} were there already"
+    said = f"{plural(new, 'lesson')} imported, {done.known} already there"
     if done.unbacked:
-        said += f"; {done.unbacked} without a signal behind them, so they are kept and never recalled"
+        said += f"; {done.unbacked} with no signal behind them: kept, but never recalled"
     return say({**asdict(done), "imported": new}, said, as_json=as_json)
 
 
@@ -359,7 +359,7 @@ def _agreed(question: str, *, yes: bool) -> bool:
     if yes:
         return True
     if not sys.stdin.isatty():
-        raise ConfigError(f"{question} Nobody is there to say so.", do="Say it with --yes.")
+        raise ConfigError(f"{question} There is no terminal to answer on.", do="Confirm with --yes.")
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -23,7 +23,7 @@ from groundwire.models.local_model import (
     install_model,
     remove_model,
 )
-from groundwire.models.local_model import Progress as Fetched
+from groundwire.models.local_model import DownloadProgress as Fetched
 
 ENGINES = {"local": 'pip install "groundwire[local]"', "embeddings": EXTRA}
 USES = {

@@ -18,7 +18,7 @@ from groundwire.core._tasks import Task
 from groundwire.core._text import plain
 
 if TYPE_CHECKING:
-    from groundwire.graphs.run._account import Account, WrittenTests
+    from groundwire.graphs.run._account import VerdictAccount, WrittenTests
     from groundwire.graphs.run._result import EpisodeResult
 
 
@@ -28,7 +28,7 @@ NAMES_SHOWN = 5
 TRADE_OFFS_SHOWN = 3
 
 
-def account_lines(account: Account) -> Iterator[tuple[str, str]]:
+def account_lines(account: VerdictAccount) -> Iterator[tuple[str, str]]:
     """(text, style) of what a person should know; nothing where all went plainly."""
     if account.flaky:
         yield f"flaky, so never acted on: {_named(account.flaky)}", "yellow"
@@ -50,16 +50,16 @@ def account_lines(account: Account) -> Iterator[tuple[str, str]]:
     if account.hidden_accesses:
         times = "once" if account.hidden_accesses == 1 else f"{account.hidden_accesses} times"
         yield (
-            f"hidden tests laid out {times}, {account.steering} of these before the last proposal",
+            f"hidden tests used {times}, {account.steering} of these before the last proposal",
             ("red" if account.steering else "dim"),
         )
     if account.opinions:
-        yield f"opinions count here: {', '.join(account.opinions)}", "yellow"
+        yield f"opinions were trusted here: {', '.join(account.opinions)}", "yellow"
     if account.oracle:
         yield "oracle: the answer key was used", "yellow"
 
 
-def account_data(account: Account) -> dict[str, Any]:
+def account_data(account: VerdictAccount) -> dict[str, Any]:
     """The same for `--json`, whole."""
     return asdict(account)
 
@@ -81,20 +81,20 @@ SAID = {
     StopReason.INTERNAL_PASS: "internal pass, not verified",
     StopReason.HIDDEN_FAILED: "no patch: the visible tests pass, the hidden ones do not",
     StopReason.HIDDEN_LEAK: "stopped: text of the hidden tests was about to leak",
-    StopReason.EXHAUSTED: "unsolved: nothing new is left to propose",
-    StopReason.STUCK: "unsolved: only the same answers again",
+    StopReason.EXHAUSTED: "unsolved: there is nothing new left to propose",
+    StopReason.STUCK: "unsolved: only repeats of earlier answers",
     StopReason.REFUSED: "stopped: the gate refused the signal",
     StopReason.NO_VERDICT: "no verdict",
     StopReason.BUDGET_TRIALS: "unsolved: the trials are used up",
     StopReason.BUDGET_STEPS: "unsolved: the steps are used up",
-    StopReason.BUDGET_USD: "stopped: the money is used up",
+    StopReason.BUDGET_USD: "stopped: the money budget is used up",
     StopReason.BUDGET_TOKENS: "stopped: the tokens are used up",
     StopReason.BUDGET_CALLS: "stopped: the model calls are used up",
-    StopReason.BUDGET_RUN: "stopped: the run has used up what its episodes may use together",
+    StopReason.BUDGET_RUN: "stopped: the run's total budget is used up",
     StopReason.BUDGET_SECONDS: "stopped: the time is used up",
-    StopReason.BUDGET_REFINEMENTS: "unsolved: signals of this kind have opened as many refinements as they may",
-    StopReason.MODEL_ERROR: "stopped: the model can't be used",
-    StopReason.STORAGE_ERROR: "stopped: the ledger can't be written",
+    StopReason.BUDGET_REFINEMENTS: "unsolved: no more refinements are allowed after signals of this kind",
+    StopReason.MODEL_ERROR: "stopped: the model could not be used",
+    StopReason.STORAGE_ERROR: "stopped: the ledger could not be written",
     StopReason.INTERNAL_ERROR: "stopped: an error in a part of the graph",
     StopReason.INTERRUPTED: "interrupted",
 }
@@ -123,7 +123,7 @@ def print_outcome(console: Console, result: EpisodeResult, task: Task, patch_fil
     if result.stop_reason is StopReason.HIDDEN_FAILED and result.hidden_evidence is not None:
         for case in result.hidden_evidence.failed()[:HIDDEN_SHOWN]:
             said = plain(f"{case.id}: {case.message}", limit=200)
-            console.print(Text(f"  {said}   (shown to you, kept nowhere)", style="dim"), soft_wrap=True)
+            console.print(Text(f"  {said}   (shown here only, stored nowhere)", style="dim"), soft_wrap=True)
     for said, style in account_lines(result.account):
         console.print(Text(said, style=style), soft_wrap=True)
     console.print(Text(f"record: groundwire show {result.run_id[:13]}", style="dim"))

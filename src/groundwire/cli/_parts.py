@@ -20,20 +20,20 @@ SEARCH_TRIALS = 20
 MODEL_TRIALS = 5
 
 
-class Room(TypedDict, total=False):
+class TokenLimits(TypedDict, total=False):
     """Tokens that a prompt may show of a project, and those of an answer; what is missing is the agent's own."""
 
     context_tokens: int
     max_tokens: int
 
 
-LOCAL_ROOM = Room(context_tokens=900, max_tokens=512)
+LOCAL_TOKEN_LIMITS = TokenLimits(context_tokens=900, max_tokens=512)
 """Where 2,048 tokens hold both, as with the model that is installed."""
 
 
 @dataclass(frozen=True)
-class Kit:
-    """The parts of a graph that settings name; one kit serves any number of tasks.
+class GraphParts:
+    """The parts of a graph that settings name; the same serve any number of tasks.
 
     Args:
         settings: what was asked for.
@@ -52,14 +52,14 @@ class Kit:
     backend: Backend | None
 
     @classmethod
-    def of(cls, settings: Settings) -> Kit:
+    def of(cls, settings: Settings) -> GraphParts:
         """The parts that `settings` name.
 
         Raises:
             ConfigError, ModelError: the model or the program can't be had.
         """
         backend = backend_of(settings) if settings.model else None
-        room = _room(settings)
+        room = _token_limits(settings)
         critic: Critic = agents.LLMCritic(backend, **room) if backend else agents.RuleCritic()
         actor: Actor
         width, trials = settings.width or 1, MODEL_TRIALS
@@ -103,7 +103,9 @@ class Kit:
         if not self.settings.own_tests:
             return None
         if self.settings.model_tests:
-            raise ConfigError("--own-tests stand beside yours, and --model-tests in their place.", do="Choose one.")
+            raise ConfigError(
+                "--own-tests adds to your tests, and --model-tests replaces them.", do="Use one of the two."
+            )
         return self._written_tests()
 
     def _written_tests(self) -> Tool:
@@ -111,9 +113,9 @@ class Kit:
             raise ConfigError("Tests can't be written without a model.", do="Name one with --model.")
         from groundwire.tools import ModelTests
 
-        return ModelTests(agents.LLMCaseWriter(self.backend, **_room(self.settings)))
+        return ModelTests(agents.LLMCaseWriter(self.backend, **_token_limits(self.settings)))
 
-    def parts(self, task: Task) -> Mapping[str, Any]:
+    def builder_arguments(self, task: Task) -> Mapping[str, Any]:
         """What a graph's builder may ask for, by the names of its parameters."""
         return {
             "actor": self.actor,
@@ -151,8 +153,8 @@ def budget_of(settings: Settings, trials: int) -> Budget:
     )
 
 
-def _room(settings: Settings) -> Room:
-    return LOCAL_ROOM if (settings.model or "").partition(":")[0] == "local" else Room()
+def _token_limits(settings: Settings) -> TokenLimits:
+    return LOCAL_TOKEN_LIMITS if (settings.model or "").partition(":")[0] == "local" else TokenLimits()
 
 
 def _program(settings: Settings, runs: int) -> Actor:

@@ -65,7 +65,9 @@ def resume_repair(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> in
             asked = json.loads(run.config).get("cli")
             episodes = await store.episodes(run.id)
             if not asked or len(episodes) > 1:
-                raise ConfigError(f"Run {run.id} is not one repair, so it can't be resumed.", do="Start a new run.")
+                raise ConfigError(
+                    f"Run {run.id} is not a single repair, so it can't be resumed.", do="Start a new run."
+                )
             settings = Settings.resolve({**asked["settings"], **{k: v for k, v in flags.items() if v is not None}})
             patch_file = Path(asked["patch_file"]) if asked["patch_file"] else None
             # a run that was interrupted before its episode had begun begins it now
@@ -79,13 +81,15 @@ def build(settings: Settings, task: Task, store: Store) -> FeedbackApp:
     """The `code_repair` graph that `settings` describe."""
     # here, since most that import this module only open the ledger
     with loading():
-        from groundwire.cli._parts import Kit
+        from groundwire.cli._parts import GraphParts
         from groundwire.graphs.library._code_repair import code_repair
         from groundwire.tools import HiddenTests
 
-    kit = Kit.of(settings)
-    graph = code_repair(kit.actor, kit.critic, kit.judge(task), HiddenTests(), width=kit.width, own_tests=kit.own_tests)
-    return graph.compile(store=store, budget=kit.budget, sandbox=kit.sandbox, rules=kit.rules)
+    parts = GraphParts.of(settings)
+    graph = code_repair(
+        parts.actor, parts.critic, parts.judge(task), HiddenTests(), width=parts.width, own_tests=parts.own_tests
+    )
+    return graph.compile(store=store, budget=parts.budget, sandbox=parts.sandbox, rules=parts.rules)
 
 
 def open_store(settings: Settings, *, embedder: Embedder | None = None) -> SqlStore:
@@ -113,9 +117,9 @@ def _blocking(job: Job) -> int:
         return asyncio.run(_repair(job, console, view))
     except KeyboardInterrupt:
         view.close()
-        console.print(Text("interrupted; the ledger holds all so far", style="yellow"))
+        console.print(Text("interrupted; everything so far is in the ledger", style="yellow"))
         if view.run_id:
-            console.print(Text(f"go on with:  groundwire resume {view.run_id}", style="yellow"))
+            console.print(Text(f"continue with:  groundwire resume {view.run_id}", style="yellow"))
         return 130
     finally:
         view.close()
@@ -187,6 +191,6 @@ def _write_patch(job: Job, result: EpisodeResult) -> Path | None:
     except OSError as error:
         raise ConfigError(
             f"The patch can't be written to {path}: {error.strerror}.",
-            do=f"It is in the ledger; make room, then:  groundwire resume {result.run_id[:13]}",
+            do=f"It is in the ledger. Free some space, then:  groundwire resume {result.run_id[:13]}",
         ) from error
     return path

@@ -23,7 +23,7 @@ from groundwire.core._records import RunRecord, Store
 from groundwire.core._settings import Settings
 from groundwire.core._text import plain
 from groundwire.evaluation import Arm, read_run
-from groundwire.evaluation._comparing import Answer
+from groundwire.evaluation._comparing import Conclusion
 from groundwire.evaluation._measuring import as_data
 from groundwire.evaluation._table import episode_sets, groups_of
 from groundwire.evaluation._trials import Episodes
@@ -31,7 +31,12 @@ from groundwire.evaluation._verdicts import ArmReport, Report, report_on
 
 RUNS_SEARCHED = 500
 """Latest runs among which a run's control arm is looked for."""
-STYLES = {Answer.HELPED: "bold green", Answer.HURT: "bold red", Answer.CANT_TELL: "bold yellow", None: "bold"}
+STYLES = {
+    Conclusion.HELPED: "bold green",
+    Conclusion.HURT: "bold red",
+    Conclusion.CANT_TELL: "bold yellow",
+    None: "bold",
+}
 
 
 def run_report(

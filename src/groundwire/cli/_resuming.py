@@ -38,7 +38,9 @@ def resume_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool, plots: S
         raise ConfigError(f"Run {run.id} is still running.", do="Wait for it, or interrupt the process that runs it.")
     config: dict[str, Any] = json.loads(run.config)
     if main := config.get("control_of"):
-        raise ConfigError(f"Run {run.id} is a control arm.", do=f"Go on with its run:  groundwire resume {main}")
+        raise ConfigError(
+            f"Run {run.id} is a control arm.", do=f"Resume the run it belongs to:   groundwire resume {main}"
+        )
     if "learn" in config:
         from groundwire.cli._learn import resume_learning
 

@@ -13,18 +13,18 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire.benchmarks import Item
-from groundwire.cli._arms import Arm, Control, Main, Resampling, Ungrounded, control_run_of, first_app
+from groundwire.cli._arms import Control, Main, Resampling, RunArm, Ungrounded, control_run_of, first_app
 from groundwire.cli._graph_choice import Builder, builder_of, full_name
-from groundwire.cli._parts import Kit
+from groundwire.cli._parts import GraphParts
 from groundwire.cli._repair import open_store, unique_run
 from groundwire.cli._run_state import end_of_run
 from groundwire.cli._suite import Suite
 from groundwire.cli._tally import Tally
-from groundwire.cli._text import print_line
+from groundwire.cli._text import plural, print_line
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import EpisodeEnd, EpisodeRecord, RunRecord
 from groundwire.core._text import plain
-from groundwire.graphs.run._batch import Work, run_batch
+from groundwire.graphs.run._batch import QueuedEpisode, run_batch
 from groundwire.graphs.run._budget import run_meters
 from groundwire.graphs.run._result import EpisodeResult
 from groundwire.graphs.run._sandboxes import Sandboxes
@@ -115,9 +115,9 @@ class SuiteRun:
         try:
             return asyncio.run(self._all())
         except KeyboardInterrupt:
-            self.console.print(Text("interrupted; the ledger holds all so far", style="yellow"))
+            self.console.print(Text("interrupted; everything so far is in the ledger", style="yellow"))
             if self._run_id:
-                self.console.print(Text(f"go on with:  {self.go_on} {self._run_id}", style="yellow"))
+                self.console.print(Text(f"continue with:  {self.go_on} {self._run_id}", style="yellow"))
             return 130
 
     async def _all(self) -> int:
@@ -127,7 +127,7 @@ class SuiteRun:
         self._check_same(items)
         async with AsyncExitStack() as closing:
             main = self.main(builder, await closing.enter_async_context(aclosing(open_store(suite.settings))))
-            sandboxes = Sandboxes(main.kit.sandbox)
+            sandboxes = Sandboxes(main.parts.sandbox)
             closing.push_async_callback(sandboxes.aclose)
             controls = self.controls(main)
             for control in controls:
@@ -143,7 +143,7 @@ class SuiteRun:
 
     def main(self, builder: Builder, store: SqlStore) -> Main:
         """The arm that is asked about."""
-        return Main(self.suite, Kit.of(self.suite.settings), store, builder)
+        return Main(self.suite, GraphParts.of(self.suite.settings), store, builder)
 
     def controls(self, main: Main) -> Sequence[Control]:
         """What it is compared with."""
@@ -153,7 +153,7 @@ class SuiteRun:
     async def before(self, main: Main) -> None:
         """What is said before the first task."""
 
-    def tally(self, arm: Arm, episodes: int) -> Tally:
+    def tally(self, arm: RunArm, episodes: int) -> Tally:
         """What an arm's episodes are counted and shown by."""
         return Tally(arm.name, episodes, self.console, as_json=self.as_json)
 
@@ -195,7 +195,7 @@ class SuiteRun:
             self.console.print(Text(said, style="dim"), soft_wrap=True)
         await self._episodes(arm, judged, sandboxes)
 
-    async def _episodes(self, arm: Arm, items: Sequence[Item], sandboxes: Sandboxes) -> None:
+    async def _episodes(self, arm: RunArm, items: Sequence[Item], sandboxes: Sandboxes) -> None:
         """Every episode of an arm that has not ended, and the arm's end."""
         suite = self.suite
         arm.tally = self.tally(arm, len(items))
@@ -204,16 +204,16 @@ class SuiteRun:
             if item.task.id in ended:
                 arm.tally.known(ended[item.task.id].stop_reason)
         splits = {item.task.id: item.split for item in items}
-        meter = await run_meters(arm.store).of(arm.run_id, Kit.totals(suite.settings), arm.store)
+        meter = await run_meters(arm.store).of(arm.run_id, GraphParts.totals(suite.settings), arm.store)
 
-        def works() -> Iterator[Work]:
+        def works() -> Iterator[QueuedEpisode]:
             for item in items:
                 if meter is not None and meter.used_up():
                     return  # what is not begun can be gone on with
                 if item.task.id not in ended:
                     yield _work(arm, item, items, suite.seed_of(item), begun.get(item.task.id))
 
-        def tell(work: Work, result: EpisodeResult) -> None:
+        def tell(work: QueuedEpisode, result: EpisodeResult) -> None:
             arm.tally.ended(result, splits[work.task.id], seed=work.seed)
 
         with arm.tally:
@@ -228,10 +228,10 @@ class SuiteRun:
             )
         if arm.tally.done < len(items):
             used_up = meter.used_up() if meter else ""
-            said = f"the run's {used_up} are used up: {len(items) - arm.tally.done} tasks were not begun"
+            said = f"the run's {used_up} are used up; not started: {plural(len(items) - arm.tally.done, 'task')}"
             self.console.print(Text(said, style="yellow"), soft_wrap=True)
             raised = f"{self.go_on} {self._run_id} --total-{used_up} MORE"
-            self.console.print(Text(f"go on with:  {raised}", style="yellow"), soft_wrap=True)
+            self.console.print(Text(f"continue with:  {raised}", style="yellow"), soft_wrap=True)
         else:
             await end_of_run(arm.store, arm.run_id)
 
@@ -259,17 +259,17 @@ class SuiteRun:
         now = [[item.task.id, item.task.tree.digest, item.split] for item in items]
         if now != [list(one) for one in self._recorded]:
             raise ConfigError(
-                f"The tasks of run {self._run_id} are not what they were.",
+                f"The tasks of run {self._run_id} have changed since it began.",
                 do="Restore their files as they were, or start a new run.",
             )
 
 
-def _work(arm: Arm, item: Item, items: Sequence[Item], seed: int, episode_id: str | None) -> Work:
+def _work(arm: RunArm, item: Item, items: Sequence[Item], seed: int, episode_id: str | None) -> QueuedEpisode:
     """One task's episode; where its graph can't be made, whatever the error is, it is that task's alone."""
     try:
-        return Work(arm.app(item), item.task, seed, episode_id)
+        return QueuedEpisode(arm.app(item), item.task, seed, episode_id)
     except Exception as error:
-        return Work(first_app(arm, items), item.task, seed, episode_id, error)
+        return QueuedEpisode(first_app(arm, items), item.task, seed, episode_id, error)
 
 
 async def _known(store: SqlStore, run_id: str) -> tuple[Mapping[str, EpisodeEnd], Mapping[str, str]]:

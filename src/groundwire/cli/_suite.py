@@ -13,7 +13,7 @@ from groundwire.cli._checks import check_exists, check_folders
 from groundwire.core._candidates import IGNORED_FOLDERS
 from groundwire.core._environments import start_of
 from groundwire.core._errors import ConfigError, TaskError
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.core._settings import Settings
 from groundwire.core._tasks import Task
 
@@ -44,7 +44,9 @@ class Shard:
         left, slash, right = text.partition("/")
         if slash and left.isdecimal() and right.isdecimal() and 1 <= int(left) <= int(right):
             return cls(int(left), int(right))
-        raise ConfigError(f"{text!r} is no shard.", do="Give part and number of parts, for example --shard 2/8.")
+        raise ConfigError(
+            f"{text!r} is not a shard.", do="Give the part and the number of parts, for example --shard 2/8."
+        )
 
     def of(self, items: Sequence[Item]) -> list[Item]:
         """Every `parts`-th item: the parts share none, and together they are all."""
@@ -55,7 +57,7 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class Source:
+class TaskSource:
     """Where tasks come from.
 
     Args:
@@ -116,7 +118,7 @@ class Source:
             )
         twice = [name for name, count in Counter(item.task.id for item in items).items() if count > 1]
         if twice:
-            raise TaskError(f"Two tasks have the id {twice[0]!r}.", do="Give each an id of its own in task.toml.")
+            raise TaskError(f"Two tasks have the id {twice[0]!r}.", do="Give each its own id in task.toml.")
         return items
 
     @property
@@ -128,9 +130,9 @@ class Source:
         """As the ledger keeps it."""
         return {
             "kind": self.kind,
-            "paths": [str(at_home(path).resolve()) for path in self.paths],
-            "name": str(at_home(self.name).resolve()) if ".py:" in self.name else self.name,
-            "repos": str(at_home(self.repos).resolve()) if self.repos else None,
+            "paths": [str(expand_user(path).resolve()) for path in self.paths],
+            "name": str(expand_user(self.name).resolve()) if ".py:" in self.name else self.name,
+            "repos": str(expand_user(self.repos).resolve()) if self.repos else None,
             "split": self.split,
             "seeds": self.seeds,
             "first_seed": self.first_seed,
@@ -153,7 +155,7 @@ class Source:
 
 def _in_folder(path: Path) -> Iterator[Item]:
     check_folders([path], do="Name task folders, or a folder of them.")
-    root = at_home(path)
+    root = expand_user(path)
     if any(next(root.glob(mark), None) for mark in MARKS):
         yield Item(Task.from_folder(root), root.parent.name if root.parent.name in SPLITS else "")
         return
@@ -184,7 +186,7 @@ class Suite:
     """
 
     graph: str
-    source: Source
+    source: TaskSource
     settings: Settings = field(default_factory=Settings)
     limit: int | None = None
     shard: Shard = Shard()
@@ -201,7 +203,7 @@ class Suite:
         """
         items = chosen(self.source.items(), self.limit, self.shard)
         if not items:
-            raise ConfigError(f"The shard {self.shard} of these tasks is empty.", do="Make fewer parts.")
+            raise ConfigError(f"The shard {self.shard} of these tasks is empty.", do="Use fewer parts.")
         return items
 
     def seed_of(self, item: Item) -> int:
@@ -236,7 +238,7 @@ class Suite:
         given = {name: value for name, value in flags.items() if value is not None}
         return cls(
             graph=data["graph"],
-            source=Source.from_data(data["source"]),
+            source=TaskSource.from_data(data["source"]),
             settings=Settings.resolve({**data["settings"], **given}),
             limit=data["limit"],
             shard=Shard.parse(data["shard"]),

@@ -7,16 +7,13 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from groundwire.core._text import plural as plural
+
 
 def print_line(value: Mapping[str, Any]) -> None:
     """One JSON object a line to standard output, for scripts that read while we work."""
     sys.stdout.write(f"{json.dumps(value)}\n")
     sys.stdout.flush()
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 file`, `2 files`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def tokens(count: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from groundwire.agents.worlds import EpisodeCritic, ReActActor
 from groundwire.agents.worlds._learners import LEARNERS, learner_named
-from groundwire.cli._parts import Kit, backend_of, budget_of
+from groundwire.cli._parts import GraphParts, backend_of, budget_of
 from groundwire.core._environments import start_of
 from groundwire.core._errors import ConfigError
 from groundwire.core._settings import Settings
@@ -23,8 +23,8 @@ TRIALS = 5
 
 
 @dataclass(frozen=True)
-class WorldKit(Kit):
-    """A kit for worlds.
+class WorldParts(GraphParts):
+    """The parts of a graph that plays in a world.
 
     Args:
         world: where it acts.
@@ -66,8 +66,8 @@ class WorldKit(Kit):
         """Every episode may have all of its trials: to fail in the same way again is what a learner learns from."""
         return Rules(repeats=None)
 
-    def parts(self, task: Task) -> Mapping[str, Any]:
-        """See `Kit`."""
+    def builder_arguments(self, task: Task) -> Mapping[str, Any]:
+        """See `GraphParts`."""
         return {
             "actor": self.actor,
             "critic": self.critic,

@@ -112,7 +112,7 @@ if TYPE_CHECKING:
         TrialRecord,
     )
     from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, SandboxInfo, WarmSandbox
-    from groundwire.core._scenes import Scene, Status
+    from groundwire.core._scene import Scene, Status
     from groundwire.core._seal import FileKeys, Keys, MemoryKeys, Mint, verify
     from groundwire.core._settings import Settings
     from groundwire.core._signals import (
@@ -371,11 +371,11 @@ __getattr__, __dir__ = at_first_use(
         "SandboxError": "_errors",
         "SandboxInfo": "_sandboxes",
         "SandboxUnavailable": "_errors",
-        "Scene": "_scenes",
+        "Scene": "_scene",
         "SealError": "_errors",
         "Settings": "_settings",
         "Signal": "_signals",
-        "Status": "_scenes",
+        "Status": "_scene",
         "StepRules": "_steps",
         "StopReason": "_records",
         "StorageBusy": "_errors",

@@ -318,7 +318,7 @@ class Tool(Protocol):
 
 @runtime_checkable
 class ActingTool(Tool, Protocol):
-    """A tool whose judging may do what can't be undone: that it begins is in the ledger before it does."""
+    """A tool whose judging may do what can't be undone: the ledger holds the intent before it acts."""
 
     def can_be_undone(self, candidate: Candidate) -> bool:
         """False where judging this candidate again, after a crash, might do its work twice."""
@@ -326,7 +326,7 @@ class ActingTool(Tool, Protocol):
 
 
 @runtime_checkable
-class DoubtingTool(Tool, Protocol):
+class SkepticalTool(Tool, Protocol):
     """A tool that can find reasons to doubt what passes; they order candidates and never give a verdict."""
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:

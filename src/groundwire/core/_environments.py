@@ -18,7 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import Judged
 from groundwire.core._errors import CandidateError, ConfigError, TaskError
-from groundwire.core._scenes import ACTION_CHARS, Scene, Status, cleaned, tidied
+from groundwire.core._scene import ACTION_CHARS, Scene, Status, cleaned, tidied
 from groundwire.core._signals import Signal, Verdict, canonical
 from groundwire.core._tasks import Task
 
@@ -141,11 +141,11 @@ def start_of(task: Task) -> Start:
     """Where a task begins.
 
     Raises:
-        TaskError: it is no task of an environment.
+        TaskError: it is not a task of an environment.
     """
     start = start_in(task.tree)
     if start is None:
-        raise TaskError(f"Task {task.id} is no task of an environment.", do="Make it by environment_task(…).")
+        raise TaskError(f"Task {task.id} is not a task of an environment.", do="Make it by environment_task(…).")
     return start
 
 
@@ -291,14 +291,16 @@ def transitions(judged: Sequence[Judged], start: Scene) -> list[Transition]:
 
 
 @dataclass(frozen=True)
-class Step:
+class EnvironmentStep:
     """One step in an environment: what was done, and what came back."""
 
     action: str
     response: str
 
 
-def standstill_of_steps(steps: Sequence[Step], taken: int, *, repeats: int | None, actions: int | None) -> str:
+def standstill_of_steps(
+    steps: Sequence[EnvironmentStep], taken: int, *, repeats: int | None, actions: int | None
+) -> str:
     """Why an actor in an environment gets nowhere; empty where it does.
 
     Args:

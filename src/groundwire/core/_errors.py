@@ -39,7 +39,7 @@ from typing import ClassVar
 
 
 class GroundwireError(Exception):
-    """Root of the tree.
+    """The base class of every error that groundwire raises.
 
     Args:
         what: what happened, in one sentence.

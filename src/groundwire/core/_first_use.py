@@ -8,12 +8,12 @@ from importlib import import_module
 from typing import Any
 
 
-def at_first_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def at_first_use(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """A package's `__getattr__` and `__dir__`; the names are imported under `TYPE_CHECKING` too, for type checkers.
 
     Args:
         package: its `__name__`.
-        homes: where each public name lives, from the package on: `{"Budget": "budget"}`.
+        modules: the module of each public name, relative to the package: `{"Budget": "budget"}`.
 
     Returns:
         Both functions. What was loaded once is kept in the package, as an import at its top would have kept it; `dir`
@@ -21,13 +21,13 @@ def at_first_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str]
     """
 
     def load(name: str) -> Any:
-        if name not in homes:
+        if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{homes[name]}"), name)
+        value = getattr(import_module(f"{package}.{modules[name]}"), name)
         setattr(sys.modules[package], name, value)
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package])["__all__"], *homes})
+        return sorted({*vars(sys.modules[package])["__all__"], *modules})
 
     return load, names

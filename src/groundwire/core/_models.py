@@ -231,7 +231,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True)
 class Load:
-    """A moment of an engine.
+    """How busy an engine is at one moment.
 
     Args:
         running: samples that are being generated.

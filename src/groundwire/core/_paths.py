@@ -104,7 +104,7 @@ def matches_across_folders(path: str, globs: Iterable[str]) -> bool:
 # Paths as people write them.
 
 
-def at_home(path: str | Path) -> Path:
+def expand_user(path: str | Path) -> Path:
     """The path, with the home that a leading `~` or `~USER` stands for; one of no user is a name like any other."""
     try:
         return Path(path).expanduser()

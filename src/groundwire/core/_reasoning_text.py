@@ -32,7 +32,7 @@ _INDENT = 200
 _SPOKEN_BEFORE, _SPOKEN_AFTER = re.compile(r"\w,? \Z"), re.compile(r" \w|[,.;:)]")
 
 
-def split_thinking(text: str) -> tuple[str, str]:
+def split_reasoning(text: str) -> tuple[str, str]:
     """What was thought, without the marks around it, and the answer.
 
     Thinking that is not closed goes on to the end; where only the closing mark is there, all before it was thought.
@@ -41,7 +41,7 @@ def split_thinking(text: str) -> tuple[str, str]:
     Returns:
         The thinking, empty where there is none, and the answer. Without thinking that is the text as it is.
     """
-    spans = thinking_spans(text)
+    spans = reasoning_spans(text)
     if not spans:
         return "", text
     thoughts = (_bare(text[start:end]) for start, end in spans)
@@ -51,12 +51,12 @@ def split_thinking(text: str) -> tuple[str, str]:
     return "\n\n".join(thought for thought in thoughts if thought.strip()), answer.lstrip()
 
 
-def without_thinking(text: str) -> str:
-    """The answer in a text; see `split_thinking`."""
-    return split_thinking(text)[1]
+def without_reasoning(text: str) -> str:
+    """The answer in a text; see `split_reasoning`."""
+    return split_reasoning(text)[1]
 
 
-def thinking_spans(text: str) -> list[tuple[int, int]]:
+def reasoning_spans(text: str) -> list[tuple[int, int]]:
     """Where in a text thinking stands, its marks included: (start, end) of each place, in order.
 
     A mark is only spoken of where it stands between quotes, within a fence or a search/replace block that is

@@ -19,7 +19,7 @@ from groundwire.core._errors import (
     RecordingError,
 )
 from groundwire.core._models import Completion, ToolCall
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.core._records import ModelCall
 from groundwire.core._text import json_lines
 
@@ -74,9 +74,11 @@ class Recorded:
 
     def __post_init__(self) -> None:
         if bool(self.texts) == (self.failure is not None):
-            raise ConfigError("A recorded call has texts, or it failed.", do="Give one of the two.")
+            raise ConfigError("A recorded call has either texts or a failure.", do="Give one of the two.")
         if self.request and self.task:
-            raise ConfigError("A recorded call is known by its request or by its task.", do="Give one of the two.")
+            raise ConfigError(
+                "A recorded call is identified either by its request or by its task.", do="Give one of the two."
+            )
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -206,7 +208,7 @@ def read_recording(path: str | Path) -> Recording:
     Raises:
         RecordingError: it can't be read, is of another form or version, or a line is wrong; with the line's number.
     """
-    file = at_home(path)
+    file = expand_user(path)
     lines = json_lines(file)
     nothing: tuple[int, dict[str, object]] = (1, {})
     number, first = next(lines, nothing)
@@ -290,14 +292,14 @@ class _Line(_Strict):
 def _head(fields: dict[str, object], where: str) -> _Head:
     if fields.get("format") != FORMAT:
         raise RecordingError(
-            f'{where}: this is no recording: its first line has no "format": "{FORMAT}".',
+            f'{where}: this is not a recording: its first line has no "format": "{FORMAT}".',
             do="See docs/replay.md for the form; for texts alone there is scripted:FILE.",
         )
     version = fields.get("version")
     if version != VERSION:
         raise RecordingError(
             f"{where}: the recording has version {version!r}; this groundwire reads version {VERSION}.",
-            do="Use the groundwire that wrote it, or one that is newer.",
+            do="Use the version of groundwire that wrote it, or a newer one.",
         )
     try:
         return _Head.model_validate(fields)

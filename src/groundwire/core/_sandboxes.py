@@ -50,7 +50,7 @@ class Destination(NamedTuple):
         if "://" in text or "/" in text:
             raise ValueError(f"{shown} is more than a host and a port. {_FORM}, without a scheme or a path.")
         if "*" in text:
-            raise ValueError(f"{shown} has a wildcard. Each host is named by itself. {_FORM}.")
+            raise ValueError(f"{shown} has a wildcard. Name each host separately. {_FORM}.")
         host, colon, port = text.rpartition(":")
         if not colon or not host or host.endswith(":"):
             raise ValueError(f"{shown} has no port. {_FORM}.")
@@ -73,7 +73,7 @@ def canonical_destinations(texts: Iterable[str]) -> tuple[str, ...]:
     """
     found = sorted({str(Destination.parse(text)) for text in texts})
     if len(found) > MOST:
-        raise ValueError(f"{len(found)} destinations are more than {MOST}. Name fewer.")
+        raise ValueError(f"{len(found)} destinations are too many: at most {MOST} are allowed.")
     return tuple(found)
 
 
@@ -92,7 +92,7 @@ def _address(host: str, shown: str) -> ipaddress.IPv4Address | ipaddress.IPv6Add
             raise ValueError(f"{shown} names an interface, which can't be listed. {_FORM}.")
         address = address.ipv4_mapped or address
     if address.is_unspecified or address.is_multicast:
-        raise ValueError(f"{shown} is no address of one host. {_FORM}.")
+        raise ValueError(f"{shown} is not the address of one host. {_FORM}.")
     return address
 
 

@@ -165,7 +165,7 @@ def _default_folder() -> Path:
 def _no_key(run_id: str) -> SealError:
     return SealError(
         f"There is no key for run {run_id} here, so its signals can't be verified.",
-        do="Verify on the machine and as the user that ran it, or copy the key file from there.",
+        do="Verify it on the machine that ran it, as the same user, or copy the key file from there.",
     )
 
 

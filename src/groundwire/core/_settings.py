@@ -118,7 +118,7 @@ class Settings(BaseModel):
             name = ".".join(str(x) for x in first["loc"])
             raise ConfigError(
                 f"The setting {name} is wrong: {first['msg']} (got {first['input']!r}).",
-                do=f"Set --{name.replace('_', '-')} or {PREFIX}{name.upper()} to a right value.",
+                do=f"Set --{name.replace('_', '-')} or {PREFIX}{name.upper()} to a valid value.",
             ) from error
 
 
@@ -136,7 +136,7 @@ def _from_project(project: Path | None) -> dict[str, Any]:
     refused = sorted(values.keys() - FROM_PROJECT)
     if refused:
         raise ConfigError(
-            f"{path} sets {', '.join(refused)} in [tool.groundwire], which a project may not.",
+            f"{path} sets {', '.join(refused)} in [tool.groundwire], which a project may not set.",
             do="Give it as a flag or an environment variable; a project's file may come from a stranger.",
         )
     if str(values.get("model", "")).startswith("local:"):

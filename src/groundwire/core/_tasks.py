@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from groundwire.core._candidates import Tree, check_path
 from groundwire.core._errors import ConfigError, TaskError
-from groundwire.core._paths import at_home, check_glob, matches, matches_across_folders
+from groundwire.core._paths import check_glob, expand_user, matches, matches_across_folders
 from groundwire.core._sandboxes import Limits
 from groundwire.core._signals import canonical
 
@@ -45,7 +45,7 @@ class Hidden:
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be solved.
+    """What to solve, and what judges it.
 
     Args:
         id: its name; lessons of the same id are recalled first.
@@ -145,7 +145,7 @@ class Task:
             TaskError: not a folder, unreadable, or `task.toml` is wrong.
             ConfigError: a command can't be split, or a path is not one.
         """
-        root = at_home(folder)
+        root = expand_user(folder)
         spec = _read_spec(root)
         secret_command = hidden or spec.hidden.command
         secret_path = hidden_dir or spec.hidden.dir or _path_in(root, secret_command)

@@ -29,6 +29,13 @@ def plain(text: str, *, limit: int = 200) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
+def plural(count: int, noun: str) -> str:
+    """`1 file`, `2 files`, `3 tries`."""
+    if count == 1:
+        return f"{count} {noun}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{count} {noun}s"
+
+
 def visible(text: str) -> str:
     """`text` with its spacing kept, line ends and tabs as spaces, and everything that can't be seen as a mark."""
     return "".join(" " if c in "\n\r\t" else "�" if unicodedata.category(c) in HIDDEN else c for c in text)
@@ -59,7 +66,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
                     raise RecordingError(f"{path}:{number}: the line is longer than {MAX_LINE_BYTES >> 20} MiB.")
                 yield number, line.decode().rstrip("\r\n")
     except UnicodeDecodeError as error:
-        raise RecordingError(f"{path}:{number}: the line is no UTF-8 text: {error.reason}.", do=DAMAGED) from error
+        raise RecordingError(f"{path}:{number}: the line is not UTF-8 text: {error.reason}.", do=DAMAGED) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise RecordingError(f"{path} is damaged after line {number}: {error}", do=DAMAGED) from error
     except OSError as error:
@@ -100,7 +107,7 @@ def json_value(text: str, where: str) -> object:
     except UnicodeEncodeError:
         raise RecordingError(f"{where}: a text in it is no Unicode: half of a surrogate pair.", do=DAMAGED) from None
     except ValueError as error:
-        raise RecordingError(f"{where}: this is no JSON: {error}.", do=DAMAGED) from error
+        raise RecordingError(f"{where}: this is not JSON: {error}.", do=DAMAGED) from error
     except RecursionError:
         raise RecordingError(f"{where}: this is nested too deeply.", do=DAMAGED) from None
 

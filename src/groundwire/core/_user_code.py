@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from groundwire.core._errors import ConfigError, GroundwireError
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 
 
 def user_module(place: str, *, form: str) -> ModuleType:
@@ -27,7 +27,7 @@ def user_module(place: str, *, form: str) -> ModuleType:
         ConfigError: there is none, or it can't be imported.
         GroundwireError: as its code raised it.
     """
-    file = at_home(place)
+    file = expand_user(place)
     is_file = place.endswith(".py")
     if is_file and not file.is_file():
         raise ConfigError(f"There is no file {file}.", do=f"Name one: {form}.")
@@ -37,7 +37,7 @@ def user_module(place: str, *, form: str) -> ModuleType:
         raise
     except (Exception, SystemExit) as error:  # a user's own code may raise anything
         what = f"{place} can't be imported: {type(error).__name__}: {error!s:.300}"
-        raise ConfigError(what, do=f"Repair it, or name another: {form}.") from error
+        raise ConfigError(what, do=f"Fix it, or name another: {form}.") from error
 
 
 def _from_file(file: Path) -> ModuleType:

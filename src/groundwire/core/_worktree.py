@@ -33,7 +33,7 @@ def apply_changes(
         if now != base.files.get(path) or (path in modes and _is_executable(target) != was_executable):
             raise CandidateError(
                 f"{path} has changed since the tests were run, so nothing was applied.",
-                do="Apply the patch by hand, or run again.",
+                do="Apply the patch by hand, or run the repair again.",
             )
         if changes[path] is not None and target.is_dir():
             raise CandidateError(f"{path} is a folder, so nothing was applied.", do="Apply the patch by hand.")

@@ -68,7 +68,7 @@ RULES = Rules(rejudge_fails=0, rejudge_passes=0)
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenFunction:
     """One function's outcome.
 
     Args:
@@ -126,7 +126,7 @@ async def write_functions(
     seconds: float,
     sandbox: str | None = None,
     seed: int = 0,
-) -> AsyncGenerator[Written, None]:
+) -> AsyncGenerator[WrittenFunction, None]:
     """Has the functions written until the time is up; yields each as it is known, in the order of `tasks`.
 
     Two are at work at once, so that one is judged while the other is written.
@@ -151,7 +151,7 @@ async def write_functions(
     gate = asyncio.Semaphore(AT_ONCE)
     run_id = await _app(graph, store, options, seconds).start_run({"demo": "functions", "model": backend.model})
 
-    async def write(task: Task) -> Written | None:
+    async def write(task: Task) -> WrittenFunction | None:
         async with gate:
             left = deadline - time.monotonic()
             if left <= 0:
@@ -160,7 +160,7 @@ async def write_functions(
             result = await app.arun(task, run_id=run_id, seed=seed, sandboxes=sandboxes)
             if result.stop_reason is StopReason.MODEL_ERROR and result.error is not None:
                 raise result.error
-            return Written(task, result)
+            return WrittenFunction(task, result)
 
     running = [asyncio.create_task(write(task)) for task in tasks]
     try:

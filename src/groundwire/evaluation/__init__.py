@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from groundwire.evaluation._rates import Rate
     from groundwire.evaluation._reading import Arm, RunFacts, read_run, trial_rows
     from groundwire.evaluation._reasoning import reflecting, step_uses, switches, underthinking
-    from groundwire.evaluation._rows import Floats, Labels, Ragged, Sample, Step, TrialRow
+    from groundwire.evaluation._rows import Floats, JudgedSample, Labels, Ragged, TrialRow, TrialStep
     from groundwire.evaluation._signal_quality import Confusion, confusion, localised
     from groundwire.evaluation._trials import Episodes, Trials
     from groundwire.evaluation._verdicts import Report, report_on
@@ -35,15 +35,15 @@ __all__ = [
     "Confusion",
     "Episodes",
     "Floats",
+    "JudgedSample",
     "Labels",
     "Measured",
     "Ragged",
     "Rate",
     "Report",
     "RunFacts",
-    "Sample",
-    "Step",
     "TrialRow",
+    "TrialStep",
     "Trials",
     "calibration",
     "compare",
@@ -79,8 +79,8 @@ __getattr__, __dir__ = at_first_use(
         "Rate": "_rates",
         "Report": "_verdicts",
         "RunFacts": "_reading",
-        "Sample": "_rows",
-        "Step": "_rows",
+        "JudgedSample": "_rows",
+        "TrialStep": "_rows",
         "TrialRow": "_rows",
         "Trials": "_trials",
         "calibration": "_confidence",

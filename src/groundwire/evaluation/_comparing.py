@@ -8,6 +8,7 @@ from enum import StrEnum
 import numpy as np
 from scipy import stats
 
+from groundwire.core._text import plural
 from groundwire.evaluation._rows import Bools, Floats, Ints
 from groundwire.evaluation._trials import Episodes, Trials
 
@@ -17,7 +18,7 @@ EQUAL_WITHIN = 0.10
 """Arms are said to have spent the same where they differ by no more than this share of the larger one."""
 
 
-class Answer(StrEnum):
+class Conclusion(StrEnum):
     """Whether the one arm did better than the other."""
 
     HELPED = "helped"
@@ -26,7 +27,7 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True)
-class Spent:
+class ArmSpending:
     """What both arms spent on the pairs.
 
     Args:
@@ -47,19 +48,17 @@ class Spent:
     def __str__(self) -> str:
         if not self.control:
             return (
-                f"{self.what} {self.arm:,} against none: NOT equal"
-                if self.arm
-                else "what either side spent is not known"
+                f"{self.what} {self.arm:,} against none: NOT equal" if self.arm else "what each side spent is not known"
             )
         said = "equal" if self.is_equal else "NOT equal, so more than reflection differs"
         return f"{self.what} {self.arm:,} against {self.control:,} (×{self.arm / self.control:.2f}): {said}"
 
 
-def answer_by(low: float | None, high: float | None, p: float, *, more_is_better: bool = True) -> Answer:
+def answer_by(low: float | None, high: float | None, p: float, *, more_is_better: bool = True) -> Conclusion:
     """Whether a difference helped, by both ends of its interval and an exact test's p; see `Comparison.answer`."""
     if low is None or high is None or p >= 1 - LEVEL or low <= 0 <= high:
-        return Answer.CANT_TELL
-    return Answer.HELPED if (low > 0) == more_is_better else Answer.HURT
+        return Conclusion.CANT_TELL
+    return Conclusion.HELPED if (low > 0) == more_is_better else Conclusion.HURT
 
 
 @dataclass(frozen=True)
@@ -92,10 +91,10 @@ class Comparison:
     better: int
     worse: int
     p: float
-    spent: Spent
+    spent: ArmSpending
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> Conclusion:
         """Helped or hurt only if the interval leaves out 0 and the exact test agrees, since a bootstrap of few tasks is
         narrower than what is known."""
         return answer_by(self.low, self.high, self.p)
@@ -105,9 +104,9 @@ class Comparison:
         if self.difference is None or self.low is None or self.high is None:
             return f"can't tell if {what} helped (n = 0): no task was tried by both arms"
         points = 100 * self.difference
-        counted = f"{self.better} tasks better, {self.worse} worse, exact p = {self.p:.2g}"
+        counted = f"{plural(self.better, 'task')} better, {self.worse} worse, exact p = {self.p:.2g}"
         interval = f"95 % interval {100 * self.low:+.1f} to {100 * self.high:+.1f}; {counted}"
-        if self.answer is not Answer.CANT_TELL:
+        if self.answer is not Conclusion.CANT_TELL:
             said = f"{what} {self.answer} (n = {self.tasks}): {points:+.1f} points"
         elif points:
             way = "better" if points > 0 else "worse"
@@ -235,8 +234,8 @@ def _mean_by(group: Ints, values: Floats) -> Floats:
     return np.bincount(group, weights=values) / count if len(count) else values[:0]
 
 
-def _spent(arm: _Side, control: _Side, tried: Bools) -> Spent:
+def _spent(arm: _Side, control: _Side, tried: Bools) -> ArmSpending:
     tokens = int(arm.tokens[tried].sum()), int(control.tokens[tried].sum())
     if any(tokens):
-        return Spent("tokens", *tokens)
-    return Spent("judgings", int(arm.judgings[tried].sum()), int(control.judgings[tried].sum()))
+        return ArmSpending("tokens", *tokens)
+    return ArmSpending("judgings", int(arm.judgings[tried].sum()), int(control.judgings[tried].sum()))

@@ -66,7 +66,7 @@ class TraceConfidence:
 
 
 def trace_confidence(confidence: Floats, window: int = 2048) -> TraceConfidence | None:
-    """Scores one trace; None of no tokens.
+    """Scores one trace; None where it has no tokens.
 
     Args:
         confidence: by token, see `token_confidence`.
@@ -101,7 +101,7 @@ class Instability:
 
 
 def instability(distributions: Sequence[Mapping[str, float]], *, weight: float = 1.0) -> Instability | None:
-    """Scores one trace; None of no steps. A report may show it; nothing that steers may read it.
+    """Scores one trace; None where it has no steps. A report may show it; nothing that steers may read it.
 
     Args:
         distributions: by step, the probabilities of the likeliest tokens; they need not sum to 1.
@@ -159,7 +159,7 @@ class Calibration:
 
 
 def calibration(predicted: Floats, right: Bools) -> Calibration | None:
-    """Scores predictions; None of none.
+    """Scores predictions; None where there are none.
 
     Args:
         predicted: P(right), from 0 to 1.
@@ -211,7 +211,7 @@ WORDS = 64
 
 
 @dataclass(frozen=True)
-class Attempt:
+class UnjudgedAnswer:
     """What may be known before judging. There is no field for a model's own confidence, on purpose.
 
     Args:
@@ -254,7 +254,7 @@ class HistoryPredictor:
         ConfigError: scikit-learn is not installed, or the history is too short or one-sided.
     """
 
-    def __init__(self, history: Sequence[Attempt], right: Sequence[bool], *, platt: bool = True) -> None:
+    def __init__(self, history: Sequence[UnjudgedAnswer], right: Sequence[bool], *, platt: bool = True) -> None:
         least = min(sum(right), len(right) - sum(right))
         if len(history) < LEAST or least < FOLDS:
             raise ConfigError(
@@ -269,11 +269,11 @@ class HistoryPredictor:
         self._classifier: Any = (calibrated if platt else plain).fit(known, self._right)
         self._nearest: Any = _sklearn("neighbors").NearestNeighbors(n_neighbors=NEIGHBOURS).fit(known)
 
-    def predict(self, attempts: Sequence[Attempt]) -> Floats:
+    def predict(self, attempts: Sequence[UnjudgedAnswer]) -> Floats:
         """P(right) of each, from 0 to 1."""
         return np.asarray(self._classifier.predict_proba(self._features(attempts))[:, 1], dtype=np.float64)
 
-    def neighbours(self, attempt: Attempt, n: int = 5) -> Sequence[Neighbour]:
+    def neighbours(self, attempt: UnjudgedAnswer, n: int = 5) -> Sequence[Neighbour]:
         """The likest earlier attempts, nearest first: what a person should see beside the number."""
         distances, places = self._nearest.kneighbors(self._features([attempt]), n_neighbors=n)
         return [
@@ -285,19 +285,19 @@ class HistoryPredictor:
 class _Features:
     """Attempts as numbers: hashed words, and the response's length on the history's scale."""
 
-    def __init__(self, history: Sequence[Attempt]) -> None:
+    def __init__(self, history: Sequence[UnjudgedAnswer]) -> None:
         self._words: Any = _sklearn("feature_extraction.text").HashingVectorizer(n_features=WORDS, norm="l2")
         lengths = _lengths(history)
         self._middle, self._spread = float(lengths.mean()), float(lengths.std()) or 1.0
 
-    def __call__(self, attempts: Sequence[Attempt]) -> Floats:
+    def __call__(self, attempts: Sequence[UnjudgedAnswer]) -> Floats:
         texts = [f"{a.question} {a.model}" for a in attempts], [a.response for a in attempts]
         asked, said = (np.asarray(self._words.transform(t).toarray(), dtype=np.float64) for t in texts)
         length = (_lengths(attempts) - self._middle) / self._spread
         return np.column_stack([asked, said, length])
 
 
-def _lengths(attempts: Sequence[Attempt]) -> Floats:
+def _lengths(attempts: Sequence[UnjudgedAnswer]) -> Floats:
     return np.log1p(np.array([len(a.response) or a.tokens for a in attempts], dtype=np.float64))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from groundwire.core._signals import Origin
-from groundwire.evaluation._comparing import Answer, answer_by, compare, paired_interval, sign_test
+from groundwire.evaluation._comparing import Conclusion, answer_by, compare, paired_interval, sign_test
 from groundwire.evaluation._rates import Rate
 from groundwire.evaluation._rows import NONE, ORIGINS, PASS, Floats, Ints
 from groundwire.evaluation._trials import Episodes, Trials
@@ -168,7 +168,7 @@ class Learning:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class PairedDifference:
     """One number with memory and without, paired by seed.
 
     Args:
@@ -195,7 +195,7 @@ class Difference:
     better: int
     worse: int
     p: float
-    answer: Answer
+    answer: Conclusion
 
 
 def window_for(episodes: int) -> int:
@@ -227,7 +227,7 @@ def learning_of(trials: Trials, most: int, *, window: int | None = None) -> Lear
     )
 
 
-def differences(memory: Trials, control: Trials, most: int) -> Sequence[Difference]:
+def differences(memory: Trials, control: Trials, most: int) -> Sequence[PairedDifference]:
     """What memory bought: episodes won, first tries won, trials to success.
 
     Args:
@@ -241,7 +241,7 @@ def differences(memory: Trials, control: Trials, most: int) -> Sequence[Differen
     ours = np.array([mine[seed] for seed in both], dtype=np.float64)
     others = np.array([theirs[seed] for seed in both], dtype=np.float64)
     return [
-        Difference(
+        PairedDifference(
             what=f"won within {most} trials" if most > 1 else "won",
             pairs=won.tasks,
             memory=won.arm,
@@ -259,14 +259,14 @@ def differences(memory: Trials, control: Trials, most: int) -> Sequence[Differen
     ]
 
 
-def _paired(what: str, ours: Floats, others: Floats, *, up: bool) -> Difference:
+def _paired(what: str, ours: Floats, others: Floats, *, up: bool) -> PairedDifference:
     ours, others = ours.astype(np.float64), others.astype(np.float64)
     gap = ours - others
     better, worse = int((gap > 0).sum()), int((gap < 0).sum())
     better, worse = (better, worse) if up else (worse, better)
     low, high = paired_interval(gap)
     p = sign_test(better, worse)
-    return Difference(
+    return PairedDifference(
         what=what,
         pairs=len(gap),
         memory=float(ours.mean()) if len(gap) else None,

@@ -11,13 +11,13 @@ from typing import Any, cast
 import numpy as np
 from scipy import stats
 
-from groundwire.evaluation._confidence import FOLDS, LEAST, Attempt, Calibration, HistoryPredictor, calibration
+from groundwire.evaluation._confidence import FOLDS, LEAST, Calibration, HistoryPredictor, UnjudgedAnswer, calibration
 from groundwire.evaluation._drift import Drift, Uptake, drift, uptake
 from groundwire.evaluation._learning import MemoryEffect, memory_effect
-from groundwire.evaluation._process import Cost, Horizon, Process, cost, horizon, process
+from groundwire.evaluation._process import Cost, Horizon, StepErrors, cost, horizon, process
 from groundwire.evaluation._rates import Rate
 from groundwire.evaluation._rows import FAIL, NONE, PASS, Floats, Ints, mean_of, origin_name, share
-from groundwire.evaluation._signal_quality import Confusion, Provenance, confusion, confusion_by_origin, provenance
+from groundwire.evaluation._signal_quality import Confusion, SignalSources, confusion, confusion_by_origin, provenance
 from groundwire.evaluation._trials import Episodes, Trials
 from groundwire.evaluation._width import Diversity, Width, diversity, width
 
@@ -173,8 +173,8 @@ MAX_ROUNDS = 50
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How a run came out.
+class RunOutcome:
+    """How often a run solved its tasks.
 
     Args:
         tasks: distinct tasks.
@@ -202,7 +202,7 @@ class Outcome:
     stops: Mapping[str, int]
 
 
-def outcome(trials: Trials) -> Outcome:
+def outcome(trials: Trials) -> RunOutcome:
     """First-try and final success (arXiv 2303.11366, 2510.08308).
 
     An episode without a verdict counts as unsolved: what broke may have broken because of the candidate.
@@ -217,7 +217,7 @@ def outcome(trials: Trials) -> Outcome:
     unseen = episodes.tried & (episodes.truth(episodes.first) == NONE)
     unseen &= (trials.visible[first] != NONE) if len(trials) else unseen
     codes, counts = np.unique(trials.stop.codes[trials.starts], return_counts=True)
-    return Outcome(
+    return RunOutcome(
         tasks=len(np.unique(trials.task.codes)),
         episodes=len(trials.starts),
         already_passing=int(episodes.given.sum()),
@@ -320,13 +320,13 @@ class Measured:
         history: how well an arm's earlier trials foretell its later ones; None where there are too few.
     """
 
-    outcome: Outcome
+    outcome: RunOutcome
     attempts: Sequence[Attempts]
     correction: Correction
     signal: Confusion
     signal_by_origin: Mapping[str, Confusion]
     uptake: Uptake
-    process: Process
+    process: StepErrors
     horizon: Horizon
     width: Width
     diversity: Mapping[int, Diversity]
@@ -334,11 +334,11 @@ class Measured:
     memory: MemoryEffect
     history: Calibration | None
     cost: Cost
-    provenance: Provenance
+    provenance: SignalSources
 
 
 def measure(trials: Trials) -> Measured:
-    """Measures an arm: pure, and without a look at anything else."""
+    """Measures an arm: a pure function of its trials."""
     return Measured(
         outcome=outcome(trials),
         attempts=attempts(trials),
@@ -372,9 +372,9 @@ def history_calibration(trials: Trials) -> Calibration | None:
     return calibration(predictor.predict([_attempt(trials, row) for row in rest]), right[rest])
 
 
-def _attempt(trials: Trials, row: int) -> Attempt:
+def _attempt(trials: Trials, row: int) -> UnjudgedAnswer:
     question = f"{trials.family[row]} {trials.task[row]} trial{int(trials.trial[row])}"
-    return Attempt(question, model=trials.model[row], tokens=int(trials.tokens[row]))
+    return UnjudgedAnswer(question, model=trials.model[row], tokens=int(trials.tokens[row]))
 
 
 def as_data(value: object) -> Any:

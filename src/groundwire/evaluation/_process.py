@@ -110,7 +110,7 @@ VERIFIER = ORIGINS.index(Origin.VERIFIER)
 
 
 @dataclass(frozen=True)
-class Process:
+class StepErrors:
     """Of the trials that took steps which something outside the model answered.
 
     Args:
@@ -136,13 +136,13 @@ class Process:
     corrections: int | None
 
 
-def process(trials: Trials) -> Process:
+def process(trials: Trials) -> StepErrors:
     """First error and recovery (arXiv 2404.03683, 2601.14209), and the prefix that is kept (arXiv 2602.03647)."""
     stepped = trials.stepped.lengths > 0
     first = first_errors(trials)
     failed = first >= 0
     verified = trials.origin == VERIFIER
-    return Process(
+    return StepErrors(
         trials=int(stepped.sum()),
         steps=len(trials.step_ok),
         errors=Rate(int((~trials.step_ok).sum()), len(trials.step_ok)),

@@ -24,7 +24,7 @@ from groundwire.core._records import (
 )
 from groundwire.core._signals import Evidence, NoVerdict, Origin, Signal, Verdict
 from groundwire.core._signatures import failure_signature
-from groundwire.evaluation._rows import Sample, Step, TrialRow
+from groundwire.evaluation._rows import JudgedSample, TrialRow, TrialStep
 from groundwire.evaluation._trials import Trials
 
 DETAIL_CHARS = 300
@@ -33,7 +33,7 @@ DETAIL_CHARS = 300
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """What a run's numbers have to be read with.
+    """What to know about a run when reading its numbers.
 
     Args:
         graph: its graph's name.
@@ -241,7 +241,7 @@ class _Judged:
         self.origin = decided[0].origin if decided else None
         self.signature = failure_signature(decided[0].evidence) if self.visible is Verdict.FAIL and decided else ""
         self.detail = _headline(decided[0].evidence) if decided and self.visible is not Verdict.PASS else ""
-        self.samples = tuple(Sample(digest, self._truth(digest, verdict)) for digest, verdict in verdicts.items())
+        self.samples = tuple(JudgedSample(digest, self._truth(digest, verdict)) for digest, verdict in verdicts.items())
         self.steps = tuple(_steps(steering))
 
     def _truth(self, digest: str, verdict: Verdict) -> Verdict:
@@ -264,12 +264,12 @@ def _together(signals: Sequence[Signal]) -> Verdict:
 _STEPPED = (Origin.ENVIRONMENT, Origin.TOOL_ERROR, Origin.VERIFIER, Origin.EXECUTION)
 
 
-def _steps(signals: Sequence[Signal]) -> Iterator[Step]:
+def _steps(signals: Sequence[Signal]) -> Iterator[TrialStep]:
     """Steps in an environment and tool calls: there, each signal of a trial is about one more of them."""
     told = [s for s in signals if s.origin in _STEPPED]
     if any(s.reason is NoVerdict.GO_ON for s in told) or any(s.origin is Origin.TOOL_ERROR for s in told):
         for signal in told:
-            yield Step(signal.candidate_digest, signal.verdict is not Verdict.FAIL)
+            yield TrialStep(signal.candidate_digest, signal.verdict is not Verdict.FAIL)
 
 
 def _tokens(call: ModelCall) -> int:

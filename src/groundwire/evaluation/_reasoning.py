@@ -16,7 +16,7 @@ _SWITCH = re.compile(
 
 
 @dataclass(frozen=True)
-class WrongAnswer:
+class WrongTrace:
     """A trace that ended wrong.
 
     Args:
@@ -28,7 +28,7 @@ class WrongAnswer:
     until_right: int | None
 
 
-def underthinking(wrong: Sequence[WrongAnswer]) -> float | None:
+def underthinking(wrong: Sequence[WrongTrace]) -> float | None:
     """ξ = mean(1 − T̂/T) over wrong answers, from 0 to 1; None where there is none (arXiv 2501.18585).
 
     A trace without a correct thought could not have stopped in time, so T̂ = T there and it adds 0. Right answers are no

@@ -23,7 +23,7 @@ VERDICTS = {code: verdict for verdict, code in CODES.items()}
 
 
 @dataclass(frozen=True)
-class Sample:
+class JudgedSample:
     """One of the candidates that a trial judged.
 
     Args:
@@ -38,7 +38,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Step:
+class TrialStep:
     """One step of a trial that something outside the model answered: a tool call, an action in an environment.
 
     Args:
@@ -109,8 +109,8 @@ class TrialRow:
     escalation: int = 0
     oracle: bool = False
     stop: str = ""
-    samples: tuple[Sample, ...] = ()
-    steps: tuple[Step, ...] = ()
+    samples: tuple[JudgedSample, ...] = ()
+    steps: tuple[TrialStep, ...] = ()
 
 
 def origin_name(code: Any) -> str:
@@ -162,7 +162,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """A list a row, laid end to end.
+    """A list for each row, stored end to end.
 
     Args:
         starts: by row, where its list begins in the flat columns; one more number than rows, the last is the end.

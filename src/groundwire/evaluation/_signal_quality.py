@@ -116,7 +116,7 @@ def localised(labels: Sequence[int], said: Sequence[int]) -> Localised:
 
 
 @dataclass(frozen=True)
-class Provenance:
+class SignalSources:
     """Where signals came from.
 
     Args:
@@ -132,14 +132,14 @@ class Provenance:
     judged: Mapping[str, int]
 
 
-def provenance(trials: Trials) -> Provenance:
+def provenance(trials: Trials) -> SignalSources:
     """Triggers by origin (methods rows 22, 29 and 32), and the flags."""
     tries = ~trials.is_given
     opened = trials.trigger[tries & (trials.trigger >= 0)]
     later = np.zeros(len(trials), dtype=np.bool_)
     later[1:] = (trials.number[1:] == trials.number[:-1]) & tries[1:] & tries[:-1]
     judged = trials.origin[tries & (trials.origin >= 0)]
-    return Provenance(
+    return SignalSources(
         triggers={origin_name(code): Rate(int((opened == code).sum()), len(opened)) for code in np.unique(opened)},
         ungrounded=Rate(int((later & (trials.trigger < 0)).sum()), int(later.sum())),
         oracle=Rate(int(trials.oracle.sum()), len(trials)),

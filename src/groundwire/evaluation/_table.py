@@ -111,7 +111,7 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, Read]]]] = (
             ("without a verdict", "none", lambda m: rate(m.outcome.no_verdict)),
             ("pass@k over episodes of a task", "", lambda m: _attempts(m, every=False)),
             ("pass^k over episodes of a task", "", lambda m: _attempts(m, every=True)),
-            ("ended because", "", lambda m: ", ".join(f"{k} {v}" for k, v in m.outcome.stops.items())),
+            ("stopped because", "", lambda m: ", ".join(f"{k} {v}" for k, v in m.outcome.stops.items())),
         ),
     ),
     (

@@ -20,11 +20,11 @@ from groundwire.evaluation._rows import (
     Bools,
     Floats,
     Ints,
+    JudgedSample,
     Labels,
     Ragged,
-    Sample,
-    Step,
     TrialRow,
+    TrialStep,
 )
 
 _TEXTS = ("run", "episode", "task", "family", "candidate", "signature", "detail", "model", "stop")
@@ -142,10 +142,10 @@ class Trials:
             seconds=float(self.seconds[at]),
             oracle=bool(self.oracle[at]),
             samples=tuple(
-                Sample(self.sample_answer[i], VERDICTS[int(self.sample_verdict[i])], float(self.sample_weight[i]))
+                JudgedSample(self.sample_answer[i], VERDICTS[int(self.sample_verdict[i])], float(self.sample_weight[i]))
                 for i in samples
             ),
-            steps=tuple(Step(self.step_action[i], bool(self.step_ok[i])) for i in steps),
+            steps=tuple(TrialStep(self.step_action[i], bool(self.step_ok[i])) for i in steps),
         )
 
     def take(self, rows: Ints | Bools) -> Self:
@@ -247,7 +247,7 @@ def _defaults(count: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Episodes:
-    """One number an episode; −1 stands for a row that there is not.
+    """One number for each episode; −1 where there is no such row.
 
     Args:
         trials: their trials.

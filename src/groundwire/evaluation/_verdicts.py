@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from groundwire.evaluation._comparing import Answer, Comparison, compare, sign_test
+from groundwire.core._text import plural
+from groundwire.evaluation._comparing import Comparison, Conclusion, compare, sign_test
 from groundwire.evaluation._measuring import Measured, measure
 from groundwire.evaluation._reading import Arm
 
@@ -25,7 +26,7 @@ class Said:
     """
 
     text: str
-    answer: Answer | None = None
+    answer: Conclusion | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,9 +132,11 @@ def _verdict(measured: Measured, against: Sequence[Against], *, is_control: bool
     if against:
         return against[0].said
     if is_control:
-        return Said("this is a control arm: what it says is in the comparison with it")
+        return Said("this is a control arm: see the comparison with it")
     n = measured.outcome.final.whole
-    return Said(f"can't tell if reflection helped (n = {n}): there is no control arm to compare with", Answer.CANT_TELL)
+    return Said(
+        f"can't tell if reflection helped (n = {n}): there is no control arm to compare with", Conclusion.CANT_TELL
+    )
 
 
 def _remarks(arm: Arm, measured: Measured) -> Sequence[Said]:
@@ -141,50 +144,53 @@ def _remarks(arm: Arm, measured: Measured) -> Sequence[Said]:
     said = [_change(measured)]
     if outcome.first_unknown.part:
         said.append(
-            f"{outcome.first_unknown.part} first tries were judged by a model's tests or opinions only: they count as"
-            " wrong, so rates of first tries and rounds are lower bounds"
+            f"counted as wrong: {plural(outcome.first_unknown.part, 'first try')} judged by a model's tests or opinions"
+            " only, so rates of first tries and rounds are lower bounds"
         )
     if changed.false_passes:
         share = f"{100 * changed.false_passes / changed.claimed:.1f} %"
         said.append(
-            f"{changed.false_passes} of {changed.claimed} answers that passed are wrong by hidden tests ({share})"
+            f"{changed.false_passes} of {plural(changed.claimed, 'answer')} that passed"
+            f" failed the hidden tests ({share})"
         )
     if measured.signal.fn:
-        said.append(f"{measured.signal.fn} candidates that the hidden tests pass were failed by what steers")
+        said.append(f"failed the steering checks and pass the hidden tests: {plural(measured.signal.fn, 'candidate')}")
     if not changed.judged:
-        said.append("no hidden tests judged an answer: right means that what steers says so")
+        said.append('no hidden tests judged an answer: "right" means that the steering checks passed')
     if outcome.unverified.part:
-        said.append(f"{outcome.unverified.part} answers passed only tests that a model wrote: they count as unsolved")
+        said.append(
+            f"counted as unsolved: {plural(outcome.unverified.part, 'answer')} that passed only a model's tests"
+        )
     if outcome.no_verdict.part:
-        said.append(f"{outcome.no_verdict.part} episodes ended without a verdict: they count as unsolved")
+        said.append(f"counted as unsolved: {plural(outcome.no_verdict.part, 'episode')} that ended without a verdict")
     if outcome.already_passing:
-        said.append(f"{outcome.already_passing} tasks passed before anything was tried: no rate counts them")
+        said.append(f"in no rate: {plural(outcome.already_passing, 'task')} that passed before anything was tried")
     if measured.drift.alarm is not None:
-        said.append(f"alarm: from round {measured.drift.alarm} on more is accepted and less of it is right")
+        said.append(f"alarm: from round {measured.drift.alarm} on, more is accepted and less of it is right")
     if arm.facts.imported:
-        said.append(f"as the published log {arm.facts.imported} has it: nothing of it was run here")
+        said.append(f"taken from the published log {arm.facts.imported}: nothing was run here")
     if not arm.facts.grounded:
         said.append("NOT grounded: a loop of this graph needed no signal from outside the model")
     if measured.provenance.oracle.part:
-        said.append("oracle: the answer key was used; not to be compared with a run that had none")
+        said.append("oracle: the answer key was used; don't compare this with a run that did not use it")
     if arm.facts.trust:
-        said.append(f"opinions count here: {', '.join(arm.facts.trust)}")
+        said.append(f"opinions were trusted here: {', '.join(arm.facts.trust)}")
     return [Said(text) for text in said]
 
 
 def _change(measured: Measured) -> str:
     changed, final = measured.correction, measured.outcome.final
     if final.value is None:
-        return "nothing was tried: there is no rate of success"
+        return "nothing was tried, so there is no success rate"
     right = f"{100 * final.value:.1f} % of {final.whole} answers are right"
     if not measured.provenance.ungrounded.whole:
         return f"{right}; nothing was tried twice"
     before, after, flips = changed.scores.acc1, changed.scores.acc2, changed.fixes + changed.breaks
     if before is None or after is None or (not flips and changed.episodes < final.whole):
-        return f"{right}; how many first tries were is not known"
+        return f"{right}; how many were right on the first try is not known"
     which = "all" if changed.episodes == final.whole else f"where both are known, {changed.episodes} of"
     p = sign_test(changed.fixes, changed.breaks)
     return (
         f"from first try to answer, {which} {final.whole}: {100 * before:.1f} % → {100 * after:.1f} %,"
-        f" {changed.fixes} fixed, {changed.breaks} broken (exact p = {p:.2g}); more tries alone may do it"
+        f" {changed.fixes} fixed, {changed.breaks} broken (exact p = {p:.2g}); more tries alone could do that"
     )

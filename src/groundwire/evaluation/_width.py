@@ -13,7 +13,7 @@ from groundwire.evaluation._trials import Episodes, Trials
 
 
 @dataclass(frozen=True)
-class Vote:
+class PluralityVote:
     """The outcome of one vote.
 
     Args:
@@ -27,7 +27,7 @@ class Vote:
     tie: bool
 
 
-def vote(answers: Sequence[str | None], weights: Sequence[float] | None = None) -> Vote:
+def vote(answers: Sequence[str | None], weights: Sequence[float] | None = None) -> PluralityVote:
     """Plurality of normalised answers (self-consistency, arXiv 2203.11171); None does not vote.
 
     Args:
@@ -39,10 +39,12 @@ def vote(answers: Sequence[str | None], weights: Sequence[float] | None = None) 
         if answer is not None:
             cast[answer] = cast.get(answer, 0.0) + weight
     if not cast:
-        return Vote(None, 0.0, tie=False)
+        return PluralityVote(None, 0.0, tie=False)
     winner = max(cast, key=cast.__getitem__)
     total = sum(cast.values())
-    return Vote(winner, cast[winner] / total if total else 0.0, sum(v == cast[winner] for v in cast.values()) > 1)
+    return PluralityVote(
+        winner, cast[winner] / total if total else 0.0, sum(v == cast[winner] for v in cast.values()) > 1
+    )
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from groundwire.graphs.run._app import FeedbackApp
     from groundwire.graphs.run._budget import Budget, RunBudget
     from groundwire.graphs.run._episode import Episode
-    from groundwire.graphs.run._gate import GateKind, Question, Refusal, admit
+    from groundwire.graphs.run._gate import GateKind, GateQuestion, Refusal, admit
     from groundwire.graphs.run._result import EpisodeResult
     from groundwire.graphs.run._sandboxes import Sandboxes, SandboxOptions
     from groundwire.graphs.run._state import EpisodeState
@@ -52,8 +52,8 @@ __all__ = [
     "FeedbackApp",
     "FeedbackGraph",
     "GateKind",
+    "GateQuestion",
     "GraphCard",
-    "Question",
     "Refusal",
     "Rules",
     "RunBudget",
@@ -101,7 +101,7 @@ __getattr__, __dir__ = at_first_use(
         "FeedbackGraph": "build._feedback_graph",
         "GateKind": "run._gate",
         "GraphCard": "library._card",
-        "Question": "run._gate",
+        "GateQuestion": "run._gate",
         "Refusal": "run._gate",
         "Rules": "build._declarations",
         "RunBudget": "run._budget",

@@ -9,13 +9,13 @@ from typing import cast
 from pydantic import Field
 
 from groundwire.core._errors import RecordingError
-from groundwire.core._paths import at_home
-from groundwire.logs._rows import Row, checked, whole_json
+from groundwire.core._paths import expand_user
+from groundwire.logs._rows import LogRow, checked, whole_json
 
 LOG = "a Reflexion log of environments"
 
 
-class EnvironmentTrial(Row):
+class EnvironmentTrial(LogRow):
     """One environment after one trial. Actions are not in the log."""
 
     name: str = Field(min_length=1)
@@ -32,7 +32,7 @@ def read_environments(path: str | Path) -> Iterator[EnvironmentTrial]:
         RecordingError: the file can't be read, is damaged or larger than 64 MiB, or a row lacks what it needs; with
             its place in the list, counted from 1.
     """
-    file = at_home(path)
+    file = expand_user(path)
     value = whole_json(file)
     if not isinstance(value, list):
         raise RecordingError(f"{file}: this is no row of {LOG}: it holds no JSON list.", do="Check the file.")

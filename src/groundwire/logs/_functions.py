@@ -43,7 +43,7 @@ def function_task(
         TaskError: the entry point is no Python name.
     """
     if not entry_point.isidentifier():
-        raise TaskError(f"Task {task_id}: {entry_point!r} is no function's name.")
+        raise TaskError(f"Task {task_id}: {entry_point!r} is not the name of a function.")
     files = {SOLUTION: head, "tests/test_visible.py": _visible(visible, entry_point)}
     return Task(
         id=task_id,

@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from groundwire.core._errors import RecordingError
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.core._text import lines_of
 
 MAX_CHARS = 4 * 1024 * 1024
@@ -97,7 +97,7 @@ def read_hotpotqa(path: str | Path) -> Iterator[TrialSummary | Answered]:
     Raises:
         RecordingError: the file can't be read, is damaged or cut short, or is no such log; with the line's number.
     """
-    file = at_home(path)
+    file = expand_user(path)
     place = _Place()
     number = 0
     for number, line in lines_of(file):
@@ -124,7 +124,7 @@ def read_hotpotqa(path: str | Path) -> Iterator[TrialSummary | Answered]:
                 yield _answered(place.trial, place.outcome, place.lines, where)
                 place.lines, place.chars = [], 0
     if not place.trial:
-        raise RecordingError(f"{file}: this is no HotpotQA log of Reflexion: no trial begins.", do="Check the file.")
+        raise RecordingError(f"{file}: this is not a HotpotQA log of Reflexion: no trial begins.", do="Check the file.")
     _check_between(place, f"{file}:{number}")
 
 
@@ -139,7 +139,7 @@ def _check_between(place: _Place, where: str) -> None:
 def _check_nothing(line: str, where: str) -> None:
     if line.strip() and not _RULE.fullmatch(line):
         raise RecordingError(
-            f"{where}: this is no HotpotQA log of Reflexion: text stands outside of a trial.", do="Check the file."
+            f"{where}: this is not a HotpotQA log of Reflexion: text stands outside of a trial.", do="Check the file."
         )
 
 

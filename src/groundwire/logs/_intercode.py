@@ -12,13 +12,13 @@ from typing import cast
 from pydantic import Field, model_validator
 
 from groundwire.core._errors import RecordingError
-from groundwire.core._paths import at_home
-from groundwire.logs._rows import Row, checked, whole_json
+from groundwire.core._paths import expand_user
+from groundwire.logs._rows import LogRow, checked, whole_json
 
 LOG = "an InterCode log"
 
 
-class Turns(Row):
+class Turns(LogRow):
     """All turns of one episode, side by side."""
 
     actions: list[str] = Field(min_length=1)
@@ -29,11 +29,11 @@ class Turns(Row):
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Turns:
         if not len(self.actions) == len(self.observations) == len(self.rewards):
-            raise ValueError("actions, observations and rewards are not as many")
+            raise ValueError("actions, observations and rewards differ in number")
         return self
 
 
-class InterCodeEpisode(Row):
+class InterCodeEpisode(LogRow):
     """One question, and what was done about it."""
 
     environment: str
@@ -49,7 +49,7 @@ def read_intercode(path: str | Path) -> Iterator[InterCodeEpisode]:
     Raises:
         RecordingError: the file can't be read, is damaged or larger than 64 MiB, or an episode lacks what it needs.
     """
-    file = at_home(path)
+    file = expand_user(path)
     value = whole_json(file)
     if not isinstance(value, Mapping):
         raise RecordingError(f"{file}: this is no {LOG.removeprefix('an ')}: no JSON object.", do="Check the file.")

@@ -9,18 +9,18 @@ from pydantic import Field
 
 from groundwire.core._errors import RecordingError
 from groundwire.core._models import Completion
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.core._recordings import Recorded, Recording
 from groundwire.core._sandboxes import Limits
 from groundwire.core._tasks import Task
 from groundwire.core._text import json_lines
 from groundwire.logs._functions import function_task
-from groundwire.logs._rows import Row, checked
+from groundwire.logs._rows import LogRow, checked
 
 LOG = "an LDB log"
 
 
-class LdbRow(Row):
+class LdbRow(LogRow):
     """One task with what was tried on it.
 
     Its verdicts are here to be compared with; nothing of ours rests on them. The reference solution is not read.
@@ -71,7 +71,7 @@ def read_ldb(path: str | Path) -> Iterator[LdbRow]:
     Raises:
         RecordingError: the file can't be read or is damaged, or a row lacks what it needs; with the line's number.
     """
-    file = at_home(path)
+    file = expand_user(path)
     for number, fields in json_lines(file):
         row = checked(LdbRow, fields, f"{file}:{number}", LOG)
         if len(row.feedback) != len(row.programs):

@@ -11,18 +11,18 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.core._sandboxes import Limits
 from groundwire.core._tasks import Task
 from groundwire.core._text import json_lines
 from groundwire.logs._functions import function_task
-from groundwire.logs._rows import Row, checked
+from groundwire.logs._rows import LogRow, checked
 
 LOG = "a Reflexion log of programs"
 LOG_OF_TESTS = "a Reflexion log of written tests"
 
 
-class _Head(Row):
+class _Head(LogRow):
     task_id: str = Field(min_length=1, validation_alias=AliasChoices("task_id", "name"))
     """`HumanEval/0`, or `mbpp_234_volume_cube`."""
     prompt: str
@@ -79,13 +79,13 @@ def read_reflexion(path: str | Path) -> Iterator[ReflexionRow]:
     Raises:
         RecordingError: the file can't be read or is damaged, or a row lacks what it needs; with the line's number.
     """
-    file = at_home(path)
+    file = expand_user(path)
     for number, fields in json_lines(file):
         yield checked(ReflexionRow, fields, f"{file}:{number}", LOG)
 
 
 def read_written_tests(path: str | Path) -> Iterator[WrittenTestsRow]:
     """The rows of a log of tests that a model wrote; as `read_reflexion`."""
-    file = at_home(path)
+    file = expand_user(path)
     for number, fields in json_lines(file):
         yield checked(WrittenTestsRow, fields, f"{file}:{number}", LOG_OF_TESTS)

@@ -31,7 +31,7 @@ def whole_json(file: Path) -> object:
     return json_value("\n".join(lines), str(file))
 
 
-class Row(BaseModel):
+class LogRow(BaseModel):
     """A row of a log. Fields that are not named here are passed over: a log may say more than we read."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)

@@ -13,7 +13,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._environments import ACTIONS, actions_in, scene_of
 from groundwire.core._errors import CandidateError
 from groundwire.core._experience import MOST, Experience, Followed, Known, known, place_of
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.core._signals import Signal, Verdict
 
 WHY_CHARS = 160

@@ -12,7 +12,7 @@ from groundwire.core._environments import start_in
 from groundwire.core._errors import TaskError
 from groundwire.core._experience import MOST, Experience, Followed, Known, known
 from groundwire.core._records import TrialEnd, tree_key
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.core._signals import Signal, Verdict
 from groundwire.memory._experience import steps_of
 from groundwire.memory._policy import Scope

@@ -30,7 +30,7 @@ from groundwire.core._records import (
     TrialEnd,
     tree_key,
 )
-from groundwire.core._scenes import Scene
+from groundwire.core._scene import Scene
 from groundwire.core._signals import Origin, Signal, Verdict
 from groundwire.core._signatures import failure_signature
 from groundwire.memory._experience import Experiences, steps_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from platformdirs import user_data_path
 
 from groundwire.core._errors import ConfigError, StorageError
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
@@ -95,7 +95,7 @@ def locate(url: str | None) -> Place:
 def _file(path: Path, *, is_default: bool = False) -> Place:
     from sqlalchemy.engine import URL
 
-    path = Path.cwd() / at_home(path)
+    path = Path.cwd() / expand_user(path)
     url = URL.create("sqlite", database=str(path))
     return Place(url, url.render_as_string(), path, is_default)
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from groundwire.core._errors import ConfigError, ModelReplyInvalid, Usage
 from groundwire.core._models import Completion, Message, Request, ToolCall, ToolSpec
-from groundwire.core._reasoning_text import split_thinking, thinking_spans
+from groundwire.core._reasoning_text import reasoning_spans, split_reasoning
 from groundwire.models._retries import Retried
 from groundwire.models._switches import logit_bias
 
@@ -114,12 +114,12 @@ def cut_at_stop(text: str, stop: Sequence[str]) -> str:
     return text[: min(found)] if found else text
 
 
-def apart(text: str, request: Request) -> tuple[str, str]:
-    """What was thought and what was answered, by `split_thinking`; an answer that was begun for the model goes on, and
+def reasoning_and_answer(text: str, request: Request) -> tuple[str, str]:
+    """What was thought and what was answered, by `split_reasoning`; an answer that was begun for the model goes on, and
     holds no thinking unless it was thinking that was begun."""
-    if is_begun(request) and not thinking_spans(request.messages[-1].content):
+    if is_begun(request) and not reasoning_spans(request.messages[-1].content):
         return "", text
-    return split_thinking(text)
+    return split_reasoning(text)
 
 
 def split(request: Request, most: int) -> list[Request]:

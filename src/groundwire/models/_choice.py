@@ -93,7 +93,7 @@ def check_form(spec: str) -> None:
     if spec == "local" or (spec.partition(":")[0] in _OURS and ":" in spec):
         return
     if not spec or spec != "".join(spec.split()) or not spec.isprintable():
-        raise ConfigError(f"{spec!r} is no model id.", do=f"Give {FORMS}.")
+        raise ConfigError(f"{spec!r} is not a model id.", do=f"Give {FORMS}.")
     scheme = _SCHEME.match(spec)
     if scheme and scheme[1] != "ft":
         raise ConfigError(f"The model form {scheme[0]!r} is not known to this version.", do=f"Give {FORMS}.")

@@ -10,7 +10,7 @@ from typing import Any
 
 from groundwire.core._errors import ConfigError, ModelRetryable
 from groundwire.core._models import Completion, OnText, Request
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.models._chat import all_of, merged, split
 from groundwire.models._guard import check_model_calls
 from groundwire.models._litellm import LiteLLMBackend
@@ -51,7 +51,7 @@ class LocalBackend:
         if not engine_is_installed():
             raise ConfigError("A local model can't be run: xllamacpp is not installed.", do=EXTRA)
         self._pinned = path is None
-        self._path = _installed() if path is None else at_home(path)
+        self._path = _installed() if path is None else expand_user(path)
         check_is_model(self._path)
         self._options = options or ServerOptions()
         self._model = "local" if path is None else f"local:{path}"

@@ -282,7 +282,7 @@ def _checked(url: str) -> str:
         whole, parts = False, urlsplit("")
     if not whole or parts.query or parts.fragment or not url.isprintable() or url != "".join(url.split()):
         raise ConfigError(
-            f"{url!r} is no address of a server.", do="Write openai-compatible:http://HOST:PORT/v1 or …/v1#MODEL."
+            f"{url!r} is not the address of a server.", do="Write openai-compatible:http://HOST:PORT/v1 or …/v1#MODEL."
         )
     if "@" in parts.netloc:
         raise ConfigError("A server's address must not hold a key.", do=f"Set {KEY_VARIABLE} in the environment.")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from groundwire.core._errors import RecordingExhausted, RecordingMissing
 from groundwire.core._models import Completion, Request
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.core._recordings import Recorded, Recording, Sample, read_recording
 from groundwire.core._traits import BackendTraits
 from groundwire.models._chat import cut_at_stop, valid_samples
@@ -50,7 +50,7 @@ class ReplayBackend:
             RecordingError: the file can't be read, or is of another form.
         """
         name, _, task = str(spec).rpartition("#")
-        if not name or at_home(spec).exists():
+        if not name or expand_user(spec).exists():
             name, task = str(spec), ""
         return cls(read_recording(name), task=task or None)
 

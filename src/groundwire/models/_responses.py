@@ -15,7 +15,7 @@ from typing import Any, cast
 from groundwire.core._errors import ModelError, ModelRejected, ModelReplyInvalid, Usage
 from groundwire.core._models import Completion, Request, ToolCall
 from groundwire.core._prompt_text import estimate_tokens
-from groundwire.models._chat import apart, cut_at_stop, valid_samples
+from groundwire.models._chat import cut_at_stop, reasoning_and_answer, valid_samples
 from groundwire.models._faults import error_in, failed, from_error, no_completion, said_plainly
 
 NEVER = -9999.0
@@ -196,7 +196,7 @@ def _empty(
 
 def _told_apart(said: Content, request: Request, begun: str) -> Content:
     """With all thinking told apart, wherever the server left it; one path may have cut off what the other has not."""
-    thought, text = apart(_str(said.text).removeprefix(begun), request)
+    thought, text = reasoning_and_answer(_str(said.text).removeprefix(begun), request)
     thinking = "\n\n".join(filter(None, (_str(said.thinking).strip(), thought)))
     return Content(text.lstrip() if thinking else text, thinking, said.refusal)
 

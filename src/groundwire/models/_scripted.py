@@ -9,8 +9,8 @@ from pathlib import Path
 
 from groundwire.core._errors import ConfigError, ModelRejected
 from groundwire.core._models import Completion, OnText, Request
-from groundwire.core._paths import at_home
-from groundwire.models._chat import all_of, apart, cut_at_stop, valid_samples
+from groundwire.core._paths import expand_user
+from groundwire.models._chat import all_of, cut_at_stop, reasoning_and_answer, valid_samples
 
 Reply = str | Exception
 """A text to answer with, or an error to raise."""
@@ -58,7 +58,7 @@ class ScriptedBackend:
         Raises:
             ConfigError: the file can't be read, or a line is something else.
         """
-        file = at_home(path)
+        file = expand_user(path)
         try:
             lines = file.read_text(encoding="utf-8").split("\n")
         except (OSError, UnicodeDecodeError) as error:
@@ -81,7 +81,7 @@ class ScriptedBackend:
     async def complete(self, request: Request) -> Completion:
         """See `Backend`."""
         self.requests.append(request)
-        said = [apart(text, request) for text in self._take(request)]
+        said = [reasoning_and_answer(text, request) for text in self._take(request)]
         texts, thinking = [cut_at_stop(text, request.stop) for _, text in said], [thought for thought, _ in said]
         if self._latency_s:
             await asyncio.sleep(self._latency_s)

@@ -77,7 +77,7 @@ class VllmServerBackend:
         **engine: Any,
     ) -> None:
         if not (timeout_s > 0 and start_timeout_s > 0):
-            raise ConfigError("A time limit is not more than 0 seconds.", do="Use more.")
+            raise ConfigError("A time limit must be more than 0 seconds.", do="Use more.")
         if installed_version() is None:
             raise ConfigError("A vLLM server can't be started: vllm is not installed.", do=INSTALL)
         self._spec = parse_spec(model, lora=lora, arguments=engine)

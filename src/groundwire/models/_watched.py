@@ -8,7 +8,7 @@ from typing import Any
 
 from groundwire.core._models import Backend, Completion, Request, Streaming
 from groundwire.core._prompt_text import estimate_tokens
-from groundwire.core._reasoning_text import split_thinking, without_thinking
+from groundwire.core._reasoning_text import split_reasoning, without_reasoning
 from groundwire.core._traits import BackendTraits
 from groundwire.models._chat import all_of
 
@@ -66,7 +66,7 @@ class WatchedBackend:
             if not heard.enough or (this is not None and this.cancelling()):
                 raise
         written = estimate_tokens(heard.text)
-        thought, text = split_thinking(heard.text)
+        thought, text = split_reasoning(heard.text)
         return Completion(
             texts=(text,),
             thinking=(thought,) if thought else (),
@@ -89,6 +89,6 @@ class _Heard:
 
     def take(self, _sample: int, piece: str) -> None:
         self.text = self.text + piece if piece else ""
-        if not self.enough and self._watch(without_thinking(self.text)) and self.writing is not None:
+        if not self.enough and self._watch(without_reasoning(self.text)) and self.writing is not None:
             self.enough = True
             self.writing.cancel()

@@ -39,7 +39,7 @@ PROVIDERS = {
 }
 """LiteLLM's names of providers where the conventions have other ones."""
 
-Value = str | int | float | bool | Sequence[str]
+AttributeValue = str | int | float | bool | Sequence[str]
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def episode_span(graph: str, is_set_up: bool, ids: Mapping[str, str]) -> Generat
         ids: of the run, the episode and the task.
     """
     tracer, instruments = _of_the_program() if is_set_up else _of_the_environment()
-    attributes: dict[str, Value] = {
+    attributes: dict[str, AttributeValue] = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": graph,
         "gen_ai.conversation.id": ids.get("episode_id", ""),
@@ -155,7 +155,7 @@ class _CallSpan:
         self._span = span
         self._instruments = instruments
         self._masker = masker
-        self._labels: dict[str, Value] = {
+        self._labels: dict[str, AttributeValue] = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": _provider(model),
             "gen_ai.request.model": model,
@@ -195,7 +195,7 @@ def _span(
     tracer: trace.Tracer,
     name: str,
     kind: SpanKind,
-    attributes: Mapping[str, Value],
+    attributes: Mapping[str, AttributeValue],
     parent: context.Context | None = None,
 ) -> Generator[Span]:
     # errors are written down by us: their texts and tracebacks may hold what must not leave
@@ -205,8 +205,8 @@ def _span(
         yield span
 
 
-def _asked(model: str, request: Request) -> dict[str, Value]:
-    asked: dict[str, Value] = {
+def _asked(model: str, request: Request) -> dict[str, AttributeValue]:
+    asked: dict[str, AttributeValue] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": _provider(model),
         "gen_ai.request.model": model,
@@ -229,8 +229,8 @@ def _asked(model: str, request: Request) -> dict[str, Value]:
     return asked
 
 
-def _came(completion: Completion, masker: Masker) -> dict[str, Value]:
-    came: dict[str, Value] = {
+def _came(completion: Completion, masker: Masker) -> dict[str, AttributeValue]:
+    came: dict[str, AttributeValue] = {
         "gen_ai.response.model": masker(completion.model),
         "gen_ai.response.finish_reasons": completion.finish_reasons,
         "gen_ai.usage.input_tokens": completion.prompt_tokens,
@@ -257,7 +257,7 @@ def _captures() -> bool:
     return os.environ.get(CAPTURE, "").strip().lower() in CAPTURES
 
 
-def _content_of(request: Request, masker: Masker) -> dict[str, Value]:
+def _content_of(request: Request, masker: Masker) -> dict[str, AttributeValue]:
     def listed(messages: Sequence[Message]) -> str:
         return json.dumps([_as_message(m.role, masker(m.content)) for m in messages])
 

@@ -20,7 +20,7 @@ from groundwire.core._sandboxes import Limits
 from groundwire.core._tasks import Task
 from groundwire.tools._commands import Invocation
 from groundwire.tools._python_runner import ENVIRONMENT, arguments_of, support_files
-from groundwire.tools._visible_calls import Probe, probes_of
+from groundwire.tools._visible_calls import UntestedCall, probes_of
 
 NOTES = "behaviour.txt"
 TOLERATED = 0.01
@@ -36,7 +36,7 @@ class Behaviour:
     """Compares how a patch and the tree it changes behave on probes. Remembers how the last few trees behaved."""
 
     def __init__(self) -> None:
-        self._bases: OrderedDict[str, tuple[tuple[Probe, ...], list[str]]] = OrderedDict()
+        self._bases: OrderedDict[str, tuple[tuple[UntestedCall, ...], list[str]]] = OrderedDict()
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
         """Why a candidate that passes its tests may be wrong all the same, in one line.
@@ -62,11 +62,11 @@ class Behaviour:
         commonest, _ = Counter(worse).most_common(1)[0]
         return f"{len(worse)} of {len(probes)} calls like those of the tests end worse than before: {commonest}"
 
-    def _probes(self, task: Task) -> tuple[Probe, ...]:
+    def _probes(self, task: Task) -> tuple[UntestedCall, ...]:
         known = self._bases.get(task.tree.digest)
         return known[0] if known is not None else probes_of(task)
 
-    async def _base(self, probes: tuple[Probe, ...], task: Task, context: ToolContext) -> list[str]:
+    async def _base(self, probes: tuple[UntestedCall, ...], task: Task, context: ToolContext) -> list[str]:
         known = self._bases.get(task.tree.digest)
         if known is None:
             known = self._bases[task.tree.digest] = probes, await self._endings(probes, task.tree, task, context)
@@ -74,7 +74,7 @@ class Behaviour:
                 self._bases.popitem(last=False)
         return known[1]
 
-    async def _endings(self, probes: Sequence[Probe], tree: Tree, task: Task, context: ToolContext) -> list[str]:
+    async def _endings(self, probes: Sequence[UntestedCall], tree: Tree, task: Task, context: ToolContext) -> list[str]:
         if not probes:
             return []
         sandbox = await context.sandbox()
@@ -101,13 +101,13 @@ def _limits(limits: Limits) -> Limits:
     return limits.model_copy(update={"wall_s": min(WALL_S, limits.wall_s)})
 
 
-def _roots(probes: Sequence[Probe], tree: Tree) -> list[str]:
+def _roots(probes: Sequence[UntestedCall], tree: Tree) -> list[str]:
     """Folders from which a test file may import: its own, and those of the conftests."""
     files = [*(probe.path for probe in probes), *(p for p in tree.files if PurePosixPath(p).name == "conftest.py")]
     return list(dict.fromkeys(PurePosixPath(path).parent.as_posix() for path in files))
 
 
-def _severity(probe: Probe, ending: str) -> int:
+def _severity(probe: UntestedCall, ending: str) -> int:
     """0: a value as the tests ask for; 1: another kind of value, or an exception; 2: no end at all."""
     how, _, name = ending.partition(" ")
     if how in ("hangs", "ends"):

@@ -17,11 +17,11 @@ from groundwire.core._signals import CaseOutcome, CaseResult, NoVerdict, Observa
 from groundwire.core._tasks import Task
 from groundwire.tools._batches import JudgedTool
 from groundwire.tools._commands import Invocation, read_command
-from groundwire.tools._endings import cut_stream, ended_by, harmless, how_it_ended, killed_from_outside, shorten
 from groundwire.tools._guard import tampering
 from groundwire.tools._python_runner import ENVIRONMENT, arguments_of, support_files
 from groundwire.tools._reports import MESSAGE_CHARS, ReportProblem, RunReport, unique
 from groundwire.tools._running import NotRunnable, Reading, Start
+from groundwire.tools._summaries import cut_stream, ended_by, harmless, how_it_ended, killed_from_outside, shorten
 from groundwire.tools._verdicts import Decision, Situation, decide, no_verdict, without_report
 
 # Reads anyone's JUnit XML report, which may be hostile: no document type, so no entities; bounded in every way.

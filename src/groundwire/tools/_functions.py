@@ -21,7 +21,7 @@ ERROR_CHARS = 256
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CallResult:
     """What a call gave back.
 
     Args:
@@ -56,7 +56,7 @@ class CallableTool(Protocol):
         """Why the arguments don't fit the schema, in one line; empty where they do."""
         ...
 
-    async def call(self, arguments: Mapping[str, Any]) -> Outcome:
+    async def call(self, arguments: Mapping[str, Any]) -> CallResult:
         """Calls it. Trouble is an outcome, not an exception."""
         ...
 
@@ -130,7 +130,7 @@ class FunctionTool:
             return f"{place}: {first['msg']}" if place else first["msg"]
         return ""
 
-    async def call(self, arguments: Mapping[str, Any]) -> Outcome:
+    async def call(self, arguments: Mapping[str, Any]) -> CallResult:
         """Calls the function with arguments that fit."""
         given = self._model.model_validate(arguments)
         values = {str(field.alias): getattr(given, place) for place, field in type(given).model_fields.items()}
@@ -140,10 +140,10 @@ class FunctionTool:
                 result = await _called(self._function, values)
         except TimeoutError as error:
             late = f"no answer within {self.timeout_s:g} s; it may still be at work"
-            return Outcome(late if clock.expired() else last_line(error), ok=False)
+            return CallResult(late if clock.expired() else last_line(error), ok=False)
         except Exception as error:  # whatever a tool raises is what the world answered
-            return Outcome(last_line(error), ok=False)
-        return Outcome(result if isinstance(result, str) else to_json(result, fallback=str).decode())
+            return CallResult(last_line(error), ok=False)
+        return CallResult(result if isinstance(result, str) else to_json(result, fallback=str).decode())
 
 
 def _called(function: Callable[..., Any], values: Mapping[str, Any]) -> Awaitable[Any]:
@@ -179,7 +179,7 @@ def _model_of(function: Callable[..., Any]) -> type[BaseModel]:
 
 
 class Toolbox:
-    """What an actor may call.
+    """The tools that an actor may call.
 
     Args:
         *tools: tools, or plain functions.

@@ -22,9 +22,9 @@ from groundwire.core._signals import (
 )
 from groundwire.core._tasks import Task
 from groundwire.tools._baselines import Baseline, Baselines, Pace
-from groundwire.tools._endings import cut_stream, harmless, shorten
 from groundwire.tools._reports import unique
 from groundwire.tools._running import NotRunnable, Reading, Runner, Start
+from groundwire.tools._summaries import cut_stream, harmless, shorten
 from groundwire.tools._verdicts import Decision, Situation
 
 MESSAGES_CHARS = 64 * 1024

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import ToolSpec
-from groundwire.tools._functions import CallableTool, Outcome, last_line
+from groundwire.tools._functions import CallableTool, CallResult, last_line
 
 EXTRA = 'pip install "groundwire[mcp]"'
 PAGES = 20
@@ -47,7 +47,7 @@ class McpTool:
             return f"the server's own schema is wrong: {error.message}"[:256]
         return ""
 
-    async def call(self, arguments: Mapping[str, Any]) -> Outcome:
+    async def call(self, arguments: Mapping[str, Any]) -> CallResult:
         """Calls the tool on its server. A time-out is a tool error; the server may still be at work."""
         clock = asyncio.timeout(self.timeout_s)
         try:
@@ -55,11 +55,11 @@ class McpTool:
                 result = await self._client.call_tool(self.spec.name, dict(arguments))
         except TimeoutError as error:
             late = f"no answer within {self.timeout_s:g} s; it may still be at work"
-            return Outcome(late if clock.expired() else last_line(error), ok=False)
+            return CallResult(late if clock.expired() else last_line(error), ok=False)
         except Exception as error:  # the SDK's and the transport's alike: to the actor it is a tool that failed
-            return Outcome(last_line(error), ok=False)
+            return CallResult(last_line(error), ok=False)
         text = "\n".join(getattr(part, "text", f"[{part.type} left out]") for part in result.content)
-        return Outcome(last_line(text) or "it gave no reason", ok=False) if result.is_error else Outcome(text)
+        return CallResult(last_line(text) or "it gave no reason", ok=False) if result.is_error else CallResult(text)
 
 
 @asynccontextmanager

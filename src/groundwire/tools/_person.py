@@ -10,7 +10,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ToolContext
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.core._tasks import Task
-from groundwire.tools._endings import harmless, shorten
+from groundwire.tools._summaries import harmless, shorten
 
 Ask = Callable[[Candidate, Task], str | Awaitable[str]]
 """Shows a person a candidate. Their correction, in their words; empty where they are content."""
@@ -19,7 +19,7 @@ CASE_CHARS = 2000
 
 
 class Person:
-    """Asks a person. Content is a PASS; a correction is a FAIL, with their words as its evidence.
+    """Asks a person. Approval is a PASS; a correction is a FAIL, with their words as its evidence.
 
     Args:
         ask: shows the candidate and waits for an answer; a plain function runs in a thread. `EOFError` and

@@ -141,7 +141,7 @@ class Pytest(JudgedTool):
         return Behaviour()
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
-        """See `groundwire.core._contexts.DoubtingTool`."""
+        """See `groundwire.core._contexts.SkepticalTool`."""
         return await self._behaviour.doubt(candidate, task, context)
 
 

@@ -23,11 +23,11 @@ from groundwire.core._signals import NoVerdict, Observation, Origin
 from groundwire.core._tasks import Task
 from groundwire.tools._apartness import modules_kept_apart
 from groundwire.tools._commands import Invocation, RunnerName, read_command
-from groundwire.tools._endings import ended_by, harmless, how_it_ended
 from groundwire.tools._guard import digests, tampering
 from groundwire.tools._preload import imports_from_outside
 from groundwire.tools._reports import ReportProblem, RunReport, read_coverage, read_report
 from groundwire.tools._running import NotRunnable, Reading, Start
+from groundwire.tools._summaries import ended_by, harmless, how_it_ended
 from groundwire.tools._verdicts import Situation, decide, no_verdict, tampered, tampering_with_report, without_report
 
 # Brings our runners into the sandbox, and starts them there.

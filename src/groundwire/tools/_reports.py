@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from groundwire.core._contexts import Coverage
 from groundwire.core._signals import CaseOutcome, CaseResult, NoVerdict
-from groundwire.tools._endings import harmless, shorten
+from groundwire.tools._summaries import harmless, shorten
 
 MESSAGE_CHARS = 2000
 OUTSIDE = -1

@@ -68,5 +68,5 @@ class Unittest(JudgedTool):
         self._behaviour = Behaviour()
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
-        """See `groundwire.core._contexts.DoubtingTool`."""
+        """See `groundwire.core._contexts.SkepticalTool`."""
         return await self._behaviour.doubt(candidate, task, context)

@@ -8,7 +8,7 @@ from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdic
 from groundwire.core._steps import StepRules, first_broken
 from groundwire.core._tasks import Task
 from groundwire.core._traits import ToolTraits
-from groundwire.tools._endings import shorten
+from groundwire.tools._summaries import shorten
 
 MESSAGE_CHARS = 600
 

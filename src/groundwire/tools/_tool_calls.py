@@ -23,7 +23,7 @@ from groundwire.core._toolcalls import (
     seen_calls,
 )
 from groundwire.core._traits import ToolTraits
-from groundwire.tools._functions import CallableTool, Outcome, Toolbox, last_line
+from groundwire.tools._functions import CallableTool, CallResult, Toolbox, last_line
 
 # Makes the last call of a sequence, once, and says what came back.
 
@@ -62,7 +62,7 @@ class ToolCalls:
         started = time.monotonic()
         tool, refused = self._looked_up(steps, context)
         if tool is None:
-            outcome = Outcome(refused, ok=False)
+            outcome = CallResult(refused, ok=False)
         else:
             call = steps.calls[-1]
             outcome = await tool.call(call.arguments)
@@ -83,7 +83,7 @@ class ToolCalls:
             return None, "this very call was made before; make another one"
         return (None, f"arguments: {problem}") if (problem := tool.problem(call.arguments)) else (tool, "")
 
-    def _observed(self, steps: Steps, outcome: Outcome, seconds: float) -> Observation:
+    def _observed(self, steps: Steps, outcome: CallResult, seconds: float) -> Observation:
         if not outcome.ok:
             said = last_line(outcome.text)
             case = CaseOutcome(id=steps.ids[-1], result=CaseResult.ERROR, message=said)

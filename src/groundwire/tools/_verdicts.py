@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from groundwire.core._sandboxes import ExecResult
 from groundwire.core._signals import CaseOutcome, CaseResult, NoVerdict, Verdict
-from groundwire.tools._endings import PASSED, counts, ended_by, how_it_ended, killed_from_outside, last_error, named
 from groundwire.tools._reports import RunReport
+from groundwire.tools._summaries import PASSED, counts, ended_by, how_it_ended, killed_from_outside, last_error, named
 
 # What a run shows of a candidate that reached for the yardstick while it ran: a FAIL that says what was tried.
 #

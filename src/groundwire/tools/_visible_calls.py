@@ -27,7 +27,7 @@ Place = int | str
 
 
 @dataclass(frozen=True)
-class Call:
+class CallInTest:
     """A call that a test makes.
 
     Args:
@@ -69,7 +69,7 @@ class Call:
 
 
 @dataclass
-class Calls:
+class CallsInTests:
     """The calls of all test files.
 
     Args:
@@ -79,7 +79,7 @@ class Calls:
     """
 
     own: frozenset[str]
-    calls: list[Call] = field(default_factory=list[Call])
+    calls: list[CallInTest] = field(default_factory=list[CallInTest])
     wanted: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     def read(self, path: str, tree: ast.Module) -> None:
@@ -97,7 +97,7 @@ class Calls:
         known = self.own | _imported(imports)
         for node in ast.walk(test):
             if isinstance(node, ast.Call) and len(self.calls) < MAX_CALLS:
-                call = Call(path, imports, _name(node.func), node, values)
+                call = CallInTest(path, imports, _name(node.func), node, values)
                 if call.function in self.own and _stands_alone(node, values, known) and call.arguments():
                     self.calls.append(call)
             for side, other in _compared(node):
@@ -110,9 +110,9 @@ class Calls:
                 self.wanted.setdefault(function, set()).add(type(value).__name__)
 
 
-def read_calls(task: Task) -> Calls:
+def read_calls(task: Task) -> CallsInTests:
     """The calls of a task's visible test files; files that can't be parsed are left out."""
-    found = Calls(frozenset(_defined(task)))
+    found = CallsInTests(frozenset(_defined(task)))
     for path, content in sorted(task.tree.files.items()):
         tree = _parsed(content) if path.endswith(".py") and task.is_test(path) else None
         if tree is not None:
@@ -373,7 +373,7 @@ STEPS = (1, 1, 1, 2, 2, 3)
 
 
 @dataclass(frozen=True)
-class Probe:
+class UntestedCall:
     """A call that no test makes.
 
     Args:
@@ -389,7 +389,7 @@ class Probe:
     wanted: frozenset[str] = frozenset()
 
 
-def probes_of(task: Task, most: int = MOST_PROBES) -> tuple[Probe, ...]:
+def probes_of(task: Task, most: int = MOST_PROBES) -> tuple[UntestedCall, ...]:
     """The probes of a task, always the same for the same task: calls of its tests with arguments changed a little.
 
     Args:
@@ -398,17 +398,17 @@ def probes_of(task: Task, most: int = MOST_PROBES) -> tuple[Probe, ...]:
     """
     read = read_calls(task)
     wanted = {name: frozenset(kinds) for name, kinds in read.wanted.items()}
-    found: dict[str, Probe] = {}
+    found: dict[str, UntestedCall] = {}
     known = {_text(call, {}) for call in read.calls}
     for call, text in _variations(read.calls, most):
         if len(found) >= most:
             break
         if text not in known and 0 < len(text) <= MAX_CHARS:
-            found.setdefault(text, Probe(call.path, call.imports, text, wanted.get(call.function, frozenset())))
+            found.setdefault(text, UntestedCall(call.path, call.imports, text, wanted.get(call.function, frozenset())))
     return tuple(found.values())
 
 
-def _variations(calls: Sequence[Call], most: int) -> Iterator[tuple[Call, str]]:
+def _variations(calls: Sequence[CallInTest], most: int) -> Iterator[tuple[CallInTest, str]]:
     source = random.Random(0)
     donors = [value for call in calls for value in call.arguments().values()]
     for turn in range(TURNS * most if calls else 0):
@@ -420,7 +420,7 @@ def _variations(calls: Sequence[Call], most: int) -> Iterator[tuple[Call, str]]:
         yield call, _text(call, arguments)
 
 
-def _text(call: Call, changed: dict[int | str, Any]) -> str:
+def _text(call: CallInTest, changed: dict[int | str, Any]) -> str:
     try:
         return call.text(changed)
     except (ValueError, RecursionError, MemoryError):

@@ -13,7 +13,7 @@ from groundwire.training._trajectories import Attempt, Author, Span, Trajectory,
 
 
 @dataclass(frozen=True)
-class Answer:
+class ModelAnswer:
     """One answer of a model that made a candidate.
 
     Args:
@@ -92,7 +92,7 @@ class Answer:
         return tuple(parts)
 
 
-def answers_of(trajectory: Trajectory) -> Iterator[Answer | Rejected]:
+def answers_of(trajectory: Trajectory) -> Iterator[ModelAnswer | Rejected]:
     """All answers of an episode that executed checks judged, in order; what was not judged, or by nobody, is rejected.
 
     A step in a world, which went on, is judged by what became of its trial. Answers that say the same are answers each.
@@ -111,16 +111,20 @@ def answers_of(trajectory: Trajectory) -> Iterator[Answer | Rejected]:
             if not turns:
                 yield Rejected("no_model_text", where)
             for turn in turns:
-                yield Answer(trajectory, attempt, turn, judged) if judged else Rejected("no_executed_verdict", where)
+                yield (
+                    ModelAnswer(trajectory, attempt, turn, judged) if judged else Rejected("no_executed_verdict", where)
+                )
         for turn in trial.turns:
             if turn.loss and turn.id not in used:
                 yield Rejected("answer_without_candidate", where)
 
 
-def judged_in(trajectories: Iterable[Trajectory]) -> tuple[list[Answer], list[Rejected]]:
+def judged_in(trajectories: Iterable[Trajectory]) -> tuple[list[ModelAnswer], list[Rejected]]:
     """The answers of several episodes, and what is rejected instead of one, each in order; see `answers_of`."""
     told = [each for trajectory in trajectories for each in answers_of(trajectory)]
-    return [each for each in told if isinstance(each, Answer)], [each for each in told if isinstance(each, Rejected)]
+    return [each for each in told if isinstance(each, ModelAnswer)], [
+        each for each in told if isinstance(each, Rejected)
+    ]
 
 
 def as_text(messages: Iterable[ChatMessage]) -> str:

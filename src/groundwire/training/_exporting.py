@@ -23,7 +23,7 @@ EXAMPLES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rules:
+class ExportRules:
     """What is exported all the same.
 
     Args:
@@ -45,7 +45,7 @@ class Rules:
 
 
 @dataclass
-class Report:
+class ExportReport:
     """What an export came to.
 
     Args:
@@ -105,7 +105,7 @@ class Admitted:
         report: counts what is refused, each episode once.
     """
 
-    def __init__(self, trajectories: Iterable[Trajectory], rules: Rules, report: Report) -> None:
+    def __init__(self, trajectories: Iterable[Trajectory], rules: ExportRules, report: ExportReport) -> None:
         self._trajectories = trajectories
         self._allowed = rules.allowed
         self._report = report
@@ -142,7 +142,7 @@ class Admitted:
         if len(wrote) > 1 and Flaw.MIXED_REVISIONS not in self._allowed:
             named = ", ".join(sorted(f"{model.name} ({model.revision})" for model in wrote))
             raise ConfigError(
-                f"Run {trajectory.run} holds answers of more than one model or revision: {named}. Nothing was written.",
+                f"Run {trajectory.run} holds answers by more than one model or revision: {named}. Nothing was written.",
                 do="Export runs of one model, or say  --allow-mixed-revisions ; each row names its own.",
             )
 
@@ -153,9 +153,9 @@ def export(
     sink: Sink,
     *,
     options: Options | None = None,
-    rules: Rules | None = None,
+    rules: ExportRules | None = None,
     progress: Callable[[int], None] = lambda _rows: None,
-) -> Report:
+) -> ExportReport:
     """Writes the rows of a form, one in memory at a time.
 
     Args:
@@ -170,7 +170,7 @@ def export(
         ConfigError: a run holds answers of several models, and that was not allowed.
         StorageError: the ledger can't be read.
     """
-    report, rules = Report(), rules or Rules()
+    report, rules = ExportReport(), rules or ExportRules()
     report.notes.extend(dict.fromkeys(note for note in (form.note, *(one.note for one in rules.filters)) if note))
     written: set[int] = set()
     for made in form.make(Admitted(trajectories, rules, report), options or Options()):
@@ -184,7 +184,7 @@ def export(
     return report
 
 
-def _checked(row: Row, form: Form, rules: Rules, report: Report, written: set[int]) -> str | None:
+def _checked(row: Row, form: Form, rules: ExportRules, report: ExportReport, written: set[int]) -> str | None:
     """The row as JSON, where it may be written."""
     where = " ".join(row.provenance.episodes)
     if row.provenance.origin is Author.MODEL and not rules.keep_model_only:
@@ -213,7 +213,7 @@ def _digest_of(row: Row) -> int:
     return int.from_bytes(hashlib.blake2b(body.encode(), digest_size=8).digest())
 
 
-def _count(row: Row, report: Report) -> None:
+def _count(row: Row, report: ExportReport) -> None:
     provenance = row.provenance
     report.rows += 1
     report.origins[provenance.origin] += 1

@@ -41,7 +41,7 @@ from groundwire.training._trajectories import (
     Trial,
     Turn,
 )
-from groundwire.training._turns import Known, turns_of
+from groundwire.training._turns import LedgerText, turns_of
 
 # What was observed and said about candidates: signals, rewards, reflections, and who was shown these.
 
@@ -247,7 +247,7 @@ class Gathered:
         self._problems: list[Problem] = []
         self._key = self._load(keys)
         self._trials: dict[int, _Trial] = {}
-        self._known: list[Known] = []
+        self._known: list[LedgerText] = []
         self._intents: dict[str, Intent] = {}
         self._signals: dict[str, Seen] = {}
         self._candidates: dict[str, CandidateRecord] = {}
@@ -373,7 +373,7 @@ class Gathered:
 
     def _know(self, text: str, author: Author, what: str) -> None:
         if text:
-            self._known.append(Known(text, author, what))
+            self._known.append(LedgerText(text, author, what))
 
     # --- all of it
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import cycle
 from typing import Protocol, runtime_checkable
 
-from groundwire.training._answers import Answer
+from groundwire.training._answers import ModelAnswer
 from groundwire.training._provenance import provenance_of, written_by
 from groundwire.training._schema import ChatMessage, Options, Row
 from groundwire.training._trajectories import Author, Trajectory
@@ -88,7 +88,9 @@ def similarity(one: str, other: str) -> float:
     return 2 * (first & second).total() / words if words else 1.0
 
 
-def pairs_of(right: Sequence[Answer], wrong: Sequence[Answer]) -> Iterator[tuple[Answer, Answer, bool]]:
+def pairs_of(
+    right: Sequence[ModelAnswer], wrong: Sequence[ModelAnswer]
+) -> Iterator[tuple[ModelAnswer, ModelAnswer, bool]]:
     """Each wrong answer with one right answer, and whether both were asked the same: that is preferred, and of a step
     in a world no other will do.
 
@@ -100,7 +102,7 @@ def pairs_of(right: Sequence[Answer], wrong: Sequence[Answer]) -> Iterator[tuple
     """
     if not right:
         return
-    by_prompt: dict[str, list[Answer]] = {}
+    by_prompt: dict[str, list[ModelAnswer]] = {}
     for answer in right:
         by_prompt.setdefault(answer.turn.prompt_digest, []).append(answer)
     turns = {digest: cycle(answers) for digest, answers in by_prompt.items()}
@@ -112,7 +114,7 @@ def pairs_of(right: Sequence[Answer], wrong: Sequence[Answer]) -> Iterator[tuple
         yield next(same or any_of_them), rejected, same is not None
 
 
-def row_of(chosen: Answer, rejected: Answer, same: bool, options: Options) -> PairRow:
+def row_of(chosen: ModelAnswer, rejected: ModelAnswer, same: bool, options: Options) -> PairRow:
     """The row of one pair."""
     chosen_text = chosen.completion.content
     parts = (

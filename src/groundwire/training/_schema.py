@@ -161,7 +161,7 @@ def texts_in(value: object, name: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Rejected:
-    """Something that gives no row.
+    """Something that became no row, and why.
 
     Args:
         reason: a short name, by which the report counts.
@@ -174,7 +174,7 @@ class Rejected:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What whoever exports may choose.
+    """The options of an export.
 
     Args:
         target_model: the model that is to be trained; empty where that is not known.
@@ -197,7 +197,7 @@ Make = Callable[[Iterable[Trajectory], Options], Iterator[Row | Rejected]]
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """A kind of export.
+    """An export format.
 
     Args:
         name: what `--format` calls it.

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from groundwire.core._models import Completion, Request
 from groundwire.core._models import Message as Sent
-from groundwire.core._reasoning_text import thinking_spans
+from groundwire.core._reasoning_text import reasoning_spans
 from groundwire.core._records import Intent, ModelCall
 from groundwire.core._signals import canonical
 from groundwire.training._trajectories import Author, Message, ModelRevision, Span, Turn
@@ -44,7 +44,7 @@ _TOKEN = re.compile(
 )
 
 
-class Known(NamedTuple):
+class LedgerText(NamedTuple):
     """A text of the ledger."""
 
     text: str
@@ -89,7 +89,7 @@ def spans_by_tags(content: str, *, files: Author) -> tuple[Span, ...]:
     return tuple(_joined(pieces))
 
 
-def spans_by_known_texts(content: str, known: Iterable[Known], rest: Author = Author.HUMAN) -> tuple[Span, ...]:
+def spans_by_known_texts(content: str, known: Iterable[LedgerText], rest: Author = Author.HUMAN) -> tuple[Span, ...]:
     """The spans of any other message: each text of the ledger that stands in it, longest first, and the rest.
 
     Args:
@@ -97,7 +97,7 @@ def spans_by_known_texts(content: str, known: Iterable[Known], rest: Author = Au
         known: texts of the ledger that were there before the message was written.
         rest: who wrote what is in none of them.
     """
-    taken: list[tuple[int, int, Known]] = []
+    taken: list[tuple[int, int, LedgerText]] = []
     for one in sorted(known, key=lambda k: -len(k.text)):
         for form in dict.fromkeys((one.text, escape(one.text, quote=False))):
             if len(form.strip()) < SHORTEST_KNOWN and form != content:
@@ -173,7 +173,7 @@ def split_reasoning(text: str) -> tuple[str, str]:
 
     A thought may begin in the prompt, so that only its end stands in the text, or be cut off, so that it has no end.
     """
-    spans = thinking_spans(text)
+    spans = reasoning_spans(text)
     end = spans[-1][1] if spans else 0
     end += len(text[end:]) - len(text[end:].lstrip()) if spans else 0
     return text[:end], text[end:]
@@ -185,7 +185,7 @@ def digest_of(messages: Sequence[Message] | Sequence[Sent]) -> str:
 
 
 def turns_of(
-    call: ModelCall, intent: Intent, at: int, *, known: Sequence[Known], files: Author, revision: str
+    call: ModelCall, intent: Intent, at: int, *, known: Sequence[LedgerText], files: Author, revision: str
 ) -> Iterator[Turn]:
     """The samples of one call; one turn with the error where it failed.
 
@@ -249,7 +249,7 @@ def _finite(logprobs: Iterable[float]) -> tuple[float, ...]:
     return tuple(max(value, RULED_OUT) for value in logprobs)
 
 
-def _messages(request: Request, known: Sequence[Known], files: Author) -> Iterator[Message]:
+def _messages(request: Request, known: Sequence[LedgerText], files: Author) -> Iterator[Message]:
     for place, sent in enumerate(request.messages, 1):
         begun = place == len(request.messages) and sent.role == "assistant"
         yield Message(
@@ -262,7 +262,7 @@ def _messages(request: Request, known: Sequence[Known], files: Author) -> Iterat
         )
 
 
-def _spans(sent: Sent, known: Iterable[Known], files: Author, request: Request) -> tuple[Span, ...]:
+def _spans(sent: Sent, known: Iterable[LedgerText], files: Author, request: Request) -> tuple[Span, ...]:
     whole = {"system": Author.HUMAN, "assistant": Author.MODEL, "tool": Author.ENV}.get(sent.role)
     if whole is not None:
         what = "prompt" if sent.role == "system" else sent.role

@@ -15,7 +15,7 @@ from groundwire.core._environments import actions_in
 from groundwire.core._errors import CandidateError
 from groundwire.core._signals import NoVerdict, Verdict
 from groundwire.core._toolcalls import Steps
-from groundwire.training._answers import Answer
+from groundwire.training._answers import ModelAnswer
 from groundwire.training._provenance import Source
 from groundwire.training._schema import ChatMessage, Part
 from groundwire.training._trajectories import Attempt, Author, Trajectory, Turn
@@ -106,7 +106,7 @@ class Walk:
             return (ChatMessage(role="user", content=content),), (
                 Part(part="prompt[0]", end=len(content), origin=Author.HUMAN, what="task"),
             )
-        answer = Answer(self.trajectory, first.attempt, first.turn, first.attempt)
+        answer = ModelAnswer(self.trajectory, first.attempt, first.turn, first.attempt)
         return answer.prompt, answer.prompt_parts
 
 

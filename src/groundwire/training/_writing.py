@@ -82,7 +82,7 @@ def opened(path: Path, form: Form) -> Generator[Sink]:
         StorageError: it can't be written.
     """
     if path.suffix not in FORMATS:
-        raise ConfigError(f"{path.name} ends neither in .jsonl nor in .parquet.", do="Name the file accordingly.")
+        raise ConfigError(f"{path.name} ends in neither .jsonl nor .parquet.", do="Name the file accordingly.")
     if path.is_dir() or not path.parent.is_dir():
         what = "is a folder" if path.is_dir() else "is in a folder that is not there"
         raise ConfigError(f"{path} {what}.", do="Name another file, or make the folder.")

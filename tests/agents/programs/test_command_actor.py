@@ -445,7 +445,7 @@ async def test_a_flood_of_output_is_cut_and_changes_nothing_else(scene: Scene, g
     [
         ("no-such-program-anywhere --fix", False, "No such file"),
         ("/etc/passwd", False, "Permission denied"),
-        ("no-such-program-anywhere --fix", True, "one that the sandbox has"),
+        ("no-such-program-anywhere --fix", True, "one that exists in the sandbox"),
     ],
 )
 async def test_a_program_that_is_not_there(
@@ -568,7 +568,7 @@ async def test_a_very_long_prompt_still_fits_into_an_argument(scene: Scene, grou
 
 
 async def test_without_a_sandbox_it_says_what_is_missing(scene: Scene) -> None:
-    with pytest.raises(ConfigError, match="nothing to run them in"):
+    with pytest.raises(ConfigError, match="no sandbox to run them in"):
         await CommandActor("true").propose(scene.context(), 1)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from groundwire.agents.search._candidates import proposals
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._examples import read_examples
-from groundwire.agents.search._scene import Scene
 from groundwire.agents.search._source import apply, parse_source
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import ActorContext, Judged
@@ -29,7 +29,7 @@ def offers() -> Offers:
     def collect(code: str, tests: str = "") -> list[tuple[str, str]]:
         source = parse_source("m.py", code.encode())
         assert source is not None
-        scene = Scene(source, read_examples([tests.encode()]))
+        scene = EditContext(source, read_examples([tests.encode()]))
         return [
             (p.name, apply(source.data, p.splices).decode())
             for site in source.sites

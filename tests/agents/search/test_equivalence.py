@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groundwire.agents.search._equivalence import Units, meaning
-from groundwire.agents.search._source import Splice, parse_source
+from groundwire.agents.search._source import Replacement, parse_source
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def units() -> Units:
     return Units(source)
 
 
-def splice(old: str, new: str) -> Splice:
+def splice(old: str, new: str) -> Replacement:
     start = CODE.encode().index(old.encode())
-    return Splice(start, start + len(old.encode()), new)
+    return Replacement(start, start + len(old.encode()), new)
 
 
 def test_units_know_edits_by_meaning() -> None:

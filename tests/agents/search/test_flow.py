@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from groundwire.agents.search._flow import Flow, Node, flow_of
+from groundwire.agents.search._flow import Flow, FlowNode, flow_of
 
 
 def flow(code: str) -> Flow:
@@ -16,7 +16,7 @@ def flow(code: str) -> Flow:
     return flow_of(scope)
 
 
-def at(found: Flow, line: int) -> Node:
+def at(found: Flow, line: int) -> FlowNode:
     (node,) = [n for n in found.nodes[1:] if n.first <= line <= n.last]
     return node
 

@@ -8,7 +8,7 @@ import libcst as cst
 import pytest
 
 from groundwire.agents.search._precedence import binding, fitted
-from groundwire.agents.search._source import Splice, apply, parse_source
+from groundwire.agents.search._source import Replacement, apply, parse_source
 
 PIECES = [
     "v", "f(v)", "v + w", "v * w", "-v", "v ** w", "v < w", "not v", "v and w", "v or w", "v if w else u", "v | w",
@@ -33,7 +33,7 @@ def test_a_piece_stays_one_piece_wherever_it_is_put(place: str, piece: str) -> N
     assert source is not None
     hole = next(s for s in source.expressions if source.text(s) == "HOLE")
     text = fitted(piece.strip("()") if piece == "(v, w)" else piece, binding(cst.parse_expression(piece)), hole)
-    made = apply(source.data, [Splice(*hole.outer, text)]).decode()
+    made = apply(source.data, [Replacement(*hole.outer, text)]).decode()
     if (place, piece) in SAME_WITHOUT:
         assert made == place.replace("HOLE", piece) + "\n"
         return
@@ -57,4 +57,4 @@ def test_no_more_parentheses_than_needed(place: str, piece: str, made: str) -> N
     assert source is not None
     hole = next(s for s in source.expressions if source.text(s) == "HOLE")
     text = fitted(piece, binding(cst.parse_expression(piece)), hole)
-    assert apply(source.data, [Splice(*hole.outer, text)]).decode() == f"{made}\n"
+    assert apply(source.data, [Replacement(*hole.outer, text)]).decode() == f"{made}\n"

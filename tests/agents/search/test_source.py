@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import libcst as cst
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from groundwire.agents.search._source import Source, parse_source
+from groundwire.agents.search._source import (
+    Proposal,
+    RankedEdit,
+    Replacement,
+    SourceFile,
+    apply,
+    note,
+    overlap,
+    parse_source,
+)
 
 CODE = "# é\ndef f(a, b):  # ü\n    if (  a + b ) < len( a ) :\n        return [x for x in a]\n    return a.b(c=1)\n"
 
 
-def source(code: str = CODE) -> Source:
+def source(code: str = CODE) -> SourceFile:
     found = parse_source("m.py", code.encode())
     assert found is not None
     return found
@@ -95,3 +106,39 @@ def test_deep_nesting_is_none_or_parsed_and_never_raises() -> None:
     found = parse_source("m.py", b"if a: pass\n" + b"elif a: pass\n" * 60)
     assert found is not None
     assert len(found.statements) == 61
+
+
+# Applying splices, and what is said about them.
+
+
+def test_splices_in_any_order() -> None:
+    assert apply(b"abcdef", [Replacement(4, 5, "X"), Replacement(1, 2, ""), Replacement(6, 6, "!")]) == b"acdXf!"
+
+
+def test_text_is_utf8() -> None:
+    assert apply("é=1".encode(), [Replacement(3, 4, "ü")]) == "é=ü".encode()
+
+
+@given(st.binary(max_size=40), st.data())
+def test_all_outside_of_a_splice_is_kept(data: bytes, draw: st.DataObject) -> None:
+    start = draw.draw(st.integers(0, len(data)))
+    end = draw.draw(st.integers(start, len(data)))
+    assert apply(data, [Replacement(start, end, "new")]) == data[:start] + b"new" + data[end:]
+
+
+def test_overlap() -> None:
+    assert overlap([Replacement(1, 3, "")], [Replacement(2, 4, "")])
+    assert overlap([Replacement(2, 2, "a")], [Replacement(2, 2, "b")])
+    assert not overlap([Replacement(1, 3, "")], [Replacement(3, 4, "")])
+    assert not overlap([Replacement(0, 1, ""), Replacement(8, 9, "")], [Replacement(3, 4, "")])
+
+
+def test_note_is_one_line_with_old_and_new() -> None:
+    source = parse_source("m.py", b"def f(a):\n    return a < 1\n")
+    assert source is not None
+    edit = RankedEdit("m.py", Proposal("compare.boundary", (Replacement(23, 24, "<="),)), 2, 1.0)
+    assert note(source, [edit]) == "m.py:2 < → <="
+    gone = RankedEdit("m.py", Proposal("stmt.delete", (Replacement(10, 26, ""),)), 2, 1.0)
+    assert note(source, [gone]) == "m.py:2 return a < 1 → (nothing)"
+    long = RankedEdit("m.py", Proposal("expr.borrow", (Replacement(21, 22, "x" * 200),)), 2, 1.0)
+    assert len(note(source, [long, long])) < 160

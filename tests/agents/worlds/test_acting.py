@@ -8,7 +8,7 @@ from groundwire.agents.worlds import EpisodeCritic, ReActActor
 from groundwire.agents.worlds._acting import moves_as_data, read_action
 from groundwire.core._environments import Move
 from groundwire.core._errors import ConfigError
-from groundwire.core._scenes import Scene
+from groundwire.core._scene import Scene
 
 FREE = Scene("A room.")
 HINTED = Scene("A room.", actions=("go north", "go north-east", "Take Lamp"))

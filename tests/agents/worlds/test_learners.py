@@ -28,7 +28,7 @@ from groundwire.core._environments import Move, actions_in, attempt, environment
 from groundwire.core._errors import ConfigError
 from groundwire.core._experience import NO_EXPERIENCE, Experience, Followed, Row, known, place_of
 from groundwire.core._records import CandidateRecord, ReflectionRecord, Store
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.core._seal import Mint
 from groundwire.core._signals import Evidence, NoVerdict, Observation
 from groundwire.evaluation._learning import carried_over

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
+import langgraph.types as lg
 import pytest
 from guessing import Check, Guesser
 from langgraph.graph import END
 from langgraph.types import Command, Send
+from langgraph.types import Command as Leap
 from plain_nodes import Visited, graph_with, undeclared, visit, visited
 
-from groundwire import FeedbackGraph, StopReason, Task, UngroundedLoopError
+from groundwire import FeedbackGraph, StopReason, Task, UngroundedLoopError, tools
 from groundwire.core._errors import GroundingError
+from groundwire.graphs.build._bounds import Jump, annotated_jumps, jumps_in, mentions_jump
 
 
 @pytest.mark.parametrize("target", ["write", ["write"], Send("write", {}), [Send("write", {})], ("write",)])
@@ -57,15 +61,15 @@ def test_several_jumps_at_once_must_be_declared(task: Task) -> None:
     def scatter(state: Any) -> Command[Any]:
         return Command(goto=[Send("note", {"n": 1}), Send("note", {"n": 2})])
 
-    def build(*, many: bool) -> FeedbackGraph:
-        graph = graph_with("scatter", scatter, destinations=["note"], many=many)
+    def build(*, fan_out: bool) -> FeedbackGraph:
+        graph = graph_with("scatter", scatter, destinations=["note"], fan_out=fan_out)
         graph.add_node("note", lambda packet: {"seen": [str(packet["n"])]}, role="pure")
         graph.add_node("gather", visit("gather"), defer=True)
         return graph.add_edge("note", "gather").add_edge("gather", "write")
 
     with pytest.raises(GroundingError, match="scatter jumped to note, note at once, and had not declared that"):
-        build(many=False).compile().run(task)
-    assert sorted(visited(build(many=True), task)) == ["1", "2", "gather"]
+        build(fan_out=False).compile().run(task)
+    assert sorted(visited(build(fan_out=True), task)) == ["1", "2", "gather"]
 
 
 def routed(router: Callable[[Any], Any], targets: Any, **options: Any) -> FeedbackGraph:
@@ -106,7 +110,7 @@ def test_a_router_that_chooses_several_must_say_so(task: Task) -> None:
         routed(lambda state: ["left", "right"], ["left", "right"]).compile().run(task)
     both = graph_with("begin", visit("begin")).add_node("left", visit("left")).add_node("right", visit("right"))
     both.add_node("merge", visit("merge")).add_edge(["left", "right"], "merge").add_edge("merge", "write")
-    both.add_conditional_edges("begin", lambda state: ["left", "right"], ["left", "right"], many=True)
+    both.add_conditional_edges("begin", lambda state: ["left", "right"], ["left", "right"], fan_out=True)
     assert visited(both, task) == ["begin", "left", "right", "merge"]
 
 
@@ -165,3 +169,189 @@ def test_fields_of_ones_own_can_be_written_in_every_way(task: Task, write: Any) 
 
 def test_nothing_at_all_is_an_update_too(task: Task) -> None:
     assert visited(graph_with("idle", lambda state: None).add_edge("idle", "write"), task) == []
+
+
+# Jumps are found in a function's code where they can be, and in its result always.
+
+
+def plain(state: Any) -> dict[str, Any]:
+    return {"text": str(len(str(state)))}
+
+
+def direct(state: Any) -> Any:
+    return Command(goto="a")
+
+
+def renamed(state: Any) -> Any:
+    return Leap(goto="a")
+
+
+def sends(state: Any) -> Any:
+    return [Send("a", {})]
+
+
+def through_a_module(state: Any) -> Any:
+    return lg.Command(goto="a")
+
+
+def imports_when_it_runs(state: Any) -> Any:
+    from langgraph.types import Command as Late
+
+    return Late
+
+
+def in_a_helper(state: Any) -> Any:
+    return direct(state)
+
+
+def in_an_inner_function(state: Any) -> Any:
+    return [Command(goto=x) for x in "ab"]
+
+
+def by_default(state: Any, kind: Any = Command) -> Any:
+    return kind(goto="a")
+
+
+def by_keyword_default(state: Any, *, kind: Any = Command) -> Any:
+    return kind(goto="a")
+
+
+class Caller:
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, state: Any) -> Any:
+        return self.function(state)
+
+    def method(self, state: Any) -> Any:
+        return self.function(state)
+
+    @staticmethod
+    def jumps(state: Any) -> Any:
+        return Command(goto="a")
+
+
+class Slotted:
+    __slots__ = ("function",)
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, state: Any) -> Any:
+        return self.function(state)
+
+
+def wrapped(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    @functools.wraps(function)
+    def wrapper(state: Any) -> Any:
+        return function(state)
+
+    return wrapper
+
+
+def other_command(state: Any) -> Any:
+    return tools.Command("true")
+
+
+def names_itself() -> Callable[[Any], Any]:
+    def again(state: Any) -> Any:
+        return again
+
+    return again
+
+
+def before_it_is_bound() -> list[bool]:
+    """Looked at while what its cell will hold is not there yet."""
+
+    def early(state: Any) -> Any:
+        return late
+
+    seen = [mentions_jump(early)]
+    late = Command
+    return [*seen, mentions_jump(early)]
+
+
+JUMPING: list[Any] = [
+    direct,
+    renamed,
+    sends,
+    through_a_module,
+    imports_when_it_runs,
+    in_a_helper,
+    in_an_inner_function,
+    by_default,
+    by_keyword_default,
+    Caller(direct),
+    Caller(plain),  # its static method
+    Caller(plain).method,
+    Slotted(direct),
+    functools.partial(plain, direct),
+    functools.partial(by_keyword_default, kind=None),
+    functools.partial(direct),
+    wrapped(direct),
+    Slotted({"a": [direct]}),
+    Slotted((frozenset({direct}),)),
+]
+
+
+QUIET: list[Any] = [plain, other_command, Slotted(plain), wrapped(plain), len, names_itself()]
+
+
+@pytest.mark.parametrize("function", JUMPING)
+def test_a_jump_is_found(function: Any) -> None:
+    assert mentions_jump(function)
+
+
+@pytest.mark.parametrize("function", QUIET)
+def test_what_does_not_jump_is_left_alone(function: Any) -> None:
+    assert not mentions_jump(function)
+
+
+def test_a_name_that_has_no_value_yet_is_no_trouble() -> None:
+    assert before_it_is_bound() == [False, True]
+
+
+def test_an_annotation_is_enough() -> None:
+    def told(state: Any) -> Command[Any]:
+        return globals()["x"]
+
+    assert mentions_jump(told)
+    assert annotated_jumps(told) == ()
+
+
+def test_annotations_name_their_targets() -> None:
+    def one(state: Any) -> Command[Literal["a", "b"]]: ...
+    def either(state: Any) -> Command[Literal["a"]] | dict[str, Any]: ...
+    def nothing(state: Any): ...  # pyright: ignore[reportUnknownParameterType]
+    def unknown(state: Any) -> Nowhere: ...  # noqa: F821  # pyright: ignore[reportUndefinedVariable, reportUnknownParameterType]
+
+    class Callable_:  # noqa: N801
+        def __call__(self, state: Any) -> Command[Literal["c"]]: ...
+
+    assert annotated_jumps(one) == ("a", "b")
+    assert annotated_jumps(either) == ("a",)
+    assert annotated_jumps(Callable_()) == ("c",)
+    assert annotated_jumps(cast("Any", nothing)) == annotated_jumps(cast("Any", unknown)) == annotated_jumps(3) == ()
+
+
+RESULTS: list[tuple[Any, list[Jump]]] = [
+    (None, []),
+    ({"goto": "a"}, []),
+    (Command(update={}), []),
+    (Command(goto="a"), [Jump("a")]),
+    (Command(goto=END), []),
+    (Command(goto=["a", Send("b", {}), END]), [Jump("a"), Jump("b")]),
+    (Command(goto=Send("a", {})), [Jump("a")]),
+    (Command(goto="a", graph="__parent__"), [Jump("a", "__parent__")]),
+    (Send("a", {}), [Jump("a")]),
+    ([Send("a", {}), Command(goto="b"), {"x": 1}], [Jump("a"), Jump("b")]),
+    ((Command(goto=("a",)),), [Jump("a")]),
+]
+
+
+@pytest.mark.parametrize(
+    ("result", "jumps"),
+    RESULTS,
+)
+def test_every_jump_in_a_result_is_seen(result: Any, jumps: list[Jump]) -> None:
+    assert list(jumps_in(result)) == jumps

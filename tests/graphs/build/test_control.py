@@ -17,7 +17,7 @@ from groundwire.core._errors import GraphError
 from groundwire.core._models import Message, Request
 from groundwire.core._records import ModelCall, Recall, ReflectionRecord, TrialRecord
 from groundwire.core._traits import Needs
-from groundwire.graphs.build._control import CONTROL_RULES, Spent, control_budget, resampling_of, spent_by
+from groundwire.graphs.build._control import CONTROL_RULES, EpisodeUsage, control_budget, resampling_of, spent_by
 from groundwire.graphs.run._gate import GateKind
 from groundwire.memory import InMemoryStore
 from groundwire.models._scripted import ScriptedBackend
@@ -83,14 +83,14 @@ async def test_a_model_s_control_makes_first_tries_at_equal_tokens(task: Task) -
 
 async def test_it_stops_at_its_first_pass(task: Task) -> None:
     sampler = Sampler(ScriptedBackend(["wrong", "wrong 2", "right", "never asked"]))
-    graph = resampling_of(reflexion(sampler), Spent(tokens=1000, first_call=30, candidates=9))
+    graph = resampling_of(reflexion(sampler), EpisodeUsage(tokens=1000, first_call=30, candidates=9))
     result, _ = await run(graph, task, InMemoryStore(), Budget(trials=100), control=True)
     assert (result.stop_reason, result.trials, sampler.backend.left) == (StopReason.VERIFIED, 3, 1)
 
 
 async def test_without_a_model_it_judges_as_many_candidates_and_is_told_only_which(task: Task) -> None:
     guesser = Guesser([["a", "b"], ["c", "d"], ["e", "f"]])
-    graph = resampling_of(reflexion(guesser), Spent(candidates=3))
+    graph = resampling_of(reflexion(guesser), EpisodeUsage(candidates=3))
     result, records = await run(graph, task, InMemoryStore(), Budget(trials=100), control=True)
     assert (result.stop_reason, spent_by(records).candidates) == (StopReason.EXHAUSTED, 3)
     second = guesser.seen[1]
@@ -113,7 +113,7 @@ def test_needs_are_the_actor_s_without_memory() -> None:
 
 def test_the_control_of_a_graph_keeps_its_wiring_and_leaves_the_graph_as_it_is(task: Task) -> None:
     graph = reflexion(Guesser([["a"]]), baseline=True)
-    control = resampling_of(graph, Spent(candidates=3))
+    control = resampling_of(graph, EpisodeUsage(candidates=3))
     assert set(control.parts.names) == {"write", "test", "baseline"} and "reflect" in graph.parts.critics
     assert control.parts.gates == {(tool, GateKind.REFINE): (None, "write") for tool in ("test", "baseline")}
     assert not isinstance(graph.parts.actors["write"].actor, BlindActor)
@@ -125,11 +125,11 @@ def test_a_graph_with_nodes_of_its_own_has_no_blind_control() -> None:
     graph.add_node("tell", lambda _state: {}, role="pure")
     graph.add_edge("tell", "write")
     with pytest.raises(GraphError, match="blind control can't be made"):
-        resampling_of(graph, Spent())
+        resampling_of(graph, EpisodeUsage())
 
 
 def test_the_budget_is_the_other_arm_s_but_for_trials_and_tokens() -> None:
     budget = Budget(trials=3, tokens=50, usd=1.0, seconds=9)
-    by_model = control_budget(budget, Spent(tokens=100, first_call=30, candidates=3))
+    by_model = control_budget(budget, EpisodeUsage(tokens=100, first_call=30, candidates=3))
     assert (by_model.tokens, by_model.usd, by_model.seconds) == (129, 1.0, 9)
-    assert by_model.trials > 1000 and control_budget(budget, Spent(candidates=3)).tokens is None
+    assert by_model.trials > 1000 and control_budget(budget, EpisodeUsage(candidates=3)).tokens is None

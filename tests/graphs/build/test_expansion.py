@@ -83,7 +83,7 @@ def feedback_graph(spec: Spec) -> FeedbackGraph:
     graph = FeedbackGraph()
     graph.set_entry(next(iter(spec.parts)))
     for name, part in spec.parts.items():
-        jumps, many = part.jumps
+        jumps, fan_out = part.jumps
         match part.kind:
             case "actor":
                 graph.add_actor(name, Guesser([]))
@@ -92,17 +92,17 @@ def feedback_graph(spec: Spec) -> FeedbackGraph:
             case "tool":
                 graph.add_tool(name, Check())
             case "pure" | "unknown":
-                graph.add_node(name, nothing, role=part.kind, destinations=jumps, many=many)
+                graph.add_node(name, nothing, role=part.kind, destinations=jumps, fan_out=fan_out)
             case _:
                 assert part.inner is not None
                 inner = feedback_graph(part.inner) if part.inner.ours else lang_graph(part.inner)
                 roles = {} if part.inner.ours else roles_of(part.inner)
-                graph.add_node(name, inner, destinations=jumps, many=many, roles=roles)
+                graph.add_node(name, inner, destinations=jumps, fan_out=fan_out, roles=roles)
         for target in part.static:
             graph.add_edge(name, target)
         if part.router:
             targets, several, pure = part.router
-            graph.add_conditional_edges(name, picks_one, targets, many=several, role="pure" if pure else "unknown")
+            graph.add_conditional_edges(name, picks_one, targets, fan_out=several, role="pure" if pure else "unknown")
         if part.gate:
             graph.refine(name, to=part.gate)
     return graph
@@ -182,8 +182,8 @@ class Follow:
         return self.together(choices)
 
     def jumps(self, part: Part, *, ours: bool) -> tuple[list[str], bool]:
-        targets, many = part.jumps
-        return targets, many or not ours
+        targets, fan_out = part.jumps
+        return targets, fan_out or not ours
 
     def routed_by_model(self, place: Place) -> bool:
         part = self.part(place)
@@ -211,8 +211,8 @@ class Follow:
         ways = self.leave(place)
         owner = place[:-1]
         if owner and self.part(owner).jumps[0] and self.part(place).kind in ("pure", "unknown", "world"):
-            targets, many = self.part(owner).jumps
-            ways = self.together([ways, self.any_of(owner[:-1], targets, many, none=True)])
+            targets, fan_out = self.part(owner).jumps
+            ways = self.together([ways, self.any_of(owner[:-1], targets, fan_out, none=True)])
         return ways
 
     def places(self, spec: Spec | None = None, at: Place = ()) -> dict[Place, str]:

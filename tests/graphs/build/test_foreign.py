@@ -223,7 +223,7 @@ def test_what_sends_is_seen() -> None:
     team = builder(("plan", "critique"), ("critique", END))
     team.add_conditional_edges(START, scatter, ["plan"])
     (edge,) = [e for e in expand("t", team, roles={}).edges if e.source == "t"]
-    assert (edge.target, edge.many) == ("t/plan", True)
+    assert (edge.target, edge.fan_out) == ("t/plan", True)
 
 
 class Holder:

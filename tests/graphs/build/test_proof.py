@@ -39,7 +39,7 @@ def wirings(draw: st.DrawFn, *, joins: bool = False) -> Wiring:
             target,
             gate=draw(st.sampled_from(["", "", "refine", "advance"])),
             choice=choice,
-            many=not choice and draw(st.booleans()),
+            fan_out=not choice and draw(st.booleans()),
         )
         for source, target in pairs
         for choice in [draw(st.sampled_from(["", "x", "x", "y"]))]
@@ -237,7 +237,7 @@ def test_a_model_behind_the_way_out_of_a_loop_runs_once() -> None:
 
 
 def test_several_packets_can_leave_a_loop_and_go_on_with_it() -> None:
-    split = Edge("poll", "wait", many=True)
+    split = Edge("poll", "wait", fan_out=True)
     wiring = wired(f"{START}>poll", split, "wait>poll|ask", f"ask>{END}", poll=TOOL, wait=PURE, ask=UNKNOWN)
     assert text_of(wiring).startswith(
         "poll → wait → poll can repeat without any outside check. Each round also runs poll → wait → ask."

@@ -17,7 +17,7 @@ from groundwire.core._environments import Move, actions_in, environment_task
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Request
 from groundwire.core._records import Admission, CandidateRecord
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.core._signals import Signal
 from groundwire.graphs.library._plan_ahead import plan_ahead
 from groundwire.models import ScriptedBackend

@@ -67,6 +67,6 @@ async def test_lines_of_code_are_steps_too() -> None:
 
 
 def test_an_author_does_not_judge_its_own_steps() -> None:
-    with pytest.raises(ConfigError, match="agrees with them"):
+    with pytest.raises(ConfigError, match="agree with themselves"):
         RefinedBestOfN(model(writes), TEXT, ModelStepJudge(model(judges)))
     assert ["".join(steps_of(text)) for text in ("a\nb", "a\n\nb\n\n c", "")] == ["a\nb", "a\n\nb\n\n c", ""]

@@ -19,7 +19,7 @@ from groundwire.graphs.library._tool_steps import Cut, tool_account
 from groundwire.models import ScriptedBackend
 from groundwire.tools import Corpus
 from groundwire.tools._search import ByMeaning
-from groundwire.tools.environments.worlds._fiction_search import PASSAGES, QUESTIONS, Question
+from groundwire.tools.environments.worlds._fiction_search import PASSAGES, QUESTIONS, FictionQuestion
 
 CORPUS = Corpus(PASSAGES)
 TASK = Task(id="town", prompt="In which town was the composer of The Glass Orchard born?")
@@ -147,7 +147,7 @@ async def test_a_judge_that_is_a_model_is_marked_so() -> None:
     assert [r.origin for r in records if isinstance(r, Signal)][1] is Origin.OTHER_MODEL
 
 
-def reader(question: Question) -> ScriptedBackend:
+def reader(question: FictionQuestion) -> ScriptedBackend:
     """Knows nothing by heart: it searches for what it was asked, then for the names that it was shown, and answers with
     the key where a passage that was shown holds it. It measures the graph, not a model."""
 

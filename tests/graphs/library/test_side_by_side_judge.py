@@ -62,4 +62,4 @@ async def test_the_judge_refuses_a_single_candidate() -> None:
     answer = TEXT.read("ANSWER: red", context)
     assert answer is not None
     with pytest.raises(ConfigError, match="at least two"):
-        await judge_side_by_side(Sampler(model(says)), context, TEXT, [answer], stage=0)
+        await judge_side_by_side(Sampler(model(says)), context, TEXT, [answer], phase=0)

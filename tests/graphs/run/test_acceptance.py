@@ -11,7 +11,7 @@ from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import Judged
 from groundwire.core._seal import Mint
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
-from groundwire.graphs.run._acceptance import Change, Ladder, change_size, most_promising
+from groundwire.graphs.run._acceptance import ComparedToBest, Ladder, change_size, most_promising
 
 MINT = Mint("run", b"k" * 32)
 BASE = Tree({"x": b"a\nb\nc\n"})
@@ -48,7 +48,7 @@ def climbed(*signals: Signal) -> Ladder:
     return ladder
 
 
-def change(new: Signal, *earlier: Signal) -> Change:
+def change(new: Signal, *earlier: Signal) -> ComparedToBest:
     return climbed(*earlier).take(new)
 
 
@@ -93,24 +93,24 @@ def test_with_each_candidate_judged_once_the_best_only_grows(sequence: list[list
         now = ladder.verified(best_of(ladder))
         assert held <= now
         assert change.accepted == (ladder.best is not before)
-        if change is Change.BETTER and number:
+        if change is ComparedToBest.BETTER and number:
             assert held < now
         held = now
 
 
 def test_each_change_has_its_name() -> None:
     best = seen("best", [True, False, False])
-    assert change(seen("new", [True, True, False]), best) is Change.BETTER
-    assert change(seen("new", [True, False, False]), best) is Change.SAME
-    assert change(seen("new", [False, False, False]), best) is Change.WORSE
-    assert change(seen("new", [False, True, True]), best) is Change.TRADE_OFF
-    assert change(seen("new", [True, True, True], verdict=Verdict.NONE), best) is Change.UNKNOWN
-    assert change(seen("new", [True] * 3, origin=Origin.HIDDEN_TESTS), best) is Change.UNKNOWN
-    assert change(seen("new", [True] * 3, origin=Origin.RULE), best) is Change.UNKNOWN
+    assert change(seen("new", [True, True, False]), best) is ComparedToBest.BETTER
+    assert change(seen("new", [True, False, False]), best) is ComparedToBest.SAME
+    assert change(seen("new", [False, False, False]), best) is ComparedToBest.WORSE
+    assert change(seen("new", [False, True, True]), best) is ComparedToBest.TRADE_OFF
+    assert change(seen("new", [True, True, True], verdict=Verdict.NONE), best) is ComparedToBest.UNKNOWN
+    assert change(seen("new", [True] * 3, origin=Origin.HIDDEN_TESTS), best) is ComparedToBest.UNKNOWN
+    assert change(seen("new", [True] * 3, origin=Origin.RULE), best) is ComparedToBest.UNKNOWN
 
 
 def test_a_case_that_vanished_counts_as_broken() -> None:
-    assert change(seen("new", [True]), seen("best", [True, True, False])) is Change.WORSE
+    assert change(seen("new", [True]), seen("best", [True, True, False])) is ComparedToBest.WORSE
     ladder = climbed(seen("best", [True, True, False]), seen("new", [True]))
     assert ladder.lost("new") == {"1"}
     assert ladder.lost("best") == frozenset()
@@ -132,14 +132,14 @@ def test_a_flaky_case_is_in_no_vector() -> None:
     again = seen("best", {"a": True, "coin": False}, verdict=Verdict.NONE, flaky=("coin",))
     ladder = climbed(best, again)
     assert ladder.verified("best") == {(UNIT, "a")}
-    assert ladder.take(seen("new", {"a": True, "b": True, "coin": False})) is Change.BETTER
+    assert ladder.take(seen("new", {"a": True, "b": True, "coin": False})) is ComparedToBest.BETTER
 
 
 def test_a_case_that_proves_flaky_later_is_taken_out_of_earlier_vectors() -> None:
     other = seen("other", {"a": False, "coin": False}, flaky=("coin",))
     ladder = climbed(seen("best", {"a": True, "b": False, "coin": True}), other)
     assert ladder.verified("best") == {(UNIT, "a")}
-    assert ladder.take(seen("new", {"a": True, "b": True, "coin": False})) is Change.BETTER
+    assert ladder.take(seen("new", {"a": True, "b": True, "coin": False})) is ComparedToBest.BETTER
     elsewhere = seen("other", {"a": False, "coin": False}, flaky=("coin",), command=INTEGRATION)
     assert climbed(seen("best", {"coin": True}), elsewhere).verified("best") == {(UNIT, "coin")}
 
@@ -148,7 +148,7 @@ def test_the_best_one_is_known_by_its_newest_look_that_counts_as_much() -> None:
     first, again = seen("best", [True, False]), seen("best", [True, False])
     weak = seen("best", [True], command=("written",), origin=Origin.MODEL_TESTS)
     ladder = climbed(first)
-    assert ladder.take(again) is Change.SAME
+    assert ladder.take(again) is ComparedToBest.SAME
     assert ladder.best is again
     ladder.take(weak)
     assert ladder.best is again
@@ -161,16 +161,16 @@ def test_the_best_one_is_known_by_its_newest_look_that_counts_as_much() -> None:
 
 def test_a_candidate_that_only_flaky_cases_speak_against_takes_nobodys_place() -> None:
     none = seen("new", {"a": True, "b": True, "coin": False}, verdict=Verdict.NONE, flaky=("coin",))
-    assert change(none, seen("best", {"a": True, "b": False})) is Change.UNKNOWN
+    assert change(none, seen("best", {"a": True, "b": False})) is ComparedToBest.UNKNOWN
 
 
 def test_candidates_are_compared_by_what_judged_both() -> None:
     ladder = climbed(seen("best", {"a": True}), seen("best", {"i": True, "j": False}, command=INTEGRATION))
-    assert ladder.take(seen("new", {"a": True})) is Change.UNKNOWN, "integration has not judged it yet"
+    assert ladder.take(seen("new", {"a": True})) is ComparedToBest.UNKNOWN, "integration has not judged it yet"
     assert best_of(ladder) == "best"
-    assert ladder.take(seen("new", {"i": False, "j": True}, command=INTEGRATION)) is Change.TRADE_OFF
-    assert ladder.take(seen("third", {"a": True})) is Change.UNKNOWN
-    assert ladder.take(seen("third", {"i": True, "j": True}, command=INTEGRATION)) is Change.BETTER
+    assert ladder.take(seen("new", {"i": False, "j": True}, command=INTEGRATION)) is ComparedToBest.TRADE_OFF
+    assert ladder.take(seen("third", {"a": True})) is ComparedToBest.UNKNOWN
+    assert ladder.take(seen("third", {"i": True, "j": True}, command=INTEGRATION)) is ComparedToBest.BETTER
 
 
 def test_weak_origins_order_only_what_stronger_ones_leave_equal() -> None:
@@ -178,10 +178,10 @@ def test_weak_origins_order_only_what_stronger_ones_leave_equal() -> None:
         return seen(name, results, command=("pytest", "written"), origin=Origin.MODEL_TESTS)
 
     strong = seen("best", [True, False])
-    assert change(written("new", [True, True]), strong) is Change.UNKNOWN
-    assert change(seen("new", [True, False]), written("best", [True, True])) is Change.BETTER
+    assert change(written("new", [True, True]), strong) is ComparedToBest.UNKNOWN
+    assert change(seen("new", [True, False]), written("best", [True, True])) is ComparedToBest.BETTER
     ladder = climbed(strong, written("best", [True, False]), seen("new", [True, False]))
-    assert ladder.take(written("new", [True, True])) is Change.BETTER
+    assert ladder.take(written("new", [True, True])) is ComparedToBest.BETTER
     assert climbed(written("a", [False]), written("b", [True])).look("b") is not None
     assert ladder.verified("new") == {(UNIT, "0")}
 
@@ -190,8 +190,8 @@ def test_ties_go_to_fewer_changes() -> None:
     sizes = {"best": (1, 9), "small": (1, 2), "large": (2, 2)}
     ladder = Ladder(sizes.__getitem__)
     ladder.take(seen("best", [True, False]))
-    assert ladder.take(seen("large", [True, False])) is Change.SAME
-    assert ladder.take(seen("small", [True, False])) is Change.SMALLER
+    assert ladder.take(seen("large", [True, False])) is ComparedToBest.SAME
+    assert ladder.take(seen("small", [True, False])) is ComparedToBest.SMALLER
     assert best_of(ladder) == "small"
 
 

@@ -16,7 +16,7 @@ from groundwire.core._records import Admission, CandidateRecord, Intent, Reflect
 from groundwire.core._seal import Mint
 from groundwire.core._signals import Signal
 from groundwire.core._traits import ToolTraits
-from groundwire.graphs.run._account import Account, account_of, non_discriminating
+from groundwire.graphs.run._account import VerdictAccount, account_of, non_discriminating
 from groundwire.graphs.run._gate import may_verify
 from groundwire.memory import InMemoryStore
 
@@ -72,7 +72,7 @@ def test_retries_and_rejudgings_are_told_apart() -> None:
 
 
 def test_the_answer_key_and_opinions_are_marked() -> None:
-    assert account_of([minted({"a": False})]) == Account(non_discriminating=("pytest",))
+    assert account_of([minted({"a": False})]) == VerdictAccount(non_discriminating=("pytest",))
     assert account_of([minted({"a": False}, oracle=True)]).oracle
     assert account_of([minted({"a": False}, origin=Origin.HUMAN)]).opinions == ("human",)
 

@@ -17,7 +17,7 @@ from groundwire.core._errors import ConfigError, PartError, StorageError, TaskEr
 from groundwire.core._records import CandidateRecord, EpisodeEnd, Record
 from groundwire.core._tasks import Hidden
 from groundwire.core._traits import ToolTraits
-from groundwire.graphs.run._batch import Work, run_batch
+from groundwire.graphs.run._batch import QueuedEpisode, run_batch
 from groundwire.graphs.run._sandboxes import Sandboxes
 from groundwire.memory import InMemoryStore
 
@@ -52,7 +52,9 @@ async def store() -> InMemoryStore:
     return store
 
 
-async def run_in(store: InMemoryStore, works: Iterator[Work] | Sequence[Work], at_once: int = 3) -> list[EpisodeResult]:
+async def run_in(
+    store: InMemoryStore, works: Iterator[QueuedEpisode] | Sequence[QueuedEpisode], at_once: int = 3
+) -> list[EpisodeResult]:
     found: list[EpisodeResult] = []
     run_id = (await store.runs())[0].id
     await run_batch(
@@ -69,7 +71,7 @@ async def run_in(store: InMemoryStore, works: Iterator[Work] | Sequence[Work], a
 async def test_no_more_at_a_time_than_there_is_room_for_and_all_of_them(task: Task, store: InMemoryStore) -> None:
     actor = Counting()
     app = app_of(actor, store)
-    works = [Work(app, replace(task, id=str(number)), seed=number) for number in range(9)]
+    works = [QueuedEpisode(app, replace(task, id=str(number)), seed=number) for number in range(9)]
     found = await run_in(store, works)
     assert {r.task_id for r in found} == set(map(str, range(9))) and actor.most == 3
     run_id = found[0].run_id
@@ -81,10 +83,10 @@ async def test_the_next_one_is_asked_for_when_there_is_room(task: Task, store: I
     app = app_of(Counting(), store)
     asked: list[int] = []
 
-    def endless() -> Iterator[Work]:
+    def endless() -> Iterator[QueuedEpisode]:
         for number in count():
             asked.append(number)
-            yield Work(app, replace(task, id="bad" if number == 5 else str(number)))
+            yield QueuedEpisode(app, replace(task, id="bad" if number == 5 else str(number)))
 
     with pytest.raises(TaskError, match="no such thing"):
         await run_in(store, endless(), at_once=2)
@@ -96,7 +98,7 @@ async def test_an_episode_that_was_cut_off_goes_on(task: Task, store: InMemorySt
     app = app_of(Counting(), store)
     async with app.episode(task, run_id=run_id) as begun:
         pass
-    (result,) = await run_in(store, [Work(app, task, episode_id=begun.id)])
+    (result,) = await run_in(store, [QueuedEpisode(app, task, episode_id=begun.id)])
     assert (result.episode_id, result.stop_reason) == (begun.id, StopReason.VERIFIED)
 
 
@@ -194,7 +196,10 @@ async def test_what_could_not_even_begin_ends_with_why(task: Task) -> None:
     store = InMemoryStore()
     app = app_of(Counting(), store)
     await app.start_run()
-    works = [Work(app, replace(task, id="a")), Work(app, replace(task, id="b"), error=TaskError("it has no function"))]
+    works = [
+        QueuedEpisode(app, replace(task, id="a")),
+        QueuedEpisode(app, replace(task, id="b"), error=TaskError("it has no function")),
+    ]
     first, second = sorted(await run_in(store, works), key=lambda r: r.task_id)
     assert (first.stop_reason, second.stop_reason) == (StopReason.VERIFIED, StopReason.INTERNAL_ERROR)
     assert (second.detail, second.trials, second.signals) == ("it has no function", 0, 0)

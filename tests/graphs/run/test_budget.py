@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from groundwire.core._errors import BudgetExceeded
 from groundwire.core._models import Completion
-from groundwire.graphs.run._budget import Budget, Cost, Meter, RunBudget, RunMeter
+from groundwire.graphs.run._budget import Amount, Budget, Meter, RunBudget, RunMeter
 
 prices = st.floats(0, 1)
 sizes = st.integers(0, 500)
@@ -49,7 +49,7 @@ def test_episodes_that_run_at_once_never_overspend_together(
     run = RunMeter(RunBudget(usd=usd, tokens=tokens, calls=most))
     meters = [Meter(Budget(usd=1.5, calls=7), run) for _ in range(4)]
     under_way: list[tuple[ExitStack, float, int]] = []
-    real: list[Cost] = [Cost() for _ in meters]
+    real: list[Amount] = [Amount() for _ in meters]
     for index, price, size, end, share, waits in steps:
         stack = ExitStack()
         try:
@@ -61,7 +61,7 @@ def test_episodes_that_run_at_once_never_overspend_together(
         elif end == "unreadable":
             held.spend_all()
         under_way.append((stack, price, size))
-        spent = sum((meter.used for meter in meters), Cost())
+        spent = sum((meter.used for meter in meters), Amount())
         assert spent.usd + sum(p for _, p, _ in under_way) <= usd + SLACK
         assert spent.tokens + sum(s for _, _, s in under_way) <= tokens
         assert spent.calls + len(under_way) <= most
@@ -104,7 +104,7 @@ def test_an_unknown_price_fails_closed(limited: str) -> None:
         pass
     assert caught.value.kind == "usd"
     with Meter(Budget()).reserve(None, 1) as held:
-        assert held.most == Cost(0.0, 1, calls=1)
+        assert held.most == Amount(0.0, 1, calls=1)
 
 
 def test_a_refused_call_holds_nothing_anywhere() -> None:
@@ -122,7 +122,7 @@ def test_a_failed_call_is_a_call_and_no_more() -> None:
     meter = Meter(Budget(tokens=10))
     with pytest.raises(ValueError, match="boom"), meter.reserve(0.0, 10):
         raise ValueError("boom")
-    assert meter.used == Cost(calls=1)
+    assert meter.used == Amount(calls=1)
     with meter.reserve(0.0, 10):
         pass
 
@@ -131,7 +131,7 @@ def test_a_cancelled_call_may_have_been_paid_for() -> None:
     meter = Meter(Budget())
     with pytest.raises(asyncio.CancelledError), meter.reserve(0.25, 10):
         raise asyncio.CancelledError
-    assert meter.used == Cost(0.25, 10, calls=1)
+    assert meter.used == Amount(0.25, 10, calls=1)
 
 
 def test_each_kind_is_named_when_it_is_used_up() -> None:
@@ -140,11 +140,11 @@ def test_each_kind_is_named_when_it_is_used_up() -> None:
     assert meter.used_up(trial=2) == ""
     assert meter.used_up(trial=3) == "trials"
     assert meter.used_up(trial=0, step=2) == "steps"
-    meter.book(Cost(calls=4))
+    meter.book(Amount(calls=4))
     assert meter.used_up(trial=0) == "calls"
-    meter.book(Cost(0.1, 9))
+    meter.book(Amount(0.1, 9))
     assert meter.used_up(trial=0) == "tokens"
-    meter.book(Cost(1.0))
+    meter.book(Amount(1.0))
     assert meter.used_up(trial=0) == "usd"
     now[0] = 5.0
     assert meter.used_up(trial=0) == "seconds"

@@ -16,7 +16,7 @@ from groundwire.core._seal import Mint
 from groundwire.core._signals import EXTERNAL_ORIGINS, NoVerdict, Observation, Origin, Signal, Verdict
 from groundwire.graphs.build._declarations import Rules
 from groundwire.graphs.run import _gate as gate
-from groundwire.graphs.run._gate import CHECKS, GateKind, Question, Refusal, admit
+from groundwire.graphs.run._gate import CHECKS, GateKind, GateQuestion, Refusal, admit
 from groundwire.memory import InMemoryStore
 
 KEY = b"k" * 32
@@ -29,8 +29,10 @@ def mint(observation: Observation = FAIL, *, run: str = "run", key: bytes = KEY)
     return Mint(run, key).signal(observation, episode_id="e", trial=2, issuer="test", candidate_digest="c")
 
 
-def question(signal: Signal, kind: GateKind = GateKind.REFINE, **changed: Any) -> Question:
-    asked = Question(kind=kind, signal=signal, episode_id="e", trial=2, issuer="test", candidate_digest="c", used=False)
+def question(signal: Signal, kind: GateKind = GateKind.REFINE, **changed: Any) -> GateQuestion:
+    asked = GateQuestion(
+        kind=kind, signal=signal, episode_id="e", trial=2, issuer="test", candidate_digest="c", used=False
+    )
     return replace(asked, **changed)
 
 
@@ -49,7 +51,7 @@ def test_a_fresh_go_on_is_admitted_by_advance_only() -> None:
     assert admit(question(mint(), GateKind.ADVANCE), MINT).reason == Refusal.VERDICT
 
 
-ONE_WRONG: list[tuple[Question, Refusal]] = [
+ONE_WRONG: list[tuple[GateQuestion, Refusal]] = [
     (question(mint(key=b"x" * 32)), Refusal.SEAL),
     (question(mint(run="other")), Refusal.SEAL),
     (question(mint().model_copy(update={"exit_code": 0})), Refusal.SEAL),
@@ -78,14 +80,14 @@ ONE_WRONG: list[tuple[Question, Refusal]] = [
 
 
 @pytest.mark.parametrize(("asked", "refusal"), ONE_WRONG)
-def test_what_is_wrong_in_one_way_is_refused_for_that_reason(asked: Question, refusal: Refusal) -> None:
+def test_what_is_wrong_in_one_way_is_refused_for_that_reason(asked: GateQuestion, refusal: Refusal) -> None:
     admission = admit(asked, MINT)
     assert (admission.admitted, admission.reason) == (False, refusal)
 
 
 @pytest.mark.parametrize(("asked", "refusal"), ONE_WRONG)
 def test_no_other_rule_refuses_it_so_each_is_needed(
-    asked: Question, refusal: Refusal, monkeypatch: pytest.MonkeyPatch
+    asked: GateQuestion, refusal: Refusal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gate, "CHECKS", tuple(c for c in CHECKS if c[0] is not refusal))
     assert admit(asked, MINT).admitted

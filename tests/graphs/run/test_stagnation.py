@@ -17,10 +17,10 @@ from groundwire.core._records import Admission, TrialRecord
 from groundwire.core._seal import Mint
 from groundwire.core._signals import Evidence, Signal, Verdict
 from groundwire.core._traits import ActorTraits
-from groundwire.graphs.run._stagnation import Failure, draws, failure_of, standstill
+from groundwire.graphs.run._stagnation import FailurePattern, draws, failure_of, standstill
 from groundwire.memory import InMemoryStore
 
-A, B, C = (Failure(frozenset(name), "kind") for name in "abc")
+A, B, C = (FailurePattern(frozenset(name), "kind") for name in "abc")
 RULES = Rules()
 
 
@@ -59,7 +59,7 @@ def test_going_there_and_back_is_an_oscillation() -> None:
 
 
 def test_the_same_cases_in_another_way_are_another_failure() -> None:
-    def failed(message: str) -> Failure:
+    def failed(message: str) -> FailurePattern:
         seen = looked({"t": False})
         case = seen.evidence.cases[0].model_copy(update={"message": message})
         seen = seen.model_copy(update={"evidence": Evidence(cases=(case,))})

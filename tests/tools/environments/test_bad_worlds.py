@@ -21,7 +21,7 @@ from groundwire.core._contexts import ActorContext
 from groundwire.core._environments import Environment, attempt, moves_so_far, scene_of
 from groundwire.core._errors import TaskError
 from groundwire.core._records import EpisodeEnd, EpisodeRecord, Record, ReflectionRecord, TrialEnd
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.core._signals import Signal
 from groundwire.graphs.library._episodic import episodic
 from groundwire.memory import SqlStore

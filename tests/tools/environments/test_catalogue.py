@@ -10,7 +10,7 @@ import pytest
 from gymnasium import registry
 
 from groundwire.core._errors import ConfigError, TaskError
-from groundwire.core._scenes import Status
+from groundwire.core._scene import Status
 from groundwire.tools.environments._catalogue import BUILT_IN, world
 
 OWN = '''
@@ -88,7 +88,7 @@ def test_ones_own_world_is_a_class_a_world_or_an_env_of_gymnasium(own: Path) -> 
     ("name", "said"),
     [
         ("my_worlds.py:Lamb", "Did you mean Lamp?"),
-        ("my_worlds.py:NUMBER", "is no world: it is of type int"),
+        ("my_worlds.py:NUMBER", "is not a world: it is of type int"),
         ("my_worlds.py:Half", "it has no act and no close"),
         ("my_worlds.py:broken", "can't be made: OSError: no licence"),
         ("my_worlds.py:Stuck", "can't be made: OSError: the door is stuck"),

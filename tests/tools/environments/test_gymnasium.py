@@ -13,7 +13,7 @@ from gymnasium import spaces
 
 from groundwire.core._environments import start_of
 from groundwire.core._errors import ConfigError
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments._catalogue import world
 from groundwire.tools.environments.gymnasium import End, GymnasiumEnvironment, rule_of
 from groundwire.tools.environments.gymnasium._spaces import action_words, observation_as_text
@@ -193,7 +193,7 @@ def test_observations_in_words() -> None:
         ("FrozenLake-v1?is_slipery=1", "unexpected keyword argument 'is_slipery'"),
         ("FrozenLake-v1?slippery", "name=value"),
         ("Taxi-v4?max_episode_steps=1&max_episode_steps=2", "given twice"),
-        ("Taxi-v4?won_if=always", "no rule of what is won"),
+        ("Taxi-v4?won_if=always", "not a rule for winning"),
         ("Pendulum-v1", "can't be acted in by words"),
         ("no_such_package:Maze-v0", "No module named 'no_such_package'"),
     ],
@@ -205,7 +205,7 @@ def test_what_can_not_be_had_says_why(name: str, said: str) -> None:
 
 
 def test_a_rule_is_checked_when_it_is_given() -> None:
-    with pytest.raises(ConfigError, match="no rule"):
+    with pytest.raises(ConfigError, match="not a rule"):
         rule_of("reward>=__import__('os')")
 
 

@@ -17,7 +17,7 @@ from worlds import Porch, Quiz, Trouble
 
 from groundwire.core._environments import judges_by_key
 from groundwire.core._errors import ConfigError
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments._catalogue import world
 from groundwire.tools.environments._world import World
 from groundwire.tools.environments.http import HttpEnvironment, WorldServer

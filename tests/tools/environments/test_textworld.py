@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from groundwire.core._errors import ConfigError
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments import _textworld as games
 from groundwire.tools.environments._catalogue import world
 from groundwire.tools.environments._textworld import PRESETS, Recipe, TextWorldEnvironment, game_file, said

@@ -15,7 +15,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ToolContext
 from groundwire.core._environments import ACTIONS, START, Environment, actions_in, attempt, environment_task, start_of
 from groundwire.core._errors import CandidateError, ConfigError, TaskError
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments import EnvironmentTool
 
 NO_CONTEXT: Any = ToolContext(sandbox=None, call=None)  # pyright: ignore[reportArgumentType]  it needs neither

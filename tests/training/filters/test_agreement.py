@@ -12,7 +12,7 @@ from made_rows import made
 from recorded_runs import question, repairing, saying, trajectories
 
 from groundwire.core._errors import ConfigError
-from groundwire.training._exporting import Rules, export
+from groundwire.training._exporting import ExportRules, export
 from groundwire.training._schema import Options
 from groundwire.training._writing import opened
 from groundwire.training.filters._agreement import Agreement, K, SameAnswer, agreed, read_same_answers
@@ -107,7 +107,7 @@ async def test_a_bug_passes_the_export_and_the_report_says_that_agreement_is_no_
     )
     form = consistent_answers.FORM
     with opened(tmp_path / "rows.jsonl", form) as sink:
-        report = export(form, told, sink, rules=Rules(keep_model_only=True))
+        report = export(form, told, sink, rules=ExportRules(keep_model_only=True))
         assert report.means["reward"] == 0.5 and report.origins == {"model": 2}
         assert any("consistency ≠ verification" in note for note in report.notes)
         assert export(form, told, sink).rejected["model_only"] == 2, "agreement alone vouches for nothing"
@@ -128,14 +128,14 @@ async def test_any_form_can_ask_for_agreement_and_for_tasks_with_one_answer(tmp_
         ((Agreement.of(told, 0.6, 6),), {"too_few_answers": 11}),
     ):
         with opened(tmp_path / "rows.jsonl", sft.FORM) as sink:
-            report = export(sft.FORM, told, sink, options=Options(), rules=Rules(filters=filters))
+            report = export(sft.FORM, told, sink, options=Options(), rules=ExportRules(filters=filters))
         # behind a PASS the same batch is not judged further
         assert report.rejected == {"no_executed_verdict": 4, **rejected}, filters
         assert report.notes == [one.note for one in filters]
     kept = [json.loads(line)["provenance"]["turns"] for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
     assert kept == []
     for least, answered in ((0.0, 5), (1.1, 5), (0.5, 1)):
-        with pytest.raises(ConfigError, match="can't be asked for"):
+        with pytest.raises(ConfigError, match="makes no sense"):
             Agreement.of(told, least, answered)
     pairs.write_text('{"tasks": ["6*7"]}\n')
     with pytest.raises(ConfigError, match=r"pairs.jsonl:1 names no tasks"):

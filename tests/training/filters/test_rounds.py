@@ -14,7 +14,7 @@ from recorded_runs import Certain, gone_through, ledger_at, question, repairing,
 
 from groundwire.core._records import RunRecord
 from groundwire.evaluation._drift import avalanche
-from groundwire.training._exporting import Report, Rules, export
+from groundwire.training._exporting import ExportReport, ExportRules, export
 from groundwire.training._writing import opened
 from groundwire.training.filters._agreement import Agreement
 from groundwire.training.filters._rounds import Round, Rounds, answer_entropy
@@ -34,11 +34,11 @@ async def recorded(folder: Path, rounds: Sequence[str]) -> list[RunRecord]:
     return records
 
 
-def compared(folder: Path, records: Sequence[RunRecord]) -> tuple[Sequence[Round], Report]:
+def compared(folder: Path, records: Sequence[RunRecord]) -> tuple[Sequence[Round], ExportReport]:
     told = gone_through(folder, *records)
     rounds = Rounds(told, [record.id for record in records])
     with opened(folder / "rows.jsonl", grpo.FORM) as sink:
-        report = export(grpo.FORM, told, sink, rules=Rules(filters=(Agreement.of(told, 1.0, 2), rounds)))
+        report = export(grpo.FORM, told, sink, rules=ExportRules(filters=(Agreement.of(told, 1.0, 2), rounds)))
     return rounds.told(), report
 
 

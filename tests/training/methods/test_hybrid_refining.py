@@ -9,7 +9,7 @@ from made_rows import made
 from recorded_runs import ledger_at, question, read, repairing, run, saying
 
 from groundwire.agents.prompting._templates import load_prompt
-from groundwire.training._exporting import Rules, export
+from groundwire.training._exporting import ExportRules, export
 from groundwire.training._leaks import Leaks
 from groundwire.training._schema import Options
 from groundwire.training._writing import opened
@@ -64,7 +64,7 @@ async def test_one_models_own_answers_and_a_candidate_may_hold_the_answer(tmp_pa
     assert reasons == ["no_right_answer", "too_few_candidates"], "what is learned is no candidate itself"
     leaks = Leaks(gold={"sum": ["41"]})
     with opened(tmp_path / "rows.jsonl", hybrid_refining.FORM) as sink:
-        report = export(hybrid_refining.FORM, told, sink, options=Options(), rules=Rules(leaks=leaks))
+        report = export(hybrid_refining.FORM, told, sink, options=Options(), rules=ExportRules(leaks=leaks))
     assert report.rows == 2, "that a candidate holds the answer is no leak: the model wrote it"
 
 

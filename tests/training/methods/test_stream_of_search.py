@@ -15,7 +15,7 @@ from groundwire.tools.environments._catalogue import world
 from groundwire.tools.environments.worlds._countdown import puzzle
 from groundwire.tools.environments.worlds._numbers import solve
 from groundwire.training import Trajectory
-from groundwire.training.methods._stream_of_search import Node, StreamOfSearchRow, read
+from groundwire.training.methods._stream_of_search import SearchNode, StreamOfSearchRow, read
 
 SEED = 3
 
@@ -27,7 +27,7 @@ async def played(folder: Path, *actions: str) -> list[Trajectory]:
     return await trajectories(folder, graph, countdown.task(SEED))
 
 
-def ways(node: Node) -> int:
+def ways(node: SearchNode) -> int:
     """Leaves of a tree."""
     return sum(map(ways, node.children)) or 1
 

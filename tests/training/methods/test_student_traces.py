@@ -12,7 +12,7 @@ from made_rows import made
 from recorded_runs import Certain, ledger_at, question, read, repairing, run, saying, trajectories
 
 from groundwire.core._errors import ConfigError
-from groundwire.training._exporting import Rules, export
+from groundwire.training._exporting import ExportRules, export
 from groundwire.training._losses import Losses
 from groundwire.training._schema import Options
 from groundwire.training._writing import opened
@@ -37,12 +37,12 @@ async def test_failed_runs_are_kept_with_their_perplexity_by_which_they_can_be_f
         (30.0, [wrong, right], {}),
     ):
         with opened(file, student_traces.FORM) as sink:
-            rules = Rules(filters=(Perplexity(most, losses),))
+            rules = ExportRules(filters=(Perplexity(most, losses),))
             report = export(student_traces.FORM, told, sink, options=Options(losses=losses), rules=rules)
         assert report.rejected == rejected
         assert [json.loads(line)["provenance"]["turns"][0] for line in file.read_text().splitlines()] == kept
     with opened(file, student_traces.FORM) as sink:
-        rules = Rules(filters=(Perplexity(10.0, {wrong: losses[wrong]}),))
+        rules = ExportRules(filters=(Perplexity(10.0, {wrong: losses[wrong]}),))
         assert export(student_traces.FORM, told, sink, rules=rules).rejected == {"perplexity_unknown": 1}
     for most, known in ((1.0, losses), (float("inf"), losses), (5.0, {})):
         with pytest.raises(ConfigError):

@@ -64,7 +64,7 @@ class ProposedChange(_Strict):
 
 
 @dataclass(frozen=True)
-class Form:
+class ReplyFormat:
     """One form of answer.
 
     Args:
@@ -111,11 +111,11 @@ def _lines(text: str) -> str:
 
 
 @cache
-def form_named(name: Literal["edits", "whole", "schema"]) -> Form:
+def form_named(name: Literal["edits", "whole", "schema"]) -> ReplyFormat:
     """The form of that name."""
     if name == "schema":
-        return Form("repair_schema_v1", read_structured, ProposedChange.model_json_schema())
-    return Form("repair_whole_v2" if name == "whole" else "repair_edits_v2", parse_answer)
+        return ReplyFormat("repair_schema_v1", read_structured, ProposedChange.model_json_schema())
+    return ReplyFormat("repair_whole_v2" if name == "whole" else "repair_edits_v2", parse_answer)
 
 
 # An actor that asks a language model for a change: search/replace blocks, whole files, or JSON where the model can.
@@ -306,7 +306,7 @@ class _Question:
 
     messages: tuple[Message, ...]
     prompt_digest: str
-    form: Form
+    form: ReplyFormat
     samples: int
     purpose: str = "propose"
 

@@ -27,7 +27,7 @@ _CASE = re.compile(r"^([^:]+\.py)(?:::(.+))?$", re.DOTALL)
 
 
 @dataclass
-class Relevance:
+class PathRelevance:
     """How much a failure points at each path.
 
     Args:
@@ -47,7 +47,7 @@ class Relevance:
 
 def relevance_of(
     tree: Tree, signal: Signal | None, coverage: Coverage | None = None, changed: Iterable[str] = ()
-) -> Relevance:
+) -> PathRelevance:
     """What a failing signal points at in `tree`.
 
     Args:
@@ -56,7 +56,7 @@ def relevance_of(
         coverage: lines that each case ran.
         changed: paths that candidates changed before.
     """
-    found = Relevance()
+    found = PathRelevance()
     for path in changed:
         found.score[path] += CHANGED_SCORE
     if signal is None or not may_be_shown(signal):
@@ -71,7 +71,7 @@ def relevance_of(
     return found
 
 
-def _note_case(case_id: str, tree: Tree, found: Relevance) -> None:
+def _note_case(case_id: str, tree: Tree, found: PathRelevance) -> None:
     parts = _CASE.match(case_id[:1000])
     if not parts:
         return
@@ -82,7 +82,7 @@ def _note_case(case_id: str, tree: Tree, found: Relevance) -> None:
         found.test_names.add(parts[2].rpartition("::")[2].partition("[")[0])
 
 
-def _note_mentions(text: str, tree: Tree, found: Relevance) -> None:
+def _note_mentions(text: str, tree: Tree, found: PathRelevance) -> None:
     for count, mention in enumerate(_MENTION.finditer(text)):
         if count >= MAX_MENTIONS:
             return
@@ -94,7 +94,7 @@ def _note_mentions(text: str, tree: Tree, found: Relevance) -> None:
                 found.lines[path].add(int(mention[2]))
 
 
-def _note_coverage(cases: list[str], coverage: Coverage, tree: Tree, found: Relevance) -> None:
+def _note_coverage(cases: list[str], coverage: Coverage, tree: Tree, found: PathRelevance) -> None:
     for case in cases:
         for path, lines in coverage.get(case, {}).items():
             if path in tree.files:
@@ -144,7 +144,7 @@ class ProjectView:
 
 
 def view_project(
-    task: Task, tree: Tree, relevance: Relevance, budget_tokens: int, *, last: Collection[str] = ()
+    task: Task, tree: Tree, relevance: PathRelevance, budget_tokens: int, *, last: Collection[str] = ()
 ) -> ProjectView:
     """Chooses and renders files.
 
@@ -207,16 +207,16 @@ def _tokens(tree: Tree, path: str) -> int:
     return math.ceil(len(tree.files[path]) / CHARS_PER_TOKEN) + FILE_OVERHEAD_TOKENS
 
 
-def _by_need(paths: Sequence[str], tree: Tree, relevance: Relevance) -> list[str]:
+def _by_need(paths: Sequence[str], tree: Tree, relevance: PathRelevance) -> list[str]:
     return sorted(paths, key=lambda p: (-relevance.score.get(p, 0.0), len(tree.files[p]), p))
 
 
-def _by_need_of_tests(paths: Sequence[str], relevance: Relevance) -> list[str]:
+def _by_need_of_tests(paths: Sequence[str], relevance: PathRelevance) -> list[str]:
     failing = {path: i for i, path in enumerate(relevance.test_files)}
     return sorted(paths, key=lambda p: (failing.get(p, len(failing)), -relevance.score.get(p, 0.0), p))
 
 
-def _choose(tree: Tree, paths: Sequence[str], relevance: Relevance, room: int) -> list[tuple[str, str, int]]:
+def _choose(tree: Tree, paths: Sequence[str], relevance: PathRelevance, room: int) -> list[tuple[str, str, int]]:
     """(path, rendered text, tokens) of what fits: whole files first come first served, else windows of the file."""
     chosen: list[tuple[str, str, int]] = []
     for path in paths:
@@ -236,7 +236,7 @@ def _file(path: str, text: str, **where: str) -> str:
     return tagged("file", fenced(text), path=path, **where)
 
 
-def _windows(path: str, text: str, relevance: Relevance, room: int) -> tuple[str, int]:
+def _windows(path: str, text: str, relevance: PathRelevance, room: int) -> tuple[str, int]:
     """Pieces of a file around the lines that matter, as far as they fit."""
     lines = text.split("\n")
     parts: list[str] = []
@@ -259,7 +259,7 @@ def _piece_tokens(text: str) -> int:
     return math.ceil(len(text.encode()) / CHARS_PER_TOKEN) + FILE_OVERHEAD_TOKENS
 
 
-def _spans(path: str, lines: Sequence[str], relevance: Relevance) -> list[tuple[int, int]]:
+def _spans(path: str, lines: Sequence[str], relevance: PathRelevance) -> list[tuple[int, int]]:
     named, covered = relevance.lines.get(path, set[int]()), relevance.covered.get(path, set[int]())
     wanted = sorted(line for line in named or covered if 0 < line <= len(lines))
     if not wanted:

@@ -21,7 +21,7 @@ NOTHING: Mapping[str, bool] = {}
 
 
 @dataclass(frozen=True)
-class Effect:
+class CaseEffect:
     """What one candidate did to single cases.
 
     Args:
@@ -35,7 +35,7 @@ class Effect:
     broke: tuple[str, ...]
 
 
-def effects_of(judged: Sequence[Judged]) -> dict[str, Effect]:
+def effects_of(judged: Sequence[Judged]) -> dict[str, CaseEffect]:
     """The effects of all candidates that had one, by digest, in their order.
 
     Only what was seen counts: a case that did not run with the change, since the runner stopped early, is neither fixed
@@ -46,13 +46,13 @@ def effects_of(judged: Sequence[Judged]) -> dict[str, Effect]:
     """
     seen = [j for j in judged if may_be_shown(j.signal)]
     before: Mapping[str, bool] = next((_results(j) for j in seen if j.candidate.is_base), NOTHING)
-    effects: dict[str, Effect] = {}
+    effects: dict[str, CaseEffect] = {}
     for one in seen:
         if one.candidate.is_base:
             continue
         after = _results(one)
         changed = [case for case, passed in after.items() if case in before and before[case] != passed]
-        effect = Effect(
+        effect = CaseEffect(
             one.candidate,
             fixed=tuple(case for case in changed if after[case]),
             broke=tuple(case for case in changed if not after[case]),
@@ -137,7 +137,7 @@ def _named(candidate: Candidate) -> str:
     return plain(candidate.note, NOTE_CHARS) or f"a change of {plain(', '.join(sorted(candidate.changes)), NOTE_CHARS)}"
 
 
-def _done(effect: Effect) -> list[str]:
+def _done(effect: CaseEffect) -> list[str]:
     return [f"{verb} {_cases(ids)}" for verb, ids in (("fixed", effect.fixed), ("broke", effect.broke)) if ids]
 
 

@@ -21,7 +21,7 @@ from groundwire.agents.patching._evidence import (
     may_be_shown,
     reflection_as_data,
 )
-from groundwire.agents.programs._program_run import ProgramRun, Refusal
+from groundwire.agents.programs._program_run import ChangeRefusal, ProgramExecution
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import ActorContext
@@ -208,7 +208,7 @@ class CommandActor:
         if odd:
             raise ConfigError(
                 f"{odd[0]!r} can't be passed on to a program.",
-                do="Name environment variables of yours, like ANTHROPIC_API_KEY; those of groundwire are set for it.",
+                do="Name your own environment variables, like ANTHROPIC_API_KEY; groundwire sets its own.",
             )
         self._from_base = start == "base"
         self._samples = samples
@@ -240,7 +240,7 @@ class CommandActor:
             return ()
         if context.sandbox is None:
             raise ConfigError(
-                "CommandActor runs programs, and there is nothing to run them in.",
+                "CommandActor runs programs, and there is no sandbox to run them in.",
                 do="Use it in a graph, or give ActorContext(sandbox=…) an opener.",
             )
         environment = self._environment()
@@ -271,7 +271,7 @@ class CommandActor:
         handed: HandOver,
         environment: Mapping[str, str],
         attempt: int,
-    ) -> ProgramRun:
+    ) -> ProgramExecution:
         tree: Tree = context.task.tree if self._from_base else context.tree
         seed = seed_in(context, "program", sample=attempt)
         request = ProgramRequest(
@@ -285,7 +285,7 @@ class CommandActor:
             isolated=self._isolated,
             env=self._env,
         )
-        return ProgramRun(
+        return ProgramExecution(
             request=request,
             task=context.task.public(),
             tree=tree,
@@ -299,10 +299,10 @@ class CommandActor:
             git=self._git,
         )
 
-    async def _all(self, context: ActorContext, runs: Sequence[ProgramRun]) -> list[ProgramResult]:
+    async def _all(self, context: ActorContext, runs: Sequence[ProgramExecution]) -> list[ProgramResult]:
         slots = asyncio.Semaphore(self._at_once)
 
-        async def one(run: ProgramRun) -> ProgramResult:
+        async def one(run: ProgramExecution) -> ProgramResult:
             async with slots:
                 return await context.program(run.request, run)
 
@@ -320,9 +320,9 @@ class CommandActor:
             raise ConfigError(
                 f"The program can't be run: {missing.error}.",
                 do="Give its full path"
-                + (", and one that the sandbox has." if self._isolated else ", or put it on the PATH."),
+                + (", one that exists in the sandbox." if self._isolated else ", or put it on the PATH."),
             )
-        touched = next((r for r in results if any(text.startswith(Refusal.TESTS) for text in r.refused)), None)
+        touched = next((r for r in results if any(text.startswith(ChangeRefusal.TESTS) for text in r.refused)), None)
         odd = touched or next((r for r in results if r.refused or r.error or not _succeeded(r)), None)
         if odd is None:
             return

@@ -34,7 +34,7 @@ REASON_CHARS = 80
 Encoded = Annotated[bytes, BeforeValidator(partial(base64.b64decode, validate=True))]
 
 
-class Refusal(StrEnum):
+class ChangeRefusal(StrEnum):
     """Why something that a program changed is no part of its candidate."""
 
     TESTS = "tests"
@@ -115,16 +115,16 @@ def sort_changes(report: ProgramReport, start: Tree, task: Task) -> Changes:
         room -= len(content or b"")
         reason = _refusal(path, content, task)
         if reason is None and (room < 0 or len(allowed) >= MAX_CHANGED_FILES):
-            reason = Refusal.TOO_MUCH
+            reason = ChangeRefusal.TOO_MUCH
         if reason is None:
             allowed[path] = content
         else:
             refused.append((reason, path))
     for path in _below_a_file(allowed, start):
         del allowed[path]
-        refused.append((Refusal.BAD_NAME, path))
+        refused.append((ChangeRefusal.BAD_NAME, path))
     modes = _modes(report, start.with_changes(allowed), task, refused)
-    tests = tuple(dict.fromkeys(plain(path, PATH_CHARS) for reason, path in refused if reason == Refusal.TESTS))
+    tests = tuple(dict.fromkeys(plain(path, PATH_CHARS) for reason, path in refused if reason == ChangeRefusal.TESTS))
     told = dict.fromkeys(f"{plain(reason, REASON_CHARS)}: {plain(path, PATH_CHARS)}" for reason, path in refused)
     return Changes(allowed, modes, tuple(told)[:MAX_REFUSED], tests[:MAX_REFUSED])
 
@@ -135,7 +135,7 @@ def _modes(report: ProgramReport, after: Tree, task: Task, refused: list[tuple[s
     for path, executable in report.modes:
         reason = _refusal(path, None, task)
         if reason is None and len(modes) >= MAX_CHANGED_FILES:
-            reason = Refusal.TOO_MUCH
+            reason = ChangeRefusal.TOO_MUCH
         if reason is not None:
             refused.append((reason, path))
         elif path in after.files:
@@ -143,16 +143,16 @@ def _modes(report: ProgramReport, after: Tree, task: Task, refused: list[tuple[s
     return modes
 
 
-def _refusal(path: str, content: bytes | None, task: Task) -> Refusal | None:
+def _refusal(path: str, content: bytes | None, task: Task) -> ChangeRefusal | None:
     try:
         check_path(path)
     except CandidateError:
-        return Refusal.BAD_NAME
+        return ChangeRefusal.BAD_NAME
     if task.is_test(path):
-        return Refusal.TESTS
+        return ChangeRefusal.TESTS
     if not task.may_edit(path):
-        return Refusal.READ_ONLY
-    return Refusal.TOO_LARGE if len(content or b"") > MAX_FILE_BYTES else None
+        return ChangeRefusal.READ_ONLY
+    return ChangeRefusal.TOO_LARGE if len(content or b"") > MAX_FILE_BYTES else None
 
 
 def _below_a_file(allowed: Mapping[str, bytes | None], start: Tree) -> list[str]:
@@ -176,7 +176,7 @@ HANDED = ("{prompt}", "{prompt_file}")
 
 
 @dataclass(frozen=True)
-class ProgramRun:
+class ProgramExecution:
     """Everything one run needs; call it with the wall seconds that it may take.
 
     Args:

@@ -75,7 +75,7 @@ T = TypeVar("T", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Structured(Generic[T]):
-    """What `ask_for` got.
+    """What `ask_for` returns.
 
     Args:
         values: one for each sample that could be read, at least one.

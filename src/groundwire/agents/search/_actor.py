@@ -23,7 +23,7 @@ from groundwire.core._signals import Origin, Signal, Verdict
 from groundwire.core._traits import ActorTraits, Needs
 
 if TYPE_CHECKING:
-    from groundwire.agents.search._plan import Plan
+    from groundwire.agents.search._plan import SearchPlan
 
 
 MAX_PLANS = 8
@@ -47,7 +47,7 @@ class SearchActor:
     def __init__(self, seed: int = 0, *, formula: Literal["ochiai", "dstar"] = "ochiai") -> None:
         self._seed = seed
         self._formula = {"ochiai": ochiai, "dstar": dstar}[formula]
-        self._plans: OrderedDict[tuple[str, ...], Plan] = OrderedDict()
+        self._plans: OrderedDict[tuple[str, ...], SearchPlan] = OrderedDict()
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """See `groundwire.core._contexts.Actor`. Calls no model."""
@@ -62,7 +62,7 @@ class SearchActor:
             plan.learn(j for j in (*context.judged, context.best, context.failing) if j and _is_usable(j.signal))
             return plan.propose(context.tried, n)
 
-    def _plan(self, context: ActorContext) -> Plan:
+    def _plan(self, context: ActorContext) -> SearchPlan:
         # 0 leaves edits of equal rank in their place in the text
         seed = seed_in(context, "search", call=self._seed, of_episode=True) if self._seed or context.seed else 0
         baseline = _baseline(context)
@@ -70,9 +70,9 @@ class SearchActor:
         plan = self._plans.get(place)
         if plan is None:
             # the syntax trees' library: a baseline that passes, or proposes nothing, needs none of it
-            from groundwire.agents.search._plan import Plan
+            from groundwire.agents.search._plan import SearchPlan
 
-            plan = self._plans[place] = Plan(context, baseline, self._formula, seed)
+            plan = self._plans[place] = SearchPlan(context, baseline, self._formula, seed)
             if len(self._plans) > MAX_PLANS:
                 self._plans.popitem(last=False)
         self._plans.move_to_end(place)

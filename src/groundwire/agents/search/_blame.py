@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from groundwire.agents.patching._project_view import relevance_of
-from groundwire.agents.search._localise import Counts, Line, counts, suspiciousness
+from groundwire.agents.search._localise import Line, LineCounts, counts, suspiciousness
 from groundwire.agents.search._slicing import Slicer
 from groundwire.core._contexts import Coverage
 from groundwire.core._signals import Signal
@@ -43,7 +43,9 @@ class Blame:
         return max((known.get(line, self.elsewhere) for line in range(first, last + 1)), default=self.elsewhere)
 
 
-def blame(task: Task, signal: Signal | None, coverage: Coverage | None, formula: Callable[[Counts], float]) -> Blame:
+def blame(
+    task: Task, signal: Signal | None, coverage: Coverage | None, formula: Callable[[LineCounts], float]
+) -> Blame:
     """Whom to blame for what failed in the base tree.
 
     Args:

@@ -10,11 +10,11 @@ from functools import cache
 import libcst as cst
 
 from groundwire.agents.search._blame import Blame
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._equivalence import Units
 from groundwire.agents.search._examples import Examples
-from groundwire.agents.search._scene import Scene
-from groundwire.agents.search._source import Edit, Proposal, Site, Source, parse_source
-from groundwire.agents.search.operators import RULES, Rule
+from groundwire.agents.search._source import Proposal, RankedEdit, Site, SourceFile, parse_source
+from groundwire.agents.search.operators import OPERATORS, Operator
 from groundwire.core._candidates import Tree
 from groundwire.core._contexts import EditCounts, EditStatistics
 
@@ -22,11 +22,11 @@ from groundwire.core._contexts import EditCounts, EditStatistics
 
 
 @cache
-def _rules(kind: type[cst.CSTNode]) -> tuple[Rule, ...]:
-    return tuple(rule for rule in RULES if issubclass(kind, rule.nodes))
+def _rules(kind: type[cst.CSTNode]) -> tuple[Operator, ...]:
+    return tuple(rule for rule in OPERATORS if issubclass(kind, rule.nodes))
 
 
-def proposals(site: Site, scene: Scene, *, evaluated: bool) -> Iterator[Proposal]:
+def proposals(site: Site, scene: EditContext, *, evaluated: bool) -> Iterator[Proposal]:
     """What the operators offer at one site.
 
     Args:
@@ -206,8 +206,8 @@ WAVE_SITES = 1500
 class Parsed:
     """A file that was parsed."""
 
-    source: Source
-    scene: Scene
+    source: SourceFile
+    scene: EditContext
     units: Units
 
 
@@ -230,18 +230,18 @@ class Stream:
         self._seed = seed
         self._parsed: dict[str, Parsed | None] = {}
         self._edits = self._ranked()
-        self._made: list[Edit] = []
+        self._made: list[RankedEdit] = []
 
     def parsed(self, path: str) -> Parsed | None:
         """The file, parsed once; None where that can't be done."""
         if path not in self._parsed:
             source = parse_source(path, self._tree.files[path])
-            self._parsed[path] = Parsed(source, Scene(source, self._examples), Units(source)) if source else None
+            self._parsed[path] = Parsed(source, EditContext(source, self._examples), Units(source)) if source else None
         return self._parsed[path]
 
-    def key(self, edits: tuple[Edit, ...]) -> str | None:
+    def key(self, edits: tuple[RankedEdit, ...]) -> str | None:
         """What the edits mean together (see `Units.key`); None where the files would not compile or not change."""
-        by_path: dict[str, list[Edit]] = {}
+        by_path: dict[str, list[RankedEdit]] = {}
         for edit in edits:
             by_path.setdefault(edit.path, []).append(edit)
         keys: list[str] = []
@@ -253,7 +253,7 @@ class Stream:
             keys.append(f"{path}:{found}")
         return "\n".join(keys)
 
-    def at(self, index: int) -> Edit | None:
+    def at(self, index: int) -> RankedEdit | None:
         """The edit at a place of the order, counted from 0; None after the last one."""
         while len(self._made) <= index:
             edit = next(self._edits, None)
@@ -262,7 +262,7 @@ class Stream:
             self._made.append(edit)
         return self._made[index]
 
-    def _ranked(self) -> Iterator[Edit]:
+    def _ranked(self) -> Iterator[RankedEdit]:
         group: list[Parsed] = []
         size = 0
         for path in self._blame.paths:
@@ -276,7 +276,7 @@ class Stream:
                 group, size = [], 0
         yield from self._waves(group)
 
-    def _waves(self, group: list[Parsed]) -> Iterator[Edit]:
+    def _waves(self, group: list[Parsed]) -> Iterator[RankedEdit]:
         sites: list[tuple[float, Parsed, Site]] = []
         for parsed in group:
             path, source = parsed.source.path, parsed.source
@@ -291,9 +291,9 @@ class Stream:
             edits.sort(key=lambda e: (-e.score, e.path, tie_break(e.proposal, e.path, self._seed), e.name))
             yield from edits
 
-    def _at_site(self, blamed: float, parsed: Parsed, site: Site) -> Iterator[Edit]:
+    def _at_site(self, blamed: float, parsed: Parsed, site: Site) -> Iterator[RankedEdit]:
         evaluated = not site.is_expression or site in parsed.source.evaluated
         path = parsed.source.path
         for proposal in proposals(site, parsed.scene, evaluated=evaluated):
             line = parsed.source.line_of(proposal.splices[0].start)
-            yield Edit(path, proposal, line, score(proposal, blamed, self._learned))
+            yield RankedEdit(path, proposal, line, score(proposal, blamed, self._learned))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from groundwire.agents.search._source import Source, Splice, apply
+from groundwire.agents.search._source import Replacement, SourceFile, apply
 
 
 class Units:
@@ -22,20 +22,20 @@ class Units:
         source: the file.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceFile) -> None:
         self._source = source
         starts = sorted({0, *_unit_starts(source)})
         # what stands above the first statement belongs to it, comments between two to the first of them
         self._bounds = [*starts, len(source.data)]
         self._base: dict[int, str | None] = {}
 
-    def key(self, splices: Sequence[Splice]) -> str | None:
+    def key(self, splices: Sequence[Replacement]) -> str | None:
         """A text that is the same for edits which mean the same; None where the file would not compile or not change.
 
         Args:
             splices: the edit.
         """
-        touched: dict[int, list[Splice]] = {}
+        touched: dict[int, list[Replacement]] = {}
         for splice in splices:
             first, last = self._unit(splice.start), self._unit(max(splice.start, splice.end - 1))
             if first != last:
@@ -44,7 +44,7 @@ class Units:
         keys: list[str] = []
         for unit in sorted(touched):
             start, end = self._bounds[unit], self._bounds[unit + 1]
-            moved = [Splice(s.start - start, s.end - start, s.text) for s in touched[unit]]
+            moved = [Replacement(s.start - start, s.end - start, s.text) for s in touched[unit]]
             if unit not in self._base:
                 self._base[unit] = unit_meaning(self._source.data[start:end])
             if self._base[unit] is None:
@@ -59,12 +59,12 @@ class Units:
     def _unit(self, offset: int) -> int:
         return min(bisect_right(self._bounds, offset) - 1, len(self._bounds) - 2)
 
-    def _whole(self, splices: Sequence[Splice]) -> str | None:
+    def _whole(self, splices: Sequence[Replacement]) -> str | None:
         found = meaning(apply(self._source.data, splices))
         return None if found is None or found == meaning(self._source.data) else f"all:{found}"
 
 
-def _unit_starts(source: Source) -> Iterator[int]:
+def _unit_starts(source: SourceFile) -> Iterator[int]:
     for site in source.root.children:
         if site.is_statement:
             yield source.line_start(source.first_line(site))

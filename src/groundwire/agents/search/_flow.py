@@ -102,13 +102,13 @@ def _called(function: ast.expr) -> Iterator[str]:
 
 # The dependences inside one function: which statements decide what another one reads, and whether it runs at all.
 
-Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+ScopeNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 MAX_NODES = 3000
 """Statements of one function; larger ones are treated as if every definition reached every use."""
 
 
 @dataclass(eq=False)
-class Node:
+class FlowNode:
     """A statement, or the head of a compound one; the first of a function stands for its parameters.
 
     Args:
@@ -130,8 +130,8 @@ class Node:
     touches: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset()
     result: bool = False
-    control: set[Node] = field(default_factory=set["Node"])
-    data: set[Node] = field(default_factory=set["Node"])
+    control: set[FlowNode] = field(default_factory=set["FlowNode"])
+    data: set[FlowNode] = field(default_factory=set["FlowNode"])
 
 
 @dataclass(frozen=True)
@@ -144,57 +144,59 @@ class Flow:
     """
 
     name: str
-    nodes: Sequence[Node]
+    nodes: Sequence[FlowNode]
 
     @property
-    def entry(self) -> Node:
+    def entry(self) -> FlowNode:
         """Binds the parameters."""
         return self.nodes[0]
 
 
-def flow_of(scope: Scope) -> Flow:
+def flow_of(scope: ScopeNode) -> Flow:
     """The dependences of a function, or of a module's own statements."""
     return _Builder(isinstance(scope, ast.Module)).build(scope)
 
 
-Jumps = dict[Node, frozenset[Node]]
+Jumps = dict[FlowNode, frozenset[FlowNode]]
 """Jump → it and what decides whether it runs: together they decide what follows it."""
 
 
 @dataclass
 class _Loop:
-    head: Node
-    breaks: set[Node] = field(default_factory=set[Node])
-    continues: set[Node] = field(default_factory=set[Node])
+    head: FlowNode
+    breaks: set[FlowNode] = field(default_factory=set[FlowNode])
+    continues: set[FlowNode] = field(default_factory=set[FlowNode])
 
 
 @dataclass
 class _Builder:
     is_module: bool
-    nodes: list[Node] = field(default_factory=list[Node])
-    before: dict[Node, set[Node]] = field(default_factory=dict[Node, set[Node]])
+    nodes: list[FlowNode] = field(default_factory=list[FlowNode])
+    before: dict[FlowNode, set[FlowNode]] = field(default_factory=dict[FlowNode, set[FlowNode]])
     loops: list[_Loop] = field(default_factory=list["_Loop"])
     """Those around, the innermost last."""
 
-    def build(self, scope: Scope) -> Flow:
+    def build(self, scope: ScopeNode) -> Flow:
         parameters = frozenset[str]()
         if not isinstance(scope, ast.Module):
             arguments = scope.args
             every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
             parameters = frozenset(a.arg for a in every if a is not None)
         line = scope.body[0].lineno if isinstance(scope, ast.Module) and scope.body else getattr(scope, "lineno", 1)
-        entry = self._add(Node(line, line, binds=parameters), set(), set())
+        entry = self._add(FlowNode(line, line, binds=parameters), set(), set())
         self._block(scope.body, {entry}, set())
         self._connect()
         return Flow("" if isinstance(scope, ast.Module) else scope.name, self.nodes)
 
-    def _add(self, node: Node, before: set[Node], control: set[Node]) -> Node:
+    def _add(self, node: FlowNode, before: set[FlowNode], control: set[FlowNode]) -> FlowNode:
         self.nodes.append(node)
         self.before[node] = set(before)
         node.control |= control
         return node
 
-    def _block(self, body: Iterable[ast.stmt], before: set[Node], control: set[Node]) -> tuple[set[Node], Jumps]:
+    def _block(
+        self, body: Iterable[ast.stmt], before: set[FlowNode], control: set[FlowNode]
+    ) -> tuple[set[FlowNode], Jumps]:
         """Returns the nodes after which the block is left at its end, and the jumps that decide what follows it."""
         jumps: Jumps = {}
         for statement in body:
@@ -202,7 +204,9 @@ class _Builder:
             jumps |= more
         return before, jumps
 
-    def _statement(self, statement: ast.stmt, before: set[Node], control: set[Node]) -> tuple[set[Node], Jumps]:
+    def _statement(
+        self, statement: ast.stmt, before: set[FlowNode], control: set[FlowNode]
+    ) -> tuple[set[FlowNode], Jumps]:
         match statement:
             case ast.If(test=test, body=body, orelse=orelse):
                 return self._branches(self._head(statement, [test], before, control), [body, orelse], control)
@@ -221,7 +225,9 @@ class _Builder:
             case _:
                 return self._simple(statement, before, control)
 
-    def _simple(self, statement: ast.stmt, before: set[Node], control: set[Node]) -> tuple[set[Node], Jumps]:
+    def _simple(
+        self, statement: ast.stmt, before: set[FlowNode], control: set[FlowNode]
+    ) -> tuple[set[FlowNode], Jumps]:
         node = self._head(statement, self._parts(statement), before, control)
         match statement:
             case ast.Return() | ast.Raise():
@@ -251,18 +257,20 @@ class _Builder:
             ]
         return [statement]
 
-    def _head(self, statement: ast.stmt, parts: Sequence[ast.AST], before: set[Node], control: set[Node]) -> Node:
+    def _head(
+        self, statement: ast.stmt, parts: Sequence[ast.AST], before: set[FlowNode], control: set[FlowNode]
+    ) -> FlowNode:
         body: object = getattr(statement, "body", None)
         inner = body[0].lineno - 1 if isinstance(body, list) and body and isinstance(body[0], ast.stmt) else 0
         last = max(statement.lineno, inner) if inner else statement.end_lineno or statement.lineno
         names = names_in(parts)
-        node = Node(statement.lineno, last, *names)
+        node = FlowNode(statement.lineno, last, *names)
         return self._add(node, before, control)
 
     def _branches(
-        self, head: Node, bodies: Iterable[Sequence[ast.stmt]], control: set[Node]
-    ) -> tuple[set[Node], Jumps]:
-        after: set[Node] = set()
+        self, head: FlowNode, bodies: Iterable[Sequence[ast.stmt]], control: set[FlowNode]
+    ) -> tuple[set[FlowNode], Jumps]:
+        after: set[FlowNode] = set()
         jumps: Jumps = {}
         for body in bodies:
             ends, more = self._block(body, {head}, control | {head})
@@ -270,15 +278,17 @@ class _Builder:
             jumps |= more
         return after, jumps
 
-    def _match(self, statement: ast.Match, before: set[Node], control: set[Node]) -> tuple[set[Node], Jumps]:
+    def _match(
+        self, statement: ast.Match, before: set[FlowNode], control: set[FlowNode]
+    ) -> tuple[set[FlowNode], Jumps]:
         line = statement.subject.end_lineno or statement.lineno
-        head = self._add(Node(statement.lineno, line, *names_in([statement.subject])), before, control)
-        after: set[Node] = {head}
+        head = self._add(FlowNode(statement.lineno, line, *names_in([statement.subject])), before, control)
+        after: set[FlowNode] = {head}
         jumps: Jumps = {}
         for case in statement.cases:
             parts = [case.pattern, *([case.guard] if case.guard else [])]
             last = case.guard.end_lineno if case.guard else case.pattern.end_lineno
-            node = Node(case.pattern.lineno, last or case.pattern.lineno, *names_in(parts))
+            node = FlowNode(case.pattern.lineno, last or case.pattern.lineno, *names_in(parts))
             chosen = self._add(node, {head}, control | {head})
             ends, more = self._block(case.body, {chosen}, control | {head, chosen})
             after |= ends
@@ -286,8 +296,8 @@ class _Builder:
         return after, jumps
 
     def _loop(
-        self, head: Node, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt], control: set[Node]
-    ) -> tuple[set[Node], Jumps]:
+        self, head: FlowNode, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt], control: set[FlowNode]
+    ) -> tuple[set[FlowNode], Jumps]:
         self.loops.append(_Loop(head))
         ends, jumps = self._block(body, {head}, control | {head})
         loop = self.loops.pop()
@@ -298,7 +308,9 @@ class _Builder:
         ended = loop.breaks | loop.continues
         return after | loop.breaks, {jump: why for jump, why in jumps.items() if jump not in ended} | more
 
-    def _try(self, statement: ast.Try | ast.TryStar, before: set[Node], control: set[Node]) -> tuple[set[Node], Jumps]:
+    def _try(
+        self, statement: ast.Try | ast.TryStar, before: set[FlowNode], control: set[FlowNode]
+    ) -> tuple[set[FlowNode], Jumps]:
         start = len(self.nodes)
         ends, jumps = self._block(statement.body, before, control)
         tried = set(self.nodes[start:])
@@ -307,7 +319,7 @@ class _Builder:
         for handler in statement.handlers:
             names = names_in([handler.type] if handler.type else [])
             bound = frozenset({handler.name}) if handler.name else frozenset[str]()
-            node = Node(handler.lineno, handler.lineno, names[0], bound, *names[2:])
+            node = FlowNode(handler.lineno, handler.lineno, names[0], bound, *names[2:])
             head = self._add(node, tried | before, control | tried)
             after, more = self._block(handler.body, {head}, control | {head})
             ends |= after
@@ -322,7 +334,7 @@ class _Builder:
             for node in self.nodes:
                 node.data |= {m for m in self.nodes if makers[m] & node.uses}
             return
-        reach: dict[Node, dict[str, frozenset[Node]]] = {node: {} for node in self.nodes}
+        reach: dict[FlowNode, dict[str, frozenset[FlowNode]]] = {node: {} for node in self.nodes}
         changed = True
         while changed:
             changed = False
@@ -339,12 +351,12 @@ class _Builder:
                     changed = True
 
 
-def _deciders(jumps: Jumps) -> set[Node]:
+def _deciders(jumps: Jumps) -> set[FlowNode]:
     return {node for why in jumps.values() for node in why}
 
 
-def _merged(many: Iterable[dict[str, frozenset[Node]]]) -> dict[str, frozenset[Node]]:
-    found: dict[str, frozenset[Node]] = {}
+def _merged(many: Iterable[dict[str, frozenset[FlowNode]]]) -> dict[str, frozenset[FlowNode]]:
+    found: dict[str, frozenset[FlowNode]] = {}
     for one in many:
         for name, nodes in one.items():
             found[name] = found.get(name, frozenset()) | nodes

@@ -16,7 +16,7 @@ Line = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class LineCounts:
     """How often a line ran in tests that failed and that passed.
 
     Args:
@@ -30,13 +30,13 @@ class Counts:
     passed_ran: int
 
 
-def ochiai(c: Counts) -> float:
+def ochiai(c: LineCounts) -> float:
     """Ochiai, 0 to 1: the cosine between "the line ran" and "the test failed"."""
     below = math.sqrt((c.failed_ran + c.failed_not) * (c.failed_ran + c.passed_ran))
     return c.failed_ran / below if below else 0.0
 
 
-def dstar(c: Counts, star: int = 2) -> float:
+def dstar(c: LineCounts, star: int = 2) -> float:
     """DStar with its exponent; infinite where every failing test and no passing test ran the line.
 
     Args:
@@ -51,7 +51,7 @@ def dstar(c: Counts, star: int = 2) -> float:
 
 def counts(
     coverage: Mapping[str, Mapping[str, tuple[int, ...]]], failed: Set[str], passed: Set[str]
-) -> dict[Line, Counts]:
+) -> dict[Line, LineCounts]:
     """Counts of every line that a failing test ran.
 
     Args:
@@ -70,14 +70,16 @@ def counts(
                 ran.setdefault(line, [0, 0])[place] += 1
     for line in _lines(coverage.get("", {})):
         ran[line] = list(totals)
-    return {line: Counts(f, totals[0] - f, p) for line, (f, p) in ran.items() if f}
+    return {line: LineCounts(f, totals[0] - f, p) for line, (f, p) in ran.items() if f}
 
 
 def _lines(files: Mapping[str, tuple[int, ...]]) -> set[Line]:
     return {(path, line) for path, lines in files.items() for line in lines}
 
 
-def suspiciousness(table: Mapping[Line, Counts], formula: Callable[[Counts], float] = ochiai) -> dict[Line, float]:
+def suspiciousness(
+    table: Mapping[Line, LineCounts], formula: Callable[[LineCounts], float] = ochiai
+) -> dict[Line, float]:
     """Suspiciousness of every counted line, scaled so that the largest is 1.
 
     Args:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from groundwire.agents.search._blame import Blame, blame
 from groundwire.agents.search._candidates import Stream, factors
 from groundwire.agents.search._examples import read_examples
-from groundwire.agents.search._localise import Counts
-from groundwire.agents.search._source import Edit, apply, note, overlap
+from groundwire.agents.search._localise import LineCounts
+from groundwire.agents.search._source import RankedEdit, apply, note, overlap
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext, Coverage, Judged
 from groundwire.core._signals import Signal, Verdict
@@ -32,7 +32,7 @@ CLEAN, MIXED, NONE = 0.5, 0.1, 0.02
 
 
 @dataclass(frozen=True)
-class Progress:
+class EditProgress:
     """What judged edits changed.
 
     Args:
@@ -41,7 +41,7 @@ class Progress:
         broken: passing cases that fail with them.
     """
 
-    edits: tuple[Edit, ...]
+    edits: tuple[RankedEdit, ...]
     fixed: frozenset[str]
     broken: frozenset[str]
 
@@ -50,11 +50,11 @@ class Progress:
 class _First:
     """What another edit is tried on top of."""
 
-    edits: tuple[Edit, ...]
+    edits: tuple[RankedEdit, ...]
     chance: float
     limit: int
     place: int
-    progress: Progress | None = None
+    progress: EditProgress | None = None
 
 
 class Combinations:
@@ -66,16 +66,18 @@ class Combinations:
     """
 
     def __init__(
-        self, single: Callable[[int], Edit | None], relevant: Callable[[Progress, Edit], bool] = lambda _p, _e: True
+        self,
+        single: Callable[[int], RankedEdit | None],
+        relevant: Callable[[EditProgress, RankedEdit], bool] = lambda _p, _e: True,
     ) -> None:
         self._single = single
         self._relevant = relevant
         self._heap: list[tuple[float, int, int]] = []
         self._firsts: list[_First] = []
-        self._fixed: dict[tuple[Edit, ...], int] = {}
+        self._fixed: dict[tuple[RankedEdit, ...], int] = {}
         self._open_likely(0)
 
-    def learn(self, progress: Progress) -> None:
+    def learn(self, progress: EditProgress) -> None:
         """Takes up edits that made progress, where the last one added something to what the others had fixed."""
         edits, fixed = progress.edits, len(progress.fixed)
         if edits in self._fixed or fixed <= self._fixed.get(edits[:-1], 0) or len(edits) >= MOST:
@@ -88,7 +90,7 @@ class Combinations:
         """The score of the next combination, comparable with that of single edits; 0 where there is none."""
         return -self._heap[0][0] if self._heap else 0.0
 
-    def pop(self) -> tuple[Edit, ...] | None:
+    def pop(self) -> tuple[RankedEdit, ...] | None:
         """The next combination that can be made; None after the last one."""
         while self._heap:
             _, index, partner = heapq.heappop(self._heap)
@@ -118,7 +120,7 @@ class Combinations:
             heapq.heappush(self._heap, (-first.chance * second.score, index, partner))
 
 
-def _compatible(first: Edit, second: Edit) -> bool:
+def _compatible(first: RankedEdit, second: RankedEdit) -> bool:
     return first.path != second.path or not overlap(first.proposal.splices, second.proposal.splices)
 
 
@@ -133,11 +135,11 @@ COMBINE_FROM = 300
 class _Item:
     """Edits that make a candidate, known by its digest."""
 
-    edits: tuple[Edit, ...]
+    edits: tuple[RankedEdit, ...]
     digest: str
 
 
-class Plan:
+class SearchPlan:
     """A search.
 
     Args:
@@ -148,7 +150,7 @@ class Plan:
     """
 
     def __init__(
-        self, context: ActorContext, baseline: Signal | None, formula: Callable[[Counts], float], seed: int
+        self, context: ActorContext, baseline: Signal | None, formula: Callable[[LineCounts], float], seed: int
     ) -> None:
         task = context.task
         self._tree = task.tree
@@ -160,7 +162,7 @@ class Plan:
         examples = read_examples(tests, (task.tree.files[path] for path in where.paths))
         self._stream = Stream(task.tree, where, examples, factors(context.edit_statistics), seed)
         self._combined: Combinations | None = None
-        self._progress: list[Progress] = []
+        self._progress: list[EditProgress] = []
         self._learned: set[str] = set()
         self._next_single = 0
         self._items: list[_Item] = []
@@ -180,7 +182,7 @@ class Plan:
                 continue
             self._learned.add(item.digest)
             passed = one.signal.evidence.passed()
-            progress = Progress(item.edits, self._failed & passed, self._passed - passed)
+            progress = EditProgress(item.edits, self._failed & passed, self._passed - passed)
             if progress.fixed:
                 self._progress.append(progress)
                 if self._combined is not None:
@@ -212,7 +214,7 @@ class Plan:
             yield self._items[index]
             index += 1
 
-    def _next(self) -> tuple[Edit, ...] | None:
+    def _next(self) -> tuple[RankedEdit, ...] | None:
         single = self._stream.at(self._next_single)
         if self._combined is None and (single is None or self._next_single >= COMBINE_FROM):
             self._combined = Combinations(self._stream.at, self._relevant)
@@ -223,7 +225,7 @@ class Plan:
             return (single,)
         return self._combined.pop() if self._combined is not None else None
 
-    def _take(self, edits: tuple[Edit, ...]) -> None:
+    def _take(self, edits: tuple[RankedEdit, ...]) -> None:
         key = self._stream.key(edits)
         if key is None or key in self._keys:
             return
@@ -233,7 +235,7 @@ class Plan:
             self._by_digest[item.digest] = item
             self._items.append(item)
 
-    def _candidate(self, edits: tuple[Edit, ...]) -> Candidate:
+    def _candidate(self, edits: tuple[RankedEdit, ...]) -> Candidate:
         ordered = sorted(edits, key=lambda e: (e.path, e.line))
         changes: dict[str, bytes | None] = {}
         notes: list[str] = []
@@ -245,13 +247,13 @@ class Plan:
             notes.append(note(parsed.source, mine))
         return Candidate(self._tree.digest, changes, tuple(e.name for e in ordered), "; ".join(notes))
 
-    def _relevant(self, progress: Progress, edit: Edit) -> bool:
+    def _relevant(self, progress: EditProgress, edit: RankedEdit) -> bool:
         """False where none of the cases that are left failing ran the edit's line."""
         left = self._failed - progress.fixed
         return not self._coverage or not left or _runs(self._coverage, left, edit)
 
 
-def _runs(coverage: Coverage, cases: frozenset[str], edit: Edit) -> bool:
+def _runs(coverage: Coverage, cases: frozenset[str], edit: RankedEdit) -> bool:
     known = [coverage[case] for case in cases if case in coverage]
     if not known:
         return True

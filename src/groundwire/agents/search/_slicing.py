@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from groundwire.agents.search._flow import Flow, Node, flow_of
+from groundwire.agents.search._flow import Flow, FlowNode, flow_of
 from groundwire.agents.search._localise import Line
 from groundwire.core._contexts import Coverage
 from groundwire.core._signals import CaseOutcome
@@ -28,7 +28,7 @@ _MAKERS = ("__init__", "__new__", "__post_init__")
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class ProgramFunction:
     """A function of a file; a module's own statements are one without a name.
 
     Args:
@@ -53,28 +53,28 @@ class Program:
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        self._files: dict[str, list[Function]] = {}
+        self._files: dict[str, list[ProgramFunction]] = {}
 
-    def functions(self, path: str) -> list[Function]:
+    def functions(self, path: str) -> list[ProgramFunction]:
         """The functions of a file, its own statements first; none of a file that takes no part."""
         if path not in self._files:
             self._files[path] = list(self._parsed(path)) if path in self._paths else []
         return self._files[path]
 
     @cached_property
-    def all(self) -> list[Function]:
+    def all(self) -> list[ProgramFunction]:
         """The functions of all files."""
         return [function for path in sorted(self._paths) for function in self.functions(path)]
 
     @cached_property
-    def called(self) -> Mapping[str, list[Function]]:
+    def called(self) -> Mapping[str, list[ProgramFunction]]:
         """What a call of a name may run: the functions of that name, and what makes an object of such a class."""
-        found: dict[str, list[Function]] = defaultdict(list)
+        found: dict[str, list[ProgramFunction]] = defaultdict(list)
         for function in self.all:
             found[function.owner if function.flow.name in _MAKERS else function.flow.name].append(function)
         return found
 
-    def at(self, path: str, line: int) -> Iterator[tuple[Function, Node]]:
+    def at(self, path: str, line: int) -> Iterator[tuple[ProgramFunction, FlowNode]]:
         """The statements that a line belongs to; one in each function around it."""
         for function in self.functions(path):
             inside = [n for n in function.flow.nodes[1:] if n.first <= line <= n.last]
@@ -87,13 +87,13 @@ class Program:
         mine = (p for p in files if self._task.may_edit(p) or self._task.is_test(p))
         return frozenset(p for p in mine if p.endswith(".py") and len(files[p]) <= MAX_FILE_BYTES)
 
-    def _parsed(self, path: str) -> Iterator[Function]:
+    def _parsed(self, path: str) -> Iterator[ProgramFunction]:
         is_test = self._task.is_test(path)
         try:
             tree = ast.parse(self._task.tree.files[path])
-            yield Function(path, flow_of(tree), "", is_test)
+            yield ProgramFunction(path, flow_of(tree), "", is_test)
             for scope, owner in _defined(tree, ""):
-                yield Function(path, flow_of(scope), owner, is_test)
+                yield ProgramFunction(path, flow_of(scope), owner, is_test)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return
 
@@ -147,7 +147,7 @@ class Slicer:
         paths = [path for path in self._task.tree.files if self._task.may_edit(path)]
         return {path: frozenset((*ran.get(path, ()), *imported.get(path, ()))) for path in paths}
 
-    def _criteria(self, case: CaseOutcome) -> Iterator[tuple[Function, Node]]:
+    def _criteria(self, case: CaseOutcome) -> Iterator[tuple[ProgramFunction, FlowNode]]:
         """Where the slice begins: the statements on the way to the failure, or the whole test where none is told."""
         frames = _FRAME.finditer(case.message[:MAX_MESSAGE_CHARS])
         known = [found for f in frames for found in self._program.at(f["path"], int(f["line"]))]
@@ -171,10 +171,10 @@ class _Search:
     def __init__(self, program: Program, ran: Mapping[str, frozenset[int]] | None) -> None:
         self._program = program
         self._ran = ran
-        self._found: set[Node] = set()
-        self._pending: list[tuple[Function, Node]] = []
+        self._found: set[FlowNode] = set()
+        self._pending: list[tuple[ProgramFunction, FlowNode]] = []
 
-    def add(self, function: Function, node: Node) -> None:
+    def add(self, function: ProgramFunction, node: FlowNode) -> None:
         """A statement that belongs to the slice, if it ran."""
         if node not in self._found and self._may_have_run(function, node):
             self._found.add(node)
@@ -193,11 +193,11 @@ class _Search:
             self._to_other_scopes(function, node)
         return lines
 
-    def _may_have_run(self, function: Function, node: Node) -> bool:
+    def _may_have_run(self, function: ProgramFunction, node: FlowNode) -> bool:
         ran = self._ran.get(function.path) if self._ran is not None else None
         return ran is None or node is function.flow.entry or any(n in ran for n in range(node.first, node.last + 1))
 
-    def _into_calls(self, function: Function, node: Node) -> None:
+    def _into_calls(self, function: ProgramFunction, node: FlowNode) -> None:
         # a test's parameters are calls of its fixtures
         names = node.binds if function.is_test and node is function.flow.entry else node.calls
         for called in (c for name in names for c in self._program.called.get(name, ())):
@@ -206,7 +206,7 @@ class _Search:
                 if inner.result or inner.touches & given:
                     self.add(called, inner)
 
-    def _to_other_scopes(self, function: Function, node: Node) -> None:
+    def _to_other_scopes(self, function: ProgramFunction, node: FlowNode) -> None:
         """To where attributes were set, and to the module's statements that made what is not made here."""
         own = {name for other in function.flow.nodes for name in other.binds}
         for name in node.uses:
@@ -215,8 +215,8 @@ class _Search:
             elif name not in own:
                 self._makers(self._program.functions(function.path)[:1], name)
 
-    def _makers(self, homes: Iterable[Function], name: str) -> None:
-        for home in homes:
-            for node in home.flow.nodes:
+    def _makers(self, functions: Iterable[ProgramFunction], name: str) -> None:
+        for function in functions:
+            for node in function.flow.nodes:
                 if name in node.binds or name in node.touches:
-                    self.add(home, node)
+                    self.add(function, node)

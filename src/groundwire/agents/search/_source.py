@@ -88,7 +88,7 @@ class Site:
         return isinstance(self.node, _STATEMENTS)
 
 
-class Source:
+class SourceFile:
     """One Python file, parsed.
 
     Args:
@@ -164,7 +164,7 @@ class Source:
         return not self.data[self.line_start(site.line) : site.start].strip()
 
 
-def parse_source(path: str, data: bytes) -> Source | None:
+def parse_source(path: str, data: bytes) -> SourceFile | None:
     """Parses a file; None where it is not UTF-8 Python that can be parsed, too deeply nested, or larger than 1 MiB."""
     if len(data) > MAX_SOURCE_BYTES or not _is_harmless(data):
         return None
@@ -176,7 +176,7 @@ def parse_source(path: str, data: bytes) -> Source | None:
         _grow(root, spans, starts)
     except (UnicodeDecodeError, cst.ParserSyntaxError, RecursionError):
         return None
-    return Source(path, data, root, starts)
+    return SourceFile(path, data, root, starts)
 
 
 def _is_harmless(data: bytes) -> bool:
@@ -281,7 +281,7 @@ def _is_evaluated(site: Site) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Splice:
+class Replacement:
     """One replaced span: bytes `start` to `end` become `text`."""
 
     start: int
@@ -300,12 +300,12 @@ class Proposal:
     """
 
     name: str
-    splices: tuple[Splice, ...]
+    splices: tuple[Replacement, ...]
     weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class RankedEdit:
     """A proposal in a file, with its rank.
 
     Args:
@@ -326,7 +326,7 @@ class Edit:
         return self.proposal.name
 
 
-def apply(data: bytes, splices: Iterable[Splice]) -> bytes:
+def apply(data: bytes, splices: Iterable[Replacement]) -> bytes:
     """The file with spans replaced; everything outside of them keeps its bytes.
 
     Args:
@@ -343,21 +343,21 @@ def apply(data: bytes, splices: Iterable[Splice]) -> bytes:
     return b"".join(parts)
 
 
-def overlap(first: Sequence[Splice], second: Sequence[Splice]) -> bool:
+def overlap(first: Sequence[Replacement], second: Sequence[Replacement]) -> bool:
     """True if any span of one meets a span of the other, touching insertions included."""
     return any((a.start < b.end and b.start < a.end) or a.start == b.start for a in first for b in second)
 
 
-def note(source: Source, edits: Sequence[Edit]) -> str:
+def note(source: SourceFile, edits: Sequence[RankedEdit]) -> str:
     """One line for people: `path:line old → new`, edits joined by a semicolon."""
     return "; ".join(f"{e.path}:{e.line} {_old(source, e)} → {_new(e)}" for e in edits)
 
 
-def _old(source: Source, edit: Edit) -> str:
+def _old(source: SourceFile, edit: RankedEdit) -> str:
     return _short("…".join(source.data[s.start : s.end].decode() for s in edit.proposal.splices)) or "(nothing)"
 
 
-def _new(edit: Edit) -> str:
+def _new(edit: RankedEdit) -> str:
     return _short("…".join(s.text for s in edit.proposal.splices)) or "(nothing)"
 
 

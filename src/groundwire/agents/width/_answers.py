@@ -17,12 +17,12 @@ from groundwire.agents.patching._evidence import (
 )
 from groundwire.agents.patching._function_writer import STOPS, begun_answer, find_stub
 from groundwire.agents.prompting._templates import load_prompt
-from groundwire.agents.width._sampling import NOTHING, Answer, Extra, Question
+from groundwire.agents.width._sampling import NOTHING, Extra, Question, SampledAnswer
 from groundwire.core._candidates import Candidate, check_path
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import TaskError
 from groundwire.core._prompt_text import CHARS_PER_TOKEN, data, head_tail, inert, printable, tagged, unfence
-from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._reasoning_text import without_reasoning
 
 # What is kept of a model's text between rounds: its final part, without what it thought, within a bound.
 
@@ -32,7 +32,7 @@ NOTE_CHARS = 60
 
 def final_part(text: str, tokens: int = 1000) -> str:
     """The last `tokens` tokens of an answer, thinking dropped: GSR's summary of a candidate (arXiv 2509.00084)."""
-    said = without_thinking(text).strip()
+    said = without_reasoning(text).strip()
     return said[-int(tokens * CHARS_PER_TOKEN) :]
 
 
@@ -64,7 +64,7 @@ def plain_answer(text: str) -> str:
 
 def after_mark(text: str) -> str:
     """What stands behind the last line that begins with `ANSWER:`; empty where there is none."""
-    said = without_thinking(text)
+    said = without_reasoning(text)
     marks = list(_MARK.finditer(said))
     return printable(said[marks[-1].end() :]).strip().strip("`").strip() if marks else ""
 
@@ -89,8 +89,8 @@ class TextAnswer:
         """See `Asking`."""
         if not context.task.may_edit(self.path):
             raise TaskError(
-                f"Task {context.task.id} lets nobody write {self.path}, where the answer belongs.",
-                do=f'Say so in task.toml:  editable = ["{self.path}"]',
+                f"Task {context.task.id} does not allow edits to {self.path}, where the answer belongs.",
+                do=f'Allow it in task.toml:  editable = ["{self.path}"]',
             )
         prompt = load_prompt("answer_text_v1")
         failing = failing_of(context) if told else None
@@ -113,13 +113,13 @@ class TextAnswer:
         ]
         return "\n\n".join([data("task", context.task.prompt, id=context.task.id), *files])
 
-    def read(self, text: str, context: ActorContext) -> Answer | None:
+    def read(self, text: str, context: ActorContext) -> SampledAnswer | None:
         """See `Asking`. What stands behind the last line that begins with `ANSWER:`, which may be several lines."""
         answer = after_mark(text)[:MAX_CHARS]
         key = self._normalise(answer)
         if not key:
             return None
-        return Answer(answer, key, Candidate(context.task.tree.digest, {self.path: f"{answer}\n".encode()}))
+        return SampledAnswer(answer, key, Candidate(context.task.tree.digest, {self.path: f"{answer}\n".encode()}))
 
     def shown(self, text: str) -> str:
         """See `Asking`."""
@@ -130,7 +130,7 @@ class TextAnswer:
 
 
 class FunctionBody:
-    """Asks to go on with a function that is begun; two bodies are the same if they parse to the same tree.
+    """Asks for the body of a function that is begun; two bodies are the same if they parse to the same tree.
 
     What failed is not told, as in `FunctionWriter`: models that need their answer begun make nothing of it.
     """
@@ -149,7 +149,7 @@ class FunctionBody:
         stub = find_stub(context.task)
         return data("task", f"{stub.signature}\n{stub.doc}", id=context.task.id)
 
-    def read(self, text: str, context: ActorContext) -> Answer | None:
+    def read(self, text: str, context: ActorContext) -> SampledAnswer | None:
         """See `Asking`."""
         stub = find_stub(context.task)
         content = stub.filled(unfence(printable(text)))
@@ -157,7 +157,7 @@ class FunctionBody:
             return None
         candidate = Candidate(context.task.tree.digest, {stub.path: content.encode()})
         # it parses, or it would not have been filled in; dumped, since comments and layout say nothing
-        return Answer(text, ast.unparse(ast.parse(content)), candidate)
+        return SampledAnswer(text, ast.unparse(ast.parse(content)), candidate)
 
     def shown(self, text: str) -> str:
         """See `Asking`."""

@@ -11,7 +11,7 @@ from groundwire.agents.width._voting import (
     TOP_K,
     RunningGroup,
     Score,
-    Vote,
+    VoteResult,
     majority,
     percentile,
     score,
@@ -103,7 +103,7 @@ Mode = Literal["majority", "shortest", "offline", "online"]
 - `online`: after a warm-up, a trace ends when its confidence falls below what the warm-up says, and sampling ends when
   the winner's share is large enough.
 """
-STAGES = 16
+PHASES = 16
 
 
 class ConfidentVote:
@@ -153,8 +153,8 @@ class ConfidentVote:
                 do="Numbers of samples and tokens are at least 1; 0 < keep ≤ 100; 0 < consensus ≤ 1.",
             )
         batches = math.ceil(max(0, samples - warm_up) / at_once)
-        if mode == "online" and batches >= STAGES:
-            raise ConfigError(f"{batches} batches are more than {STAGES - 1}.", do="Raise at_once.")
+        if mode == "online" and batches >= PHASES:
+            raise ConfigError(f"{batches} batches are more than {PHASES - 1}.", do="Raise at_once.")
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens, switch_penalty=switch_penalty)
         self._asking = asking
         self._samples = samples
@@ -179,13 +179,13 @@ class ConfidentVote:
         if self._mode == "online":
             drafts, vote = await self._online(context, question)
         else:
-            drafts = await self._drafts(context, question, self._samples, stage=0)
+            drafts = await self._drafts(context, question, self._samples, phase=0)
             vote = self._vote(drafts)
         killed = sum(_is_killed(draft) for draft in drafts)
         note = f"{self._mode} vote: {vote}; {len(drafts)} traces{f', {killed} ended early' if killed else ''}"
         return ranked([named(a, f"vote.{self._mode}", note) for a in in_order(drafts, vote.ranking)], context, n)
 
-    def _vote(self, drafts: Sequence[Draft]) -> Vote:
+    def _vote(self, drafts: Sequence[Draft]) -> VoteResult:
         keys = [draft.key for draft in drafts]
         match self._mode:
             case "shortest":
@@ -197,8 +197,8 @@ class ConfidentVote:
             case _:
                 return majority(keys)
 
-    async def _online(self, context: ActorContext, question: Question) -> tuple[list[Draft], Vote]:
-        drafts = await self._drafts(context, question, self._warm_up, stage=0)
+    async def _online(self, context: ActorContext, question: Question) -> tuple[list[Draft], VoteResult]:
+        drafts = await self._drafts(context, question, self._warm_up, phase=0)
         lowest = [self._lowest(draft) for draft in drafts]
         threshold = percentile(lowest, 100 - self._keep)
         killing = Sampler(
@@ -207,15 +207,15 @@ class ConfidentVote:
             max_tokens=self._sampler.max_tokens,
             switch_penalty=self._sampler.switch_penalty,
         )
-        for stage in range(1, STAGES):
+        for phase in range(1, PHASES):
             vote = self._of_confident(drafts, threshold)
             wanted = min(self._at_once, self._samples - len(drafts))
             if wanted < 1 or vote.share >= self._consensus:
                 break
-            drafts += await self._drafts(context, question, wanted, stage=stage, sampler=killing)
+            drafts += await self._drafts(context, question, wanted, phase=phase, sampler=killing)
         return drafts, self._of_confident(drafts, threshold)
 
-    def _of_confident(self, drafts: Sequence[Draft], threshold: float) -> Vote:
+    def _of_confident(self, drafts: Sequence[Draft], threshold: float) -> VoteResult:
         """The vote of traces that were not ended and would not have been, each by its lowest group."""
         lowest = [self._lowest(draft) for draft in drafts]
         keys = [
@@ -228,10 +228,10 @@ class ConfidentVote:
         return score(_confidences(draft), "lowest", self._window)
 
     async def _drafts(
-        self, context: ActorContext, question: Question, n: int, *, stage: int, sampler: Sampler | None = None
+        self, context: ActorContext, question: Question, n: int, *, phase: int, sampler: Sampler | None = None
     ) -> list[Draft]:
         asked = sampler or self._sampler
-        return await asked.drafts(context, self._asking, question, n, stage=stage, top_logprobs=self._top)
+        return await asked.drafts(context, self._asking, question, n, phase=phase, top_logprobs=self._top)
 
 
 def _is_killed(draft: Draft) -> bool:

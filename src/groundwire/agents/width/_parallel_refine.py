@@ -9,14 +9,14 @@ from typing import Literal
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.agents.width._answers import bounded
 from groundwire.agents.width._sampling import Asking, Draft, Extra, Question, Sampler, extra, in_order, named, ranked
-from groundwire.agents.width._voting import Vote, majority
+from groundwire.agents.width._voting import VoteResult, majority
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend
 from groundwire.core._prompt_text import inert
-from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._reasoning_text import without_reasoning
 
 # What one round hands to the next: a workspace of bounded size, made anew each time.
 
@@ -60,7 +60,7 @@ def candidates_as_data(drafts: Sequence[Draft], asking: Asking, tokens: int) -> 
 
 
 async def summarised(
-    sampler: Sampler, context: ActorContext, asking: Asking, drafts: Sequence[Draft], tokens: int, *, stage: int
+    sampler: Sampler, context: ActorContext, asking: Asking, drafts: Sequence[Draft], tokens: int, *, phase: int
 ) -> Extra:
     """One model's summary of all drafts, cut to `tokens` whatever the model made of the request."""
     prompt = load_prompt("distil_workspace_v1")
@@ -69,8 +69,8 @@ async def summarised(
     messages = prompt.messages(
         task=asking.statement(context), drafts=shown, words=str(max(1, int(tokens * WORDS_PER_TOKEN)))
     )
-    (text,) = await sampler.texts(context, [messages], prompt.name, "summarise", stage=stage, max_tokens=tokens)
-    return extra("from_workspace_v1", workspace=bounded("workspace", inert(without_thinking(text)), tokens))
+    (text,) = await sampler.texts(context, [messages], prompt.name, "summarise", phase=phase, max_tokens=tokens)
+    return extra("from_workspace_v1", workspace=bounded("workspace", inert(without_reasoning(text)), tokens))
 
 
 def _most_shared(drafts: Sequence[Draft]) -> list[Draft]:
@@ -89,7 +89,7 @@ MOST_CANDIDATES = 10
 """More in one prompt hurt (GSR, arXiv 2509.00084)."""
 VOTE_ABOVE = 0.9
 """Where one draft is right so often, choosing is as good as synthesis (GSR)."""
-STAGES = 7
+PHASES = 7
 
 
 class ParallelRefine:
@@ -130,10 +130,10 @@ class ParallelRefine:
         temperature: float = 1.0,
         max_tokens: int = 2048,
     ) -> None:
-        if not 2 <= len(rounds) <= STAGES or min(*rounds, keep) < 1 or workspace_tokens < 100:
+        if not 2 <= len(rounds) <= PHASES or min(*rounds, keep) < 1 or workspace_tokens < 100:
             raise ConfigError(
                 f"ParallelRefine can't go through rounds of {tuple(rounds)} with {workspace_tokens} tokens.",
-                do=f"2 to {STAGES} rounds of at least one draft; at least 100 tokens and one kept draft.",
+                do=f"Use 2 to {PHASES} rounds of at least one draft; at least 100 tokens and one kept draft.",
             )
         shown = max(rounds[:-1]) if workspace == "candidates" else keep
         if workspace != "summary" and shown > MOST_CANDIDATES:
@@ -158,32 +158,32 @@ class ParallelRefine:
             TaskError: the task asks for nothing that `asking` can make.
         """
         asking = self._asking
-        drafts = await self._sampler.drafts(context, asking, asking.question(context), self._rounds[0], stage=0)
+        drafts = await self._sampler.drafts(context, asking, asking.question(context), self._rounds[0], phase=0)
         seen, vote = list(drafts), majority([d.key for d in drafts])
         if self._is_sure(vote):
             return ranked(self._votes(seen, vote), context, n)
         for number, wanted in enumerate(self._rounds[1:], 1):
-            questions = await self._questions(context, drafts, wanted, stage=number)
+            questions = await self._questions(context, drafts, wanted, phase=number)
             if number > 1:
                 seen += drafts
-            drafts = await self._sampler.drafts(context, asking, questions, stage=2 * number)
+            drafts = await self._sampler.drafts(context, asking, questions, phase=2 * number)
         written = self._written(drafts, seen)
         return ranked([*written, *self._votes(seen, majority([d.key for d in seen]))], context, n)
 
-    def _is_sure(self, vote: Vote) -> bool:
+    def _is_sure(self, vote: VoteResult) -> bool:
         expected = vote.share if self._pass_at_1 is None else self._pass_at_1
         return bool(vote.ranking) and vote.counted > 1 and expected > VOTE_ABOVE
 
     async def _questions(
-        self, context: ActorContext, drafts: Sequence[Draft], wanted: int, *, stage: int
+        self, context: ActorContext, drafts: Sequence[Draft], wanted: int, *, phase: int
     ) -> list[Question]:
         given = [draft for draft in drafts if draft.text.strip()]
         if not given:
             return [self._asking.question(context)] * wanted
         if self._workspace == "summary":
-            made = await summarised(self._sampler, context, self._asking, given, self._tokens, stage=2 * stage - 1)
+            made = await summarised(self._sampler, context, self._asking, given, self._tokens, phase=2 * phase - 1)
             return [self._asking.question(context, made)] * wanted
-        seed = seed_in(context, "shuffle", call=stage)
+        seed = seed_in(context, "shuffle", call=phase)
         return [self._asking.question(context, self._shown(given, seed + sample)) for sample in range(wanted)]
 
     def _shown(self, drafts: Sequence[Draft], seed: int) -> Extra:
@@ -202,5 +202,5 @@ class ParallelRefine:
             for answer in in_order(last, vote.ranking)
         ]
 
-    def _votes(self, drafts: Sequence[Draft], vote: Vote) -> list[Candidate]:
+    def _votes(self, drafts: Sequence[Draft], vote: VoteResult) -> list[Candidate]:
         return [named(answer, VOTE, f"vote: {vote}") for answer in in_order(drafts, vote.ranking)]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from groundwire.agents.width._sampling import Answer, Asking, Question, Sampler, in_order, named, ranked
+from groundwire.agents.width._sampling import Asking, Question, SampledAnswer, Sampler, in_order, named, ranked
 from groundwire.agents.width._voting import majority
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
@@ -35,7 +35,7 @@ class Perturbed:
 
 
 class Perturbation(Protocol):
-    """Changes a task in a way that changes nothing about its answer but how it is written."""
+    """Rewrites a task so that its answer stays the same, except for how it is written."""
 
     def __call__(self, prompt: str, rng: random.Random) -> Perturbed:
         """One version, by the generator; the text as it was where there is nothing to change."""
@@ -94,7 +94,7 @@ class PerturbVote:
         max_tokens: int = 2048,
     ) -> None:
         if versions < 1:
-            raise ConfigError(f"{versions} versions are no width.", do="At least 1.")
+            raise ConfigError(f"PerturbVote was asked for {versions} versions.", do="Use 1 or more.")
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
         self._asking = asking
         self._perturbation = perturbation
@@ -112,7 +112,7 @@ class PerturbVote:
         versions = [Perturbed(task.prompt, lambda text: text)]
         versions += [self._perturbation(task.prompt, rng) for _ in range(self._versions)]
         questions = [self._question(context, version) for version in versions]
-        drafts = await self._sampler.drafts(context, self._asking, questions, stage=0)
+        drafts = await self._sampler.drafts(context, self._asking, questions, phase=0)
         undone = [
             replace(draft, answer=self._undone(draft.answer, version, context))
             for draft, version in zip(drafts, versions, strict=True)
@@ -127,5 +127,5 @@ class PerturbVote:
         changed = replace(context, task=replace(context.task, prompt=version.prompt))
         return self._asking.question(changed, told=told)
 
-    def _undone(self, answer: Answer | None, version: Perturbed, context: ActorContext) -> Answer | None:
+    def _undone(self, answer: SampledAnswer | None, version: Perturbed, context: ActorContext) -> SampledAnswer | None:
         return self._asking.read(f"ANSWER: {version.undo(answer.text)}", context) if answer else None

@@ -14,7 +14,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend, Message
-from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._reasoning_text import without_reasoning
 from groundwire.core._traits import models_of
 
 STEP_TOKENS = 600
@@ -83,7 +83,7 @@ class ModelStepJudge:
         """See `StepJudge`."""
         prompt = load_prompt("find_bad_step_v1")
         asked = [prompt.messages(task=task, steps=_as_data(steps)) for steps in answers]
-        said = await self._sampler.texts(context, asked, prompt.name, "judge", stage=1)
+        said = await self._sampler.texts(context, asked, prompt.name, "judge", phase=1)
         return [_read(text, len(steps)) for text, steps in zip(said, answers, strict=True)]
 
 
@@ -117,10 +117,10 @@ class RefinedBestOfN:
     ) -> None:
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
         if samples < 1:
-            raise ConfigError(f"{samples} samples are none.", do="At least 1.")
+            raise ConfigError(f"RefinedBestOfN was asked for {samples} samples.", do="Use 1 or more.")
         if self._sampler.backend.model in models_of(judge):
             raise ConfigError(
-                f"{self._sampler.backend.model} would judge its own steps, and it agrees with them.",
+                f"{self._sampler.backend.model} would judge its own steps, and models agree with themselves.",
                 do="Give another model, or a program, as the judge of steps.",
             )
         self._asking = asking
@@ -136,8 +136,8 @@ class RefinedBestOfN:
         """
         asking = self._asking
         question = asking.question(context)
-        drafts = await self._sampler.drafts(context, asking, question, self._samples, stage=0)
-        texts = [without_thinking(draft.text) for draft in drafts]
+        drafts = await self._sampler.drafts(context, asking, question, self._samples, phase=0)
+        texts = [without_reasoning(draft.text) for draft in drafts]
         answers = [steps_of(text)[:MOST_STEPS] for text in texts]
         bad = await self._judge.first_bad(context, asking.statement(context), answers)
         begun = [
@@ -148,7 +148,7 @@ class RefinedBestOfN:
         mended: list[Candidate | None] = []
         if begun:
             questions = [_going_on(question, text) for text in begun]
-            more = await self._sampler.drafts(context, asking, questions, stage=2)
+            more = await self._sampler.drafts(context, asking, questions, phase=2)
             mended = [self._whole(text, draft, context) for text, draft in zip(begun, more, strict=True)]
         sound = _named([draft for draft, found in zip(drafts, bad, strict=True) if not found], "its steps hold")
         doubted = _named([draft for draft, found in zip(drafts, bad, strict=True) if found], "a step was called bad")
@@ -184,7 +184,7 @@ def _as_data(steps: Sequence[str]) -> str:
 
 
 def _read(text: str, steps: int) -> BadStep | None:
-    said = without_thinking(text)
+    said = without_reasoning(text)
     found, corrected = _STEP.search(said), _CORRECTED.search(said)
     if found is None or corrected is None or not found[1].isdigit() or not 1 <= int(found[1]) <= steps:
         return None

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 from groundwire.agents.width._answers import bounded
 from groundwire.agents.width._sampling import Asking, Draft, Extra, Question, Sampler, extra, in_order, named, ranked
-from groundwire.agents.width._voting import Vote, weighted
+from groundwire.agents.width._voting import VoteResult, weighted
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
-from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._reasoning_text import without_reasoning
 from groundwire.core._traits import ActorTraits
 
 SHOWN_TOKENS = 400
@@ -37,7 +37,7 @@ def weight_of(confidence: float) -> float:
 
 def stated_confidence(text: str) -> float:
     """The last confidence that a text states, 0 to 1; 0 where it states none."""
-    stated = _STATED.findall(without_thinking(text))
+    stated = _STATED.findall(without_reasoning(text))
     if not stated:
         return 0.0
     number, percent = stated[-1]
@@ -75,7 +75,7 @@ class RoundTable:
         if len(models) < 2 or not 0 <= rounds <= MOST_ROUNDS:
             raise ConfigError(
                 f"{len(models)} models can't debate {rounds} rounds.",
-                do=f"At least 2 models, 0 to {MOST_ROUNDS} rounds.",
+                do=f"Use at least 2 models and 0 to {MOST_ROUNDS} rounds.",
             )
         self._seats = [Sampler(model, temperature=temperature, max_tokens=max_tokens) for model in models]
         names = [seat.backend.model for seat in self._seats]
@@ -97,22 +97,22 @@ class RoundTable:
             TaskError: the task asks for nothing that `asking` can make.
         """
         drafts = await self._round(
-            context, [extra("round_table_v1", others=str(len(self._seats) - 1))] * len(self._seats), stage=0
+            context, [extra("round_table_v1", others=str(len(self._seats) - 1))] * len(self._seats), phase=0
         )
         debates = 0
         while debates < self._rounds and len({draft.key for draft in drafts}) > 1:
             debates += 1
             told = [self._told(drafts, seat) for seat in range(len(drafts))]
-            drafts = await self._round(context, told, stage=debates)
+            drafts = await self._round(context, told, phase=debates)
         vote = _vote(drafts)
         note = f"round table: {vote}; {debates} debates"
         return ranked([named(a, "write.round_table", note) for a in in_order(drafts, vote.ranking)], context, n)
 
-    async def _round(self, context: ActorContext, added: Sequence[Extra], *, stage: int) -> list[Draft]:
+    async def _round(self, context: ActorContext, added: Sequence[Extra], *, phase: int) -> list[Draft]:
         async def one(place: int, question: Question) -> Draft:
             # a number of its own keeps the same question to two models apart in the ledger
             seat = self._seats[place]
-            (draft,) = await seat.drafts(context, self._asking, question, stage=stage, first=place)
+            (draft,) = await seat.drafts(context, self._asking, question, phase=phase, first=place)
             return draft
 
         questions = [self._asking.question(context, words) for words in added]
@@ -137,5 +137,5 @@ class RoundTable:
         return extra("round_table_again_v1", groups="\n\n".join(filter(None, groups)))
 
 
-def _vote(drafts: Sequence[Draft]) -> Vote:
+def _vote(drafts: Sequence[Draft]) -> VoteResult:
     return weighted([d.key for d in drafts], [weight_of(stated_confidence(d.text)) for d in drafts])

@@ -56,8 +56,8 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a model's text came to.
+class SampledAnswer:
+    """The answer read from a model's text.
 
     Args:
         text: the answer alone, without what was thought before it.
@@ -90,7 +90,7 @@ class Asking(Protocol):
         """The task as labelled data, for prompts that ask for something else than an answer."""
         ...
 
-    def read(self, text: str, context: ActorContext) -> Answer | None:
+    def read(self, text: str, context: ActorContext) -> SampledAnswer | None:
         """The answer in a model's text; None where there is none."""
         ...
 
@@ -101,7 +101,7 @@ class Asking(Protocol):
 
 # Several calls side by side for one proposal, each with its own seed, and what they came to.
 
-STAGES_PER_PROPOSAL = 16
+PHASES_PER_PROPOSAL = 16
 EMPTY = Completion(texts=("",))
 
 
@@ -116,7 +116,7 @@ class Draft:
     """
 
     text: str
-    answer: Answer | None
+    answer: SampledAnswer | None
     completion: Completion
 
     @property
@@ -133,7 +133,7 @@ class Draft:
 class Sampler:
     """Asks one model for samples and for texts, through `context.call` only.
 
-    Calls of one stage wait for none of each other: the ledger has the stage behind the purpose (`propose.2`), so that
+    Calls of one phase wait for none of each other: the ledger has the phase behind the purpose (`propose.2`), so that
     the critical path can be told from the total (`graphs.run.history.TokensWritten`).
 
     Args:
@@ -170,7 +170,7 @@ class Sampler:
         question: Question | Sequence[Question],
         n: int = 1,
         *,
-        stage: int,
+        phase: int,
         top_logprobs: int = 0,
         first: int = 0,
     ) -> list[Draft]:
@@ -181,13 +181,13 @@ class Sampler:
             asking: reads the answers.
             question: one, or several.
             n: samples of each.
-            stage: see `Sampler`.
+            phase: see `Sampler`.
             top_logprobs: of each token, how many likeliest log probabilities are wanted.
-            first: the first sample's number in its stage; other samplers of one stage need other numbers.
+            first: the first sample's number in its phase; other samplers of one phase need other numbers.
         """
         questions = [question] if isinstance(question, Question) else question
         asked = [one for one in questions for _ in range(n)]
-        requests = [self._request(context, one, stage, i, top_logprobs) for i, one in enumerate(asked, first)]
+        requests = [self._request(context, one, phase, i, top_logprobs) for i, one in enumerate(asked, first)]
         calls = [self._call(context, request) for request in requests]
         return [_draft(completion, asking, context) for completion in await all_of(calls)]
 
@@ -198,7 +198,7 @@ class Sampler:
         name: str,
         purpose: str,
         *,
-        stage: int,
+        phase: int,
         temperature: float = 0.0,
         max_tokens: int | None = None,
     ) -> list[str]:
@@ -209,7 +209,7 @@ class Sampler:
             prompts: the conversations.
             name: of the prompt file behind them.
             purpose: as the ledger keeps it.
-            stage: see `Sampler`.
+            phase: see `Sampler`.
             temperature: of these.
             max_tokens: of each; default: the sampler's.
         """
@@ -221,8 +221,8 @@ class Sampler:
                     messages=messages,
                     temperature=temperature,
                     max_tokens=max_tokens or self.max_tokens,
-                    seed=seed_in(context, "width", call=stage, sample=i),
-                    purpose=_staged(purpose, context, stage),
+                    seed=seed_in(context, "width", call=phase, sample=i),
+                    purpose=_in_phase(purpose, context, phase),
                     prompt_digest=digest,
                 ),
             )
@@ -230,15 +230,15 @@ class Sampler:
         ]
         return [completion.texts[0] if completion.texts else "" for completion in await all_of(calls)]
 
-    def _request(self, context: ActorContext, question: Question, stage: int, index: int, top: int) -> Request:
+    def _request(self, context: ActorContext, question: Question, phase: int, index: int, top: int) -> Request:
         return Request(
             messages=question.messages,
             temperature=risen(self.temperature, context.escalation),
             max_tokens=self.max_tokens,
             stop=question.stop,
             switch_penalty=self.switch_penalty,
-            seed=seed_in(context, "width", call=stage, sample=index),
-            purpose=_staged("propose", context, stage),
+            seed=seed_in(context, "width", call=phase, sample=index),
+            purpose=_in_phase("propose", context, phase),
             prompt_digest=question.prompt_digest,
             logprobs=top > 0,
             top_logprobs=top,
@@ -251,16 +251,16 @@ class Sampler:
             return EMPTY  # an empty answer; the others may hold one
 
 
-def in_order(drafts: Sequence[Draft], keys: Sequence[str]) -> list[Answer]:
+def in_order(drafts: Sequence[Draft], keys: Sequence[str]) -> list[SampledAnswer]:
     """The first answer of each key, in the keys' order."""
-    first: dict[str, Answer] = {}
+    first: dict[str, SampledAnswer] = {}
     for draft in drafts:
         if draft.answer:
             first.setdefault(draft.answer.key, draft.answer)
     return [first[key] for key in keys if key in first]
 
 
-def named(answer: Answer, edit: str, note: str = "") -> Candidate:
+def named(answer: SampledAnswer, edit: str, note: str = "") -> Candidate:
     """The answer's candidate, with what made it."""
     return replace(answer.candidate, edits=(edit,), note=note)
 
@@ -280,6 +280,6 @@ def _draft(completion: Completion, asking: Asking, context: ActorContext) -> Dra
     return Draft(text, asking.read(text, context), completion)
 
 
-def _staged(purpose: str, context: ActorContext, stage: int) -> str:
-    """Stages count on where an escalated actor is asked again in the same trial."""
-    return f"{purpose}.{stage + STAGES_PER_PROPOSAL * context.escalation}"
+def _in_phase(purpose: str, context: ActorContext, phase: int) -> str:
+    """Phases count on where an escalated actor is asked again in the same trial."""
+    return f"{purpose}.{phase + PHASES_PER_PROPOSAL * context.escalation}"

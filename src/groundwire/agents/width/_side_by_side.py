@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.agents.width._answers import bounded
 from groundwire.agents.width._round_table import stated_confidence
-from groundwire.agents.width._sampling import Answer, Asking, Sampler, in_order, named, ranked
+from groundwire.agents.width._sampling import Asking, SampledAnswer, Sampler, in_order, named, ranked
 from groundwire.agents.width._voting import majority
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend
-from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._reasoning_text import without_reasoning
 
 SHOWN_TOKENS = 800
 MOST = 10
@@ -25,8 +25,8 @@ _BEST = re.compile(r"^[ \t*_]{0,10}best[ \t]{0,3}:[ \t*_]{0,5}(\d{1,3})", re.IGN
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """What a judge said.
+class JudgeRanking:
+    """How a judge ranked the answers.
 
     Args:
         order: indices of the answers, the best first; as they came where it named none.
@@ -38,8 +38,8 @@ class Chosen:
 
 
 async def judge_side_by_side(
-    judge: Sampler, context: ActorContext, asking: Asking, answers: Sequence[Answer], *, stage: int
-) -> Chosen:
+    judge: Sampler, context: ActorContext, asking: Asking, answers: Sequence[SampledAnswer], *, phase: int
+) -> JudgeRanking:
     """Has each answer argued for and against by itself, then all of them compared in one prompt.
 
     Nothing says who gave an answer, how often, or when; their order is shuffled by the seed. One call an answer, and
@@ -51,12 +51,12 @@ async def judge_side_by_side(
     if len(answers) < 2:
         raise ConfigError("One answer can't be judged side by side.", do="Give at least two that differ.")
     task = asking.statement(context)
-    rng = random.Random(seed_in(context, "shuffle", sample=stage))
+    rng = random.Random(seed_in(context, "shuffle", sample=phase))
     order = rng.sample(range(len(answers)), len(answers))
     shown = [bounded("candidate", asking.shown(answers[i].text), SHOWN_TOKENS) for i in order]
     argue = load_prompt("argue_for_v1")
     asked = [argue.messages(task=task, candidate=text) for text in shown]
-    argued = await judge.texts(context, asked, argue.name, "argue", stage=stage)
+    argued = await judge.texts(context, asked, argue.name, "argue", phase=phase)
     compared = "\n\n".join(
         bounded("candidate", asking.shown(answers[i].text), SHOWN_TOKENS, number=place)
         + "\n"
@@ -65,11 +65,11 @@ async def judge_side_by_side(
     )
     prompt = load_prompt("judge_side_by_side_v1")
     messages = prompt.messages(task=task, candidates=compared)
-    (said,) = await judge.texts(context, [messages], prompt.name, "judge", stage=stage + 1)
-    best = _BEST.search(without_thinking(said))
+    (said,) = await judge.texts(context, [messages], prompt.name, "judge", phase=phase + 1)
+    best = _BEST.search(without_reasoning(said))
     place = int(best[1]) if best else 0
     first = (order[place - 1],) if 1 <= place <= len(order) else ()
-    return Chosen((*first, *(i for i in range(len(answers)) if i not in first)), stated_confidence(said))
+    return JudgeRanking((*first, *(i for i in range(len(answers)) if i not in first)), stated_confidence(said))
 
 
 class SideBySide:
@@ -98,7 +98,7 @@ class SideBySide:
         max_tokens: int = 2048,
     ) -> None:
         if not 2 <= samples <= MOST:
-            raise ConfigError(f"{samples} answers can't be judged side by side.", do=f"2 to {MOST}.")
+            raise ConfigError(f"{samples} answers can't be judged side by side.", do=f"Use 2 to {MOST}.")
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
         self._judge = self._sampler if judge is None else Sampler(judge, temperature=0.0, max_tokens=max_tokens)
         self._asking = asking
@@ -112,12 +112,12 @@ class SideBySide:
             TaskError: the task asks for nothing that `asking` can make.
         """
         asking = self._asking
-        drafts = await self._sampler.drafts(context, asking, asking.question(context), self._samples, stage=0)
+        drafts = await self._sampler.drafts(context, asking, asking.question(context), self._samples, phase=0)
         vote = majority([d.key for d in drafts])
         answers = [a for a in in_order(drafts, vote.ranking) if a.candidate.digest not in context.tried]
         if len(answers) < 2:
             return ranked([named(a, "write.agreed", f"vote: {vote}") for a in answers], context, n)
-        chosen = await judge_side_by_side(self._judge, context, asking, answers, stage=1)
+        chosen = await judge_side_by_side(self._judge, context, asking, answers, phase=1)
         note = f"preferred of {len(answers)} side by side, confidence {chosen.confidence:.2f}"
         first, *others = [answers[i] for i in chosen.order]
         rest = [named(answer, "write.side_by_side", "not preferred") for answer in others]

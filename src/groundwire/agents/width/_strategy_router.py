@@ -13,7 +13,7 @@ from groundwire.core._ids import seed_in
 from groundwire.core._traits import ActorTraits, Needs
 
 SURE = 0.35
-APART = 0.10
+CLEAR_LEAD = 0.10
 """τ_c and τ_a of the published code."""
 EDIT = "strategy."
 NOTE_CHARS = 500
@@ -41,7 +41,7 @@ def chosen(scores: Mapping[str, float]) -> list[str]:
     best, second = scores[ordered[0]], scores[ordered[1]]
     if best < SURE:
         return ordered
-    return ordered[:1] if best - second >= APART else ordered[:2]
+    return ordered[:1] if best - second >= CLEAR_LEAD else ordered[:2]
 
 
 class StrategyRouter:

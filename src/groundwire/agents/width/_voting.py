@@ -12,8 +12,8 @@ from typing import Literal
 
 
 @dataclass(frozen=True)
-class Vote:
-    """What came of a vote.
+class VoteResult:
+    """The outcome of a vote.
 
     Args:
         ranking: keys, the winner first; of equal ones the first seen. Empty where nobody gave an answer.
@@ -32,12 +32,12 @@ class Vote:
         return f"{self.share:.0%} of {self.counted} answers, {len(self.ranking)} different{tied}"
 
 
-def majority(keys: Sequence[str | None]) -> Vote:
+def majority(keys: Sequence[str | None]) -> VoteResult:
     """Plurality (self-consistency, arXiv 2203.11171). `None` is an answer that could not be read; it has no vote."""
     return weighted(keys, [1.0] * len(keys))
 
 
-def weighted(keys: Sequence[str | None], weights: Sequence[float]) -> Vote:
+def weighted(keys: Sequence[str | None], weights: Sequence[float]) -> VoteResult:
     """Each answer votes with its own weight, which is not negative."""
     scores: dict[str, float] = {}
     for key, weight in zip(keys, weights, strict=True):
@@ -46,7 +46,7 @@ def weighted(keys: Sequence[str | None], weights: Sequence[float]) -> Vote:
     return _ranked(scores, sum(key is not None for key in keys))
 
 
-def shortest_majority(keys: Sequence[str | None], lengths: Sequence[float]) -> Vote:
+def shortest_majority(keys: Sequence[str | None], lengths: Sequence[float]) -> VoteResult:
     """Large and short groups first: count / log(mean length in tokens) (arXiv 2502.12215, wrong answers are longer).
 
     Lengths count from e on, where the logarithm is 1; so with equal lengths it is plain majority. The discount is mild:
@@ -60,12 +60,12 @@ def shortest_majority(keys: Sequence[str | None], lengths: Sequence[float]) -> V
     return _ranked(scores, sum(map(len, groups.values())))
 
 
-def _ranked(scores: Mapping[str, float], counted: int) -> Vote:
+def _ranked(scores: Mapping[str, float], counted: int) -> VoteResult:
     ranking = tuple(sorted(scores, key=lambda key: -scores[key]))  # stable: of equal ones the first seen
     total = sum(scores.values())
     best = [scores[key] for key in ranking[:2]]
     tie = len(best) > 1 and math.isclose(*best)
-    return Vote(ranking, best[0] / total if total else 0.0, tie, counted)
+    return VoteResult(ranking, best[0] / total if total else 0.0, tie, counted)
 
 
 # Confidence of a trace by its token probabilities (DeepConf, arXiv 2508.15260).

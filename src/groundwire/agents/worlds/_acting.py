@@ -22,7 +22,7 @@ from groundwire.core._errors import ConfigError, ModelReplyInvalid
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Request
 from groundwire.core._prompt_text import data, head_tail, plain, tagged
-from groundwire.core._scenes import Scene
+from groundwire.core._scene import Scene
 from groundwire.core._signals import Verdict
 from groundwire.core._traits import ActorTraits, Needs
 from groundwire.models._choice import backend_for

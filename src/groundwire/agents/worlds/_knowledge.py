@@ -12,7 +12,7 @@ from groundwire.core._contexts import ActorContext
 from groundwire.core._environments import Move, attempt, moves_so_far, start_of
 from groundwire.core._errors import CandidateError
 from groundwire.core._experience import Experience, Known, place_of
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 
 # What is known of a world: of what memory gave, and of what was seen in the trial that goes on.
 
@@ -166,7 +166,7 @@ LEAST = 1e-4
 """Changes of a value that are worth going after."""
 
 
-class Plan:
+class ValueIteration:
     """The value of every place that can be reached from one, for the best that can be done (value iteration).
 
     Args:
@@ -238,7 +238,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Moment:
+class TrialPosition:
     """One place in one trial.
 
     Args:
@@ -254,7 +254,7 @@ class Moment:
     scene: Scene
 
     @classmethod
-    def of(cls, context: ActorContext) -> Moment:
+    def of(cls, context: ActorContext) -> TrialPosition:
         """Where an actor stands.
 
         Raises:

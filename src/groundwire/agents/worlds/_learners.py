@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from groundwire.agents.patching._evidence import may_be_shown
 from groundwire.agents.worlds._acting import moves_of_trial
-from groundwire.agents.worlds._knowledge import KnownWorld, Moment, Plan, end_or_place
+from groundwire.agents.worlds._knowledge import KnownWorld, TrialPosition, ValueIteration, end_or_place
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import Actor, ActorContext, Critic, CriticContext, Reflection
 from groundwire.core._environments import Move, start_of
 from groundwire.core._errors import ConfigError
 from groundwire.core._experience import Experience, Known, place_of
 from groundwire.core._prompt_text import plain
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.core._traits import ActorTraits, Needs
 
 # An actor that takes each place for a bandit with an arm for each action, and learns only how trials ended.
@@ -49,7 +49,7 @@ class BanditActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Moment.of(context)
+        here = TrialPosition.of(context)
         place = place_of(here.scene)
         scenes = [here.start, *(move.scene for move in here.moves)]
         used = Counter(move.action for scene, move in zip(scenes, here.moves, strict=False) if scene == here.scene)
@@ -94,7 +94,7 @@ class HeuristicActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Moment.of(context)
+        here = TrialPosition.of(context)
         scenes = [here.start, *(move.scene for move in here.moves)]
         been = Counter(scene.text for scene in scenes)
         led = {(s.text, move.action): move.scene.text for s, move in zip(scenes, here.moves, strict=False)}
@@ -111,7 +111,7 @@ class HeuristicActor:
 
 
 class RandomActor:
-    """Does one of the things that the scene says can be done, each as likely as another."""
+    """Picks one of the actions that the scene lists, each with the same probability."""
 
     traits = ActorTraits(needs=Needs(lessons=0), patient=True)
 
@@ -121,7 +121,7 @@ class RandomActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Moment.of(context)
+        here = TrialPosition.of(context)
         return [here.then(here.chance().choice(here.scene.actions))]
 
 
@@ -186,7 +186,7 @@ class TabularActor:
     traits = ActorTraits(needs=Needs(lessons=0, experience=True), patient=True)
 
     def __init__(self) -> None:
-        self._minds: OrderedDict[tuple[str, int, int], _Mind] = OrderedDict()
+        self._plans: OrderedDict[tuple[str, int, int], _TrialPlan] = OrderedDict()
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """See `Actor`. One candidate: what was done in this trial, and one more action.
@@ -194,41 +194,41 @@ class TabularActor:
         Raises:
             CandidateError: the scene does not say what can be done.
         """
-        here = Moment.of(context)
-        plan = self._mind(here).plan_after(here.moves)
+        here = TrialPosition.of(context)
+        plan = self._plan_of(here).plan_after(here.moves)
         place = place_of(here.scene)
         worth = [plan.worth(place, action) for action in here.scene.actions]
         best = [a for a, value in zip(here.scene.actions, worth, strict=True) if value >= max(worth) - EQUAL]
         return [here.then(here.chance().choice(best))]
 
-    def _mind(self, here: Moment) -> _Mind:
+    def _plan_of(self, here: TrialPosition) -> _TrialPlan:
         context = here.context
         key = (context.task.tree.digest, context.trial, context.seed)
-        mind = self._minds.pop(key, None)
+        mind = self._plans.pop(key, None)
         if mind is None or not mind.is_of(context.experience, here.moves):
-            mind = _Mind(context.experience, here)
-        self._minds[key] = mind
-        if len(self._minds) > AT_ONCE:
-            self._minds.popitem(last=False)
+            mind = _TrialPlan(context.experience, here)
+        self._plans[key] = mind
+        if len(self._plans) > AT_ONCE:
+            self._plans.popitem(last=False)
         return mind
 
 
-class _Mind:
+class _TrialPlan:
     """What one trial knows, and its plan."""
 
-    def __init__(self, experience: Experience, here: Moment) -> None:
+    def __init__(self, experience: Experience, here: TrialPosition) -> None:
         self._experience = experience
         self._start = here.start
         self._world = KnownWorld(experience, here.start)
         self._moves: list[Move] = []
         self._planned_from: str = place_of(here.start)
-        self._plan: Plan | None = None
+        self._plan: ValueIteration | None = None
 
     def is_of(self, experience: Experience, moves: Sequence[Move]) -> bool:
         """True if it is of the trial that has made these moves."""
         return experience is self._experience and list(moves[: len(self._moves)]) == self._moves
 
-    def plan_after(self, moves: Sequence[Move]) -> Plan:
+    def plan_after(self, moves: Sequence[Move]) -> ValueIteration:
         """The plan after these moves: made anew where the last of them showed something that was not known."""
         for move in moves[len(self._moves) :]:
             before = self._moves[-1].scene if self._moves else self._start
@@ -237,7 +237,7 @@ class _Mind:
                 self._plan = None
             self._moves.append(move)
         if self._plan is None:
-            self._plan = Plan(self._world.places, self._planned_from, has_chance=self._world.has_chance)
+            self._plan = ValueIteration(self._world.places, self._planned_from, has_chance=self._world.has_chance)
         return self._plan
 
 

@@ -21,7 +21,7 @@ from groundwire.core._errors import CandidateError, ConfigError
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Request
 from groundwire.core._prompt_text import data, plain
-from groundwire.core._scenes import Scene, Status, tidied
+from groundwire.core._scene import Scene, Status, tidied
 from groundwire.core._traits import ActorTraits, Needs
 from groundwire.models._choice import backend_for
 
@@ -45,7 +45,7 @@ class Imagined:
 
 
 class WorldModel(Protocol):
-    """Foresees one step."""
+    """Predicts what one action leads to."""
 
     async def imagine(self, context: ActorContext, moves: Sequence[Move], action: str) -> Imagined:
         """What `action` would lead to after `moves`, of which the first ones are real and the others imagined."""
@@ -189,7 +189,7 @@ class LLMForesight:
 
 
 @dataclass
-class Node:
+class TreeNode:
     """A place.
 
     Args:
@@ -204,7 +204,7 @@ class Node:
     value: float | None = None
     visits: int = 0
     total: float = 0.0
-    children: dict[str, Node | None] | None = field(default=None)
+    children: dict[str, TreeNode | None] | None = field(default=None)
 
     @property
     def mean(self) -> float:
@@ -219,7 +219,7 @@ class Node:
                 return action
         return max(actions, key=lambda action: self._ucb(actions[action], explore))
 
-    def _ucb(self, child: Node | None, explore: float) -> float:
+    def _ucb(self, child: TreeNode | None, explore: float) -> float:
         if child is None or not child.visits:
             return math.inf
         return child.mean + explore * math.sqrt(math.log(self.visits) / child.visits)
@@ -238,7 +238,7 @@ MANY = 64
 
 
 class Value(Protocol):
-    """Values a whole trajectory that is not over."""
+    """Estimates the value of a trajectory that has not ended."""
 
     async def __call__(self, context: ActorContext, moves: Sequence[Move]) -> float:
         """0 to 1. It calls a model through `context.call` only."""
@@ -344,7 +344,7 @@ class LookaheadActor:
         """
         moves = moves_so_far(context.judged, context.failing)
         plan = _Plan(self._settings, self._score, context, moves)
-        root = Node(moves[-1].scene if moves else start_of(context.task).scene)
+        root = TreeNode(moves[-1].scene if moves else start_of(context.task).scene)
         for _ in range(self._settings.simulations):
             if not await plan.simulate(root):
                 return ()
@@ -401,7 +401,7 @@ class _Plan:
         self._after = {(t.done, t.action): t.after for t in known}
         self._seen = {(t.before.text, t.action): t.after for t in known} if settings.sees_all else {}
 
-    async def simulate(self, root: Node) -> bool:
+    async def simulate(self, root: TreeNode) -> bool:
         """Imagines one trajectory and backs its value up; False where there is nothing to do at the root."""
         settings = self._settings
         node, way, moves = root, [root], list(self._moves)
@@ -420,14 +420,14 @@ class _Plan:
             passed.total += value * settings.discount**distance
         return True
 
-    async def _actions(self, node: Node, moves: Sequence[Move]) -> bool:
+    async def _actions(self, node: TreeNode, moves: Sequence[Move]) -> bool:
         """True if there is something to do; proposed once for each place."""
         if node.children is None:
             proposed = await self._settings.propose(self._context, moves, self._settings.width)
             node.children = dict.fromkeys(list(proposed)[: self._settings.width])
         return bool(node.children)
 
-    async def _child(self, node: Node, moves: Sequence[Move], action: str) -> Node:
+    async def _child(self, node: TreeNode, moves: Sequence[Move], action: str) -> TreeNode:
         """What really followed, where that is known, else what is imagined."""
         children = node.children or {}
         child = children.get(action)
@@ -435,10 +435,10 @@ class _Plan:
             done = tuple(move.action for move in moves)
             real = self._after.get((done, action)) or self._seen.get((node.scene.text, action))
             said = Imagined(real) if real else await self._settings.world.imagine(self._context, moves, action)
-            children[action] = child = Node(said.scene, said.value)
+            children[action] = child = TreeNode(said.scene, said.value)
         return child
 
-    async def _worth(self, node: Node, moves: Sequence[Move]) -> float:
+    async def _worth(self, node: TreeNode, moves: Sequence[Move]) -> float:
         if node.scene.status is not Status.RUNNING:
             return ENDS[node.scene.status]
         return node.value if node.value is not None else await self._score(self._context, moves)

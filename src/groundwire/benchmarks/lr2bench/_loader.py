@@ -23,14 +23,14 @@ from groundwire.core._sandboxes import Limits
 from groundwire.core._tasks import Hidden, Task
 from groundwire.core._text import json_value, lines_of
 from groundwire.logs._functions import BARE_PYTHON
-from groundwire.logs._rows import Row, checked
+from groundwire.logs._rows import LogRow, checked
 
 ANSWER = "answer.json"
 PUZZLES = "data.jsonl"
 NAME = "lr2bench"
 
 
-class PuzzleRow(Row):
+class PuzzleRow(LogRow):
     """What is read of a puzzle: nothing of its answer."""
 
     tag: str | int
@@ -41,7 +41,7 @@ class PuzzleRow(Row):
     value: dict[str, list[str]] = Field(default_factory=dict)
 
 
-class _KeyRow(Row):
+class _KeyRow(LogRow):
     tag: str | int
     level: str
     answer: str
@@ -159,7 +159,7 @@ def _keys(path: Path) -> dict[tuple[str, str, str], list[object]]:
     """The published answers by family, level and tag; several where a tag comes again."""
     parsed = json_value("\n".join(line for _, line in lines_of(path)), str(path))
     if not isinstance(parsed, dict):
-        raise TaskError(f"{path} is no JSON object of families.", do="Fetch it again.")
+        raise TaskError(f"{path} is not a JSON object of families.", do="Fetch it again.")
     found: dict[tuple[str, str, str], list[object]] = {}
     for name, rows in cast("dict[str, object]", parsed).items():
         family = next((one for one in FAMILIES if name.startswith(one)), None)

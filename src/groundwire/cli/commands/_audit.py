@@ -44,9 +44,9 @@ def audit(
     json: Json = False,
 ) -> None:
     """Say of each loop of a LangGraph graph if anything outside the model decides it. Only --trace runs it."""
-    from groundwire.cli._audit import Asked, run_audit
+    from groundwire.cli._audit import AuditRequest, run_audit
 
-    asked = Asked(
+    asked = AuditRequest(
         target=target,
         call=call,
         source=source,

@@ -105,7 +105,7 @@ def _resumed(run: str, given: LearnOptions) -> int:
 
 
 def _started(given: LearnOptions) -> int:
-    from groundwire.cli._suite import Source, Suite
+    from groundwire.cli._suite import Suite, TaskSource
     from groundwire.core._errors import ConfigError
 
     if not given.env:
@@ -115,7 +115,7 @@ def _started(given: LearnOptions) -> int:
     of_each = {"model": given.model, "seed": given.seed, "max_trials": given.trials, "reuse": given.reuse}
     suite = Suite(
         graph=given.graph,
-        source=Source("world", (), given.env, seeds=given.episodes, first_seed=given.seed),
+        source=TaskSource("world", (), given.env, seeds=given.episodes, first_seed=given.seed),
         settings=settled({**flags_in(given), **of_each}),
         workers=given.workers,
         control=given.control,

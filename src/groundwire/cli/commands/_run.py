@@ -100,9 +100,9 @@ def run(
     given: SuiteOptions,
 ) -> None:
     """Run a graph on many tasks; every episode is in the ledger, and an interrupted run can be gone on with."""
-    from groundwire.cli._suite import Source
+    from groundwire.cli._suite import TaskSource
 
-    raise typer.Exit(_start(graph, Source("folders", tuple(tasks), split=given.split), given))
+    raise typer.Exit(_start(graph, TaskSource("folders", tuple(tasks), split=given.split), given))
 
 
 @spelt_out
@@ -121,9 +121,9 @@ def bench(
     given: SuiteOptions,
 ) -> None:
     """Run a graph on a public benchmark that is on this machine; its hidden tests never steer."""
-    from groundwire.cli._suite import Source
+    from groundwire.cli._suite import TaskSource
 
-    raise typer.Exit(_start(graph, Source("bench", (data,), name, repos, given.split), given))
+    raise typer.Exit(_start(graph, TaskSource("bench", (data,), name, repos, given.split), given))
 
 
 def _start(graph: str, source: Source, given: SuiteOptions) -> int:

@@ -79,13 +79,13 @@ def plots_of(report: Report) -> Sequence[Plot]:
     unit, costs = _costs(arms)
     if any(costs):
         found.append(
-            _plot(f"{unit} per success", "Failed tries are paid for too.", lambda axes: _bars(axes, arms, costs, unit))
+            _plot(f"{unit} per success", "Failed tries cost too.", lambda axes: _bars(axes, arms, costs, unit))
         )
     if any(arm.measured.memory.hits.part for arm in arms):
         found.append(
             _plot(
                 "First tries with and without lessons",
-                "Not drawn by lot: a task that comes back has lessons, and is known to be hard.",
+                "Not a random split: a task that comes back has lessons and is known to be hard.",
                 lambda axes: _memory(axes, arms),
             )
         )

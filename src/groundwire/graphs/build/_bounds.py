@@ -23,7 +23,7 @@ from langgraph.types import Command, Send
 from pydantic import BaseModel
 
 from groundwire.core._errors import GroundingError
-from groundwire.graphs.build._reachable import look
+from groundwire.graphs.build._reachable import reachable_from
 from groundwire.graphs.run._episode import Episode
 from groundwire.graphs.run._state import EpisodeState, Route, as_kept
 
@@ -98,10 +98,10 @@ def mentions_jump(function: object) -> bool:
 
     What can't be read is caught when it happens.
     """
-    sight = look(function, stop_at=(Pregel, StateGraph))
-    seen = any(value is Command or value is Send for value in sight.values)
+    reached = reachable_from(function, stop_at=(Pregel, StateGraph))
+    seen = any(value is Command or value is Send for value in reached.values)
     annotation = getattr(function, "__annotations__", {}).get("return", "")
-    return seen or bool(sight.unresolved & {"Command", "Send"}) or "Command" in str(annotation)
+    return seen or bool(reached.unresolved & {"Command", "Send"}) or "Command" in str(annotation)
 
 
 def annotated_jumps(function: object) -> tuple[str, ...]:
@@ -155,16 +155,16 @@ class Bounds:
     Args:
         name: the node's name.
         targets: nodes of its own graph.
-        many: True if it may jump to several at once.
+        fan_out: True if it may jump to several at once.
         outer: nodes of the graph around its own (`Command.PARENT`).
-        outer_many: True if it may jump to several of these at once.
+        outer_fan_out: True if it may jump to several of these at once.
     """
 
     name: str
     targets: Collection[str] = ()
-    many: bool = False
+    fan_out: bool = False
     outer: Collection[str] = ()
-    outer_many: bool = False
+    outer_fan_out: bool = False
 
     def check(self, result: object) -> None:
         """Refuses a jump that was not declared.
@@ -173,9 +173,9 @@ class Bounds:
             GroundingError: naming the jump.
         """
         jumps = list(jumps_in(result))
-        self._check([j for j in jumps if not j.graph], self.targets, many=self.many)
+        self._check([j for j in jumps if not j.graph], self.targets, fan_out=self.fan_out)
         outer = [j for j in jumps if j.graph]
-        self._check(outer, self.outer if _all_to_parent(outer) else (), many=self.outer_many)
+        self._check(outer, self.outer if _all_to_parent(outer) else (), fan_out=self.outer_fan_out)
 
     def check_from_inside(self, command: object) -> None:
         """Refuses a jump to this node's graph, made inside the graph that the node is, that was not declared.
@@ -184,9 +184,9 @@ class Bounds:
             GroundingError: naming the jump.
         """
         jumps = [Jump(j.target) for j in jumps_in(command)]
-        self._check(jumps, self.targets, many=self.many)
+        self._check(jumps, self.targets, fan_out=self.fan_out)
 
-    def _check(self, jumps: Iterable[Jump], allowed: Collection[str], *, many: bool) -> None:
+    def _check(self, jumps: Iterable[Jump], allowed: Collection[str], *, fan_out: bool) -> None:
         taken = [j.target for j in jumps]
         wrong = sorted(set(taken) - set(allowed))
         if wrong:
@@ -194,10 +194,10 @@ class Bounds:
                 f"{self.name} jumped to {', '.join(wrong)}, which it had not declared.",
                 do=f'Declare it:  graph.add_node("{self.name}", …, destinations=[…])',
             )
-        if len(taken) > 1 and not many:
+        if len(taken) > 1 and not fan_out:
             raise GroundingError(
                 f"{self.name} jumped to {', '.join(taken)} at once, and had not declared that.",
-                do=f'Declare it:  graph.add_node("{self.name}", …, destinations=[…], many=True)',
+                do=f'Declare it:  graph.add_node("{self.name}", …, destinations=[…], fan_out=True)',
             )
 
 
@@ -258,7 +258,7 @@ def _command(jump: ParentCommand) -> object:
 
 
 def bound_router(
-    source: str, router: Callable[..., Any], path_map: Mapping[Any, str], *, many: bool, pure: bool, may_stop: bool
+    source: str, router: Callable[..., Any], path_map: Mapping[Any, str], *, fan_out: bool, pure: bool, may_stop: bool
 ) -> Callable[..., Coroutine[Any, Any, Any]]:
     """A router that leads where it was declared to, and, after an actor that has stopped, to the end.
 
@@ -266,7 +266,7 @@ def bound_router(
         source: the node that it leaves.
         router: a function of the state.
         path_map: label → node.
-        many: True if it may choose several.
+        fan_out: True if it may choose several.
         pure: True if it calls no model, so that it can be called without a thread of its own.
         may_stop: True if the source can stop the episode.
     """
@@ -280,10 +280,10 @@ def bound_router(
         if inspect.isawaitable(chosen):
             chosen = await chosen
         labels = cast("list[Any]", chosen) if isinstance(chosen, (list, tuple)) else [chosen]
-        if len(labels) > 1 and not many:
+        if len(labels) > 1 and not fan_out:
             raise GroundingError(
                 f"The router of {source} chose {len(labels)} ways at once, and had not declared that.",
-                do=f'Declare it:  graph.add_conditional_edges("{source}", …, many=True)',
+                do=f'Declare it:  graph.add_conditional_edges("{source}", …, fan_out=True)',
             )
         return [_target(source, label, path_map, targets) for label in labels]
 

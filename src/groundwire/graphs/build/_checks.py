@@ -150,10 +150,10 @@ def _check_parallel(parts: Parts) -> None:
         if len(together) > 1:
             raise _clash(name, together)
     for router in parts.routers:
-        if router.many:
+        if router.fan_out:
             _check_many(router.source, router.path_map.values(), writers)
     for name, part in (*parts.plain.items(), *parts.graphs.items()):
-        if part.many:
+        if part.fan_out:
             _check_many(name, part.destinations, writers)
 
 

@@ -24,7 +24,7 @@ from groundwire.graphs.build._proof import Role
 from groundwire.graphs.run._answer import LastAnswer, handing_in
 from groundwire.graphs.run._episode import Episode
 from groundwire.graphs.run._gate import GateKind
-from groundwire.graphs.run._nodes import ActorNode, CriticNode, Leg, Stride, Way
+from groundwire.graphs.run._nodes import ActorNode, CriticNode, FusedNode, FusedTrial, NextNode
 from groundwire.graphs.run._routing import Exits
 from groundwire.graphs.run._state import EpisodeState, Route
 from groundwire.graphs.run._tool_node import ToolNode
@@ -32,18 +32,18 @@ from groundwire.graphs.run._tool_node import ToolNode
 # A copy of a plain LangGraph graph whose nodes and routers are held to what the proof was told of them.
 
 
-def guarded(name: str, graph: object, *, outer: Sequence[str] = (), outer_many: bool = True) -> Runnable[Any, Any]:
+def guarded(name: str, graph: object, *, outer: Sequence[str] = (), outer_fan_out: bool = True) -> Runnable[Any, Any]:
     """Compiles a graph again, with every node and router inside its bounds; the graph itself stays as it is.
 
     Args:
         name: of the node that the graph is.
         graph: a `StateGraph`, compiled or not.
         outer: nodes of the graph around it to which its nodes may jump.
-        outer_many: True if such a jump may lead to several at once.
+        outer_fan_out: True if such a jump may lead to several at once.
     """
     builder: Any = copy.copy(builder_of(graph))
     builder.nodes = {
-        node: dataclasses.replace(spec, runnable=_node(f"{name}/{node}", spec, outer, outer_many))
+        node: dataclasses.replace(spec, runnable=_node(f"{name}/{node}", spec, outer, outer_fan_out))
         for node, spec in builder.nodes.items()
     }
     builder.branches = type(builder.branches)(
@@ -70,12 +70,12 @@ def guarded(name: str, graph: object, *, outer: Sequence[str] = (), outer_many: 
     return again.with_config(compiled.config) if compiled.config else again
 
 
-def _node(place: str, spec: Any, outer: Sequence[str], outer_many: bool) -> Runnable[Any, Any]:
+def _node(place: str, spec: Any, outer: Sequence[str], outer_fan_out: bool) -> Runnable[Any, Any]:
     ends = jumps_of(spec)
     if builder_of(spec.runnable) is not None:
         inner = guarded(place, spec.runnable, outer=ends)
-        return RunnableLambda(bound_runnable(Bounds(place, ends, many=True), inner, ours=False))
-    bounds = Bounds(place, ends, many=True, outer=outer, outer_many=outer_many)
+        return RunnableLambda(bound_runnable(Bounds(place, ends, fan_out=True), inner, ours=False))
+    bounds = Bounds(place, ends, fan_out=True, outer=outer, outer_fan_out=outer_fan_out)
     return RunnableLambda(bound_runnable(bounds, spec.runnable, ours=False))
 
 
@@ -106,8 +106,8 @@ def _held(place: str, label: str, router: Runnable[Any, Any], branch: Any) -> Ca
 # Where a node leads: its verdict, a stop and a hand-in have a say in it, as the state holds them.
 
 
-class Leading:
-    """The ways of one graph.
+class NextNodes:
+    """Which nodes may follow each node of one graph.
 
     Args:
         parts: what was declared.
@@ -116,19 +116,19 @@ class Leading:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    def known(self) -> Mapping[str, Way]:
+    def known(self) -> Mapping[str, NextNode]:
         """Where actors, critics and tools lead, unless routers or joins of the user's have a say in it."""
         parts = self._parts
         own = {router.source for router in parts.routers} | {source for sources, _ in parts.joins for source in sources}
         names = [name for name in (*parts.actors, *parts.critics, *parts.tools) if name not in own]
         return {name: way for name in names if (way := self.of(name)) is not None}
 
-    def of(self, name: str) -> Way | None:
+    def of(self, name: str) -> NextNode | None:
         """Where the state says that a node leads; None where only static edges do."""
         way, by = self._on(name), self._parts.hands_in().get(name)
         return partial(_or_hand_in, way, by) if way and by else way
 
-    def _on(self, name: str) -> Way | None:
+    def _on(self, name: str) -> NextNode | None:
         parts = self._parts
         if name in parts.stopping():
             return _leave(parts.targets(name), parts.hand_in().get(name))
@@ -170,11 +170,11 @@ def _route(ways: Mapping[Route, str], state: EpisodeState) -> str:
     return ways[state.route]
 
 
-def _or_hand_in(way: Way, by: str, state: EpisodeState) -> str | Sequence[str]:
+def _or_hand_in(way: NextNode, by: str, state: EpisodeState) -> str | Sequence[str]:
     return by if state.route == Route.HAND_IN else way(state)
 
 
-def _leave(targets: Sequence[str], by: str | None) -> Way:
+def _leave(targets: Sequence[str], by: str | None) -> NextNode:
     def leave(state: EpisodeState) -> str | Sequence[str]:
         if by and state.route == Route.CONFIRM:
             return by
@@ -196,24 +196,24 @@ class Surroundings:
         prefix: begins its nodes' names.
         may_begin: True if nothing runs before it.
         outer: nodes around it to which its own may jump.
-        outer_many: True if such a jump may lead to several at once.
+        outer_fan_out: True if such a jump may lead to several at once.
         want_coverage: True if an actor anywhere asked for coverage.
     """
 
     prefix: str = ""
     may_begin: bool = True
     outer: Sequence[str] = ()
-    outer_many: bool = False
+    outer_fan_out: bool = False
     want_coverage: bool = False
 
 
-def lower(
+def to_state_graph(
     parts: Parts,
     state: type[EpisodeState],
     trust: Collection[Origin],
     around: Surroundings | None = None,
     *,
-    strides: bool = False,
+    fused: bool = False,
 ) -> Any:
     """A `StateGraph` in which every node is wrapped by what holds it to its role.
 
@@ -222,12 +222,12 @@ def lower(
         state: the state's class.
         trust: opt-in origins that the graph names.
         around: for a nested graph.
-        strides: True for one superstep a trial (`graphs.run.nodes.Stride`).
+        fused: True for one superstep a trial (`FusedTrial`).
     """
-    return _Lowering(parts, state, frozenset(trust), around or Surroundings(), strides=strides).builder()
+    return _StateGraphAssembly(parts, state, frozenset(trust), around or Surroundings(), fused=fused).builder()
 
 
-class _Lowering:
+class _StateGraphAssembly:
     def __init__(
         self,
         parts: Parts,
@@ -235,23 +235,23 @@ class _Lowering:
         trust: frozenset[Origin],
         around: Surroundings,
         *,
-        strides: bool,
+        fused: bool,
     ) -> None:
         self._parts = parts
         self._state = state
         self._trust = trust
         self._around = around
         self._want_coverage = around.want_coverage or wants_coverage(parts)
-        self._leading = Leading(parts)
-        self._legs: dict[str, Leg] = {}
-        self._ways: Mapping[str, Way] = self._leading.known() if strides else {}
+        self._next = NextNodes(parts)
+        self._fused: dict[str, FusedNode] = {}
+        self._known_next: Mapping[str, NextNode] = self._next.known() if fused else {}
         # LangGraph's own annotations are partly unknown to a strict type checker, so the builder is Any here
         self._builder: Any = StateGraph(state, context_schema=Episode)
 
     def builder(self) -> Any:
         self._add_nodes()
-        for name in self._legs:
-            self._builder.add_node(name, Stride(name, self._legs, self._parts.actors))
+        for name in self._fused:
+            self._builder.add_node(name, FusedTrial(name, self._fused, self._parts.actors))
         self._add_edges()
         return self._builder
 
@@ -290,15 +290,15 @@ class _Lowering:
         if by:
             node = handing_in(node, self._place(by))
         node = watched(self._place(name), node, calls_graphs=calls_graphs)
-        if name in self._ways:
-            self._legs[name] = Leg(node, self._ways[name])
+        if name in self._known_next:
+            self._fused[name] = FusedNode(node, self._known_next[name])
         else:
             self._builder.add_node(name, node)
 
     def _add_plain(self, name: str, part: PlainPart) -> None:
         around = self._around
         bounds = Bounds(
-            self._place(name), part.destinations, part.many, outer=around.outer, outer_many=around.outer_many
+            self._place(name), part.destinations, part.fan_out, outer=around.outer, outer_fan_out=around.outer_fan_out
         )
         if isinstance(part.function, Runnable):
             node = bound_runnable(bounds, cast("Any", part).function, ours=True)
@@ -310,12 +310,14 @@ class _Lowering:
     def _add_graph(self, name: str, part: GraphPart, *, may_begin: bool) -> None:
         inner = parts_of(part.graph)
         if inner is not None:
-            around = Surroundings(f"{self._place(name)}/", may_begin, part.destinations, part.many, self._want_coverage)
-            nested = lower(inner, part.graph.state, part.graph.trust, around).compile(name=name)
+            around = Surroundings(
+                f"{self._place(name)}/", may_begin, part.destinations, part.fan_out, self._want_coverage
+            )
+            nested = to_state_graph(inner, part.graph.state, part.graph.trust, around).compile(name=name)
             self._builder.add_node(name, nested, destinations=part.destinations, **part.options)
             return
-        graph = guarded(self._place(name), part.graph, outer=part.destinations, outer_many=part.many)
-        bounds = Bounds(self._place(name), part.destinations, part.many)
+        graph = guarded(self._place(name), part.graph, outer=part.destinations, outer_fan_out=part.fan_out)
+        bounds = Bounds(self._place(name), part.destinations, part.fan_out)
         node = bound_runnable(bounds, graph, ours=True)
         self._builder.add_node(name, node, destinations=part.destinations, **part.options)
 
@@ -345,19 +347,19 @@ class _Lowering:
         builder.add_edge(START, parts.entry_name())
         self._add_stops()
         for source, target in parts.edges:
-            if source not in parts.stopping() and source not in self._legs:
+            if source not in parts.stopping() and source not in self._fused:
                 builder.add_edge(source, target)
         for sources, target in parts.joins:
             builder.add_edge(list(sources), target)
         for via, to in parts.gates.values():
-            if via and via not in self._legs and via not in parts.hands_in():
+            if via and via not in self._fused and via not in parts.hands_in():
                 builder.add_edge(via, to)
         for part in parts.routers:
             router = bound_router(
                 self._place(part.source),
                 part.router,
                 part.path_map,
-                many=part.many,
+                fan_out=part.fan_out,
                 pure=part.role is Role.PURE,
                 may_stop=part.source in parts.stopping(),
             )
@@ -368,10 +370,10 @@ class _Lowering:
         parts = self._parts
         handing = [critic for critic in parts.critics if critic in parts.hands_in()]
         for name in (*parts.stopping(), *parts.tools, *handing):
-            way = self._leading.of(name)
+            way = self._next.of(name)
             is_static = name not in parts.tools and parts.has_plain_edges(name) and not parts.targets(name)
-            if way is not None and name not in self._legs and not is_static:
-                self._add_router(name, _awaited(way), self._leading.targets(name))
+            if way is not None and name not in self._fused and not is_static:
+                self._add_router(name, _awaited(way), self._next.targets(name))
 
     def _add_router(self, source: str, router: Callable[..., Coroutine[Any, Any, Any]], ways: Sequence[str]) -> None:
         if source in self._parts.graphs:
@@ -404,7 +406,7 @@ def _at_once(router: Callable[..., Coroutine[Any, Any, Any]], state: Any) -> Any
     )
 
 
-def _awaited(way: Way) -> Callable[[EpisodeState], Coroutine[Any, Any, Any]]:
+def _awaited(way: NextNode) -> Callable[[EpisodeState], Coroutine[Any, Any, Any]]:
     """Async, since LangGraph would run a plain function in a thread: a tenth of a superstep."""
 
     async def leave(state: EpisodeState) -> str | Sequence[str]:

@@ -23,7 +23,7 @@ MANY_TRIALS = 10_000
 
 
 @dataclass(frozen=True)
-class Spent:
+class EpisodeUsage:
     """What one episode used, and its control may use.
 
     Args:
@@ -42,7 +42,7 @@ class Spent:
         return self.first_call > 0
 
 
-def spent_by(records: Sequence[Record]) -> Spent:
+def spent_by(records: Sequence[Record]) -> EpisodeUsage:
     """What an episode used, by its ledger."""
     proposing = {r.intent_id for r in records if isinstance(r, ModelCall) and r.purpose == "propose"}
     reserved = [r.tokens for r in records if isinstance(r, Intent) and r.id in proposing]
@@ -51,14 +51,14 @@ def spent_by(records: Sequence[Record]) -> Spent:
         for r in records
         if isinstance(r, Signal) and r.trial > 0 and r.origin not in (Origin.HIDDEN_TESTS, Origin.RULE)
     }
-    return Spent(
+    return EpisodeUsage(
         tokens=sum(r.prompt_tokens + r.completion_tokens for r in records if isinstance(r, ModelCall)),
         first_call=reserved[0] if reserved else 0,
         candidates=len(judged),
     )
 
 
-def control_budget(budget: Budget, spent: Spent) -> Budget:
+def control_budget(budget: Budget, spent: EpisodeUsage) -> Budget:
     """The same budget, but for what the control is held to instead of trials.
 
     Tokens: a try begins while fewer have been used than the other arm used; so both use as many to within one try,
@@ -72,7 +72,7 @@ def control_budget(budget: Budget, spent: Spent) -> Budget:
     return budget.model_copy(update={"trials": MANY_TRIALS, "tokens": tokens})
 
 
-def resampling_of(graph: FeedbackGraph, spent: Spent) -> FeedbackGraph:
+def resampling_of(graph: FeedbackGraph, spent: EpisodeUsage) -> FeedbackGraph:
     """The blind control of a graph: the same actors, tools and edges, and nothing that tells an actor what came of it.
 
     Args:

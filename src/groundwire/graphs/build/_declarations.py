@@ -67,7 +67,7 @@ class PlainPart:
         function: what LangGraph runs.
         role: `pure` or `unknown`.
         destinations: where it may jump to.
-        many: True if it may jump to several at once.
+        fan_out: True if it may jump to several at once.
         options: what LangGraph's `add_node` is given besides.
         helpers: graphs that it calls.
     """
@@ -75,7 +75,7 @@ class PlainPart:
     function: Any
     role: Role
     destinations: tuple[str, ...]
-    many: bool
+    fan_out: bool
     options: Mapping[str, Any]
     helpers: Helpers
 
@@ -88,14 +88,14 @@ class GraphPart:
         graph: a `FeedbackGraph`, or a LangGraph graph, compiled or not.
         roles: of a LangGraph graph's nodes: `pure`, `world` or `unknown`.
         destinations: nodes of this graph to which it may jump (`Command.PARENT`).
-        many: True if it may jump to several at once.
+        fan_out: True if it may jump to several at once.
         options: what LangGraph's `add_node` is given besides.
     """
 
     graph: Any
     roles: Mapping[str, str]
     destinations: tuple[str, ...]
-    many: bool
+    fan_out: bool
     options: Mapping[str, Any]
 
 
@@ -107,7 +107,7 @@ class RouterPart:
     router: Router
     path_map: Mapping[Any, str]
     role: Role
-    many: bool
+    fan_out: bool
 
 
 @dataclass(frozen=True)

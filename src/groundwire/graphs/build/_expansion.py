@@ -18,7 +18,7 @@ from groundwire.core._errors import GraphError
 from groundwire.graphs.build._bounds import annotated_jumps, mentions_jump
 from groundwire.graphs.build._declarations import Helpers, Parts, parts_of
 from groundwire.graphs.build._proof import END, EXIT, ROUTER, START, Edge, Join, Role, Wiring
-from groundwire.graphs.build._reachable import look
+from groundwire.graphs.build._reachable import reachable_from
 from groundwire.graphs.run._app import FeedbackApp
 
 # Plain LangGraph graphs inside a feedback graph: what they can do, spelt out for the proof.
@@ -54,8 +54,8 @@ def builder_of(graph: object) -> Any:
 
 def held_graphs(holder: object, *, stop_at: tuple[type, ...] = ()) -> list[Any]:
     """LangGraph graphs that a node's code names or holds; what `stop_at` names proves itself."""
-    sight = look(holder, stop_at=(Pregel, StateGraph, *stop_at))
-    return [value for value in sight.values if value is not holder and builder_of(value) is not None]
+    reached = reachable_from(holder, stop_at=(Pregel, StateGraph, *stop_at))
+    return [value for value in reached.values if value is not holder and builder_of(value) is not None]
 
 
 def expand_helpers(name: str, holder: object, helpers: Helpers, *, stop_at: tuple[type, ...] = ()) -> Pieces:
@@ -83,7 +83,7 @@ def _free_label(label: str, taken: Iterable[str]) -> str:
 
 
 def expand(
-    name: str, graph: object, *, roles: Mapping[str, str], destinations: Sequence[str] = (), many: bool = True
+    name: str, graph: object, *, roles: Mapping[str, str], destinations: Sequence[str] = (), fan_out: bool = True
 ) -> Pieces:
     """A graph's nodes and steps under `name`: it begins at `name` and ends at `name/__end__`.
 
@@ -92,7 +92,7 @@ def expand(
         graph: a `StateGraph`, compiled or not.
         roles: of its nodes; the role of a node holds for the routers that leave it too.
         destinations: nodes of the outer graph to which its nodes may jump, named as the outer wiring names them.
-        many: True if such a jump may lead to several at once.
+        fan_out: True if such a jump may lead to several at once.
 
     Raises:
         GraphError: it does something that can't be seen and was not declared.
@@ -110,7 +110,7 @@ def expand(
     for node, spec in builder.nodes.items():
         pieces.add(inside.node(node, spec, may_leave=bool(destinations)))
     leaving = [inside.entering(n) for n, spec in builder.nodes.items() if builder_of(spec.runnable) is None]
-    pieces.edges += [Edge(node, target, many=many) for node in leaving for target in destinations]
+    pieces.edges += [Edge(node, target, fan_out=fan_out) for node in leaving for target in destinations]
     return pieces
 
 
@@ -158,7 +158,7 @@ class _Inside:
                 one = chooses_one(branch)
                 for target in branch.ends.values():
                     choice = label if one else ""
-                    yield Edge(self.leaving(source), self.entering(target), choice=choice, many=not one)
+                    yield Edge(self.leaving(source), self.entering(target), choice=choice, fan_out=not one)
 
     def node(self, node: str, spec: Any, *, may_leave: bool) -> Pieces:
         place, ends = self.entering(node), jumps_of(spec)
@@ -169,7 +169,7 @@ class _Inside:
         else:
             self._check_jumps(place, node, spec.runnable, declared=bool(ends), may_leave=may_leave)
             pieces = Pieces({place: Role(self.roles.get(node, Role.UNKNOWN))})
-            pieces.edges += [Edge(place, self.entering(target), many=True) for target in ends]
+            pieces.edges += [Edge(place, self.entering(target), fan_out=True) for target in ends]
             pieces.add(expand_helpers(place, spec.runnable, Helpers()))
         if spec.error_handler_node:
             pieces.edges.append(Edge(place, self.entering(spec.error_handler_node)))
@@ -180,8 +180,8 @@ class _Inside:
     def _check_jumps(self, place: str, node: str, runnable: Any, *, declared: bool, may_leave: bool) -> None:
         if declared:
             return
-        sight = look(runnable, stop_at=(Pregel, StateGraph))
-        if "PARENT" in sight.unresolved and may_leave:
+        reached = reachable_from(runnable, stop_at=(Pregel, StateGraph))
+        if "PARENT" in reached.unresolved and may_leave:
             return  # where it leads was declared outside
         if mentions_jump(runnable):
             raise GraphError(
@@ -270,24 +270,24 @@ class _Expansion:
             # a feedback graph that is called was proved when it was compiled
             pieces.add(expand_helpers(place, holder, helpers, stop_at=(FeedbackApp,)))
         for name, part in parts.plain.items():
-            pieces.edges += self._jumps(name, part.destinations, many=part.many)
+            pieces.edges += self._jumps(name, part.destinations, fan_out=part.fan_out)
         for name in parts.graphs:
             pieces.add(self._graph(name))
         return pieces
 
-    def _jumps(self, name: str, destinations: tuple[str, ...], *, many: bool) -> list[Edge]:
-        choice = "" if many else "jump"
-        return [Edge(self._entering(name), self._entering(d), choice=choice, many=many) for d in destinations]
+    def _jumps(self, name: str, destinations: tuple[str, ...], *, fan_out: bool) -> list[Edge]:
+        choice = "" if fan_out else "jump"
+        return [Edge(self._entering(name), self._entering(d), choice=choice, fan_out=fan_out) for d in destinations]
 
     def _graph(self, name: str) -> Pieces:
         part, place = self._parts.graphs[name], self._entering(name)
         outer = tuple(map(self._entering, part.destinations))
         inner = parts_of(part.graph)
         if inner is None:
-            return expand(place, part.graph, roles=part.roles, destinations=outer, many=part.many)
+            return expand(place, part.graph, roles=part.roles, destinations=outer, fan_out=part.fan_out)
         pieces = _Expansion(inner, f"{place}/", f"{place}{EXIT}").pieces()
         leaving = [f"{place}/{plain}" for plain in inner.plain]
-        pieces.edges += [Edge(node, target, many=part.many) for node in leaving for target in outer]
+        pieces.edges += [Edge(node, target, fan_out=part.fan_out) for node in leaving for target in outer]
         pieces.edges.append(Edge(place, f"{place}/{inner.entry_name()}"))
         pieces.roles |= {place: Role.PURE, f"{place}{EXIT}": Role.PURE}
         return pieces
@@ -301,9 +301,9 @@ class _Expansion:
                 pieces.roles[place] = part.role
                 pieces.edges.append(Edge(source, place))
                 source = place
-            choice = "" if part.many else f"{ROUTER} {number}"
+            choice = "" if part.fan_out else f"{ROUTER} {number}"
             for target in part.path_map.values():
-                pieces.edges.append(Edge(source, self._entering(target), choice=choice, many=part.many))
+                pieces.edges.append(Edge(source, self._entering(target), choice=choice, fan_out=part.fan_out))
 
     def _stops(self, pieces: Pieces) -> None:
         parts = self._parts

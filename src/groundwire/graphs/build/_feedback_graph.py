@@ -14,7 +14,7 @@ from groundwire.core._signals import Origin
 from groundwire.core._traits import ActorTraits, CriticTraits, ToolTraits
 from groundwire.graphs.build._bounds import annotated_jumps, mentions_jump
 from groundwire.graphs.build._checks import check_declared, check_grounded, check_parallel
-from groundwire.graphs.build._compiler import lower
+from groundwire.graphs.build._compiler import to_state_graph
 from groundwire.graphs.build._declarations import (
     ActorPart,
     Cap,
@@ -134,7 +134,7 @@ class FeedbackGraph:
         *,
         role: PlainRole = "unknown",
         destinations: Sequence[str] | None = None,
-        many: bool = False,
+        fan_out: bool = False,
         graphs: Graphs | None = None,
         roles: Roles | None = None,
         **options: Any,
@@ -149,7 +149,7 @@ class FeedbackGraph:
             role: `pure` promises that it calls no model; a cycle through an `unknown` one must be gated.
             destinations: every node it may lead to by `Command(goto=…)` or `Send`; of a graph: by `Command.PARENT`.
                 Default: those in its annotation `-> Command[Literal[…]]`. Holds at run time too.
-            many: True if it may lead to several of them at once.
+            fan_out: True if it may lead to several of them at once.
             graphs: LangGraph graphs that the function calls, by a name of your choice.
             roles: of the nodes of a LangGraph graph: `pure`, `unknown`, or `world` for one that touches the world each
                 time it runs; of graphs that a function calls: `GRAPH/NODE`.
@@ -164,10 +164,10 @@ class FeedbackGraph:
         if unknown:
             raise GraphError(
                 f"{name} can't be given {', '.join(unknown)}.",
-                do=f"LangGraph's options that can: {', '.join(sorted(OPTIONS))}; wire the rest as nodes and edges.",
+                do=f"Its LangGraph options: {', '.join(sorted(OPTIONS))}; wire the rest as nodes and edges.",
             )
         if builder_of(node) is not None or parts_of(node) is not None:
-            self.parts.graphs[name] = GraphPart(node, roles or {}, tuple(destinations or ()), many, options)
+            self.parts.graphs[name] = GraphPart(node, roles or {}, tuple(destinations or ()), fan_out, options)
             return self
         destinations = annotated_jumps(node) or None if destinations is None else destinations
         if destinations is None and mentions_jump(node):
@@ -176,7 +176,7 @@ class FeedbackGraph:
                 do=f'Declare them:  graph.add_node("{name}", …, destinations=["…"])',
             )
         helpers = Helpers(graphs or {}, roles or {})
-        self.parts.plain[name] = PlainPart(node, Role(role), tuple(destinations or ()), many, options, helpers)
+        self.parts.plain[name] = PlainPart(node, Role(role), tuple(destinations or ()), fan_out, options, helpers)
         return self
 
     def add_edge(self, source: str | Sequence[str], target: str) -> FeedbackGraph:
@@ -194,7 +194,7 @@ class FeedbackGraph:
         targets: Mapping[Any, str] | Sequence[str],
         *,
         role: PlainRole = "unknown",
-        many: bool = False,
+        fan_out: bool = False,
     ) -> FeedbackGraph:
         """Adds edges that a function of the state chooses from.
 
@@ -203,7 +203,7 @@ class FeedbackGraph:
             router: returns a label, a node's name, END or a `Send`; may be async.
             targets: every node it may choose, or label → node. Holds at run time too.
             role: `pure` promises that it calls no model; a cycle through an `unknown` one must be gated.
-            many: True if it may choose several at once, or send several packets.
+            fan_out: True if it may choose several at once, or send several packets.
 
         Raises:
             GraphError: no targets.
@@ -211,7 +211,7 @@ class FeedbackGraph:
         path_map = dict(targets) if isinstance(targets, Mapping) else {t: t for t in targets}
         if not path_map:
             raise GraphError(f"The router of {source} declares no targets.", do="Give a list or a dict of them.")
-        self.parts.routers.append(RouterPart(source, router, path_map, Role(role), many))
+        self.parts.routers.append(RouterPart(source, router, path_map, Role(role), fan_out))
         return self
 
     def refine(
@@ -234,7 +234,9 @@ class FeedbackGraph:
         """
         if failures is not None:
             if failures < 1:
-                raise GraphError(f"{tool} may fail {failures} times.", do="Allow at least 1, or leave it out.")
+                raise GraphError(
+                    f"{tool} is allowed {failures} failures.", do="Allow at least 1, or leave the limit out."
+                )
             self.parts.caps[tool] = Cap(failures, stop)
         return self._gate(GateKind.REFINE, tool, via, to)
 
@@ -322,18 +324,18 @@ class FeedbackGraph:
         wiring = self.wiring()
         prove(wiring)
         check_parallel(self.parts)
-        compiled = lower(self.parts, self.state, self.trust).compile(
+        compiled = to_state_graph(self.parts, self.state, self.trust).compile(
             checkpointer=checkpointer,
             interrupt_before=list(interrupt_before) or None,
             interrupt_after=list(interrupt_after) or None,
             name=self.name,
         )
-        strides = None
+        fused = None
         if checkpointer is None and not interrupt_before and not interrupt_after:
-            strides = lower(self.parts, self.state, self.trust, strides=True).compile(name=self.name)
+            fused = to_state_graph(self.parts, self.state, self.trust, fused=True).compile(name=self.name)
         return FeedbackApp(
             compiled,
-            strides=strides,
+            fused=fused,
             name=self.name,
             state=self.state,
             wiring=wiring,

@@ -56,19 +56,19 @@ class Edge:
         gate: `refine` or `advance` where only a sealed signal opens it; empty otherwise.
         choice: edges of one source with the same choice are alternatives: one of them is taken. Empty: it is taken
             whatever else is.
-        many: True if one run of the source may take it more than once, as with `Send`.
+        fan_out: True if one run of the source may take it more than once, as with `Send`.
     """
 
     source: str
     target: str
     gate: str = ""
     choice: str = ""
-    many: bool = False
+    fan_out: bool = False
 
     def fires_with(self, other: Edge) -> bool:
         """True if one run of their source can take both."""
         if self == other:
-            return self.many
+            return self.fan_out
         return not self.choice or self.choice != other.choice
 
 

@@ -25,7 +25,7 @@ _LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdli
 
 
 @dataclass
-class Sight:
+class Reachable:
     """What was seen.
 
     Args:
@@ -37,14 +37,14 @@ class Sight:
     unresolved: set[str] = field(default_factory=set[str])
 
 
-def look(root: object, *, stop_at: tuple[type, ...] = ()) -> Sight:
+def reachable_from(root: object, *, stop_at: tuple[type, ...] = ()) -> Reachable:
     """Looks through a function or object: names its code uses, closures, attributes, containers and helper functions.
 
     Args:
         root: where to begin.
         stop_at: instances of these are seen, but not looked into.
     """
-    sight = Sight()
+    reached = Reachable()
     seen: set[int] = set()
     pending: list[object] = [root]
     while pending and len(seen) < MOST:
@@ -52,16 +52,16 @@ def look(root: object, *, stop_at: tuple[type, ...] = ()) -> Sight:
         if id(value) in seen:
             continue
         seen.add(id(value))
-        sight.values.append(value)
+        reached.values.append(value)
         if not isinstance(value, (*stop_at, *_LEAVES)):
-            pending.extend(_parts(value, sight))
-    return sight
+            pending.extend(_parts(value, reached))
+    return reached
 
 
-def _parts(value: object, sight: Sight) -> Iterable[object]:
+def _parts(value: object, reached: Reachable) -> Iterable[object]:
     match value:
         case FunctionType():
-            return _of_function(value, sight)
+            return _of_function(value, reached)
         case MethodType():
             return value.__func__, value.__self__
         case partial():
@@ -93,7 +93,7 @@ def _slots(kind: type) -> Iterable[str]:
     return (slots,) if isinstance(slots, str) else slots
 
 
-def _of_function(function: FunctionType, sight: Sight) -> Iterator[object]:
+def _of_function(function: FunctionType, reached: Reachable) -> Iterator[object]:
     yield from (cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell))
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
@@ -103,10 +103,10 @@ def _of_function(function: FunctionType, sight: Sight) -> Iterator[object]:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     known = function.__globals__ | {name: cell.cell_contents for name, cell in cells.items() if _is_filled(cell)}
     for code in _codes(function.__code__):
-        yield from _named(code, known, sight)
+        yield from _named(code, known, reached)
 
 
-def _named(code: CodeType, known: Mapping[str, object], sight: Sight) -> Iterator[object]:
+def _named(code: CodeType, known: Mapping[str, object], reached: Reachable) -> Iterator[object]:
     """The values that a piece of code names, also as attributes of modules (`types.Command`)."""
     base: object = None
     for instruction in dis.get_instructions(code):
@@ -116,11 +116,11 @@ def _named(code: CodeType, known: Mapping[str, object], sight: Sight) -> Iterato
             if name in known:
                 yield base
             else:
-                sight.unresolved.add(name)
+                reached.unresolved.add(name)
         elif instruction.opname in _READS_AN_ATTRIBUTE:
             base = getattr(base, name, None) if isinstance(base, ModuleType) else None
             if base is None:
-                sight.unresolved.add(name)
+                reached.unresolved.add(name)
             else:
                 yield base
 

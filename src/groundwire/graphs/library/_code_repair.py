@@ -83,7 +83,9 @@ def code_repair(
         ConfigError: `own_tests` with `select="last"`: the last candidate may be a worse one than what has passed.
     """
     if own_tests is not None and select == "last":
-        raise ConfigError("own_tests keep what has passed, and select='last' gives it up.", do="Leave one of them out.")
+        raise ConfigError(
+            "own_tests keeps what has passed, and select='last' gives it up.", do="Leave one of them out."
+        )
     graph = FeedbackGraph(name="code_repair" if select == "best" else f"code_repair_{select}")
     if baseline:
         graph.add_tool("baseline", judge)

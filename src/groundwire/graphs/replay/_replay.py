@@ -56,7 +56,7 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 
 @dataclass(frozen=True)
-class Difference:
+class ReplayDifference:
     """The first place where a replay and the ledger differ.
 
     Args:
@@ -76,7 +76,7 @@ class Difference:
 
 def first_difference(
     recorded: Sequence[Record], replayed: Sequence[Record], *, is_whole: bool
-) -> tuple[int, Difference | None]:
+) -> tuple[int, ReplayDifference | None]:
     """Compares two ledgers of one episode.
 
     Args:
@@ -99,15 +99,17 @@ def first_difference(
     return len(ours), None
 
 
-def _compare(position: int, one: Record | None, other: Record | None, names: Mapping[str, str]) -> Difference | None:
+def _compare(
+    position: int, one: Record | None, other: Record | None, names: Mapping[str, str]
+) -> ReplayDifference | None:
     if one is None or other is None or type(one) is not type(other):
         kind = type(one if one is not None else other).__name__
-        return Difference(position, kind, "record", *(_brief(record, names) for record in (one, other)))
+        return ReplayDifference(position, kind, "record", *(_brief(record, names) for record in (one, other)))
     mine, theirs = _canonical(one, names), _canonical(other, names)
     for name in sorted(mine.keys() | theirs.keys()):
         if mine.get(name) != theirs.get(name):
             field, left, right = _innermost(name, mine.get(name), theirs.get(name))
-            return Difference(position, type(one).__name__, field, _json(left), _json(right))
+            return ReplayDifference(position, type(one).__name__, field, _json(left), _json(right))
     return None
 
 
@@ -275,7 +277,7 @@ class Replayed:
     episode_id: str
     task_id: str
     compared: int
-    difference: Difference | None
+    difference: ReplayDifference | None
     is_whole: bool
     seals_verified: bool
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import BatchTool, DoubtingTool, RepeatableTool, Tool, ToolContext, WritingTool
+from groundwire.core._contexts import BatchTool, RepeatableTool, SkepticalTool, Tool, ToolContext, WritingTool
 from groundwire.core._errors import GroundwireError, ModelError, RecordingMissing, ToolError
 from groundwire.core._models import Completion, Request
 from groundwire.core._records import Intent
@@ -112,7 +112,7 @@ class _RecordedTool:
             yield await self._seen(signal, context)
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
-        """See `groundwire.core._contexts.DoubtingTool`."""
+        """See `groundwire.core._contexts.SkepticalTool`."""
         return self._recordings.doubt(context.trial, candidate.digest)
 
     async def _seen(self, signal: Signal, context: ToolContext) -> Observation:
@@ -167,8 +167,8 @@ class _CachedTool:
                 pass
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
-        """See `groundwire.core._contexts.DoubtingTool`."""
-        return await self._tool.doubt(candidate, task, context) if isinstance(self._tool, DoubtingTool) else ""
+        """See `groundwire.core._contexts.SkepticalTool`."""
+        return await self._tool.doubt(candidate, task, context) if isinstance(self._tool, SkepticalTool) else ""
 
     async def _find(self, candidate: Candidate, task: Task, context: ToolContext) -> Signal | None:
         cache = self._episode.cache

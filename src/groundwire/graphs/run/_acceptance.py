@@ -1,8 +1,8 @@
 """Monotone acceptance: the best candidate is kept, test by test; nothing that was verified is ever given up.
 
-A candidate is known by its *vector*: which cases it passed, per yardstick (the command, or the tool that has none).
-Cases that proved flaky are in no vector. Two candidates are compared over the yardsticks that judged both; a case that
-is missing there counts as broken.
+A candidate is known by its *vector*: which cases it passed, for each judge (a command, or a tool that has none). Cases
+that proved flaky are in no vector. Two candidates are compared over what judged both; a case that is missing there
+counts as broken.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from groundwire.core._contexts import Judged
 from groundwire.core._signals import NoVerdict, Origin, Signal, Verdict
 from groundwire.graphs.run._gate import WEAK
 
-Yardstick = tuple[str, ...]
-Case = tuple[Yardstick, str]
-"""A case's id, told apart by what judged it."""
-Size = tuple[int, int]
+JudgedBy = tuple[str, ...]
+Case = tuple[JudgedBy, str]
+"""What judged a case, and the case's id."""
+ChangeSize = tuple[int, int]
 """Files and lines that a candidate changes."""
 
-APART = frozenset({Origin.HIDDEN_TESTS, Origin.RULE})
+NOT_COMPARED = frozenset({Origin.HIDDEN_TESTS, Origin.RULE})
 """Origins that never take part: hidden tests don't steer, and a rule is about the loop."""
 
 
-class Change(StrEnum):
+class ComparedToBest(StrEnum):
     """What a candidate is, test by test, against the best one so far."""
 
     BETTER = "better"
@@ -45,7 +45,7 @@ class Change(StrEnum):
     @property
     def accepted(self) -> bool:
         """True where the candidate takes the best one's place."""
-        return self in (Change.BETTER, Change.SMALLER)
+        return self in (ComparedToBest.BETTER, ComparedToBest.SMALLER)
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class TradeOff:
     breaks: tuple[str, ...]
 
 
-def yardstick(signal: Signal) -> Yardstick:
-    """What judged: signals of one yardstick can be compared case by case."""
+def judged_by(signal: Signal) -> JudgedBy:
+    """What judged: signals by the same judge can be compared case by case."""
     return signal.command or (signal.issuer,)
 
 
-def change_size(candidate: Candidate, base: Tree) -> Size:
+def change_size(candidate: Candidate, base: Tree) -> ChangeSize:
     """Files changed, and lines added and removed; a line that only moved counts for nothing."""
     lines = 0
     files = 0
@@ -106,25 +106,25 @@ class Ladder:
         size: how much a candidate changes, by digest; ties go to the smaller.
     """
 
-    def __init__(self, size: Callable[[str], Size] = lambda _digest: (0, 0)) -> None:
+    def __init__(self, size: Callable[[str], ChangeSize] = lambda _digest: (0, 0)) -> None:
         self.best: Signal | None = None
         """The newest signal about the best candidate."""
         self._size = size
         self._trade_offs: dict[str, TradeOff] = {}
-        self._looks: dict[str, dict[Yardstick, Signal]] = {}
-        self._flaky: dict[Yardstick, frozenset[str]] = {}
+        self._looks: dict[str, dict[JudgedBy, Signal]] = {}
+        self._flaky: dict[JudgedBy, frozenset[str]] = {}
 
     @property
     def trade_offs(self) -> tuple[TradeOff, ...]:
         """One for each candidate that was one when it was looked at last."""
         return tuple(self._trade_offs.values())
 
-    def take(self, signal: Signal) -> Change:
+    def take(self, signal: Signal) -> ComparedToBest:
         """Compares the signal's candidate with the best one, and keeps the better."""
         is_flaky = signal.reason is NoVerdict.FLAKY
-        if signal.origin in APART or (signal.verdict is Verdict.NONE and not is_flaky):
-            return Change.UNKNOWN
-        measure = yardstick(signal)
+        if signal.origin in NOT_COMPARED or (signal.verdict is Verdict.NONE and not is_flaky):
+            return ComparedToBest.UNKNOWN
+        measure = judged_by(signal)
         if signal.evidence.flaky:
             self._flaky[measure] = self._flaky.get(measure, frozenset()) | set(signal.evidence.flaky)
         self._looks.setdefault(signal.candidate_digest, {})[measure] = signal
@@ -133,8 +133,14 @@ class Ladder:
         if best is not None and signal.candidate_digest == best.candidate_digest:
             if best.origin in WEAK or signal.origin not in WEAK:
                 self.best = signal
-            return Change.SAME
-        change = Change.UNKNOWN if is_flaky else Change.BETTER if best is None else self._compare(signal, best)
+            return ComparedToBest.SAME
+        change = (
+            ComparedToBest.UNKNOWN
+            if is_flaky
+            else ComparedToBest.BETTER
+            if best is None
+            else self._compare(signal, best)
+        )
         if change.accepted:
             self.best = signal
         return change
@@ -145,9 +151,9 @@ class Ladder:
         return frozenset((measure, name) for measure, look in looks.items() for name in self._passed(look))
 
     def lost(self, digest: str) -> frozenset[str]:
-        """Cases that the best candidate passed and this one does not, where the same yardstick judged both."""
+        """Cases that the best candidate passed and this one does not, where the same judge judged both."""
         best = self.best
-        return frozenset() if best is None else self._apart(digest, best.candidate_digest, weak=False)[1]
+        return frozenset() if best is None else self._differences(digest, best.candidate_digest, weak=False)[1]
 
     def look(self, digest: str) -> Signal | None:
         """The newest signal about a candidate, one that may verify before others."""
@@ -155,23 +161,23 @@ class Ladder:
         strong = [look for look in looks if look.origin not in WEAK]
         return (strong or looks or [None])[-1]
 
-    def _compare(self, new: Signal, best: Signal) -> Change:
+    def _compare(self, new: Signal, best: Signal) -> ComparedToBest:
         for weak in (False, True):
-            fixes, breaks = self._apart(new.candidate_digest, best.candidate_digest, weak=weak)
+            fixes, breaks = self._differences(new.candidate_digest, best.candidate_digest, weak=weak)
             if breaks:
-                return self._trade(new, best, fixes, breaks) if fixes else Change.WORSE
+                return self._trade(new, best, fixes, breaks) if fixes else ComparedToBest.WORSE
             ours, theirs = self._of(new.candidate_digest, weak), self._of(best.candidate_digest, weak)
             if theirs.keys() - ours.keys():
-                return Change.UNKNOWN  # not judged yet by all that judged the best one
+                return ComparedToBest.UNKNOWN  # not judged yet by all that judged the best one
             if fixes or any(self._passed(ours[measure]) for measure in ours.keys() - theirs.keys()):
-                return Change.BETTER
+                return ComparedToBest.BETTER
         if new.verdict is not best.verdict:
-            return Change.BETTER if new.verdict is Verdict.PASS else Change.SAME
+            return ComparedToBest.BETTER if new.verdict is Verdict.PASS else ComparedToBest.SAME
         smaller = self._size(new.candidate_digest) < self._size(best.candidate_digest)
-        return Change.SMALLER if smaller else Change.SAME
+        return ComparedToBest.SMALLER if smaller else ComparedToBest.SAME
 
-    def _apart(self, one: str, other: str, *, weak: bool) -> tuple[frozenset[str], frozenset[str]]:
-        """What only `one` passes and what only `other` does, over the yardsticks that judged both."""
+    def _differences(self, one: str, other: str, *, weak: bool) -> tuple[frozenset[str], frozenset[str]]:
+        """What only `one` passes and what only `other` does, over what judged both."""
         ours, theirs = self._of(one, weak), self._of(other, weak)
         fixes: set[str] = set()
         breaks: set[str] = set()
@@ -181,15 +187,15 @@ class Ladder:
             breaks |= before - after
         return frozenset(fixes), frozenset(breaks)
 
-    def _of(self, digest: str, weak: bool) -> dict[Yardstick, Signal]:
+    def _of(self, digest: str, weak: bool) -> dict[JudgedBy, Signal]:
         looks = self._looks.get(digest, {})
         return {measure: look for measure, look in looks.items() if (look.origin in WEAK) is weak}
 
     def _passed(self, signal: Signal) -> frozenset[str]:
-        return signal.evidence.passed() - self._flaky.get(yardstick(signal), frozenset())
+        return signal.evidence.passed() - self._flaky.get(judged_by(signal), frozenset())
 
-    def _trade(self, new: Signal, best: Signal, fixes: frozenset[str], breaks: frozenset[str]) -> Change:
+    def _trade(self, new: Signal, best: Signal, fixes: frozenset[str], breaks: frozenset[str]) -> ComparedToBest:
         names = [tuple(sorted(cases)) for cases in (fixes, breaks)]
         trade_off = TradeOff(new.candidate_digest, new.trial, best.candidate_digest, *names)
         self._trade_offs[new.candidate_digest] = trade_off
-        return Change.TRADE_OFF
+        return ComparedToBest.TRADE_OFF

@@ -28,7 +28,7 @@ class WrittenTests:
 
 
 @dataclass(frozen=True)
-class Account:
+class VerdictAccount:
     """What an episode's verdicts rest on.
 
     Args:
@@ -64,7 +64,7 @@ class Account:
     disagrees: str = ""
 
 
-def account_of(records: Iterable[Record]) -> Account:
+def account_of(records: Iterable[Record]) -> VerdictAccount:
     """Draws up the account.
 
     Args:
@@ -75,7 +75,7 @@ def account_of(records: Iterable[Record]) -> Account:
     judgings = [s for s in signals if s.origin is not Origin.RULE]
     again, after_none = _repeated(judgings)
     written = _written(told)
-    return Account(
+    return VerdictAccount(
         retries=len(after_none),
         rejudged=len(again),
         rejudged_s=sum(s.duration_s for s in again),

@@ -114,7 +114,7 @@ async def let_stand(episode: Episode, trial: int, digest: str, *, issuer: str, b
         issuer: the weaker tool's node.
         by: the node that must judge it before it counts; "" where it counts as it is.
     """
-    if not any((r.trial, r.digest) == (trial, digest) for r in episode.history.standing):
+    if not any((r.trial, r.digest) == (trial, digest) for r in episode.history.passes_on_record):
         body = canonical({"issuer": issuer, "by": by})
         await episode.record(Intent(episode_id=episode.id, trial=trial, kind="stands", digest=digest, body=body))
 
@@ -131,7 +131,7 @@ def what_stands(episode: Episode, reason: StopReason, by: str = "") -> Intent | 
     history = episode.history
     if reason not in ENDS:
         return None
-    kept = [r for r in history.standing if json.loads(r.body)["by"] == by and _still_stands(r, history)]
+    kept = [r for r in history.passes_on_record if json.loads(r.body)["by"] == by and _still_stands(r, history)]
     best = history.best.candidate.digest if history.best else ""
     return next((r for r in reversed(kept) if r.digest == best), kept[-1] if kept else None)
 
@@ -144,7 +144,7 @@ def passed_by(stands: Intent, history: History) -> Judged:
 
 def said_against(history: History, digest: str) -> str:
     """What the weaker tool said of what is handed out all the same; "" where it was content or not asked."""
-    stands = next((r for r in reversed(history.standing) if r.digest == digest), None)
+    stands = next((r for r in reversed(history.passes_on_record) if r.digest == digest), None)
     if stands is None:
         return ""
     weaker = json.loads(stands.body)["issuer"]

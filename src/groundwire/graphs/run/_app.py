@@ -103,7 +103,7 @@ class FeedbackApp:
         self,
         langgraph: Any,
         *,
-        strides: Any = None,
+        fused: Any = None,
         name: str,
         state: type[EpisodeState],
         wiring: Wiring,
@@ -119,7 +119,7 @@ class FeedbackApp:
         ungrounded: Sequence[str] = (),
     ) -> None:
         self.langgraph = langgraph
-        self._strides = strides
+        self._fused = fused
         self.name = name
         self.wiring = wiring
         self.budget = budget
@@ -343,7 +343,7 @@ class FeedbackApp:
         recorded = as_recorded(task, known)
         episode = replay.episode(recorded, self.budget, self.rules, await self._runs.seed_rule(run_id))
         await episode.note(known)
-        graph = self._strides or without_traces(self.langgraph)
+        graph = self._fused or without_traces(self.langgraph)
         await drive(
             graph,
             episode,
@@ -383,13 +383,13 @@ class FeedbackApp:
             ConfigError: `at_once` or `times` is less than 1.
             StorageError: the ledger failed.
         """
-        from groundwire.graphs.run._batch import Work, run_batch
+        from groundwire.graphs.run._batch import QueuedEpisode, run_batch
 
         if times < 1:
             raise ConfigError(f"times is {times}.", do="Run each task at least once.")
         run_id = await self.start_run()
         sandboxes = Sandboxes(self._sandbox)
-        works = [Work(self, task, seed + more) for task in tasks for more in range(times)]
+        works = [QueuedEpisode(self, task, seed + more) for task in tasks for more in range(times)]
         # by identity: the same task may be there twice
         results: dict[int, EpisodeResult] = {}
         try:
@@ -437,9 +437,9 @@ class FeedbackApp:
 
     def _graph_for(self, config: Mapping[str, Any] | None) -> Any:
         """The graph with one superstep a trial, unless somebody is to see or keep the supersteps of each node."""
-        if self._strides is None or config or tracing_is_enabled():
+        if self._fused is None or config or tracing_is_enabled():
             return self.langgraph
-        return self._strides
+        return self._fused
 
     @property
     def _supersteps(self) -> int:

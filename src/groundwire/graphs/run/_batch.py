@@ -41,7 +41,7 @@ class RunsEpisodes(Protocol):
 
 
 @dataclass(frozen=True)
-class Work:
+class QueuedEpisode:
     """One episode that is to be run.
 
     Args:
@@ -60,8 +60,8 @@ class Work:
 
 
 async def run_batch(
-    works: Iterable[Work],
-    ended: Callable[[Work, EpisodeResult], Awaitable[None] | None],
+    works: Iterable[QueuedEpisode],
+    ended: Callable[[QueuedEpisode, EpisodeResult], Awaitable[None] | None],
     *,
     run_id: str,
     sandboxes: Sandboxes,

@@ -88,7 +88,7 @@ UNITS: Mapping[Kind, str] = {
 
 
 @dataclass(frozen=True)
-class Cost:
+class Amount:
     """An amount of all that is counted."""
 
     usd: float = 0.0
@@ -98,20 +98,20 @@ class Cost:
     calls: int = 0
     trials: int = 0
 
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(
             self.usd + other.usd, self.tokens + other.tokens, self.calls + other.calls, self.trials + other.trials
         )
 
-    def __neg__(self) -> Cost:
-        return Cost(-self.usd, -self.tokens, -self.calls, -self.trials)
+    def __neg__(self) -> Amount:
+        return Amount(-self.usd, -self.tokens, -self.calls, -self.trials)
 
     def of(self, kind: Kind) -> float:
         """The amount of one kind."""
         return {"usd": self.usd, "tokens": self.tokens, "calls": self.calls, "trials": self.trials}[kind]
 
 
-class Account:
+class BudgetAccount:
     """One budget's account. Cost: O(1) for each call.
 
     Args:
@@ -122,9 +122,9 @@ class Account:
     def __init__(self, ceilings: Mapping[Kind, float | None], owner: str) -> None:
         self.ceilings = ceilings
         self.owner = owner
-        self.used = Cost()
-        self._held: dict[int, Cost] = {}
-        self._together = Cost()
+        self.used = Amount()
+        self._held: dict[int, Amount] = {}
+        self._together = Amount()
 
     def left(self, kind: Kind) -> float | None:
         """What is neither used nor held, or None without a ceiling."""
@@ -138,7 +138,7 @@ class Account:
         ceiling, used = self.ceilings.get(kind), self.used.of(kind)
         return ceiling is not None and used > 0 and used >= ceiling
 
-    def check(self, most: Cost) -> None:
+    def check(self, most: Amount) -> None:
         """Raises BudgetExceeded if it has less left than `most`."""
         for kind in KINDS:
             ceiling, wanted, left = self.ceilings.get(kind), most.of(kind), self.left(kind)
@@ -150,7 +150,7 @@ class Account:
                     do=f"Raise --max-{kind}.",
                 )
 
-    def hold(self, key: int, most: Cost) -> None:
+    def hold(self, key: int, most: Amount) -> None:
         """Keeps `most` back until `release`."""
         self._held[key] = most
         self._together += most
@@ -159,9 +159,9 @@ class Account:
         """Gives back what was held."""
         held = self._held.pop(key)
         # without anything held it is zero to the last bit, however many floats came and went
-        self._together = Cost() if not self._held else self._together + -held
+        self._together = Amount() if not self._held else self._together + -held
 
-    def book(self, cost: Cost) -> None:
+    def book(self, cost: Amount) -> None:
         """Counts what was really used."""
         self.used += cost
 
@@ -173,13 +173,13 @@ class Account:
 class Reservation:
     """What one call may cost at most, and then what it did cost."""
 
-    most: Cost
-    spent: Cost = field(default_factory=lambda: Cost(calls=1))
+    most: Amount
+    spent: Amount = field(default_factory=lambda: Amount(calls=1))
     """A call whose price nobody tells counts as a call that cost nothing else."""
 
     def settle(self, used: Completion | Usage) -> None:
         """It was answered, or failed, and this is what it used."""
-        self.spent = Cost(used.usd or 0.0, used.prompt_tokens + used.completion_tokens, calls=1)
+        self.spent = Amount(used.usd or 0.0, used.prompt_tokens + used.completion_tokens, calls=1)
 
     def spend_all(self) -> None:
         """It may have been paid for, and nobody can say how much it was."""
@@ -196,11 +196,11 @@ class RunMeter:
     """
 
     def __init__(
-        self, budget: RunBudget, used: Cost | None = None, clock: Callable[[], float] = time.monotonic
+        self, budget: RunBudget, used: Amount | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.budget = budget
-        self.account = Account(budget.ceilings, "the run")
-        self.account.book(used or Cost())
+        self.account = BudgetAccount(budget.ceilings, "the run")
+        self.account.book(used or Amount())
         self._clock = clock
         self._start = clock()
 
@@ -235,12 +235,12 @@ class Meter:
     ) -> None:
         self.budget = budget
         self._run = run or RunMeter(RunBudget())
-        self._mine = Account(budget.ceilings, "the episode")
+        self._mine = BudgetAccount(budget.ceilings, "the episode")
         self._clock = clock
         self._start = clock()
 
     @property
-    def used(self) -> Cost:
+    def used(self) -> Amount:
         """What this episode has used."""
         return self._mine.used
 
@@ -282,7 +282,7 @@ class Meter:
         Raises:
             BudgetExceeded: the run has none left.
         """
-        one = Cost(trials=1)
+        one = Amount(trials=1)
         self._check_run(one)
         self.book(one)
 
@@ -307,7 +307,7 @@ class Meter:
                 "The price of this model is unknown, so the money limit can't be kept.",
                 do="Give its price (usd_per_token), or limit tokens instead of money.",
             )
-        held = Reservation(Cost(usd or 0.0, tokens, calls=1))
+        held = Reservation(Amount(usd or 0.0, tokens, calls=1))
         self._mine.check(held.most)
         self._check_run(held.most)
         accounts = (self._mine, self._run.account)
@@ -323,16 +323,16 @@ class Meter:
                 account.release(id(held))
             self.book(held.spent)
 
-    def book(self, cost: Cost) -> None:
+    def book(self, cost: Amount) -> None:
         """Counts what was used now."""
         self._mine.book(cost)
         self._run.account.book(cost)
 
-    def book_earlier(self, cost: Cost) -> None:
+    def book_earlier(self, cost: Amount) -> None:
         """Counts what an earlier process used in this episode; the run's meter knows of it already."""
         self._mine.book(cost)
 
-    def _check_run(self, most: Cost) -> None:
+    def _check_run(self, most: Amount) -> None:
         try:
             self._run.account.check(most)
         except BudgetExceeded as exceeded:
@@ -345,7 +345,7 @@ class Meter:
 # What the ledger says of spending: by episode, and of all episodes of a run together.
 
 
-def spent_on(records: Sequence[Record]) -> Cost:
+def spent_on(records: Sequence[Record]) -> Amount:
     """What an episode has used, by its records.
 
     A call that was cut off, or whose answer could not be read, may have been paid for, and counts with the most that it
@@ -357,19 +357,19 @@ def spent_on(records: Sequence[Record]) -> Cost:
     trials = {r.trial for r in records if isinstance(r, TrialRecord)}
     return sum(
         (_cost(call, intents.get(call.intent_id)) for call in calls),
-        sum((_most(intents[key]) for key in cut_off), Cost(trials=len(trials))),
+        sum((_most(intents[key]) for key in cut_off), Amount(trials=len(trials))),
     )
 
 
-def _cost(call: ModelCall, intent: Intent | None) -> Cost:
+def _cost(call: ModelCall, intent: Intent | None) -> Amount:
     tokens = call.prompt_tokens + call.completion_tokens
     if intent is not None and not tokens and call.error.startswith(f"{ModelReplyInvalid.__name__}:"):
         return _most(intent)
-    return Cost(call.usd or 0.0, tokens, calls=1)
+    return Amount(call.usd or 0.0, tokens, calls=1)
 
 
-def _most(intent: Intent) -> Cost:
-    return Cost(intent.usd or 0.0, intent.tokens, calls=1)
+def _most(intent: Intent) -> Amount:
+    return Amount(intent.usd or 0.0, intent.tokens, calls=1)
 
 
 class RunMeters:
@@ -401,7 +401,7 @@ class RunMeters:
             episodes = await store.episodes(run_id)
             used = [spent_on(await store.records(episode.id)) for episode in episodes]
             # another episode of the run may have been quicker to read
-            self._meters.setdefault(run_id, RunMeter(budget, sum(used, Cost())))
+            self._meters.setdefault(run_id, RunMeter(budget, sum(used, Amount())))
         return self._meters[run_id]
 
 

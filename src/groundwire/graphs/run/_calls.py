@@ -15,7 +15,7 @@ from groundwire.core._models import Backend, Completion, Request, Streaming
 from groundwire.core._programs import ProgramRequest, ProgramResult
 from groundwire.core._records import Artifact, Intent, ModelCall, ProgramRun
 from groundwire.core._traits import BackendTraits
-from groundwire.graphs.run._budget import Cost, Reservation
+from groundwire.graphs.run._budget import Amount, Reservation
 from groundwire.graphs.run._episode import Episode
 from groundwire.graphs.run._in_flight import current_slot
 from groundwire.telemetry import model_call_span
@@ -144,7 +144,7 @@ class EpisodeCaller:
             return backend.price(request)
         for lost in recordings.lost(self._trial, digest):
             # a process that had gone on counted it so
-            self._episode.meter.book(Cost(lost.usd or 0.0, lost.tokens, calls=1))
+            self._episode.meter.book(Amount(lost.usd or 0.0, lost.tokens, calls=1))
         intent = recordings.intent(self._trial, digest)
         return intent.usd if intent else backend.price(request)
 

@@ -110,7 +110,7 @@ def part_error(error: Exception) -> PartError:
     """An error that is none of ours as one: which it is, and where it was raised."""
     last = traceback.extract_tb(error.__traceback__)[-1:]
     where = "".join(f" ({Path(at.filename).name}:{at.lineno}, in {at.name})" for at in last)
-    part = PartError(f"{type(error).__name__}: {_said(_text_of(error))}{where}", do="Mend the part that raised it.")
+    part = PartError(f"{type(error).__name__}: {_said(_text_of(error))}{where}", do="Fix the part that raised it.")
     part.__cause__ = error
     return part
 

@@ -30,7 +30,7 @@ from groundwire.core._tasks import Task
 from groundwire.graphs.build._declarations import Rules
 from groundwire.graphs.replay._recorded import COVERAGE, Recordings
 from groundwire.graphs.replay._reuse import Cache
-from groundwire.graphs.run._acceptance import Change, Ladder, change_size
+from groundwire.graphs.run._acceptance import ComparedToBest, Ladder, change_size
 from groundwire.graphs.run._budget import Meter, spent_on
 from groundwire.graphs.run._firewall import Firewall
 from groundwire.graphs.run._history import History
@@ -235,13 +235,13 @@ class Episode:
             )
         await self.record(*records)
 
-    def accept(self, judged: Judged) -> Change:
+    def accept(self, judged: Judged) -> ComparedToBest:
         """Keeps `judged` as the best so far if it is better, test by test; hidden tests never take part."""
         change = self.ladder.take(judged.signal)
         best = self.ladder.best
         if best is not None and best.id == judged.signal.id:
             self.history.best = judged
-        if change is Change.BETTER:
+        if change is ComparedToBest.BETTER:
             self.history.improved_in.add(judged.signal.trial)
         return change
 

@@ -66,7 +66,7 @@ class Refusal(StrEnum):
 
 
 @dataclass(frozen=True)
-class Question:
+class GateQuestion:
     """What the gate is asked.
 
     Args:
@@ -92,7 +92,7 @@ class Question:
     trusted: frozenset[Origin] = frozenset()
 
 
-def admit(question: Question, mint: Mint) -> Admission:
+def admit(question: GateQuestion, mint: Mint) -> Admission:
     """Answers a question. Never raises: a refusal is an answer, with its reason."""
     refusal = next((r for r, refused in CHECKS if refused(question, mint)), None)
     return Admission(
@@ -106,7 +106,7 @@ def admit(question: Question, mint: Mint) -> Admission:
     )
 
 
-def _bad_seal(question: Question, mint: Mint) -> bool:
+def _bad_seal(question: GateQuestion, mint: Mint) -> bool:
     try:
         mint.verify(question.signal)
     except SealError:
@@ -114,42 +114,42 @@ def _bad_seal(question: Question, mint: Mint) -> bool:
     return False
 
 
-def _of_another_episode(question: Question, _mint: Mint) -> bool:
+def _of_another_episode(question: GateQuestion, _mint: Mint) -> bool:
     return question.signal.episode_id != question.episode_id
 
 
-def _stale(question: Question, _mint: Mint) -> bool:
+def _stale(question: GateQuestion, _mint: Mint) -> bool:
     return question.signal.trial != question.trial
 
 
-def _of_another_tool(question: Question, _mint: Mint) -> bool:
+def _of_another_tool(question: GateQuestion, _mint: Mint) -> bool:
     return question.signal.issuer != question.issuer
 
 
-def _about_another_candidate(question: Question, _mint: Mint) -> bool:
+def _about_another_candidate(question: GateQuestion, _mint: Mint) -> bool:
     return question.signal.candidate_digest != question.candidate_digest
 
 
-def _reused(question: Question, _mint: Mint) -> bool:
+def _reused(question: GateQuestion, _mint: Mint) -> bool:
     return question.used
 
 
-def _untrusted(question: Question, _mint: Mint) -> bool:
+def _untrusted(question: GateQuestion, _mint: Mint) -> bool:
     return question.signal.origin not in EXTERNAL_ORIGINS | (question.trusted & NAMED_ONLY)
 
 
-def _wrong_verdict(question: Question, _mint: Mint) -> bool:
+def _wrong_verdict(question: GateQuestion, _mint: Mint) -> bool:
     signal = question.signal
     if question.kind is GateKind.REFINE:
         return signal.verdict is not Verdict.FAIL
     return signal.verdict is not Verdict.NONE or signal.reason is not NoVerdict.GO_ON
 
 
-def _used_up(question: Question, _mint: Mint) -> bool:
+def _used_up(question: GateQuestion, _mint: Mint) -> bool:
     return bool(question.used_up)
 
 
-CHECKS: tuple[tuple[Refusal, Callable[[Question, Mint], bool]], ...] = (
+CHECKS: tuple[tuple[Refusal, Callable[[GateQuestion, Mint], bool]], ...] = (
     (Refusal.SEAL, _bad_seal),
     (Refusal.EPISODE, _of_another_episode),
     (Refusal.STALE, _stale),

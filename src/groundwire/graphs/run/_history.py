@@ -25,7 +25,7 @@ from groundwire.core._records import (
     TrialRecord,
 )
 from groundwire.core._signals import NoVerdict, Origin, Signal, Verdict
-from groundwire.graphs.run._acceptance import Case, yardstick
+from groundwire.graphs.run._acceptance import Case, judged_by
 from groundwire.graphs.run._gate import GateKind
 
 # How many of the tokens that models wrote had to wait for one another: B_seq beside B_total (arXiv 2510.01123).
@@ -34,7 +34,7 @@ from groundwire.graphs.run._gate import GateKind
 class TokensWritten:
     """Completion tokens of one episode, counted from its ledger.
 
-    Calls of one trial whose purpose names the same stage (`propose.2`) were made side by side; all others one after
+    Calls of one trial whose purpose names the same phase (`propose.2`) were made side by side; all others one after
     another, which is the most that their waiting can have come to. Answers taken from an earlier record count nothing.
 
     Args:
@@ -59,8 +59,8 @@ class TokensWritten:
         """Counts one more call."""
         self.total += call.completion_tokens
         if "." in call.purpose:
-            stage = (call.trial, call.purpose)
-            self._longest[stage] = max(self._longest.get(stage, 0), call.completion_tokens)
+            phase = (call.trial, call.purpose)
+            self._longest[phase] = max(self._longest.get(phase, 0), call.completion_tokens)
         else:
             self._alone += call.completion_tokens
 
@@ -70,7 +70,7 @@ class TokensWritten:
 T = TypeVar("T")
 
 
-class Part(Sequence[T]):
+class ListSlice(Sequence[T]):
     """A part of a list that only ever grows at its end.
 
     Args:
@@ -173,13 +173,15 @@ class JudgedSoFar:
 
     def of(self, trial: int) -> Sequence[Judged]:
         """One trial's."""
-        return Part(self._all, *self._ends.get(trial, (0, 0)))
+        return ListSlice(self._all, *self._ends.get(trial, (0, 0)))
 
     def until(self, trial: int) -> Sequence[Judged]:
         """Those of all trials up to and with that one."""
         if trial >= self._last:
-            return Part(self._all, 0, len(self._all))
-        return Part(self._all, 0, max((end for known, (_, end) in self._ends.items() if known <= trial), default=0))
+            return ListSlice(self._all, 0, len(self._all))
+        return ListSlice(
+            self._all, 0, max((end for known, (_, end) in self._ends.items() if known <= trial), default=0)
+        )
 
     def _insert(self, judged: Judged) -> None:
         """A trial before the last one is judged once more, by a tool that has the last word."""
@@ -226,10 +228,10 @@ class History:
         """In their order, but for bodies, model calls and programs."""
         self.written: dict[str, Intent] = {}
         """The tests that a model wrote, by the tool node that asked for them."""
-        self.standing: list[Intent] = []
+        self.passes_on_record: list[Intent] = []
         """Candidates that stand, whatever tests that a model wrote say of them (`graphs.run.answer`)."""
         self.flaky: dict[tuple[str, ...], frozenset[str]] = {}
-        """Cases that ended differently on one candidate, by yardstick."""
+        """Cases that ended differently on one candidate, by what judged them."""
         self.refined: dict[str, list[Signal]] = {}
         """Signals that opened `refine`, by the tool node that they come from."""
         self.improved_in: set[int] = set()
@@ -302,7 +304,7 @@ class History:
             case Intent(kind="model_tests"):
                 self.written[json.loads(record.body)["issuer"]] = record
             case Intent(kind="stands"):
-                self.standing.append(record)
+                self.passes_on_record.append(record)
             case Intent(kind="act"):
                 self.acts.add((record.trial, record.digest, record.body))
             case Intent(kind="doubt"):
@@ -313,7 +315,7 @@ class History:
     def _look(self, signal: Signal) -> None:
         place = (signal.trial, signal.issuer, signal.candidate_digest)
         earlier = self._looks.setdefault(place, [])
-        measure = yardstick(signal)
+        measure = judged_by(signal)
         if signal.evidence.flaky:
             self.flaky[measure] = self.flaky.get(measure, frozenset()) | set(signal.evidence.flaky)
         for look in earlier:
@@ -340,7 +342,7 @@ class History:
 
     def failed_before(self, signal: Signal) -> frozenset[str]:
         """The failing cases of the signal that have failed twice on one candidate before, outside of its own trial."""
-        measure, place = yardstick(signal), (signal.trial, signal.issuer, signal.candidate_digest)
+        measure, place = judged_by(signal), (signal.trial, signal.issuer, signal.candidate_digest)
         return frozenset(name for name in _failing(signal) if self._steady.get((measure, name), place) != place)
 
     def signal(self, signal_id: str) -> Signal:

@@ -33,7 +33,7 @@ current_slot: ContextVar[Slot | None] = ContextVar("groundwire_slot", default=No
 
 
 @dataclass
-class Admission:
+class EpisodeSlots:
     """Whether one more episode may begin.
 
     Args:
@@ -101,7 +101,7 @@ class InFlight:
     """
 
     def __init__(self, fixed: int | None = None) -> None:
-        self.admission = Admission(fixed)
+        self.admission = EpisodeSlots(fixed)
         self.most = 0
         """The most that ran at once."""
         self._waiting: deque[asyncio.Future[None]] = deque()

@@ -229,50 +229,50 @@ class CriticNode:
         return {"reflection": record.id}
 
 
-# Strides: a trial in one superstep, where nobody asked to see its nodes one by one.
+# Fused: a trial in one superstep, where nobody asked to see its nodes one by one.
 #
 # LangGraph takes about a quarter of a millisecond of CPU for a superstep, whatever the node does. A run without a
 # checkpointer, an interrupt, a callback or a config of its own is the same with one superstep a trial: the same
 # nodes, in the same order, with the same records in the ledger.
 
-Way: TypeAlias = Callable[[EpisodeState], "str | Sequence[str]"]
+NextNode: TypeAlias = Callable[[EpisodeState], "str | Sequence[str]"]
 """Where a node leads, read from the state that it left."""
 
 
 @dataclass(frozen=True)
-class Leg:
+class FusedNode:
     """A node and where it leads."""
 
     node: Node
-    way: Way
+    next: NextNode
 
 
-class Stride:
+class FusedTrial:
     """Runs nodes one after the other until the next actor, the end, or a node that is LangGraph's business.
 
     Args:
         start: the node that it begins with.
-        legs: the nodes that it may run.
+        nodes: the nodes that it may run.
         ends_before: nodes before which it ends: one trial is one superstep, so that its limit still counts trials.
     """
 
-    def __init__(self, start: str, legs: Mapping[str, Leg], ends_before: Collection[str]) -> None:
+    def __init__(self, start: str, nodes: Mapping[str, FusedNode], ends_before: Collection[str]) -> None:
         self._start = start
-        self._legs = legs
+        self._nodes = nodes
         self._ends_before = frozenset(ends_before)
 
     async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Command[Any]:
         """One superstep."""
         update: dict[str, Any] = {}
-        leg = self._legs[self._start]
+        fused = self._nodes[self._start]
         while True:
-            changed = await leg.node(state, runtime)
+            changed = await fused.node(state, runtime)
             update.update(changed)
             state = state.model_copy(update=changed)  # unchecked: the values are the nodes' own
-            to = leg.way(state)
-            if not isinstance(to, str) or to == END or to in self._ends_before or to not in self._legs:
+            to = fused.next(state)
+            if not isinstance(to, str) or to == END or to in self._ends_before or to not in self._nodes:
                 return Command(update=update, goto=to)
-            leg = self._legs[to]
+            fused = self._nodes[to]
 
 
 # A person's word, by LangGraph's interrupt: the episode pauses, and goes on with the answer.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 
-from groundwire.core._contexts import DoubtingTool, Judged, Tool, ToolContext
+from groundwire.core._contexts import Judged, SkepticalTool, Tool, ToolContext
 from groundwire.core._records import Intent
 from groundwire.core._signals import NoVerdict, Observation, Origin, Signal, Verdict
 from groundwire.core._tasks import Task
@@ -148,7 +148,7 @@ class Patience:
         return self._more > MOST_CANDIDATES or time.monotonic() - self._since > MOST_S
 
     async def _doubt(self, signal: Signal) -> str:
-        if not isinstance(self._tool, DoubtingTool):
+        if not isinstance(self._tool, SkepticalTool):
             return ""
         candidate = self._episode.history.candidates[signal.candidate_digest]
         doubt = await self._tool.doubt(candidate, self._task, self._context)

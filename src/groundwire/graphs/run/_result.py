@@ -10,7 +10,7 @@ from groundwire.core._contexts import Judged
 from groundwire.core._errors import GroundwireError, PartError
 from groundwire.core._records import EpisodeEnd, StopReason
 from groundwire.core._signals import Evidence, Origin, Signal, Verdict
-from groundwire.graphs.run._account import Account, account_of
+from groundwire.graphs.run._account import VerdictAccount, account_of
 from groundwire.graphs.run._answer import passed_by, said_against, what_stands
 from groundwire.graphs.run._episode import Episode
 
@@ -94,7 +94,7 @@ class EpisodeResult:
     grounded: bool = True
     error: GroundwireError | None = None
     hidden: Signal | None = None
-    account: Account = field(default_factory=Account)
+    account: VerdictAccount = field(default_factory=VerdictAccount)
     hidden_evidence: Evidence | None = None
     lines_known_by_heart: int = 0
     interrupts: Sequence[object] = ()

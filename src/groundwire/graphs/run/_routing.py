@@ -11,7 +11,7 @@ from groundwire.core._signals import Evidence, NoVerdict, Observation, Origin, V
 from groundwire.graphs.build._declarations import Cap
 from groundwire.graphs.run._answer import LastAnswer, let_stand, said_against
 from groundwire.graphs.run._episode import Episode
-from groundwire.graphs.run._gate import GateKind, Question, Refusal, admit, may_verify
+from groundwire.graphs.run._gate import GateKind, GateQuestion, Refusal, admit, may_verify
 from groundwire.graphs.run._nodes import Update, stop
 from groundwire.graphs.run._stagnation import failures_until, last_steps, standstill
 from groundwire.graphs.run._state import EpisodeState, Route
@@ -178,7 +178,7 @@ class Routing:
         if recorded is not None and recorded.edge == kind and recorded.trial == state.trial:
             return _opened(kind, recorded)
         used_up = self._used_up(kind, state, episode, current)
-        question = Question(
+        question = GateQuestion(
             kind=kind,
             signal=current.signal,
             episode_id=episode.id,

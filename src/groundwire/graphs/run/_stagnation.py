@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from groundwire.core._candidates import Candidate
-from groundwire.core._environments import Step
+from groundwire.core._environments import EnvironmentStep
 from groundwire.core._signals import Signal
 from groundwire.core._signatures import failure_signature
 from groundwire.graphs.build._declarations import Rules
@@ -31,7 +31,7 @@ def draws(width: int, escalation: int) -> int:
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailurePattern:
     """In which way a candidate failed: two failures are the same if these are equal."""
 
     cases: frozenset[str]
@@ -43,12 +43,12 @@ class Failure:
         return f"{', '.join(names[:SHOWN])}{more} ({self.signature or 'no message'})"
 
 
-def failure_of(signal: Signal) -> Failure:
+def failure_of(signal: Signal) -> FailurePattern:
     """In which way the signal's candidate failed."""
-    return Failure(frozenset(case.id for case in signal.evidence.failed()), failure_signature(signal.evidence))
+    return FailurePattern(frozenset(case.id for case in signal.evidence.failed()), failure_signature(signal.evidence))
 
 
-def standstill(failures: Sequence[Failure], rules: Rules) -> str:
+def standstill(failures: Sequence[FailurePattern], rules: Rules) -> str:
     """Why a loop does not move, in one line; empty where it does.
 
     Args:
@@ -65,24 +65,24 @@ def standstill(failures: Sequence[Failure], rules: Rules) -> str:
     return ""
 
 
-def step_of(before: Candidate, after: Candidate, signal: Signal) -> Step:
+def step_of(before: Candidate, after: Candidate, signal: Signal) -> EnvironmentStep:
     """The step that made one candidate of the other."""
     grown = {
         path: (content or b"")[len(before.changes.get(path) or b"") :]
         for path, content in after.changes.items()
         if content != before.changes.get(path)
     }
-    return Step(repr(sorted(grown.items())), f"{signal.evidence.detail}\n{signal.evidence.stdout}".strip())
+    return EnvironmentStep(repr(sorted(grown.items())), f"{signal.evidence.detail}\n{signal.evidence.stdout}".strip())
 
 
-def failures_until(history: History, issuer: str, signal: Signal, rules: Rules) -> Sequence[Failure]:
+def failures_until(history: History, issuer: str, signal: Signal, rules: Rules) -> Sequence[FailurePattern]:
     """The last failures that opened `refine` at one tool node, the baseline's left out, and the new one."""
     window = max(rules.repeats or 0, 2)
     earlier = [s for s in history.refined.get(issuer, [])[-window - 1 :] if 0 < s.trial < signal.trial]
     return [failure_of(s) for s in (*earlier[-window:], signal)]
 
 
-def last_steps(history: History, issuer: str, trial: int, rules: Rules) -> Sequence[Step]:
+def last_steps(history: History, issuer: str, trial: int, rules: Rules) -> Sequence[EnvironmentStep]:
     """The last steps of a trial, as many as a rule may ask for."""
     window = (rules.repeats or 0) + 1
     last = history.proposed.get(trial, [])[-window - 1 :]

@@ -23,7 +23,7 @@ class Route(StrEnum):
 
 
 class EpisodeState(BaseModel):
-    """Subclass it to add typed fields of your own."""
+    """The state of one episode. Subclass it to add typed fields of your own."""
 
     model_config = ConfigDict(extra="forbid")
 

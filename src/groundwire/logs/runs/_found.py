@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from groundwire.core._errors import RecordingError
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 from groundwire.logs.runs import _commands as commands
 from groundwire.logs.runs import _environments as environments
 from groundwire.logs.runs import _programs as programs
@@ -37,7 +37,7 @@ def runs_in(path: str | Path) -> Sequence[LoggedRun]:
     Raises:
         RecordingError: nothing of that kind is there.
     """
-    place = at_home(path).resolve()
+    place = expand_user(path).resolve()
     folder = place if place.is_dir() else place.parent
     try:
         files = sorted(file for file in folder.iterdir() if file.is_file())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from groundwire.core._candidates import Candidate
 from groundwire.core._environments import attempt, scene_as_text
-from groundwire.core._scenes import Scene, Status, tidied
+from groundwire.core._scene import Scene, Status, tidied
 from groundwire.core._signals import Evidence, NoVerdict, Observation, Verdict
 from groundwire.core._tasks import Task
 from groundwire.logs._hotpotqa import Answered, Outcome, read_hotpotqa

@@ -35,7 +35,7 @@ WHY = "as logged"
 
 
 @dataclass
-class Written:
+class WrittenRun:
     """What was written.
 
     Args:
@@ -58,7 +58,7 @@ async def write_run(
     version: str = "",
     trials: int = 0,
     control_of: str = "",
-) -> Written:
+) -> WrittenRun:
     """Writes it, an episode at a time. Every signal says where it was taken from; nothing is run and nothing is asked.
 
     Prompts are not in these logs: a model call's request holds the task's text and the reflections that were given.
@@ -85,7 +85,7 @@ async def write_run(
         "model": logged.model,
         **({"control_of": control_of} if control_of else {}),
     }
-    written = Written(RunRecord(id=run_id, graph=f"log:{logged.name}", config=canonical(config), version=version))
+    written = WrittenRun(RunRecord(id=run_id, graph=f"log:{logged.name}", config=canonical(config), version=version))
     await store.append(written.run)
     mint = Mint(run_id, key)
     for whole in logged.read():

@@ -12,7 +12,7 @@ from groundwire.models.local_model._files import (
     package_folder,
     verify_model,
 )
-from groundwire.models.local_model._install import Installed, Progress, install_model, remove_model
+from groundwire.models.local_model._install import DownloadProgress, Installed, install_model, remove_model
 from groundwire.models.local_model._server import (
     LlamaServer,
     ServerOptions,
@@ -26,10 +26,10 @@ __all__ = [
     "MINILM_TOKENIZER",
     "MODELS",
     "SMOLLM2",
+    "DownloadProgress",
     "Installed",
     "LlamaServer",
     "PinnedModel",
-    "Progress",
     "ServerOptions",
     "close_servers",
     "engine_is_installed",

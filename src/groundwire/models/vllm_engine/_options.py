@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Request
-from groundwire.core._paths import at_home
+from groundwire.core._paths import expand_user
 
 MAX_NUM_SEQS = 256
 """Samples generated at once; what waits beyond them keeps the engine full while other episodes are being judged."""
@@ -68,10 +68,10 @@ class EngineOptions:
         """
         if not model.strip():
             raise ConfigError("No model is named.", do="Give vllm:PATH, a folder in the Hugging Face layout.")
-        path = at_home(model)
+        path = expand_user(model)
         if _looks_like_path(model) and not (path / "config.json").is_file():
             raise ConfigError(
-                f"{model} is no model: it has no config.json.",
+                f"{model} is not a model: it has no config.json.",
                 do="Give a folder in the Hugging Face layout (config.json, *.safetensors, tokenizer files).",
             )
         named = str(path) if _looks_like_path(model) else model
@@ -151,7 +151,7 @@ def parse_spec(text: str, *, lora: str | None = None, arguments: Mapping[str, An
     given.pop("lora", None)
     given.update(arguments or {})
     if adapter is not None:
-        adapter = str(at_home(str(adapter)))
+        adapter = str(expand_user(str(adapter)))
         given.setdefault("max_lora_rank", _rank_of(adapter))
     return Spec(EngineOptions.of(model, given), adapter)
 
@@ -168,7 +168,7 @@ def _rank_of(adapter: str) -> int:
         rank = int(json.loads((Path(adapter) / "adapter_config.json").read_text())["r"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(
-            f"{adapter} is no LoRA adapter: its adapter_config.json can't be read or names no rank r.",
+            f"{adapter} is not a LoRA adapter: its adapter_config.json can't be read or names no rank r.",
             do="Give a folder that PEFT saved (adapter_config.json, adapter_model.safetensors).",
         ) from error
     fitting = [room for room in LORA_RANKS if room >= rank]

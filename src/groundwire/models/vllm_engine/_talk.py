@@ -9,7 +9,7 @@ from typing import Any
 from groundwire.core._errors import ModelRejected, ModelReplyInvalid, ModelRetryable, Usage
 from groundwire.core._models import Completion, Message, Request
 from groundwire.core._prompt_text import plain
-from groundwire.models._chat import apart, valid_samples
+from groundwire.models._chat import reasoning_and_answer, valid_samples
 from groundwire.models._openai_compatible import KILLED, GoesOn
 from groundwire.models._switches import extra_of
 
@@ -112,7 +112,7 @@ def completion_of(output: Any, request: Request, *, model: str, name: str) -> Co
     reasons = [str(sample.finish_reason or "") for sample in samples]
     if ENDED_BY_THE_ENGINE & set(reasons):
         raise ModelRetryable(f"The engine of {model} ended the request before its answer.", do="Try again.")
-    said = [apart(str(sample.text), request) for sample in samples]
+    said = [reasoning_and_answer(str(sample.text), request) for sample in samples]
     texts, thinking = [text for _, text in said], [thought for thought, _ in said]
     used = Usage(len(output.prompt_token_ids or ()), sum(len(sample.token_ids) for sample in samples), 0.0)
     try:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.core._errors import ConfigError
-from groundwire.core._paths import at_home
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._paths import expand_user
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments._textworld import said, status_of
 from groundwire.tools.environments._world import World
 
@@ -44,7 +44,7 @@ def alfworld_world(path: str) -> World:
     Raises:
         ConfigError: there is none, or TextWorld's PDDL support is not installed.
     """
-    place = at_home(path)
+    place = expand_user(path)
     games = (place,) if place.is_file() else tuple(sorted(place.rglob(GAME)))
     if not games:
         raise ConfigError(f"There is no {GAME} in {place}.", do=DATA)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from groundwire.core._candidates import Tree
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.core._steps import StepRules
 from groundwire.core._tasks import Task
 from groundwire.tools.environments._world import World

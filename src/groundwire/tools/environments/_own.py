@@ -37,7 +37,7 @@ def own_world(name: str) -> World:
     if isinstance(found, World):
         return found
     if not callable(found):
-        raise ConfigError(f"{name} is no world: it is of type {type(found).__name__}.", do=FORM)
+        raise ConfigError(f"{name} is not a world: it is of type {type(found).__name__}.", do=FORM)
     make = _maker(found)
     _check(name, make)
     lines = (getattr(found, "__doc__", None) or "").strip().splitlines()
@@ -68,4 +68,4 @@ def _check(name: str, make: Callable[[], Any]) -> None:
     except Exception as error:
         raise ConfigError(f"{name} can't be made: {type(error).__name__}: {error!s:.300}", do=FORM) from error
     if lacks:
-        raise ConfigError(f"{name} is no world: it has no {' and no '.join(lacks)}.", do=FORM)
+        raise ConfigError(f"{name} is not a world: it has no {' and no '.join(lacks)}.", do=FORM)

@@ -21,8 +21,8 @@ from typing import Any
 from platformdirs import user_cache_path
 
 from groundwire.core._errors import ConfigError
-from groundwire.core._paths import at_home
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._paths import expand_user
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments._world import World, options_in
 
 EXTRA = 'pip install "groundwire[environments]"'
@@ -83,7 +83,7 @@ def textworld_world(name: str) -> World:
     if find_spec("textworld") is None:
         raise ConfigError("TextWorld is not installed.", do=EXTRA)
     if name.endswith(".z8"):
-        file = at_home(name).resolve()
+        file = expand_user(name).resolve()
         if not file.is_file() or not file.with_suffix(".json").is_file():
             raise ConfigError(
                 f"There is no TextWorld game {file} with its .json beside it.", do="`tw-make` writes both of them."
@@ -107,7 +107,7 @@ def _recipe(text: str) -> Recipe:
     numbers = options_in(text, between=",") if "=" in text else {}
     if set(numbers) != {"rooms", "objects", "quest"} or not all(each.isdecimal() for each in numbers.values()):
         raise ConfigError(
-            f"This is no game of TextWorld: {text!r:.80}.",
+            f"This is not a TextWorld game: {text!r:.80}.",
             do=f"Write {', '.join(PRESETS)}, rooms=3,objects=4,quest=3, or the path of a .z8 file.",
         )
     return Recipe(**{key: int(number) for key, number in numbers.items()})

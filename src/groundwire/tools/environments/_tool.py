@@ -20,8 +20,8 @@ from groundwire.core._contexts import ToolContext
 from groundwire.core._environments import (
     WON,
     Environment,
+    EnvironmentStep,
     Move,
-    Step,
     actions_in,
     judges_by_key,
     scene_as_text,
@@ -29,10 +29,10 @@ from groundwire.core._environments import (
     start_of,
 )
 from groundwire.core._errors import ConfigError, UserError
-from groundwire.core._scenes import Scene, Status, tidied
+from groundwire.core._scene import Scene, Status, tidied
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.core._tasks import Task
-from groundwire.tools._endings import shorten
+from groundwire.tools._summaries import shorten
 
 # One world on a thread of its own: it may block or hang, and nobody waits for it longer than was agreed.
 
@@ -246,7 +246,7 @@ class EnvironmentTool:
         return _over(scene, stuck, len(moves), oracle=session.oracle)
 
     def _stuck(self, moves: list[Move]) -> str:
-        steps = [Step(move.action, move.scene.shown) for move in moves[-(self._repeats or 0) - 1 :]]
+        steps = [EnvironmentStep(move.action, move.scene.shown) for move in moves[-(self._repeats or 0) - 1 :]]
         return standstill_of_steps(steps, len(moves), repeats=self._repeats, actions=self._actions)
 
     def _contradicted(self, session: Session, why: str) -> Observation:

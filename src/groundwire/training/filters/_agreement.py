@@ -93,8 +93,8 @@ class Agreement:
         """
         if not 0 < least <= 1 or least_answers < 2:
             raise ConfigError(
-                f"Agreement of {least} among {least_answers} answers can't be asked for.",
-                do="Ask for a share above 0 and up to 1, among at least 2 answers.",
+                f"An agreement of {least} among {least_answers} answers makes no sense.",
+                do="Use a share above 0 and up to 1, among at least 2 answers.",
             )
         votes: dict[str, Counter[str]] = {}
         given: dict[str, tuple[str, str]] = {}

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from groundwire.training._answers import Answer, answers_of
+from groundwire.training._answers import ModelAnswer, answers_of
 from groundwire.training._schema import Row
 from groundwire.training._trajectories import Trajectory
 from groundwire.training.filters._agreement import said
@@ -57,7 +57,7 @@ class _Count:
     votes: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
     entropies: list[float] = field(default_factory=list[float])
 
-    def take(self, answer: Answer) -> None:
+    def take(self, answer: ModelAnswer) -> None:
         self.turns.add(answer.turn.id)
         self.right += answer.reward == 1.0
         self.votes.setdefault(answer.group, Counter())[said(answer.attempt)] += 1
@@ -80,7 +80,7 @@ class Rounds:
         self._run_of: dict[str, str] = {}
         for trajectory in trajectories:
             for answer in answers_of(trajectory):
-                if isinstance(answer, Answer) and trajectory.run in self._counts:
+                if isinstance(answer, ModelAnswer) and trajectory.run in self._counts:
                     self._counts[trajectory.run].take(answer)
                     self._run_of[answer.turn.id] = trajectory.run
 

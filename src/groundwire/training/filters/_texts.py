@@ -58,7 +58,9 @@ class NearDuplicates:
 
     def __init__(self, least: float) -> None:
         if not 0.5 <= least <= 1:
-            raise ConfigError(f"Rows can't be called alike from {least} on.", do="Name a similarity of 0.5 to 1.")
+            raise ConfigError(
+                f"{least} is not a similarity that makes rows near duplicates.", do="Name a similarity of 0.5 to 1."
+            )
         try:
             import rensa
         except ImportError as error:
@@ -114,7 +116,7 @@ class Perplexity:
 
     def __post_init__(self) -> None:
         if not 1 < self.most < float("inf"):
-            raise ConfigError(f"A perplexity of at most {self.most} can't be asked for.", do="Name one above 1.")
+            raise ConfigError(f"A perplexity is never below 1, so none is at most {self.most}.", do="Name one above 1.")
         if not self.losses:
             raise ConfigError("Perplexities need losses.", do="Measure them, and give them with  --losses FILE .")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from groundwire.training._answers import Answer, judged_in
+from groundwire.training._answers import ModelAnswer, judged_in
 from groundwire.training._grouping import PairRow, by_group, pairs_of, row_of
 from groundwire.training._schema import Form, Options, Rejected, Row
 from groundwire.training._trajectories import Trajectory
@@ -15,7 +15,7 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
     for episodes in by_group(trajectories):
         answers, unjudged = judged_in(episodes)
         yield from unjudged
-        told: dict[str, list[Answer]] = {}
+        told: dict[str, list[ModelAnswer]] = {}
         for answer in answers:
             told.setdefault(answer.turn.model.revision, []).append(answer)
         for of_one in told.values():

@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
 from groundwire.core._errors import ConfigError
-from groundwire.training._answers import Answer, judged_in
+from groundwire.training._answers import ModelAnswer, judged_in
 from groundwire.training._grouping import by_group
 from groundwire.training._provenance import provenance_of
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
@@ -58,14 +58,14 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
     for episodes in by_group(trajectories):
         answers, rejected = judged_in(episodes)
         yield from rejected
-        groups: dict[str, list[Answer]] = {}
+        groups: dict[str, list[ModelAnswer]] = {}
         for answer in answers:
             groups.setdefault(answer.group, []).append(answer)
         for group, members in groups.items():
             yield from _rows_of(group, members, options)
 
 
-def _rows_of(group: str, answers: Sequence[Answer], options: Options) -> Iterator[Row]:
+def _rows_of(group: str, answers: Sequence[ModelAnswer], options: Options) -> Iterator[Row]:
     tokens = [_tokens(answer) for answer in answers]
     known = [count for count in tokens if count is not None]
     counted = len(known) == len(tokens)
@@ -93,7 +93,7 @@ def _rows_of(group: str, answers: Sequence[Answer], options: Options) -> Iterato
         )
 
 
-def _tokens(answer: Answer) -> int | None:
+def _tokens(answer: ModelAnswer) -> int | None:
     turn = answer.turn
     if turn.logprobs is not None:
         return len(turn.logprobs)

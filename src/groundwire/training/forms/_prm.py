@@ -13,7 +13,7 @@ from typing import Literal
 
 from groundwire.core._signals import NoVerdict
 from groundwire.core._steps import by_lines
-from groundwire.training._answers import Answer, answers_of, as_text
+from groundwire.training._answers import ModelAnswer, answers_of, as_text
 from groundwire.training._provenance import provenance_of, written_by
 from groundwire.training._schema import Form, Options, Part, Rejected, Row
 from groundwire.training._trajectories import Author, Seen, Trajectory
@@ -49,7 +49,7 @@ class _Step:
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row an answer whose steps were checked; else one a trial in a world, or one an episode."""
     for trajectory in trajectories:
-        answers: list[Answer] = []
+        answers: list[ModelAnswer] = []
         for answer in answers_of(trajectory):
             if isinstance(answer, Rejected):
                 yield answer
@@ -69,18 +69,18 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
             yield _row_of(tried, [_step_of(answer) for answer in tried], "attempt", options)
 
 
-def _went_on(answer: Answer) -> bool:
+def _went_on(answer: ModelAnswer) -> bool:
     return any(signal.reason is NoVerdict.GO_ON for signal in answer.attempt.signals)
 
 
-def _step_of(answer: Answer) -> _Step:
+def _step_of(answer: ModelAnswer) -> _Step:
     if answer.attempt.failed:
         return _Step(answer.completion.content, holds=False, basis="verdict")
     decided = answer.attempt.reward is not None
     return _Step(answer.completion.content, holds=True, basis="verdict" if decided else "accepted")
 
 
-def _checked_lines(answer: Answer) -> list[_Step] | None:
+def _checked_lines(answer: ModelAnswer) -> list[_Step] | None:
     """The lines of an answer that a step checker went through; None where none did, or its steps were no lines."""
     if len(answer.attempt.changes) != 1 or not answer.attempt.changes[0].content:
         return None
@@ -109,7 +109,7 @@ def _told(signal: Seen) -> tuple[int | None, int] | None:
 
 
 def _row_of(
-    answers: Sequence[Answer], steps: Sequence[_Step], unit: Literal["line", "attempt", "action"], options: Options
+    answers: Sequence[ModelAnswer], steps: Sequence[_Step], unit: Literal["line", "attempt", "action"], options: Options
 ) -> Row:
     first = answers[0]
     labels = tuple(step.holds for step in steps)
@@ -129,7 +129,7 @@ def _row_of(
     )
 
 
-def _plain_parts(answer: Answer) -> Iterator[Part]:
+def _plain_parts(answer: ModelAnswer) -> Iterator[Part]:
     """Who wrote which part of the prompt, when its messages stand in one text."""
     start = 0
     for index, message in enumerate(answer.prompt):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from groundwire.core._signals import Origin
-from groundwire.training._answers import Answer, judged_in
+from groundwire.training._answers import ModelAnswer, judged_in
 from groundwire.training._grouping import by_group
 from groundwire.training._provenance import provenance_of
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
@@ -47,7 +47,7 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
             yield _row_of(answers, options)
 
 
-def _row_of(answers: Sequence[Answer], options: Options) -> Row:
+def _row_of(answers: Sequence[ModelAnswer], options: Options) -> Row:
     first = answers[0]
     by = {signal_id for answer in answers for signal_id in answer.judged.rewarded_by}
     signals = [signal for answer in answers for signal in answer.judged.signals if signal.id in by]

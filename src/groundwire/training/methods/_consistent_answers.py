@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from groundwire.training._answers import Answer
+from groundwire.training._answers import ModelAnswer
 from groundwire.training._grouping import by_group
 from groundwire.training._provenance import provenance_of, written_by
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
@@ -37,16 +37,16 @@ class ConsistentAnswerRow(Row):
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row a question whose answers agree, judged or not."""
     for episodes in by_group(trajectories):
-        questions: dict[str, list[tuple[Answer, str]]] = {}
+        questions: dict[str, list[tuple[ModelAnswer, str]]] = {}
         for trajectory in episodes:
             for attempt, turn in made_of(trajectory):
-                answer = Answer(trajectory, attempt, turn, judged=attempt)
+                answer = ModelAnswer(trajectory, attempt, turn, judged=attempt)
                 questions.setdefault(answer.group, []).append((answer, said(attempt)))
         for answers in questions.values():
             yield _row_of(answers, options)
 
 
-def _row_of(answers: Sequence[tuple[Answer, str]], options: Options) -> Row | Rejected:
+def _row_of(answers: Sequence[tuple[ModelAnswer, str]], options: Options) -> Row | Rejected:
     where = answers[0][0].trajectory.episode
     if len(answers) < options.least_answers:
         return Rejected("too_few_answers", where)

@@ -20,7 +20,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from groundwire.core._signals import Origin, Verdict
-from groundwire.training._answers import Answer, judged_in
+from groundwire.training._answers import ModelAnswer, judged_in
 from groundwire.training._grouping import by_group
 from groundwire.training._provenance import provenance_of
 from groundwire.training._schema import ChatMessage, Form, Options, Part, Rejected, Row
@@ -121,13 +121,13 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
             yield _row_of(wrong, recovery, kind, "fresh_restart", options)
 
 
-def _recovery(wrong: Answer, right: Sequence[Answer]) -> Answer | None:
+def _recovery(wrong: ModelAnswer, right: Sequence[ModelAnswer]) -> ModelAnswer | None:
     """The next right answer of the same episode, else one to the same question."""
     own = (a for a in right if a.trajectory is wrong.trajectory and a.turn.at > wrong.turn.at)
     return next(own, None) or next(iter(right), None)
 
 
-def _row_of(wrong: Answer, right: Answer, kind: str, variant: Variant, options: Options) -> Row:
+def _row_of(wrong: ModelAnswer, right: ModelAnswer, kind: str, variant: Variant, options: Options) -> Row:
     failed, repaired = wrong.completion.content, right.completion.content
     said = next((r for r in wrong.trajectory.remarks if r.candidate == wrong.attempt.digest and r.text.strip()), None)
     why = said.text.strip() if said else BRIDGE

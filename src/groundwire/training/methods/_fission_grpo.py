@@ -14,7 +14,7 @@ from html import escape
 
 from groundwire.core._signals import Origin, Verdict, canonical
 from groundwire.core._toolcalls import Call, Steps
-from groundwire.training._answers import Answer
+from groundwire.training._answers import ModelAnswer
 from groundwire.training._grouping import by_task
 from groundwire.training._provenance import provenance_of, written_by
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
@@ -99,7 +99,7 @@ def _row_of(trajectory: Trajectory, one: _Failed, right: Sequence[Call], options
     error = next((message for _, message in one.signal.failed if message), one.signal.detail)
     if any(call.line != one.call.line and names_the_call(error, call) for call in right):
         return Rejected("error_names_the_right_call", where)
-    answer = Answer(trajectory, one.attempt, turn, one.attempt)
+    answer = ModelAnswer(trajectory, one.attempt, turn, one.attempt)
     said = _error_message(turn, error)
     messages = (*answer.prompt, answer.completion, said)
     failing, last = f"prompt[{len(answer.prompt)}]", f"prompt[{len(answer.prompt) + 1}]"

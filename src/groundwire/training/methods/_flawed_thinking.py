@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import Literal
 
 from groundwire.core._errors import ConfigError
-from groundwire.training._answers import Answer, answers_of
+from groundwire.training._answers import ModelAnswer, answers_of
 from groundwire.training._provenance import provenance_of, written_by
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
 from groundwire.training._trajectories import Author, Trajectory
@@ -141,7 +141,7 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
     """A row of each kind for every right answer that was given without such a beginning."""
     for trajectory in trajectories:
         for answer in answers_of(trajectory):
-            where = f"{trajectory.episode} trial {answer.attempt.trial}" if isinstance(answer, Answer) else ""
+            where = f"{trajectory.episode} trial {answer.attempt.trial}" if isinstance(answer, ModelAnswer) else ""
             if isinstance(answer, Rejected):
                 yield answer
             elif not answer.reward:
@@ -152,7 +152,7 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
                 yield from _rows_of(answer, where, options)
 
 
-def _rows_of(answer: Answer, where: str, options: Options) -> Iterator[Row | Rejected]:
+def _rows_of(answer: ModelAnswer, where: str, options: Options) -> Iterator[Row | Rejected]:
     trace = _thinking_of(answer)
     if not trace.strip():
         yield Rejected("no_thinking", where)
@@ -177,7 +177,7 @@ def _rows_of(answer: Answer, where: str, options: Options) -> Iterator[Row | Rej
         )
 
 
-def _thinking_of(answer: Answer) -> str:
+def _thinking_of(answer: ModelAnswer) -> str:
     """What was thought, without its end mark; else the words before the first fence. A program alone is no thinking."""
     if answer.turn.reasoning:
         return _THOUGHT_ENDS.sub("", answer.turn.reasoning)
@@ -217,7 +217,7 @@ def robustness(trajectories: Iterable[Trajectory]) -> Robustness:
     told: dict[str, tuple[list[float], list[float]]] = {}
     for trajectory in trajectories:
         for answer in answers_of(trajectory):
-            if isinstance(answer, Answer):
+            if isinstance(answer, ModelAnswer):
                 told.setdefault(trajectory.task, ([], []))[bool(answer.begun)].append(answer.reward)
     both = [(clean, begun) for clean, begun in told.values() if clean and begun]
     if not both:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Literal
 
-from groundwire.training._answers import Answer, judged_in
+from groundwire.training._answers import ModelAnswer, judged_in
 from groundwire.training._grouping import by_group
 from groundwire.training._provenance import provenance_of
 from groundwire.training._schema import ChatMessage, Form, Options, Part, Rejected, Row
@@ -69,14 +69,14 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
     for episodes in by_group(trajectories):
         answers, rejected = judged_in(episodes)
         yield from rejected
-        questions: dict[str, list[Answer]] = {}
+        questions: dict[str, list[ModelAnswer]] = {}
         for answer in answers:
             questions.setdefault(answer.turn.prompt_digest, []).append(answer)
         for digest, asked in questions.items():
             yield from _rows_of(digest, asked, options)
 
 
-def _rows_of(digest: str, answers: Sequence[Answer], options: Options) -> Iterator[Row | Rejected]:
+def _rows_of(digest: str, answers: Sequence[ModelAnswer], options: Options) -> Iterator[Row | Rejected]:
     small = answers[0].turn.model
     drawn = [answer for answer in answers if answer.turn.model == small]
     teacher = [answer for answer in answers if answer.turn.model != small]
@@ -95,7 +95,7 @@ def _rows_of(digest: str, answers: Sequence[Answer], options: Options) -> Iterat
         yield _refine(target, candidates, order, options)
 
 
-def _direct(target: Answer, options: Options) -> Row:
+def _direct(target: ModelAnswer, options: Options) -> Row:
     parts = target.prompt_parts + target.completion_parts("completion[0]")
     return HybridRow(
         provenance=provenance_of([target.source], parts, options, turns=[target.turn]),
@@ -107,7 +107,7 @@ def _direct(target: Answer, options: Options) -> Row:
     )
 
 
-def _refine(target: Answer, candidates: Sequence[Answer], order: Sequence[int], options: Options) -> Row:
+def _refine(target: ModelAnswer, candidates: Sequence[ModelAnswer], order: Sequence[int], options: Options) -> Row:
     shown = [
         _shown(candidates[place].turn.answer, number, CHARS // len(order)) for number, place in enumerate(order, 1)
     ]

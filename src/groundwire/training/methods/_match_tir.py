@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 
 from groundwire.core._errors import ConfigError
 from groundwire.core._toolcalls import Call
-from groundwire.training._answers import Answer
+from groundwire.training._answers import ModelAnswer
 from groundwire.training._grouping import by_task
 from groundwire.training._provenance import provenance_of, written_by
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
@@ -228,7 +228,9 @@ def _rows_of(made: Sequence[_Made], gold: tuple[Trajectory, tuple[Call, ...]], o
     told = advantages(firm, [trajectory.reward or 0.0 for trajectory, _ in made])
     for number, (trajectory, calls) in enumerate(made):
         weighed = zip(calls, firm[number], soft(scores[number]), told[number], strict=True)
-        answers = [Answer(trajectory, a, turn, a) for a, _ in calls if (turn := trajectory.turn(a.turn)) is not None]
+        answers = [
+            ModelAnswer(trajectory, a, turn, a) for a, _ in calls if (turn := trajectory.turn(a.turn)) is not None
+        ]
         matched = tuple(
             MatchedCall(
                 prompt=answer.prompt,

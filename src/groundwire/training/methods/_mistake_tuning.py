@@ -15,7 +15,7 @@ from html import escape
 from typing import Literal
 
 from groundwire.core._signals import Verdict
-from groundwire.training._answers import Answer, judged_in
+from groundwire.training._answers import ModelAnswer, judged_in
 from groundwire.training._grouping import by_task
 from groundwire.training._leaks import normal_form
 from groundwire.training._provenance import provenance_of, written_by
@@ -66,7 +66,7 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
     for episodes in by_task(trajectories):
         answers, rejected = judged_in(episodes)
         yield from rejected
-        found: dict[Domain, dict[str, Answer]] = {CORRECT: {}, INCORRECT: {}}
+        found: dict[Domain, dict[str, ModelAnswer]] = {CORRECT: {}, INCORRECT: {}}
         for answer in answers:
             domain = CORRECT if answer.reward == 1.0 else INCORRECT
             found[domain].setdefault(normal_form(answer.completion.content), answer)
@@ -81,7 +81,9 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
                     yield Rejected("nothing_to_balance_it", where)
 
 
-def _row_of(answer: Answer, domain: Domain, known: Sequence[tuple[Attempt, tuple[str, ...]]], options: Options) -> Row:
+def _row_of(
+    answer: ModelAnswer, domain: Domain, known: Sequence[tuple[Attempt, tuple[str, ...]]], options: Options
+) -> Row:
     until = next((n for n, (attempt, _) in enumerate(known, 1) if attempt is answer.attempt), 0)
     mistakes = tuple(dict.fromkeys(text for _, said in reversed(known[:until]) for text in said))[:MISTAKES]
     begun = f"{domain}\n"
@@ -101,7 +103,7 @@ def _row_of(answer: Answer, domain: Domain, known: Sequence[tuple[Attempt, tuple
     )
 
 
-def _rethinking(answer: Answer, mistakes: Sequence[str]) -> tuple[tuple[ChatMessage, ...], tuple[Part, ...]]:
+def _rethinking(answer: ModelAnswer, mistakes: Sequence[str]) -> tuple[tuple[ChatMessage, ...], tuple[Part, ...]]:
     """The prompt that asks for mistakes, and who wrote which part of it."""
     quoted = "\n".join(f"- {escape(text, quote=False)}" for text in mistakes)
     asked = f"{ASKED}\n<evidence>\n{quoted}\n</evidence>\n{TO_DO}"

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from groundwire.core._errors import ConfigError
-from groundwire.training._answers import Answer, answers_of
+from groundwire.training._answers import ModelAnswer, answers_of
 from groundwire.training._leaks import normal_form
 from groundwire.training._provenance import provenance_of
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
@@ -91,7 +91,7 @@ def regression_weights(rewards: Sequence[float], temperature: float = 1.0) -> li
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row a turn of each episode."""
     for trajectory in trajectories:
-        by_trial: dict[int, list[Answer]] = {}
+        by_trial: dict[int, list[ModelAnswer]] = {}
         for answer in answers_of(trajectory):
             if isinstance(answer, Rejected):
                 yield answer
@@ -100,7 +100,7 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
                 yield Rejected("step_and_no_whole_answer", f"{trajectory.episode} trial {answer.attempt.trial}")
             else:
                 by_trial.setdefault(answer.attempt.trial, []).append(answer)
-        taken: list[tuple[int, Answer, int]] = []
+        taken: list[tuple[int, ModelAnswer, int]] = []
         said: set[str] = set()
         for turn, answers in enumerate(by_trial.values(), 1):
             best = max(answers, key=lambda answer: answer.reward)
@@ -116,7 +116,7 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
         yield from _rows_of(taken, options)
 
 
-def _rows_of(taken: Sequence[tuple[int, Answer, int]], options: Options) -> Iterator[Row]:
+def _rows_of(taken: Sequence[tuple[int, ModelAnswer, int]], options: Options) -> Iterator[Row]:
     filters = filters_of([answer.reward for _, answer, _ in taken])
     for (turn, answer, of), kept_by in zip(taken, filters, strict=True):
         parts = (*answer.prompt_parts, *answer.completion_parts("completion[0]"))

@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from groundwire.core._toolcalls import Answer as LastStep
-from groundwire.training._answers import Answer, judged_in
+from groundwire.training._answers import ModelAnswer, judged_in
 from groundwire.training._grouping import by_task
 from groundwire.training._leaks import normal_form
 from groundwire.training._provenance import provenance_of, written_by
@@ -121,15 +121,19 @@ def _answers_in(trajectory: Trajectory, attempt: Attempt) -> Iterator[str]:
 
 
 def _row_of(
-    trajectory: Trajectory, answers: Sequence[Answer], remarks: Sequence[Remark], gold: Sequence[str], options: Options
+    trajectory: Trajectory,
+    answers: Sequence[ModelAnswer],
+    remarks: Sequence[Remark],
+    gold: Sequence[str],
+    options: Options,
 ) -> Row:
     first = answers[0]
     parts: list[Part] = list(first.prompt_parts)
     turns: list[DialogueTurn] = []
     leaked = False
-    spoken: list[Answer | Remark] = sorted([*answers, *remarks], key=lambda one: _at(one))
+    spoken: list[ModelAnswer | Remark] = sorted([*answers, *remarks], key=lambda one: _at(one))
     for place, one in enumerate(spoken):
-        if isinstance(one, Answer):
+        if isinstance(one, ModelAnswer):
             turn = _students(one, loss=not leaked)
             author, what = Author.MODEL, "answer"
         else:
@@ -138,7 +142,7 @@ def _row_of(
             author, what = (Author.HUMAN if turn.masked else one.author), "reflection"
         turns.append(turn)
         # what a student answered may be the answer: the tag of an actor's own words says so
-        tag = "attempt" if isinstance(one, Answer) else what
+        tag = "attempt" if isinstance(one, ModelAnswer) else what
         parts.append(written_by(author, f"turns[{place}]", turn.content, tag))
     return Rl2fRow(
         provenance=provenance_of(
@@ -155,11 +159,11 @@ def _row_of(
     )
 
 
-def _at(one: Answer | Remark) -> int:
-    return one.turn.at if isinstance(one, Answer) else one.at
+def _at(one: ModelAnswer | Remark) -> int:
+    return one.turn.at if isinstance(one, ModelAnswer) else one.at
 
 
-def _students(answer: Answer, *, loss: bool) -> DialogueTurn:
+def _students(answer: ModelAnswer, *, loss: bool) -> DialogueTurn:
     return DialogueTurn(
         speaker="student",
         content=answer.completion.content,

@@ -20,7 +20,7 @@ from datetime import datetime
 
 from groundwire.core._errors import ConfigError
 from groundwire.core._signals import Origin, Verdict
-from groundwire.training._answers import Answer, answers_of
+from groundwire.training._answers import ModelAnswer, answers_of
 from groundwire.training._provenance import provenance_of
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
 from groundwire.training._trajectories import Seal, Seen, Trajectory
@@ -105,7 +105,7 @@ def _time(text: str) -> datetime:
     try:
         time = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ConfigError(f"This is no time: {text!r:.60}.", do="Write it as 2026-01-31T12:00:00+00:00.") from error
+        raise ConfigError(f"This is not a time: {text!r:.60}.", do="Write it as 2026-01-31T12:00:00+00:00.") from error
     if time.tzinfo is None:
         raise ConfigError(f"This time has no offset from UTC: {text}.", do="Write it as 2026-01-31T12:00:00+00:00.")
     return time
@@ -159,7 +159,7 @@ def _is_rating(signal: Seen) -> bool:
     return signal.origin in RATERS and signal.verdict is not Verdict.NONE and signal.seal is not Seal.BROKEN
 
 
-def _row_of(answer: Answer, rating: Seen, where: str, options: Options) -> Row | Rejected:
+def _row_of(answer: ModelAnswer, rating: Seen, where: str, options: Options) -> Row | Rejected:
     known = [signal for signal in answer.judged.signals if signal.id in answer.judged.rewarded_by]
     last = max(known, key=lambda signal: signal.at)
     asked = Hindsight()

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from groundwire.training._answers import Answer, answers_of
+from groundwire.training._answers import ModelAnswer, answers_of
 from groundwire.training._provenance import provenance_of, written_by
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
 from groundwire.training._trajectories import Author, Trajectory
@@ -62,7 +62,7 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
                 yield from _rows_of(answer, options)
 
 
-def _rows_of(answer: Answer, options: Options) -> Iterator[Row]:
+def _rows_of(answer: ModelAnswer, options: Options) -> Iterator[Row]:
     text = answer.turn.text
     offsets = step_offsets(text)
     for index, (start, end) in enumerate(offsets):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from groundwire.training._answers import Answer, judged_in
+from groundwire.training._answers import ModelAnswer, judged_in
 from groundwire.training._grouping import by_group
 from groundwire.training._losses import Losses
 from groundwire.training._provenance import provenance_of
@@ -71,7 +71,7 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
             yield from _rows_of(right, options)
 
 
-def _rows_of(right: Sequence[Answer], options: Options) -> Iterator[Row | Rejected]:
+def _rows_of(right: Sequence[ModelAnswer], options: Options) -> Iterator[Row | Rejected]:
     original = right[0]
     rewrites = [answer for answer in right if answer.turn.text != original.turn.text]
     if not rewrites:

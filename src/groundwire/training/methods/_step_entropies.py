@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
 from groundwire.core._errors import ConfigError
-from groundwire.training._answers import Answer, answers_of
+from groundwire.training._answers import ModelAnswer, answers_of
 from groundwire.training._provenance import provenance_of
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
 from groundwire.training._trajectories import Trajectory
@@ -47,7 +47,7 @@ class StepEntropyRow(Row):
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row a step of each trial all of whose steps have entropies."""
     for trajectory in trajectories:
-        trials: dict[int, list[Answer]] = {}
+        trials: dict[int, list[ModelAnswer]] = {}
         for answer in answers_of(trajectory):
             if isinstance(answer, Rejected):
                 yield answer
@@ -62,7 +62,7 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
                 yield from _rows_of(answers, known, options)
 
 
-def _rows_of(answers: Sequence[Answer], entropies: Sequence[float], options: Options) -> Iterator[Row]:
+def _rows_of(answers: Sequence[ModelAnswer], entropies: Sequence[float], options: Options) -> Iterator[Row]:
     for index, (answer, entropy) in enumerate(zip(answers, entropies, strict=True)):
         parts = answer.prompt_parts + answer.completion_parts("step[0]")
         yield StepEntropyRow(

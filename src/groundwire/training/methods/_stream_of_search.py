@@ -68,7 +68,7 @@ class Operation:
 
 
 @dataclass
-class Node:
+class SearchNode:
     """A state of a search, and what was tried from there, in order.
 
     Args:
@@ -80,7 +80,7 @@ class Node:
 
     numbers: Numbers
     operation: Operation | None = None
-    children: list[Node] = field(default_factory=list["Node"])
+    children: list[SearchNode] = field(default_factory=list["SearchNode"])
     goal: bool = False
 
     @property
@@ -89,7 +89,7 @@ class Node:
         return self.goal or any(child.solved for child in self.children)
 
 
-def explore(numbers: Sequence[int], target: int, *, width: int | None = None, nodes: int = 2_000) -> Node:
+def explore(numbers: Sequence[int], target: int, *, width: int | None = None, nodes: int = 2_000) -> SearchNode:
     """Searches depth first, the result nearest to the target first, and stops at the goal.
 
     Args:
@@ -98,12 +98,12 @@ def explore(numbers: Sequence[int], target: int, *, width: int | None = None, no
         width: operations that are tried in one state; None: all, so that nothing is missed.
         nodes: after so many the search ends where it is.
     """
-    root = Node(tuple(sorted(numbers)), goal=target in numbers)
+    root = SearchNode(tuple(sorted(numbers)), goal=target in numbers)
     _explore(root, target, width, [nodes])
     return root
 
 
-def _explore(node: Node, target: int, width: int | None, left: list[int]) -> bool:
+def _explore(node: SearchNode, target: int, width: int | None, left: list[int]) -> bool:
     if node.goal:
         return True
     tried = sorted(_operations(node.numbers), key=lambda op: (abs(op.result - target), str(op)))
@@ -112,7 +112,7 @@ def _explore(node: Node, target: int, width: int | None, left: list[int]) -> boo
             return False
         left[0] -= 1
         numbers = _after(node.numbers, operation)
-        child = Node(numbers, operation, goal=operation.result == target)
+        child = SearchNode(numbers, operation, goal=operation.result == target)
         node.children.append(child)
         if _explore(child, target, width, left):
             return True
@@ -141,12 +141,12 @@ def _after(numbers: Numbers, operation: Operation) -> Numbers:
     return tuple(sorted([*left, operation.result]))
 
 
-def as_text(root: Node, target: int) -> str:
+def as_text(root: SearchNode, target: int) -> str:
     """The search as one text; `read` gives the same tree back."""
     return "".join(f"{line}\n" for line in _lines(root, target, (0,), ()))
 
 
-def _lines(node: Node, target: int, path: Path, done: tuple[Operation, ...]) -> Iterator[str]:
+def _lines(node: SearchNode, target: int, path: Path, done: tuple[Operation, ...]) -> Iterator[str]:
     state = f"Current State: {target}:{list(node.numbers)}, Operations: {[str(one) for one in done]}"
     yield state
     for place, child in enumerate(node.children):
@@ -183,7 +183,7 @@ class Trace:
     """
 
     target: int
-    root: Node
+    root: SearchNode
     states: tuple[Numbers, ...]
     valid: tuple[bool, ...]
     wrong: tuple[str, ...]
@@ -212,10 +212,10 @@ def read(text: str) -> Trace:
         kind, found = next(((k, m) for k, form in LINES.items() if (m := form.fullmatch(line.strip()))), ("", None))
         if found is None or (reader is None and kind != "state"):
             raise RecordingError(
-                f"Line {number} is no line of a search: {line[:80]!r}.", do="See stream_of_search.LINES."
+                f"Line {number} is not a line of a search: {line[:80]!r}.", do="See stream_of_search.LINES."
             )
         if reader is None:
-            reader = _Reader(int(found[1]), Node(_numbers_in(found[2])))
+            reader = _Reader(int(found[1]), SearchNode(_numbers_in(found[2])))
         reader.take(kind, found, number)
     if reader is None:
         raise RecordingError("The text holds no search.", do="Begin it with Current State: …")
@@ -225,7 +225,7 @@ def read(text: str) -> Trace:
 class _Reader:
     """Follows a text, and keeps the tree it has told of so far."""
 
-    def __init__(self, target: int, root: Node) -> None:
+    def __init__(self, target: int, root: SearchNode) -> None:
         self.target = target
         self.root = root
         self.states = [root.numbers]
@@ -233,9 +233,9 @@ class _Reader:
         self.wrong: list[str] = []
         root.goal = target in root.numbers
         self._here: Path = (0,)
-        self._nodes: dict[Path, Node] = {(0,): root}
+        self._nodes: dict[Path, SearchNode] = {(0,): root}
         self._sound: dict[int, bool] = {id(root): True}
-        self._last: Node | None = None
+        self._last: SearchNode | None = None
 
     def take(self, kind: str, found: re.Match[str], line: int) -> None:
         """Takes up one line."""
@@ -265,7 +265,7 @@ class _Reader:
         self._check(operation.holds, line, f"{operation} does not hold")
         self._check(real is not None, line, f"{operation} uses a number that is not there")
         self._check(real in (None, claimed), line, "other numbers result")
-        child = Node(claimed, operation)
+        child = SearchNode(claimed, operation)
         parent.children.append(child)
         ok = operation.holds and real == claimed
         self._sound[id(child)] = ok and self._sound[id(parent)]
@@ -335,21 +335,21 @@ class StreamOfSearchRow(Row):
     """1.0 where the target was reached, by the world; failed searches are kept."""
 
 
-def tree_of(trajectory: Trajectory) -> tuple[Node, int] | Rejected:
+def tree_of(trajectory: Trajectory) -> tuple[SearchNode, int] | Rejected:
     """The search of an episode, and its target; where there is none, why."""
     scenes = [signal.stdout for signal in trajectory.signals]
     asked = next((found for scene in scenes if (found := _ASKED.match(scene))), None)
     if asked is None:
         return Rejected("not_countdown", trajectory.episode)
     target, start = int(asked[1]), _numbers(asked[2])
-    root = Node(start, goal=target in start)
+    root = SearchNode(start, goal=target in start)
     for trial in trajectory.trials:
         if trial.number and (problem := _walk(root, trial, target)):
             return Rejected(problem, f"{trajectory.episode} trial {trial.number}")
     return (root, target) if root.children else Rejected("nothing_tried", trajectory.episode)
 
 
-def _walk(root: Node, trial: Trial, target: int) -> Literal["", "answered_at_once", "step_unknown"]:
+def _walk(root: SearchNode, trial: Trial, target: int) -> Literal["", "answered_at_once", "step_unknown"]:
     """Follows one trial down the tree; why it can't be followed, if so."""
     here = root
     for attempt in trial.attempts:
@@ -366,7 +366,7 @@ def _walk(root: Node, trial: Trial, target: int) -> Literal["", "answered_at_onc
             return "step_unknown"
         known = next((child for child in here.children if child.operation == operation), None)
         if known is None:
-            known = Node(left, operation, goal=operation.result == target)
+            known = SearchNode(left, operation, goal=operation.result == target)
             here.children.append(known)
         here = known
     return ""

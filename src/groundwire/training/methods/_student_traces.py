@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from groundwire.training._answers import Answer, answers_of
+from groundwire.training._answers import ModelAnswer, answers_of
 from groundwire.training._losses import Losses
 from groundwire.training._provenance import provenance_of
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
@@ -46,7 +46,7 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
                 yield _row_of(answer, options)
 
 
-def _row_of(answer: Answer, options: Options) -> Row:
+def _row_of(answer: ModelAnswer, options: Options) -> Row:
     turn = answer.turn
     parts = answer.prompt_parts + answer.completion_parts("completion[0]")
     ppl, source = _perplexity(answer, options)
@@ -60,7 +60,7 @@ def _row_of(answer: Answer, options: Options) -> Row:
     )
 
 
-def _perplexity(answer: Answer, options: Options) -> tuple[float | None, Literal["losses", "stored"] | None]:
+def _perplexity(answer: ModelAnswer, options: Options) -> tuple[float | None, Literal["losses", "stored"] | None]:
     turn = answer.turn
     if turn.id in options.losses:
         return options.losses[turn.id].ppl, "losses"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from groundwire.training._answers import Answer, answers_of
+from groundwire.training._answers import ModelAnswer, answers_of
 from groundwire.training._provenance import parts_of_prompt, provenance_of
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
 from groundwire.training._trajectories import Trajectory
@@ -42,7 +42,7 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
     """One row for each two trials in a row that a signal led from one to the other, the first of which gave one answer
     that a signal refused."""
     for trajectory in trajectories:
-        by_trial: dict[int, list[Answer]] = {}
+        by_trial: dict[int, list[ModelAnswer]] = {}
         for answer in answers_of(trajectory):
             if isinstance(answer, Rejected):
                 yield answer
@@ -57,7 +57,9 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
             yield _row_of(trajectory, answers, later[0], options)
 
 
-def _row_of(trajectory: Trajectory, answers: list[Answer], second: Answer, options: Options) -> Row | Rejected:
+def _row_of(
+    trajectory: Trajectory, answers: list[ModelAnswer], second: ModelAnswer, options: Options
+) -> Row | Rejected:
     trial = trajectory.trial(second.attempt.trial)
     trigger = trial.trigger if trial else ""
     # of several candidates, the one whose failure was admitted

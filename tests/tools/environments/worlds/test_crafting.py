@@ -7,7 +7,7 @@ from collections import Counter, deque
 
 import pytest
 
-from groundwire.core._scenes import Status
+from groundwire.core._scene import Status
 from groundwire.tools.environments.worlds._crafting import (
     GOALS,
     MATERIALS,

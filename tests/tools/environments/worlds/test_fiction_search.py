@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groundwire.core._environments import judges_by_key
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments.worlds._fiction_search import (
     PASSAGES,
     QUESTIONS,

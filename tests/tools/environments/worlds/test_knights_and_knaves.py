@@ -8,14 +8,14 @@ from itertools import product
 
 import pytest
 
-from groundwire.core._scenes import Status
+from groundwire.core._scene import Status
 from groundwire.tools.environments.worlds._knights_and_knaves import (
     Both,
     Either,
     If,
     IslandPosition,
-    Kind,
-    Puzzle,
+    KindClaim,
+    KnightsPuzzle,
     begin,
     generate,
     solve,
@@ -58,7 +58,7 @@ def test_hundreds_of_puzzles_have_one_solution_by_solver_world_and_words() -> No
             assert status is (Status.WON if by_words else Status.LOST)
             won += [kinds] if by_words else []
         assert won == solve(puzzle) and len(won) == 1
-    assert forms == {"Kind", "Both", "Either", "If", "Alike"}
+    assert forms == {"KindClaim", "Both", "Either", "If", "Alike"}
 
 
 def test_one_at_a_time_the_order_leaves_no_trace_and_a_false_word_is_told_as_soon_as_it_shows() -> None:
@@ -86,13 +86,20 @@ def test_one_at_a_time_the_order_leaves_no_trace_and_a_false_word_is_told_as_soo
 
 
 def test_why_it_is_lost_names_the_speaker_and_the_words() -> None:
-    puzzle = Puzzle((("Ada", Kind("Bram", False)), ("Bram", Both(Kind("Ada", True), Kind("Cleo", True))),
-                     ("Cleo", If(Kind("Ada", True), Kind("Bram", True)))))  # fmt: skip
+    puzzle = KnightsPuzzle(
+        (
+            ("Ada", KindClaim("Bram", False)),
+            ("Bram", Both(KindClaim("Ada", True), KindClaim("Cleo", True))),
+            ("Cleo", If(KindClaim("Ada", True), KindClaim("Bram", True))),
+        )
+    )
     text = IslandPosition(puzzle).after("ada is knight; BRAM is a knight.").scene().text
     assert text.endswith("That can't be: Ada, a knight, would have lied, saying: Bram is a knave.")
     text = IslandPosition(puzzle).after("Ada is a knave and Bram is a knave").scene().text
     assert text.endswith("That can't be: Ada, a knave, would have told the truth, saying: Bram is a knave.")
-    assert str(Either(Kind("Ada", True), Kind("Bram", False))) == "Ada is a knight or Bram is a knave, or both"
+    assert (
+        str(Either(KindClaim("Ada", True), KindClaim("Bram", False))) == "Ada is a knight or Bram is a knave, or both"
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,7 +114,7 @@ def test_why_it_is_lost_names_the_speaker_and_the_words() -> None:
     ],
 )
 def test_what_says_nothing_of_anybody_is_refused(action: str, why: str) -> None:
-    puzzle = Puzzle((("Ada", Kind("Bram", False)), ("Bram", Kind("Ada", True))))
+    puzzle = KnightsPuzzle((("Ada", KindClaim("Bram", False)), ("Bram", KindClaim("Ada", True))))
     with pytest.raises(Refused, match=why):
         IslandPosition(puzzle).after(action)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from groundwire import Budget, Rules, StopReason, Verdict
 from groundwire.agents.worlds import RandomActor, StepsCritic
 from groundwire.core._environments import Environment
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.graphs.library._episodic import episodic
 from groundwire.memory import InMemoryStore
 from groundwire.tools.environments._catalogue import world

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from groundwire.core._scenes import Status
+from groundwire.core._scene import Status
 from groundwire.tools.environments.worlds._maze import FITS, METALS, WORLD, begin, generate
 from groundwire.tools.environments.worlds._playing import Refused, shortest
 

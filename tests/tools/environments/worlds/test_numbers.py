@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core._scenes import Status
+from groundwire.core._scene import Status
 from groundwire.tools.environments.worlds import _countdown as countdown
 from groundwire.tools.environments.worlds import _game24 as game24
 from groundwire.tools.environments.worlds._numbers import (
@@ -21,7 +21,7 @@ from groundwire.tools.environments.worlds._numbers import (
     GAME24,
     BadExpression,
     NumbersPosition,
-    Puzzle,
+    NumbersPuzzle,
     WrongAnswer,
     after,
     judge,
@@ -72,7 +72,7 @@ def test_the_solver_of_24_finds_what_trying_every_expression_finds() -> None:
     draw = random.Random(5)
     seen: set[bool] = set()
     for numbers in [tuple(draw.randint(1, 13) for _ in range(4)) for _ in range(12)]:
-        puzzle = Puzzle(numbers, 24, GAME24)
+        puzzle = NumbersPuzzle(numbers, 24, GAME24)
         steps = solve(puzzle)
         by_trying = any(by_python(text) == 24 for text in all_expressions(numbers))
         assert (steps is not None) == by_trying, numbers
@@ -102,7 +102,7 @@ def test_countdown_is_solved_exactly_where_every_way_of_playing_says_so() -> Non
         numbers = tuple(draw.randint(1, 10) for _ in range(3))
         reached = countdown.reached(numbers)
         for target in range(1, 60):
-            puzzle = Puzzle(numbers, target, COUNTDOWN)
+            puzzle = NumbersPuzzle(numbers, target, COUNTDOWN)
             assert (solve(puzzle) is not None) == (target in reached), (numbers, target)
 
 
@@ -118,23 +118,23 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_a_planted_wrong_answer_loses_and_says_why(case: str) -> None:
     answer, why = WRONG[case]
-    puzzle = Puzzle((4, 5, 8, 10), 24, GAME24)
+    puzzle = NumbersPuzzle((4, 5, 8, 10), 24, GAME24)
     scene = NumbersPosition(puzzle, puzzle.start).after(answer).scene()
     assert scene.status is Status.LOST and why in scene.text and scene.actions == ()
 
 
 def test_rules_of_the_two_games_differ_where_the_games_do() -> None:
     fractions = "8 / (3 - 8 / 3)"
-    assert judge(read_expression(fractions), Puzzle((3, 3, 8, 8), 24, GAME24)) == 24
+    assert judge(read_expression(fractions), NumbersPuzzle((3, 3, 8, 8), 24, GAME24)) == 24
     with pytest.raises(WrongAnswer, match="8 / 3: the result 8/3 is no whole number above 0"):
-        judge(read_expression(fractions), Puzzle((3, 3, 8, 8), 24, COUNTDOWN))
+        judge(read_expression(fractions), NumbersPuzzle((3, 3, 8, 8), 24, COUNTDOWN))
     with pytest.raises(WrongAnswer, match="divides by zero: 8 / 0"):
-        judge(read_expression("8 / (3 - 3) + 8"), Puzzle((3, 3, 8, 8), 24, GAME24))
-    assert judge(read_expression("3 * 8"), Puzzle((3, 3, 8, 8), 24, COUNTDOWN)) == 24, "numbers may be left over"
+        judge(read_expression("8 / (3 - 3) + 8"), NumbersPuzzle((3, 3, 8, 8), 24, GAME24))
+    assert judge(read_expression("3 * 8"), NumbersPuzzle((3, 3, 8, 8), 24, COUNTDOWN)) == 24, "numbers may be left over"
 
 
 def test_a_planted_wrong_move_is_refused_and_changes_nothing() -> None:
-    puzzle = Puzzle((3, 3, 8, 8), 24, GAME24)
+    puzzle = NumbersPuzzle((3, 3, 8, 8), 24, GAME24)
     start = NumbersPosition(puzzle, puzzle.start)
     planted = {
         "8 / 3 = 3": "8 / 3 makes 8/3, and not 3",
@@ -155,7 +155,7 @@ def test_a_planted_wrong_move_is_refused_and_changes_nothing() -> None:
     with pytest.raises(Refused, match="there is only one 8 among"):
         thirds.after("8 + 8")
     with pytest.raises(Refused, match="the result -5 is no whole number above 0"):
-        NumbersPosition(Puzzle((3, 8, 8), 11, COUNTDOWN), puzzle.start).after("3 - 8")
+        NumbersPosition(NumbersPuzzle((3, 8, 8), 11, COUNTDOWN), puzzle.start).after("3 - 8")
     won = thirds.after("3 - 8/3").after("8 ÷ 1/3")
     assert won.scene().status is Status.WON, "fractions are held exactly"
 
@@ -176,7 +176,7 @@ def test_expressions_mean_what_python_means_by_them(text: str) -> None:
     value = by_python(text)
     numbers = tuple(int(token) for token in text.translate(str.maketrans("()+-*/", "      ")).split())
     target = int(value) if value is not None and value.denominator == 1 else 1
-    puzzle = Puzzle(numbers, target, GAME24)
+    puzzle = NumbersPuzzle(numbers, target, GAME24)
     expression = read_expression(text)
     if value == target:
         assert judge(expression, puzzle) == target

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from groundwire.core._scenes import Status
+from groundwire.core._scene import Status
 from groundwire.tools.environments.worlds._playing import Refused, shortest
 from groundwire.tools.environments.worlds._sokoban import (
     ROOMS,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.core._environments import Environment
-from groundwire.core._scenes import Scene, Status, tidied
+from groundwire.core._scene import Scene, Status, tidied
 from groundwire.tools.environments._catalogue import world
 from groundwire.tools.environments.worlds._crafting import Order, Workshop
 from groundwire.tools.environments.worlds._crafting import begin as in_workshop

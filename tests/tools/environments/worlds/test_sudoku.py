@@ -7,7 +7,7 @@ from itertools import permutations, product
 
 import pytest
 
-from groundwire.core._scenes import Status
+from groundwire.core._scene import Status
 from groundwire.tools.environments._catalogue import world
 from groundwire.tools.environments.worlds._playing import Refused
 from groundwire.tools.environments.worlds._sudoku import (

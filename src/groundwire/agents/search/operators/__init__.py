@@ -15,11 +15,11 @@ from groundwire.agents.search.operators import _returns as returns
 from groundwire.agents.search.operators import _statements as statements
 from groundwire.agents.search.operators import _subscripts as subscripts
 from groundwire.agents.search.operators import _wraps as wraps
-from groundwire.agents.search.operators._base import Rule
+from groundwire.agents.search.operators._base import Operator
 
-__all__ = ["RULES", "Rule"]
+__all__ = ["OPERATORS", "Operator"]
 
-RULES: tuple[Rule, ...] = (
+OPERATORS: tuple[Operator, ...] = (
     *compare.RULES,
     *arithmetic.RULES,
     *logic.RULES,

@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import base
-from groundwire.agents.search._scene import Scene
-from groundwire.agents.search._source import Proposal, Site, Splice
-from groundwire.agents.search.operators._base import Rule, exchange
+from groundwire.agents.search._source import Proposal, Replacement, Site
+from groundwire.agents.search.operators._base import Operator, exchange
 
 
-def _arguments(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _arguments(site: Site, scene: EditContext) -> Iterator[Proposal]:
     values = [value for a in site.all("args") if (value := a.child("value")) is not None]
     for position, first in enumerate(values):
         for second in values[position + 1 :]:
@@ -21,7 +21,7 @@ def _arguments(site: Site, scene: Scene) -> Iterator[Proposal]:
     yield from _drop_one(site.all("args"), "args.drop", scene)
 
 
-def _elements(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _elements(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """Elements of a tuple, list or set trade places or go."""
     elements = site.all("elements")
     values = [value for e in elements if (value := e.child("value")) is not None]
@@ -34,7 +34,7 @@ def _elements(site: Site, scene: Scene) -> Iterator[Proposal]:
         yield from _drop_one(elements, "element.drop", scene)
 
 
-def _dictionary(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _dictionary(site: Site, scene: EditContext) -> Iterator[Proposal]:
     pairs = site.all("elements")
     values = [value for p in pairs if (value := p.child("value")) is not None]
     for first, second in pairwise(values):
@@ -43,22 +43,22 @@ def _dictionary(site: Site, scene: Scene) -> Iterator[Proposal]:
         yield from _drop_one(pairs, "element.drop", scene)
 
 
-def _drop_one(items: list[Site], name: str, scene: Scene) -> Iterator[Proposal]:
+def _drop_one(items: list[Site], name: str, scene: EditContext) -> Iterator[Proposal]:
     data = scene.source.data
     for position, item in enumerate(items):
         edge = 1.0 if position in (0, len(items) - 1) else 0.6
         if position + 1 < len(items):
-            yield Proposal(name, (Splice(item.start, items[position + 1].start, ""),), edge)
+            yield Proposal(name, (Replacement(item.start, items[position + 1].start, ""),), edge)
         elif position:
-            yield Proposal(name, (Splice(items[position - 1].end, item.end, ""),), edge)
+            yield Proposal(name, (Replacement(items[position - 1].end, item.end, ""),), edge)
         else:
             end = item.end
             if data[end : end + 1] == b",":
                 end += 1
-            yield Proposal(name, (Splice(item.start, end, ""),), edge)
+            yield Proposal(name, (Replacement(item.start, end, ""),), edge)
 
 
-def _add_argument(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _add_argument(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """An argument that was forgotten: a variable in scope where the callee takes more, `reverse=True`, a key."""
     func, arguments = site.child("func"), site.all("args")
     if func is None:
@@ -85,10 +85,10 @@ def _add_argument(site: Site, scene: Scene) -> Iterator[Proposal]:
     given = {scene.source.text(a).split("=")[0].strip() for a in arguments}
     for text, weight in extra:
         if text.split("=")[0] not in given:
-            yield Proposal("args.add", (Splice(offset, offset, prefix + text),), weight)
+            yield Proposal("args.add", (Replacement(offset, offset, prefix + text),), weight)
 
 
-def _keys(site: Site, scene: Scene, allowed: bool) -> list[tuple[str, float]]:
+def _keys(site: Site, scene: EditContext, allowed: bool) -> list[tuple[str, float]]:
     if not allowed:
         return []
     keys = [("key=len", 0.6), ("key=abs", 0.3), ("key=str", 0.3), ("key=lambda x: -x", 0.2),
@@ -98,7 +98,7 @@ def _keys(site: Site, scene: Scene, allowed: bool) -> list[tuple[str, float]]:
     return keys
 
 
-def _after_open(site: Site, func: Site, scene: Scene) -> int | None:
+def _after_open(site: Site, func: Site, scene: EditContext) -> int | None:
     opened = scene.source.data.find(b"(", func.end, site.end)
     return opened + 1 if opened >= 0 else None
 
@@ -112,8 +112,8 @@ def _called_name(func: Site) -> str:
 
 
 RULES = (
-    Rule((cst.Call,), _arguments),
-    Rule((cst.Call,), _add_argument),
-    Rule((cst.Tuple, cst.List, cst.Set), _elements),
-    Rule((cst.Dict,), _dictionary),
+    Operator((cst.Call,), _arguments),
+    Operator((cst.Call,), _add_argument),
+    Operator((cst.Tuple, cst.List, cst.Set), _elements),
+    Operator((cst.Dict,), _dictionary),
 )

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import NUMBERS, base
 from groundwire.agents.search._precedence import PRODUCT, SUM, UNARY, binding
-from groundwire.agents.search._scene import Scene
-from groundwire.agents.search._source import Proposal, Site, Splice
-from groundwire.agents.search.operators._base import Rule, delimited, exchange, replace
+from groundwire.agents.search._source import Proposal, Replacement, Site
+from groundwire.agents.search.operators._base import Operator, delimited, exchange, replace
 
 _SWAPS: dict[str, tuple[tuple[str, float], ...]] = {
     "+": (("-", 1.0), ("*", 0.5), ("//", 0.15), ("/", 0.15), ("%", 0.15), ("**", 0.1)),
@@ -32,7 +32,7 @@ _NOT_COMMUTATIVE = ("-", "/", "//", "%", "**", "<<", ">>")
 _CONTAINERS = ("str", "list", "tuple")
 
 
-def _binary_swap(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _binary_swap(site: Site, scene: EditContext) -> Iterator[Proposal]:
     operator, left, right = site.child("operator"), site.child("left"), site.child("right")
     if operator is None or left is None or right is None:
         return
@@ -50,7 +50,7 @@ def _binary_swap(site: Site, scene: Scene) -> Iterator[Proposal]:
             )
 
 
-def _operand(site: Site, sign: str, extra: int, scene: Scene) -> str:
+def _operand(site: Site, sign: str, extra: int, scene: EditContext) -> str:
     text = scene.source.text(site)
     node = site.node
     assert isinstance(node, cst.BaseExpression)
@@ -59,7 +59,7 @@ def _operand(site: Site, sign: str, extra: int, scene: Scene) -> str:
     return f"({text})"
 
 
-def _augmented_swap(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _augmented_swap(site: Site, scene: EditContext) -> Iterator[Proposal]:
     operator, value, target = site.child("operator"), site.child("value"), site.child("target")
     if operator is None or value is None or target is None:
         return
@@ -69,10 +69,10 @@ def _augmented_swap(site: Site, scene: Scene) -> Iterator[Proposal]:
     yield delimited("assign.plain", operator, "=", 1.0)
     if sign == "+=":
         text, name = scene.source.text(value), scene.source.text(target)
-        yield Proposal("assign.reversed", (Splice(site.start, site.end, f"{name} = {text} + {name}"),))
+        yield Proposal("assign.reversed", (Replacement(site.start, site.end, f"{name} = {text} + {name}"),))
 
 
-def _accumulate(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _accumulate(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """`total = x` → `total += x`: what should add up is overwritten."""
     targets, value = site.all("targets"), site.child("value")
     target = targets[0].child("target") if len(targets) == 1 else None
@@ -82,10 +82,12 @@ def _accumulate(site: Site, scene: Scene) -> Iterator[Proposal]:
     # an element or attribute exists before it is overwritten more often than a name does
     weight = 0.6 if isinstance(target.node, cst.Name) else 1.0
     for sign, share in (("+=", 1.0), ("-=", 0.4), ("*=", 0.2)):
-        yield Proposal("assign.accumulate", (Splice(site.start, site.end, f"{name} {sign} {text}"),), weight * share)
+        yield Proposal(
+            "assign.accumulate", (Replacement(site.start, site.end, f"{name} {sign} {text}"),), weight * share
+        )
 
 
-def _operands(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _operands(site: Site, scene: EditContext) -> Iterator[Proposal]:
     operator, left, right = site.child("operator"), site.child("left"), site.child("right")
     if operator is None or left is None or right is None:
         return
@@ -95,7 +97,7 @@ def _operands(site: Site, scene: Scene) -> Iterator[Proposal]:
         yield exchange("arith.operands", left, right, scene, 1.0 if sign in _NOT_COMMUTATIVE else 0.7)
 
 
-def _regroup(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _regroup(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """`a - b // c` → `(a - b) // c` and `(a - b) // c` → `a - b // c`."""
     left, right = site.child("left"), site.child("right")
     data = scene.source.data
@@ -116,7 +118,7 @@ def _regroup(site: Site, scene: Scene) -> Iterator[Proposal]:
             yield replace("arith.regroup", site, f"{head}({tail})", binding(left.node), 0.7)
 
 
-def _sign(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _sign(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if base(scene.kind(site)) not in ("int", "float"):
         return
     if isinstance(site.node, cst.UnaryOperation):
@@ -140,7 +142,7 @@ _TERMS: tuple[tuple[str, float], ...] = (
 _TERM_LEVEL = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "%": PRODUCT}
 
 
-def _add_term(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _add_term(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """A term that was forgotten: `n` → `n + 1`."""
     kind = base(scene.kind(site))
     if kind not in ("int", "float", "") or isinstance(site.node, (cst.Integer, cst.Float, cst.BooleanOperation)):
@@ -184,11 +186,11 @@ def _place_weight(site: Site) -> float:
 
 
 RULES = (
-    Rule((cst.BinaryOperation,), _binary_swap),
-    Rule((cst.AugAssign,), _augmented_swap),
-    Rule((cst.Assign,), _accumulate),
-    Rule((cst.BinaryOperation,), _operands),
-    Rule((cst.BinaryOperation,), _regroup),
-    Rule((cst.UnaryOperation, cst.Name, cst.Call, cst.Subscript, cst.Attribute), _sign),
-    Rule((cst.BaseExpression,), _add_term),
+    Operator((cst.BinaryOperation,), _binary_swap),
+    Operator((cst.AugAssign,), _augmented_swap),
+    Operator((cst.Assign,), _accumulate),
+    Operator((cst.BinaryOperation,), _operands),
+    Operator((cst.BinaryOperation,), _regroup),
+    Operator((cst.UnaryOperation, cst.Name, cst.Call, cst.Subscript, cst.Attribute), _sign),
+    Operator((cst.BaseExpression,), _add_term),
 )

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import base
-from groundwire.agents.search._scene import Scene
-from groundwire.agents.search._source import Proposal, Site, Splice
-from groundwire.agents.search.operators._base import Rule
+from groundwire.agents.search._source import Proposal, Replacement, Site
+from groundwire.agents.search.operators._base import Operator
 from groundwire.agents.search.operators._logic import conditions
 from groundwire.agents.search.operators._statements import is_movable, line_region, nested, reindented, siblings, step
 
@@ -17,7 +17,7 @@ MAX_GUARDS = 40
 MAX_EARLY = 20
 
 
-def _guard(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _guard(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """`statement` → `if condition: statement`."""
     small = site.node.body[0] if isinstance(site.node, cst.SimpleStatementLine) else None
     if site.function is None or not isinstance(
@@ -32,10 +32,10 @@ def _guard(site: Site, scene: Scene) -> Iterator[Proposal]:
     scale = 0.5 if isinstance(small, cst.Return) and siblings(site)[-1] is site else 1.0
     for text, weight in conditions(site, scene)[:MAX_GUARDS]:
         guarded = f"{indent}if {text}:{scene.source.newline}{body}"
-        yield Proposal("cond.add_guard", (Splice(start, end, guarded),), weight * scale)
+        yield Proposal("cond.add_guard", (Replacement(start, end, guarded),), weight * scale)
 
 
-def _early(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _early(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """`if condition: return value` before the first statement of a function or before a return."""
     function = site.function
     if function is None or not scene.source.is_first_on_line(site) or not isinstance(function.node, cst.FunctionDef):
@@ -50,7 +50,7 @@ def _early(site: Site, scene: Scene) -> Iterator[Proposal]:
     for text, weight in conditions(site, scene)[:MAX_EARLY]:
         for value, likely in _plain_values(base(kind), [v.name for v in scene.visible(site) if v.parameter][:2]):
             line = f"{indent}if {text}:{newline}{inner}return {value}{newline}"
-            yield Proposal("return.early", (Splice(start, start, line),), weight * likely)
+            yield Proposal("return.early", (Replacement(start, start, line),), weight * likely)
 
 
 def _plain_values(kind: str, parameters: list[str]) -> list[tuple[str, float]]:
@@ -59,7 +59,7 @@ def _plain_values(kind: str, parameters: list[str]) -> list[tuple[str, float]]:
     return values + [(name, 0.4) for name in parameters]
 
 
-def _exchange(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _exchange(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """The branches of an if trade places."""
     body, orelse = site.child("body"), site.child("orelse")
     other = orelse.child("body") if orelse is not None and isinstance(orelse.node, (cst.Else, cst.If)) else None
@@ -69,10 +69,12 @@ def _exchange(site: Site, scene: Scene) -> Iterator[Proposal]:
         return
     first, second = scene.source.text(body), scene.source.text(other)
     if '"""' not in first + second:
-        yield Proposal("branch.exchange", (Splice(body.start, body.end, second), Splice(other.start, other.end, first)))
+        yield Proposal(
+            "branch.exchange", (Replacement(body.start, body.end, second), Replacement(other.start, other.end, first))
+        )
 
 
-def _unwrap(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _unwrap(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """The guard goes, the guarded statements stay; or the else goes, its statements stay."""
     body, orelse = site.child("body"), site.child("orelse")
     if body is None or site.slot == "orelse" or not scene.source.is_first_on_line(site):
@@ -82,7 +84,7 @@ def _unwrap(site: Site, scene: Scene) -> Iterator[Proposal]:
     inside = [s for s in body.children if s.is_statement]
     if isinstance(body.node, cst.IndentedBlock) and all(is_movable(s, scene) for s in inside):
         kept = "".join(reindented(s, indent, scene) for s in inside)
-        yield Proposal("cond.remove", (Splice(start, end, kept),), 0.7)
+        yield Proposal("cond.remove", (Replacement(start, end, kept),), 0.7)
     if orelse is not None and isinstance(orelse.node, cst.Else):
         other = orelse.child("body")
         if other is not None and isinstance(other.node, cst.IndentedBlock):
@@ -90,30 +92,30 @@ def _unwrap(site: Site, scene: Scene) -> Iterator[Proposal]:
             tail = [s for s in other.children if s.is_statement]
             if all(is_movable(s, scene) for s in tail):
                 kept = "".join(reindented(s, indent, scene) for s in tail)
-                yield Proposal("branch.flatten_else", (Splice(body_end, end, kept),), 0.7)
-        yield Proposal("branch.drop_else", (Splice(line_region(body, scene)[1], end, ""),), 0.6)
+                yield Proposal("branch.flatten_else", (Replacement(body_end, end, kept),), 0.7)
+        yield Proposal("branch.drop_else", (Replacement(line_region(body, scene)[1], end, ""),), 0.6)
 
 
-def _keyword(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _keyword(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """`elif` ↔ `if`, `if` ↔ `while`."""
     data = scene.source.data
     if data[site.start : site.start + 4] == b"elif":
-        yield Proposal("branch.elif", (Splice(site.start, site.start + 4, "if"),))
+        yield Proposal("branch.elif", (Replacement(site.start, site.start + 4, "if"),))
     elif isinstance(site.node, cst.If):
         block = siblings(site)
         place = block.index(site) if site in block else 0
         if place > 0 and isinstance(block[place - 1].node, cst.If) and block[place - 1].child("orelse") is None:
-            yield Proposal("branch.elif", (Splice(site.start, site.start, "el"),))
+            yield Proposal("branch.elif", (Replacement(site.start, site.start, "el"),))
         if site.child("orelse") is None:
-            yield Proposal("loop.keyword", (Splice(site.start, site.start + 2, "while"),), 0.6)
+            yield Proposal("loop.keyword", (Replacement(site.start, site.start + 2, "while"),), 0.6)
     elif isinstance(site.node, cst.While):
-        yield Proposal("loop.keyword", (Splice(site.start, site.start + 5, "if"),), 0.6)
+        yield Proposal("loop.keyword", (Replacement(site.start, site.start + 5, "if"),), 0.6)
 
 
 RULES = (
-    Rule((cst.SimpleStatementLine,), _guard),
-    Rule((cst.SimpleStatementLine, cst.If, cst.For, cst.While), _early),
-    Rule((cst.If,), _exchange),
-    Rule((cst.If,), _unwrap),
-    Rule((cst.If, cst.While), _keyword),
+    Operator((cst.SimpleStatementLine,), _guard),
+    Operator((cst.SimpleStatementLine, cst.If, cst.For, cst.While), _early),
+    Operator((cst.If,), _exchange),
+    Operator((cst.If,), _unwrap),
+    Operator((cst.If, cst.While), _keyword),
 )

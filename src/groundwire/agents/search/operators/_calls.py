@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
-from groundwire.agents.search._scene import Scene
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._source import Proposal, Site
-from groundwire.agents.search.operators._base import Rule, delimited, exchange
+from groundwire.agents.search.operators._base import Operator, delimited, exchange
 
 _GROUPS = (
     ("min", "max"), ("any", "all"), ("sum", "len", "max", "min"), ("sorted", "list", "set", "reversed", "tuple"),
@@ -37,7 +37,7 @@ def _relatives() -> Mapping[str, tuple[str, ...]]:
 _RELATIVES = _relatives()
 
 
-def _function_swap(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _function_swap(site: Site, scene: EditContext) -> Iterator[Proposal]:
     func = site.child("func")
     if func is None:
         return
@@ -54,7 +54,7 @@ def _function_swap(site: Site, scene: Scene) -> Iterator[Proposal]:
                 yield delimited("call.swap", func, variable.name, 0.4)
 
 
-def _attribute_swap(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _attribute_swap(site: Site, scene: EditContext) -> Iterator[Proposal]:
     attr = site.child("attr")
     if attr is None or not isinstance(attr.node, cst.Name):
         return
@@ -70,7 +70,7 @@ def _attribute_swap(site: Site, scene: Scene) -> Iterator[Proposal]:
             yield delimited("method.swap" if called else "attribute.swap", attr, other, 0.3 if called else 0.7)
 
 
-def _receiver(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _receiver(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """`odds.sort()` where `evens.sort()` was meant is name.swap; `f(x)` for `x.f()` and back is here."""
     func, arguments = site.child("func"), site.all("args")
     if func is not None and isinstance(func.node, cst.Attribute) and len(arguments) == 1:
@@ -80,7 +80,7 @@ def _receiver(site: Site, scene: Scene) -> Iterator[Proposal]:
 
 
 RULES = (
-    Rule((cst.Call,), _function_swap),
-    Rule((cst.Attribute,), _attribute_swap),
-    Rule((cst.Call,), _receiver),
+    Operator((cst.Call,), _function_swap),
+    Operator((cst.Attribute,), _attribute_swap),
+    Operator((cst.Call,), _receiver),
 )

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import base
 from groundwire.agents.search._precedence import COMPARISON
-from groundwire.agents.search._scene import Scene
-from groundwire.agents.search._source import Proposal, Site, Splice
-from groundwire.agents.search.operators._base import Rule, delimited, exchange, replace
+from groundwire.agents.search._source import Proposal, Replacement, Site
+from groundwire.agents.search.operators._base import Operator, delimited, exchange, replace
 
 _BOUNDARY = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 _SWAP = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -20,7 +20,7 @@ _ORDERED = ("<", "<=", ">", ">=", "==", "!=")
 _RELATED = {"is": ("==",), "is not": ("!=",), "in": ("==",), "not in": ("!=",), "==": ("in", "is"), "!=": ("not in",)}
 
 
-def _operators(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _operators(site: Site, scene: EditContext) -> Iterator[Proposal]:
     for target in site.all("comparisons"):
         operator = target.child("operator")
         if operator is None:
@@ -40,7 +40,7 @@ def _operators(site: Site, scene: Scene) -> Iterator[Proposal]:
             yield delimited("compare.replace", operator, new, 0.3)
 
 
-def _sides(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _sides(site: Site, scene: EditContext) -> Iterator[Proposal]:
     targets = site.all("comparisons")
     left = site.child("left")
     if len(targets) != 1 or left is None:
@@ -65,7 +65,7 @@ _BOTH = (
 )
 
 
-def _both(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _both(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """Both sides are seen through the same function: `a == b` → `set(a) == set(b)`."""
     targets, left = site.all("comparisons"), site.child("left")
     right = targets[0].child("comparator") if len(targets) == 1 else None
@@ -79,7 +79,7 @@ def _both(site: Site, scene: Scene) -> Iterator[Proposal]:
                 f"({t})" if template[0] == "{" and s.children else t for s in sides for t in [scene.source.text(s)]
             ]
             splices = tuple(
-                Splice(s.start, s.end, template.replace("{}", t)) for s, t in zip(sides, texts, strict=True)
+                Replacement(s.start, s.end, template.replace("{}", t)) for s, t in zip(sides, texts, strict=True)
             )
             yield Proposal("compare.both", splices, 0.9**position)
 
@@ -96,7 +96,7 @@ def _takes(template: str, kind: str) -> bool:
     return kind in ("str", "list", "tuple", "set", "iter", "dict") and (kind != "str" or not template.startswith("sum"))
 
 
-def _chain(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _chain(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """`a == b` where `a < b < c` was meant, and the other way round: a chain loses an end."""
     targets = site.all("comparisons")
     left = site.child("left")
@@ -111,8 +111,8 @@ def _chain(site: Site, scene: Scene) -> Iterator[Proposal]:
 
 
 RULES = (
-    Rule((cst.Comparison,), _operators),
-    Rule((cst.Comparison,), _sides),
-    Rule((cst.Comparison,), _both),
-    Rule((cst.Comparison,), _chain),
+    Operator((cst.Comparison,), _operators),
+    Operator((cst.Comparison,), _sides),
+    Operator((cst.Comparison,), _both),
+    Operator((cst.Comparison,), _chain),
 )

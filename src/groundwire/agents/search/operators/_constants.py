@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext, int_value
 from groundwire.agents.search._precedence import ATOM, UNARY
-from groundwire.agents.search._scene import Scene, int_value
-from groundwire.agents.search._source import Proposal, Site, Splice
-from groundwire.agents.search.operators._base import Rule, replace
+from groundwire.agents.search._source import Proposal, Replacement, Site
+from groundwire.agents.search.operators._base import Operator, replace
 
 
-def _integer(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _integer(site: Site, scene: EditContext) -> Iterator[Proposal]:
     value = int_value(site)
     if value is None:
         return
@@ -43,7 +43,7 @@ def _integer(site: Site, scene: Scene) -> Iterator[Proposal]:
             yield replace("const.borrow", site, str(borrowed), ATOM if borrowed >= 0 else UNARY, 0.9**position)
 
 
-def _float(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _float(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if not isinstance(site.node, cst.Float):
         return
     value = float(site.node.value)
@@ -63,7 +63,7 @@ def _float(site: Site, scene: Scene) -> Iterator[Proposal]:
             yield replace("const.borrow", site, text, ATOM, 0.8**position)
 
 
-def _string(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _string(site: Site, scene: EditContext) -> Iterator[Proposal]:
     node = site.node
     if not isinstance(node, cst.SimpleString) or node.prefix.lower() not in ("", "r", "u") or len(node.quote) > 1:
         return
@@ -77,7 +77,7 @@ def _string(site: Site, scene: Scene) -> Iterator[Proposal]:
             yield replace(name, site, _quoted(new, node.quote), ATOM, weight)
 
 
-def _variations(value: str, scene: Scene) -> Iterator[tuple[str, str, float]]:
+def _variations(value: str, scene: EditContext) -> Iterator[tuple[str, str, float]]:
     if value.lower() != value:
         yield "str.case", value.lower(), 0.6
     if value.upper() != value:
@@ -126,7 +126,7 @@ _INITIAL: dict[str, tuple[tuple[str, float], ...]] = {
 }
 
 
-def _initial(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _initial(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """The first value of a variable, and the value that a branch returns when there is nothing to do."""
     if site.slot != "value" or not isinstance(site.parent and site.parent.node, (cst.Assign, cst.Return)):
         return
@@ -145,7 +145,7 @@ def _initial(site: Site, scene: Scene) -> Iterator[Proposal]:
             yield replace("init.value", site, new, ATOM if new[0] != "-" else UNARY, weight)
 
 
-def _everywhere(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _everywhere(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """One wrong number that a function uses more than once changes at all its places."""
     places: dict[int, list[Site]] = {}
     for inner in site.walk():
@@ -156,11 +156,11 @@ def _everywhere(site: Site, scene: Scene) -> Iterator[Proposal]:
         if 1 < len(sites) <= 6:
             for new, weight in ((value + 1, 1.0), (value - 1, 1.0), (0, 0.4), (1, 0.4), (2, 0.4)):
                 if new >= 0 and new != value:
-                    splices = tuple(Splice(s.start, s.end, str(new)) for s in sites)
+                    splices = tuple(Replacement(s.start, s.end, str(new)) for s in sites)
                     yield Proposal("const.everywhere", splices, weight)
 
 
-def _shift_all(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _shift_all(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """All plain numbers that a function returns are off by one, each by the same."""
     values = [
         v for r in site.walk() if isinstance(r.node, cst.Return) and r.function is site and (v := r.child("value"))
@@ -169,15 +169,15 @@ def _shift_all(site: Site, scene: Scene) -> Iterator[Proposal]:
     if 1 < len(numbers) <= 6:
         for step in (-1, 1):
             if all(n + step >= 0 for _, n in numbers):
-                splices = tuple(Splice(v.start, v.end, str(n + step)) for v, n in numbers)
+                splices = tuple(Replacement(v.start, v.end, str(n + step)) for v, n in numbers)
                 yield Proposal("const.shift_all", splices)
 
 
 RULES = (
-    Rule((cst.Integer,), _integer),
-    Rule((cst.FunctionDef,), _everywhere),
-    Rule((cst.FunctionDef,), _shift_all),
-    Rule((cst.Float,), _float),
-    Rule((cst.SimpleString,), _string),
-    Rule((cst.BaseExpression,), _initial),
+    Operator((cst.Integer,), _integer),
+    Operator((cst.FunctionDef,), _everywhere),
+    Operator((cst.FunctionDef,), _shift_all),
+    Operator((cst.Float,), _float),
+    Operator((cst.SimpleString,), _string),
+    Operator((cst.BaseExpression,), _initial),
 )

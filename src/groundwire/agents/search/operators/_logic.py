@@ -7,11 +7,11 @@ from itertools import combinations
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext, Variable
 from groundwire.agents.search._kinds import ITERABLES, NUMBERS, base, fit
 from groundwire.agents.search._precedence import AND, ATOM, COMPARISON, NOT, OR, binding
-from groundwire.agents.search._scene import Scene, Variable
-from groundwire.agents.search._source import Proposal, Site, Splice
-from groundwire.agents.search.operators._base import Rule, replace
+from groundwire.agents.search._source import Proposal, Replacement, Site
+from groundwire.agents.search.operators._base import Operator, replace
 
 # Conditions that could be meant at a place: borrowed from the file, or made of the variables that exist there.
 
@@ -21,7 +21,7 @@ NEAREST = 8
 """Variables that new conditions are made of."""
 
 
-def conditions(site: Site, scene: Scene) -> list[tuple[str, float]]:
+def conditions(site: Site, scene: EditContext) -> list[tuple[str, float]]:
     """Conditions that could stand at a site, each with a weight: those of the file first, then simple new ones."""
     visible = scene.visible(site)
     place = (site.function, tuple(v.name for v in visible))
@@ -31,7 +31,7 @@ def conditions(site: Site, scene: Scene) -> list[tuple[str, float]]:
     return known
 
 
-def _made(site: Site, visible: list[Variable], scene: Scene) -> list[tuple[str, float]]:
+def _made(site: Site, visible: list[Variable], scene: EditContext) -> list[tuple[str, float]]:
     found: dict[str, float] = {}
     known = {v.name for v in visible}
     scope = set(scene.names(site.function))
@@ -87,7 +87,7 @@ def is_condition(site: Site) -> bool:
     )
 
 
-def _and_or(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _and_or(site: Site, scene: EditContext) -> Iterator[Proposal]:
     operator, left, right = site.child("operator"), site.child("left"), site.child("right")
     if operator is None or left is None or right is None or not isinstance(site.node, cst.BooleanOperation):
         return
@@ -101,7 +101,7 @@ def _and_or(site: Site, scene: Scene) -> Iterator[Proposal]:
     yield replace("bool.and_or", site, f"{parts[0]} {new} {parts[1]}", level)
 
 
-def _negate(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _negate(site: Site, scene: EditContext) -> Iterator[Proposal]:
     text, node = scene.source.text(site), site.node
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
         inner = site.child("expression")
@@ -115,18 +115,18 @@ def _negate(site: Site, scene: Scene) -> Iterator[Proposal]:
             yield replace("bool.negate", site, f"not {inner_text}", NOT, 1.0 if clause else 0.7)
 
 
-def _truth(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _truth(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if isinstance(site.node, cst.Name) and site.node.value in ("True", "False"):
         yield replace("bool.flip", site, "False" if site.node.value == "True" else "True", ATOM)
 
 
-def _fixed_condition(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _fixed_condition(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if is_condition(site) and not isinstance(site.parent and site.parent.node, cst.While):
         yield replace("cond.fixed", site, "True", ATOM)
         yield replace("cond.fixed", site, "False", ATOM)
 
 
-def _add_clause(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _add_clause(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """A clause that was forgotten: `if a:` → `if a and b:` with conditions that could stand here."""
     if not is_condition(site) and not _is_truth_result(site, scene):
         return
@@ -139,7 +139,7 @@ def _add_clause(site: Site, scene: Scene) -> Iterator[Proposal]:
                 yield replace("cond.add_clause", site, f"{left} {word} {clause}", level, weight)
 
 
-def _is_truth_result(site: Site, scene: Scene) -> bool:
+def _is_truth_result(site: Site, scene: EditContext) -> bool:
     return (
         isinstance(site.parent and site.parent.node, cst.Return)
         and scene.kind(site) == "bool"
@@ -147,15 +147,15 @@ def _is_truth_result(site: Site, scene: Scene) -> bool:
     )
 
 
-def _remove_filter(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _remove_filter(site: Site, scene: EditContext) -> Iterator[Proposal]:
     data = scene.source.data
     start = site.start
     while start > 0 and data[start - 1 : start].isspace():
         start -= 1
-    yield Proposal("cond.remove", (Splice(start, site.end, ""),))
+    yield Proposal("cond.remove", (Replacement(start, site.end, ""),))
 
 
-def _add_filter(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _add_filter(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """`x for x in y` → `x for x in y if …`."""
     if site.all("ifs") or site.child("inner_for_in") is not None:
         return
@@ -166,23 +166,25 @@ def _add_filter(site: Site, scene: Scene) -> Iterator[Proposal]:
     names = {s.node.value for s in target.walk() if isinstance(s.node, cst.Name)}
     for text, weight in conditions(target, scene):
         if any(name in text for name in names):
-            yield Proposal("cond.add_filter", (Splice(site.end, site.end, f" if {text}"),), weight)
+            yield Proposal("cond.add_filter", (Replacement(site.end, site.end, f" if {text}"),), weight)
 
 
-def _conditional(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _conditional(site: Site, scene: EditContext) -> Iterator[Proposal]:
     body, orelse = site.child("body"), site.child("orelse")
     if body is not None and orelse is not None:
         first, second = scene.source.text(body), scene.source.text(orelse)
-        yield Proposal("cond.exchange", (Splice(body.start, body.end, second), Splice(orelse.start, orelse.end, first)))
+        yield Proposal(
+            "cond.exchange", (Replacement(body.start, body.end, second), Replacement(orelse.start, orelse.end, first))
+        )
 
 
 RULES = (
-    Rule((cst.BooleanOperation,), _and_or),
-    Rule((cst.BaseExpression,), _negate),
-    Rule((cst.Name,), _truth),
-    Rule((cst.BaseExpression,), _fixed_condition),
-    Rule((cst.BaseExpression,), _add_clause),
-    Rule((cst.CompIf,), _remove_filter),
-    Rule((cst.CompFor,), _add_filter),
-    Rule((cst.IfExp,), _conditional),
+    Operator((cst.BooleanOperation,), _and_or),
+    Operator((cst.BaseExpression,), _negate),
+    Operator((cst.Name,), _truth),
+    Operator((cst.BaseExpression,), _fixed_condition),
+    Operator((cst.BaseExpression,), _add_clause),
+    Operator((cst.CompIf,), _remove_filter),
+    Operator((cst.CompFor,), _add_filter),
+    Operator((cst.IfExp,), _conditional),
 )

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import ITERABLES, base
 from groundwire.agents.search._precedence import ATOM, SUM, binding
-from groundwire.agents.search._scene import Scene
-from groundwire.agents.search._source import Proposal, Site, Splice
-from groundwire.agents.search.operators._base import Rule, delimited, replace
+from groundwire.agents.search._source import Proposal, Replacement, Site
+from groundwire.agents.search.operators._base import Operator, delimited, replace
 
 
-def _range(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _range(site: Site, scene: EditContext) -> Iterator[Proposal]:
     func, arguments = site.child("func"), site.all("args")
     if func is None or not isinstance(func.node, cst.Name) or func.node.value != "range" or not arguments:
         return
@@ -38,7 +38,7 @@ def _range(site: Site, scene: Scene) -> Iterator[Proposal]:
         offers += [([start, stop], 0.8), ([start, stop, f"-{step[0]}"], 0.4)] if step else [([start, stop, "2"], 0.3)]
     span = (arguments[0].start, arguments[-1].end)
     for parts, weight in offers:
-        yield Proposal("loop.range_bounds", (Splice(*span, ", ".join(parts)),), weight)
+        yield Proposal("loop.range_bounds", (Replacement(*span, ", ".join(parts)),), weight)
 
 
 def _shifted(argument: Site, text: str, term: str) -> str:
@@ -53,7 +53,7 @@ def _shifted(argument: Site, text: str, term: str) -> str:
     return f"({text}) {term}" if grouped else f"{text} {term}"
 
 
-def _iterated(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _iterated(site: Site, scene: EditContext) -> Iterator[Proposal]:
     iterable = site.child("iter")
     if iterable is None:
         return
@@ -76,7 +76,7 @@ def _iterated(site: Site, scene: Scene) -> Iterator[Proposal]:
         yield replace("loop.iterable", iterable, variable.name, ATOM, 0.5 * 0.8**position)
 
 
-def _leave(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _leave(site: Site, scene: EditContext) -> Iterator[Proposal]:
     small = site.all("body")
     if len(small) != 1:
         return
@@ -90,7 +90,7 @@ def _leave(site: Site, scene: Scene) -> Iterator[Proposal]:
 
 
 RULES = (
-    Rule((cst.Call,), _range),
-    Rule((cst.For, cst.CompFor), _iterated),
-    Rule((cst.SimpleStatementLine,), _leave),
+    Operator((cst.Call,), _range),
+    Operator((cst.For, cst.CompFor), _iterated),
+    Operator((cst.SimpleStatementLine,), _leave),
 )

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import base, element, fit
 from groundwire.agents.search._precedence import ATOM, SUM, binding
-from groundwire.agents.search._scene import Scene
 from groundwire.agents.search._source import Proposal, Site
-from groundwire.agents.search.operators._base import Rule, exchange, replace
+from groundwire.agents.search.operators._base import Operator, exchange, replace
 
 _CONSTANT_NAMES = ("True", "False", "None")
 MAX_BORROWED = 40
 
 
-def _swap(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _swap(site: Site, scene: EditContext) -> Iterator[Proposal]:
     node = site.node
     if not isinstance(node, cst.Name) or site.slot == "func" or node.value in _CONSTANT_NAMES:
         return
@@ -26,7 +26,7 @@ def _swap(site: Site, scene: Scene) -> Iterator[Proposal]:
         yield replace("name.swap", site, variable.name, ATOM, fit(kind, variable.kind) * 0.93**position)
 
 
-def _assigned(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _assigned(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """`max_depth -= 1` where `depth -= 1` was meant: another variable is changed."""
     target = site.child("target")
     if target is None or not isinstance(target.node, cst.Name):
@@ -36,7 +36,7 @@ def _assigned(site: Site, scene: Scene) -> Iterator[Proposal]:
         yield replace("name.target", target, variable.name, ATOM, fit(kind, variable.kind) * 0.93**position)
 
 
-def _element(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _element(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """A name stands where an element was meant: `x` → `values[i]`."""
     node = site.node
     if not isinstance(node, cst.Name) or site.slot == "func" or node.value in _CONSTANT_NAMES:
@@ -50,7 +50,7 @@ def _element(site: Site, scene: Scene) -> Iterator[Proposal]:
                 yield replace("name.element", site, f"{holder.name}[{index.name}]", ATOM, weight)
 
 
-def _fold(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _fold(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """A running value forgets what it was: `best = f(all)` → `best = max(best, x)`."""
     targets, value = site.all("targets"), site.child("value")
     target = targets[0].child("target") if len(targets) == 1 else None
@@ -65,7 +65,7 @@ def _fold(site: Site, scene: Scene) -> Iterator[Proposal]:
             yield replace("assign.fold", value, template.format(name, other), level, 0.8**position)
 
 
-def _hoist(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _hoist(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """An expression becomes one of its own parts: `f(x) + y` → `f(x)`, `sorted(x)` → `x`, `x + y + y + x` → `x + y`."""
     if isinstance(site.node, (cst.Name, cst.BaseNumber, cst.SimpleString)) or site.slot == "func":
         return
@@ -104,7 +104,7 @@ def _parts(site: Site, depth: int = 0) -> Iterator[tuple[int, Site]]:
         yield from _parts(child, below)
 
 
-def _borrow(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _borrow(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """An expression of the same file takes the place of another one of its kind."""
     if site.slot in ("func", "attr") or isinstance(site.parent and site.parent.node, (cst.Expr, cst.Attribute)):
         return
@@ -136,7 +136,7 @@ def _names(site: Site) -> set[str]:
     return {s.node.value for s in site.walk() if isinstance(s.node, cst.Name)}
 
 
-def _name_exchange(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _name_exchange(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """Two names of one expression trade places: `x in y` → `y in x`, `end - begin` → `begin - end`."""
     if not isinstance(site.node, (cst.BinaryOperation, cst.Comparison, cst.Call, cst.Subscript, cst.Return)):
         return
@@ -146,12 +146,12 @@ def _name_exchange(site: Site, scene: Scene) -> Iterator[Proposal]:
 
 
 RULES = (
-    Rule((cst.Name,), _swap),
-    Rule((cst.Name,), _element),
-    Rule((cst.Assign,), _fold),
-    Rule((cst.AugAssign,), _assigned),
-    Rule((cst.AssignTarget,), _assigned),
-    Rule((cst.BaseExpression,), _hoist),
-    Rule((cst.BaseExpression,), _borrow),
-    Rule((cst.BaseExpression,), _name_exchange),
+    Operator((cst.Name,), _swap),
+    Operator((cst.Name,), _element),
+    Operator((cst.Assign,), _fold),
+    Operator((cst.AugAssign,), _assigned),
+    Operator((cst.AssignTarget,), _assigned),
+    Operator((cst.BaseExpression,), _hoist),
+    Operator((cst.BaseExpression,), _borrow),
+    Operator((cst.BaseExpression,), _name_exchange),
 )

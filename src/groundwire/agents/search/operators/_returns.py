@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import base, fit
 from groundwire.agents.search._precedence import ATOM
-from groundwire.agents.search._scene import Scene
-from groundwire.agents.search._source import Proposal, Site, Splice
-from groundwire.agents.search.operators._base import Rule, exchange, replace
+from groundwire.agents.search._source import Proposal, Replacement, Site
+from groundwire.agents.search.operators._base import Operator, exchange, replace
 
 
-def _change(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _change(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """Another variable, or a plain value, is returned."""
     value = site.child("value")
     if value is None:
@@ -33,7 +33,7 @@ def _change(site: Site, scene: Scene) -> Iterator[Proposal]:
             yield replace("return.plain", value, new, ATOM, 0.3)
 
 
-def _exchange(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _exchange(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """Two branches return each other's value."""
     returns = [s for s in site.walk() if isinstance(s.node, cst.Return) and s.function is site]
     values = [value for r in returns if (value := r.child("value")) is not None]
@@ -43,7 +43,7 @@ def _exchange(site: Site, scene: Scene) -> Iterator[Proposal]:
                 yield exchange("return.exchange", first, second, scene)
 
 
-def _flip_all(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _flip_all(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """Every plain True becomes False and the other way round."""
     flips = [
         s
@@ -55,11 +55,11 @@ def _flip_all(site: Site, scene: Scene) -> Iterator[Proposal]:
     if len({scene.source.text(s) for s in flips}) == 2 and len(flips) > 2:
         yield Proposal(
             "return.flip_all",
-            tuple(Splice(s.start, s.end, "False" if scene.source.text(s) == "True" else "True") for s in flips),
+            tuple(Replacement(s.start, s.end, "False" if scene.source.text(s) == "True" else "True") for s in flips),
         )
 
 
-def _missing(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _missing(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """A function that falls off its end returns a variable."""
     body = site.child("body")
     if body is None or not isinstance(body.node, cst.IndentedBlock) or not body.children:
@@ -72,10 +72,10 @@ def _missing(site: Site, scene: Scene) -> Iterator[Proposal]:
     names = [(v.name, fit(wanted, v.kind) * 0.9**i) for i, v in enumerate(scene.variables(site)[:8])]
     plain = [("True", 0.5), ("False", 0.5)] if wanted in ("bool", "") else []
     for text, weight in names + plain:
-        yield Proposal("return.add", (Splice(last.end, last.end, f"{newline}{indent}return {text}"),), weight)
+        yield Proposal("return.add", (Replacement(last.end, last.end, f"{newline}{indent}return {text}"),), weight)
 
 
-def _discarded(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _discarded(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """A value that is computed and thrown away is returned, or kept in the variable that it was made from."""
     small = site.all("body")
     if len(small) != 1 or not isinstance(small[0].node, cst.Expr):
@@ -83,15 +83,15 @@ def _discarded(site: Site, scene: Scene) -> Iterator[Proposal]:
     value = small[0].child("value")
     if value is None or isinstance(value.node, (cst.SimpleString, cst.Ellipsis)):
         return
-    yield Proposal("return.discarded", (Splice(value.start, value.start, "return "),))
+    yield Proposal("return.discarded", (Replacement(value.start, value.start, "return "),))
     for variable in scene.visible(site)[:4]:
-        yield Proposal("return.discarded", (Splice(value.start, value.start, f"{variable.name} = "),), 0.3)
+        yield Proposal("return.discarded", (Replacement(value.start, value.start, f"{variable.name} = "),), 0.3)
 
 
 RULES = (
-    Rule((cst.Return,), _change),
-    Rule((cst.FunctionDef,), _exchange),
-    Rule((cst.FunctionDef,), _flip_all),
-    Rule((cst.FunctionDef,), _missing),
-    Rule((cst.SimpleStatementLine,), _discarded),
+    Operator((cst.Return,), _change),
+    Operator((cst.FunctionDef,), _exchange),
+    Operator((cst.FunctionDef,), _flip_all),
+    Operator((cst.FunctionDef,), _missing),
+    Operator((cst.SimpleStatementLine,), _discarded),
 )

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext, Variable
 from groundwire.agents.search._kinds import base, element, fit
-from groundwire.agents.search._scene import Scene, Variable
-from groundwire.agents.search._source import Proposal, Site, Splice
-from groundwire.agents.search.operators._base import Rule
+from groundwire.agents.search._source import Proposal, Replacement, Site
+from groundwire.agents.search.operators._base import Operator
 
 # Whole lines: the region of a statement, and its text at another indentation.
 
 
-def is_movable(site: Site, scene: Scene) -> bool:
+def is_movable(site: Site, scene: EditContext) -> bool:
     """True if the statement owns its lines: nothing else stands on them, and none is inside a long text."""
     source = scene.source
     if not source.is_first_on_line(site):
@@ -24,13 +24,13 @@ def is_movable(site: Site, scene: Scene) -> bool:
     return b'"""' not in text and b"'''" not in text and b"\\\n" not in text
 
 
-def line_region(site: Site, scene: Scene) -> tuple[int, int]:
+def line_region(site: Site, scene: EditContext) -> tuple[int, int]:
     """First byte of its first line, and the byte after its last line's end."""
     source = scene.source
     return source.line_start(site.line), source.line_start(source.last_line(site) + 1)
 
 
-def reindented(site: Site, indent: str, scene: Scene) -> str:
+def reindented(site: Site, indent: str, scene: EditContext) -> str:
     """The statement's lines at another indentation, with a line end."""
     source = scene.source
     old = source.indent(site)
@@ -40,7 +40,7 @@ def reindented(site: Site, indent: str, scene: Scene) -> str:
     return moved if moved.endswith(("\n", "\r")) else moved + source.newline
 
 
-def nested(site: Site, scene: Scene) -> str:
+def nested(site: Site, scene: EditContext) -> str:
     """The indentation one level below a statement's own: that of its block, where it has one."""
     for block in (site.child("body"), site.child("orelse")):
         if block is None or not isinstance(block.node, cst.IndentedBlock) or not block.children:
@@ -50,7 +50,7 @@ def nested(site: Site, scene: Scene) -> str:
     return scene.source.indent(site) + step(scene)
 
 
-def step(scene: Scene) -> str:
+def step(scene: EditContext) -> str:
     """One level of indentation, as the file's functions have it."""
     for function in scene.source.functions:
         body = function.child("body")
@@ -66,12 +66,12 @@ def siblings(site: Site) -> list[Site]:
     return [s for s in site.parent.children if s.is_statement] if site.parent is not None else []
 
 
-def removed(site: Site, scene: Scene) -> Splice:
+def removed(site: Site, scene: EditContext) -> Replacement:
     """Its lines go; a block that would be empty keeps a `pass`."""
     start, end = line_region(site, scene)
     if len(siblings(site)) > 1:
-        return Splice(start, end, "")
-    return Splice(site.start, site.end, "pass")
+        return Replacement(start, end, "")
+    return Replacement(site.start, site.end, "pass")
 
 
 _COMPOUND = (cst.If, cst.For, cst.While, cst.With, cst.Try)
@@ -91,7 +91,7 @@ def _is_elif(site: Site) -> bool:
     return site.slot == "orelse"
 
 
-def _delete(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _delete(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if site.function is None or _is_elif(site) or _is_docstring(site) or isinstance(_small(site), cst.Pass):
         return
     if not scene.source.is_first_on_line(site):
@@ -100,7 +100,7 @@ def _delete(site: Site, scene: Scene) -> Iterator[Proposal]:
     yield Proposal("stmt.delete", (removed(site, scene),), 1.0 / size)
 
 
-def _double(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _double(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if (
         not isinstance(_small(site), (cst.Assign, cst.AugAssign, cst.Expr))
         or _is_docstring(site)
@@ -108,10 +108,10 @@ def _double(site: Site, scene: Scene) -> Iterator[Proposal]:
     ):
         return
     _, end = line_region(site, scene)
-    yield Proposal("stmt.duplicate", (Splice(end, end, reindented(site, scene.source.indent(site), scene)),))
+    yield Proposal("stmt.duplicate", (Replacement(end, end, reindented(site, scene.source.indent(site), scene)),))
 
 
-def _move(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _move(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """It trades places with the next statement of its block."""
     block = siblings(site)
     place = block.index(site) if site in block else -1
@@ -124,11 +124,11 @@ def _move(site: Site, scene: Scene) -> Iterator[Proposal]:
     first, second = line_region(site, scene), line_region(after, scene)
     yield Proposal(
         "stmt.move",
-        (Splice(*first, reindented(after, indent, scene)), Splice(*second, reindented(site, indent, scene))),
+        (Replacement(*first, reindented(after, indent, scene)), Replacement(*second, reindented(site, indent, scene))),
     )
 
 
-def _dedent(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _dedent(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """The last statement of a block moves out, after the block; the first one, before it."""
     block = siblings(site)
     outer = _block_owner(site)
@@ -143,13 +143,13 @@ def _dedent(site: Site, scene: Scene) -> Iterator[Proposal]:
     text = reindented(site, indent, scene)
     if block[-1] is site:
         _, end = line_region(top, scene)
-        yield Proposal("stmt.dedent", (removed(site, scene), Splice(end, end, _own_line(end, text, scene))))
+        yield Proposal("stmt.dedent", (removed(site, scene), Replacement(end, end, _own_line(end, text, scene))))
     if block[0] is site and len(block) > 1:
         start, _ = line_region(top, scene)
-        yield Proposal("stmt.dedent", (Splice(start, start, text), removed(site, scene)), 0.5)
+        yield Proposal("stmt.dedent", (Replacement(start, start, text), removed(site, scene)), 0.5)
 
 
-def _own_line(offset: int, text: str, scene: Scene) -> str:
+def _own_line(offset: int, text: str, scene: EditContext) -> str:
     data = scene.source.data
     return text if offset == 0 or data[offset - 1 : offset] == b"\n" else scene.source.newline + text
 
@@ -162,7 +162,7 @@ def _block_owner(site: Site) -> Site | None:
     return owner.parent if isinstance(owner.node, (cst.Else, cst.ExceptHandler, cst.Finally)) else owner
 
 
-def _indent(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _indent(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """The statement after a block moves into its end; the one before it, into its start."""
     block = siblings(site)
     place = block.index(site) if site in block else -1
@@ -174,7 +174,7 @@ def _indent(site: Site, scene: Scene) -> Iterator[Proposal]:
             _, end = line_region(owner, scene)
             text = reindented(site, nested(owner, scene), scene)
             yield Proposal(
-                "stmt.indent", (Splice(end, end, text), removed(site, scene)), 1.0 if owner is before else 0.6
+                "stmt.indent", (Replacement(end, end, text), removed(site, scene)), 1.0 if owner is before else 0.6
             )
     if place + 1 < len(block) and isinstance(block[place + 1].node, (cst.For, cst.While, cst.If)):
         after = block[place + 1]
@@ -182,7 +182,7 @@ def _indent(site: Site, scene: Scene) -> Iterator[Proposal]:
         if body is not None and body.children and scene.source.is_first_on_line(body.children[0]):
             start, _ = line_region(body.children[0], scene)
             text = reindented(site, nested(after, scene), scene)
-            yield Proposal("stmt.indent", (removed(site, scene), Splice(start, start, text)), 0.6)
+            yield Proposal("stmt.indent", (removed(site, scene), Replacement(start, start, text)), 0.6)
 
 
 def _tails(site: Site) -> Iterator[Site]:
@@ -197,7 +197,7 @@ def _tails(site: Site) -> Iterator[Site]:
         site = last[-1]
 
 
-def _copy(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _copy(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """A statement from elsewhere in the function, before or after this one."""
     if site.function is None or not scene.source.is_first_on_line(site) or _is_elif(site) or _is_docstring(site):
         return
@@ -216,12 +216,12 @@ def _copy(site: Site, scene: Scene) -> Iterator[Proposal]:
         weight = 1.0 if not (used & scope) - known else 0.2
         text = reindented(other, indent, scene)
         if not isinstance(small, (cst.Return, cst.Break, cst.Continue)):
-            yield Proposal("stmt.copy", (Splice(start, start, text),), weight)
+            yield Proposal("stmt.copy", (Replacement(start, start, text),), weight)
         if not ends_flow:
-            yield Proposal("stmt.copy", (Splice(end, end, _own_line(end, text, scene)),), weight)
+            yield Proposal("stmt.copy", (Replacement(end, end, _own_line(end, text, scene)),), weight)
 
 
-def _update(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _update(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """An update that was forgotten, before a return or at the end of a block: `x.append(y)`, `x += 1`, `x = y`."""
     block = siblings(site)
     if site.function is None or not block or block[-1] is not site or not scene.source.is_first_on_line(site):
@@ -233,7 +233,7 @@ def _update(site: Site, scene: Scene) -> Iterator[Proposal]:
     for position, variable in enumerate(v for v in visible if not v.parameter or base(v.kind) == "list"):
         for text, weight in _updates(variable, visible):
             line = _own_line(offset, f"{indent}{text}{scene.source.newline}", scene)
-            yield Proposal("stmt.update", (Splice(offset, offset, line),), weight * 0.8**position)
+            yield Proposal("stmt.update", (Replacement(offset, offset, line),), weight * 0.8**position)
 
 
 def _updates(variable: Variable, visible: list[Variable]) -> Iterator[tuple[str, float]]:
@@ -260,11 +260,11 @@ def _updates(variable: Variable, visible: list[Variable]) -> Iterator[tuple[str,
 
 
 RULES = (
-    Rule(_PLAIN, _delete),
-    Rule((cst.SimpleStatementLine,), _double),
-    Rule(_PLAIN, _move),
-    Rule(_PLAIN, _dedent),
-    Rule(_PLAIN, _indent),
-    Rule(_PLAIN, _copy),
-    Rule(_PLAIN, _update),
+    Operator(_PLAIN, _delete),
+    Operator((cst.SimpleStatementLine,), _double),
+    Operator(_PLAIN, _move),
+    Operator(_PLAIN, _dedent),
+    Operator(_PLAIN, _indent),
+    Operator(_PLAIN, _copy),
+    Operator(_PLAIN, _update),
 )

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import UNKNOWN, base, element, fit
 from groundwire.agents.search._precedence import ATOM, binding
-from groundwire.agents.search._scene import Scene
 from groundwire.agents.search._source import Proposal, Site
-from groundwire.agents.search.operators._base import Rule, delimited, replace
+from groundwire.agents.search.operators._base import Operator, delimited, replace
 
 _SEQUENCES = ("list", "str", "tuple")
 
 
-def _slice(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _slice(site: Site, scene: EditContext) -> Iterator[Proposal]:
     parts = [site.child(name) for name in ("lower", "upper", "step")]
     lower, upper, step = (scene.source.text(p) if p is not None else "" for p in parts)
     tail = f":{step}" if step else ""
@@ -46,7 +46,7 @@ def _slice(site: Site, scene: Scene) -> Iterator[Proposal]:
             yield delimited("slice.bounds", site, f"{lower}:{variable.name}{tail}", 0.3 * 0.8**position)
 
 
-def _index(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _index(site: Site, scene: EditContext) -> Iterator[Proposal]:
     value = site.child("value")
     if value is None or site.parent is None:
         return
@@ -79,7 +79,7 @@ def binding_of(site: Site) -> int:
     return binding(site.node) if isinstance(site.node, cst.BaseExpression) else ATOM
 
 
-def _add(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _add(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """A slice or index that was forgotten: `s` → `s[1:]`, `s[i:]`, `s[i]`, `s[0]`."""
     if site.slot in ("func", "attr", "keyword") or isinstance(
         site.node, (cst.SimpleString, cst.BaseNumber, cst.Lambda)
@@ -115,7 +115,7 @@ def _add(site: Site, scene: Scene) -> Iterator[Proposal]:
 
 
 RULES = (
-    Rule((cst.Slice,), _slice),
-    Rule((cst.Index,), _index),
-    Rule((cst.BaseExpression,), _add),
+    Operator((cst.Slice,), _slice),
+    Operator((cst.Index,), _index),
+    Operator((cst.BaseExpression,), _add),
 )

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import ITERABLES, base, element, fit
 from groundwire.agents.search._precedence import ATOM, binding
-from groundwire.agents.search._scene import Scene
 from groundwire.agents.search._source import Proposal, Site
-from groundwire.agents.search.operators._base import Rule, replace
+from groundwire.agents.search.operators._base import Operator, replace
 
 _WRAPPERS: Mapping[str, tuple[str, ...]] = {
     "int": ("abs({})", "str({})", "float({})", "range({})", "bin({})", "chr({})", "int(str({})[::-1])"),
@@ -43,7 +43,7 @@ _KEEPS = {"len": "int", "int": "int", "str": "str", "float": "float", "round": "
           "all": "bool", "ord": "int", "bool": "bool", "reversed": "iter"}  # fmt: skip
 
 
-def _wrap(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _wrap(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if site.slot in ("func", "attr", "keyword") or isinstance(site.node, (cst.BaseNumber, cst.Lambda)):
         return
     parent = site.parent.node if site.parent is not None else None
@@ -74,7 +74,7 @@ def _result_kind(template: str, kind: str) -> str:
     return "str" if head.startswith("'") else _KEEPS.get(head, kind)
 
 
-def _self_call(site: Site, scene: Scene) -> Iterator[Proposal]:
+def _self_call(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """A call meant to be made twice: `f(x)` → `f(f(x))`; and one of the file's own functions around a value."""
     text = scene.source.text(site)
     func, arguments = site.child("func"), site.all("args")
@@ -96,6 +96,6 @@ def _enclosing_name(site: Site) -> str:
 
 
 RULES = (
-    Rule((cst.BaseExpression,), _wrap),
-    Rule((cst.BaseExpression,), _self_call),
+    Operator((cst.BaseExpression,), _wrap),
+    Operator((cst.BaseExpression,), _self_call),
 )

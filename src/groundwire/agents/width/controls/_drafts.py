@@ -14,7 +14,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
-from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._reasoning_text import without_reasoning
 from groundwire.core._traits import ActorTraits
 
 # Two controls over drafts: more of the same (blind resampling), and all merged in one prompt (fusion).
@@ -23,7 +23,7 @@ from groundwire.core._traits import ActorTraits
 
 
 class BlindResampling:
-    """As many samples as the graph asks for, in the order in which they came; never told what was judged.
+    """As many samples as the graph asks for, in the order they came; none is told how an earlier one was judged.
 
     The control of the other width methods, which ask in the same way (`Asking`). What makes the first tries of an actor
     of yours over and over is `groundwire.agents.patching._variants.BlindActor`.
@@ -54,7 +54,7 @@ class BlindResampling:
             TaskError: the task asks for nothing that `asking` can make.
         """
         question = self._asking.question(context, told=False)
-        drafts = await self._sampler.drafts(context, self._asking, question, n, stage=0)
+        drafts = await self._sampler.drafts(context, self._asking, question, n, phase=0)
         return ranked([named(d.answer, "write.sampled") for d in drafts if d.answer], context, n)
 
 
@@ -137,7 +137,7 @@ class Sets:
     ) -> None:
         if samples < 1 or not 1 <= rounds <= MOST_ROUNDS:
             raise ConfigError(
-                "Sets got an argument out of range.", do=f"At least one sample, 1 to {MOST_ROUNDS} rounds."
+                "Sets got an argument out of range.", do=f"Use at least one sample and 1 to {MOST_ROUNDS} rounds."
             )
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
         self._asking = asking
@@ -152,10 +152,10 @@ class Sets:
             TaskError: the task asks for nothing that `asking` can make.
         """
         asking, sampler = self._asking, self._sampler
-        drafts = await sampler.drafts(context, asking, asking.question(context, told=False), self._samples, stage=0)
+        drafts = await sampler.drafts(context, asking, asking.question(context, told=False), self._samples, phase=0)
         unsettled = list(range(len(drafts)))
         for number in range(1, self._rounds + 1):
-            complaints = await self._checked(context, [drafts[i] for i in unsettled], stage=2 * number - 1)
+            complaints = await self._checked(context, [drafts[i] for i in unsettled], phase=2 * number - 1)
             unsettled = [i for i, complaint in zip(unsettled, complaints, strict=True) if complaint]
             if not unsettled:
                 break
@@ -163,19 +163,19 @@ class Sets:
                 self._correction(context, drafts[i], said)
                 for i, said in zip(unsettled, filter(None, complaints), strict=True)
             ]
-            corrected = await sampler.drafts(context, asking, questions, stage=2 * number)
+            corrected = await sampler.drafts(context, asking, questions, phase=2 * number)
             for i, draft in zip(unsettled, corrected, strict=True):
                 drafts[i] = draft if draft.answer else drafts[i]
         vote = majority([d.key for d in drafts])
         return ranked([named(a, "write.sets", f"vote: {vote}") for a in in_order(drafts, vote.ranking)], context, n)
 
-    async def _checked(self, context: ActorContext, drafts: Sequence[Draft], *, stage: int) -> list[str]:
+    async def _checked(self, context: ActorContext, drafts: Sequence[Draft], *, phase: int) -> list[str]:
         """What the model complains of, one text a draft; empty where it calls it correct."""
         prompt = load_prompt("verify_own_v1")
         task = self._asking.statement(context)
         asked = [prompt.messages(task=task, candidate=self._shown("candidate", draft.text)) for draft in drafts]
-        said = await self._sampler.texts(context, asked, prompt.name, "verify", stage=stage)
-        return [without_thinking(text) if _is_wrong(text) else "" for text in said]
+        said = await self._sampler.texts(context, asked, prompt.name, "verify", phase=phase)
+        return [without_reasoning(text) if _is_wrong(text) else "" for text in said]
 
     def _correction(self, context: ActorContext, draft: Draft, complaint: str) -> Question:
         shown = {"candidate": self._shown("candidate", draft.text), "complaint": self._shown("complaint", complaint)}
@@ -186,5 +186,5 @@ class Sets:
 
 
 def _is_wrong(text: str) -> bool:
-    verdicts = _VERDICT.findall(without_thinking(text))
+    verdicts = _VERDICT.findall(without_reasoning(text))
     return bool(verdicts) and verdicts[-1].lower() == "wrong"

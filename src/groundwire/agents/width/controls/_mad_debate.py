@@ -13,7 +13,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
-from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._reasoning_text import without_reasoning
 from groundwire.core._traits import ActorTraits
 
 SHOWN_TOKENS = 1200
@@ -42,7 +42,7 @@ class MadDebate:
 
     def __init__(self, model: str | Backend, asking: Asking, *, rounds: int = 3, max_tokens: int = 2048) -> None:
         if not 1 <= rounds <= MOST_ROUNDS:
-            raise ConfigError(f"{rounds} rounds can't be debated.", do=f"1 to {MOST_ROUNDS}.")
+            raise ConfigError(f"MadDebate was asked for {rounds} rounds.", do=f"Use 1 to {MOST_ROUNDS}.")
         self._sampler = Sampler(model, temperature=0.0, max_tokens=max_tokens)
         self._asking = asking
         self._rounds = rounds
@@ -56,25 +56,25 @@ class MadDebate:
         """
         sides: list[Draft] = []
         for number in range(1, self._rounds + 1):
-            sides = await self._round(context, sides, stage=3 * (number - 1))
+            sides = await self._round(context, sides, phase=3 * (number - 1))
             preferred = await self._moderated(context, sides, number)
             if preferred is not None:
                 return self._settled([sides[preferred], *sides], f"preferred in round {number}", context, n)
         shown = {side: self._shown(side, sides[i]) for i, side in enumerate(SIDES)}
         question = self._asking.question(context, extra("judge_debate_v1", **shown), told=False)
-        judged = await self._sampler.drafts(context, self._asking, question, stage=3 * self._rounds)
+        judged = await self._sampler.drafts(context, self._asking, question, phase=3 * self._rounds)
         return self._settled([*judged, *sides], "the judge's answer", context, n)
 
-    async def _round(self, context: ActorContext, sides: Sequence[Draft], *, stage: int) -> list[Draft]:
+    async def _round(self, context: ActorContext, sides: Sequence[Draft], *, phase: int) -> list[Draft]:
         asking, sampler = self._asking, self._sampler
         opening = asking.question(context, told=False)
         if sides:
             mine, theirs = self._shown("candidate", sides[0]), self._shown("argument", sides[1])
             opening = asking.question(context, extra("debate_for_v1", candidate=mine, argument=theirs), told=False)
-        (affirmative,) = await sampler.drafts(context, asking, opening, stage=stage)
+        (affirmative,) = await sampler.drafts(context, asking, opening, phase=phase)
         disagree = extra("debate_against_v1", argument=self._shown("argument", affirmative))
         (negative,) = await sampler.drafts(
-            context, asking, asking.question(context, disagree, told=False), stage=stage + 1
+            context, asking, asking.question(context, disagree, told=False), phase=phase + 1
         )
         return [affirmative, negative]
 
@@ -82,7 +82,7 @@ class MadDebate:
         prompt = load_prompt("moderate_v1")
         shown = {side: self._shown(side, sides[i]) for i, side in enumerate(SIDES)}
         asked = prompt.messages(task=self._asking.statement(context), round=str(number), **shown)
-        (said,) = await self._sampler.texts(context, [asked], prompt.name, "moderate", stage=3 * number - 1)
+        (said,) = await self._sampler.texts(context, [asked], prompt.name, "moderate", phase=3 * number - 1)
         return _preference(said)
 
     def _shown(self, tag: str, draft: Draft) -> str:
@@ -94,7 +94,7 @@ class MadDebate:
 
 def _preference(text: str) -> int | None:
     """The side that a moderator's JSON names, 0 or 1; None where it names none."""
-    for found in reversed(_OBJECT.findall(without_thinking(text))):
+    for found in reversed(_OBJECT.findall(without_reasoning(text))):
         try:
             said: object = json.loads(found)
         except ValueError:

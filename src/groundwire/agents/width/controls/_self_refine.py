@@ -37,7 +37,7 @@ class SelfRefine:
         self, model: str | Backend, asking: Asking, *, rounds: int = 2, temperature: float = 0.7, max_tokens: int = 2048
     ) -> None:
         if not 1 <= rounds <= MOST_ROUNDS:
-            raise ConfigError(f"{rounds} rounds can't be gone through.", do=f"1 to {MOST_ROUNDS}.")
+            raise ConfigError(f"SelfRefine was asked for {rounds} rounds.", do=f"Use 1 to {MOST_ROUNDS}.")
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
         self._asking = asking
         self._rounds = rounds
@@ -51,15 +51,15 @@ class SelfRefine:
         """
         asking, sampler = self._asking, self._sampler
         prompt = load_prompt("criticise_v1")
-        drafts = await sampler.drafts(context, asking, asking.question(context, told=False), stage=0)
+        drafts = await sampler.drafts(context, asking, asking.question(context, told=False), phase=0)
         history: list[str] = []
         for number in range(1, self._rounds + 1):
             shown = bounded("candidate", asking.shown(drafts[-1].text), SHOWN_TOKENS)
             asked = prompt.messages(task=asking.statement(context), candidate=shown)
-            (said,) = await sampler.texts(context, [asked], prompt.name, "criticise", stage=2 * number - 1)
+            (said,) = await sampler.texts(context, [asked], prompt.name, "criticise", phase=2 * number - 1)
             history += [shown, bounded("complaint", asking.shown(said), SHOWN_TOKENS)]
             again = asking.question(context, extra("revise_v1", history="\n\n".join(history)), told=False)
-            drafts += await sampler.drafts(context, asking, again, stage=2 * number)
+            drafts += await sampler.drafts(context, asking, again, phase=2 * number)
         return ranked(_newest_first(drafts), context, n)
 
 

@@ -15,7 +15,7 @@ from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
 from groundwire.core._prompt_text import inert
-from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._reasoning_text import without_reasoning
 from groundwire.core._traits import ActorTraits
 
 SHOWN_TOKENS = 1200
@@ -25,18 +25,18 @@ MOST_ROUNDS = 3
 
 
 @dataclass(frozen=True)
-class Step:
+class SubQuestion:
     """One sub-question, and what was answered to it."""
 
     question: str
     answer: str
 
 
-def read_steps(text: str) -> list[Step]:
+def read_steps(text: str) -> list[SubQuestion]:
     """The steps in a model's text: lines `Q: …`, each with a line `A: …` behind it; at most 16."""
-    lines = [line.strip() for line in without_thinking(text).split("\n") if line.strip()]
+    lines = [line.strip() for line in without_reasoning(text).split("\n") if line.strip()]
     pairs = [(q[2:].strip(), a[2:].strip()) for q, a in pairwise(lines) if q[:2] == "Q:" and a[:2] == "A:"]
-    return [Step(question, answer) for question, answer in pairs if question and answer][:MOST_STEPS]
+    return [SubQuestion(question, answer) for question, answer in pairs if question and answer][:MOST_STEPS]
 
 
 class SocraticRefine:
@@ -71,7 +71,7 @@ class SocraticRefine:
         if not 1 <= rounds <= MOST_ROUNDS or not 1 <= solves <= MOST_STEPS:
             raise ConfigError(
                 "SocraticRefine got an argument out of range.",
-                do=f"1 to {MOST_ROUNDS} rounds, 1 to {MOST_STEPS} solves.",
+                do=f"Use 1 to {MOST_ROUNDS} rounds and 1 to {MOST_STEPS} solves.",
             )
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
         self._asking = asking
@@ -86,30 +86,30 @@ class SocraticRefine:
             TaskError: the task asks for nothing that `asking` can make.
         """
         asking, sampler = self._asking, self._sampler
-        drafts = await sampler.drafts(context, asking, asking.question(context, told=False), stage=0)
+        drafts = await sampler.drafts(context, asking, asking.question(context, told=False), phase=0)
         notes = ["the draft"]
         for number in range(self._rounds):
-            kept, note = await self._kept(context, drafts[-1], stage=1 + 3 * number)
+            kept, note = await self._kept(context, drafts[-1], phase=1 + 3 * number)
             if not kept:
                 break
             shown = "\n\n".join(_as_data(step) for step in kept)
             question = asking.question(context, extra("rebuild_v1", steps=shown), told=False)
-            drafts += await sampler.drafts(context, asking, question, stage=3 + 3 * number)
+            drafts += await sampler.drafts(context, asking, question, phase=3 + 3 * number)
             notes.append(note)
         pairs = reversed(list(zip(drafts, notes, strict=True)))
         return ranked([named(d.answer, "write.ssr", note) for d, note in pairs if d.answer], context, n)
 
-    async def _kept(self, context: ActorContext, draft: Draft, *, stage: int) -> tuple[list[Step], str]:
+    async def _kept(self, context: ActorContext, draft: Draft, *, phase: int) -> tuple[list[SubQuestion], str]:
         """The steps up to the weakest one, that one corrected; nothing where the answer has no steps."""
         prompt = load_prompt("split_steps_v1")
         task = self._asking.statement(context)
         shown = bounded("candidate", self._asking.shown(draft.text), SHOWN_TOKENS)
         asked = [prompt.messages(task=task, candidate=shown)]
-        (text,) = await self._sampler.texts(context, asked, prompt.name, "split", stage=stage)
+        (text,) = await self._sampler.texts(context, asked, prompt.name, "split", phase=phase)
         steps = read_steps(text)
         if not steps:
             return [], ""
-        solved = await self._solved(context, steps, stage=stage + 1)
+        solved = await self._solved(context, steps, phase=phase + 1)
         agreement = [
             sum(plain_answer(said) == plain_answer(step.answer) for said in of_step) / self._solves
             for step, of_step in zip(steps, solved, strict=True)
@@ -117,11 +117,11 @@ class SocraticRefine:
         weakest = min(range(len(steps)), key=agreement.__getitem__)
         ranking = majority([plain_answer(said) or None for said in solved[weakest]]).ranking
         again = next((said for said in solved[weakest] if ranking and plain_answer(said) == ranking[0]), "")
-        redone = Step(steps[weakest].question, again or steps[weakest].answer)
+        redone = SubQuestion(steps[weakest].question, again or steps[weakest].answer)
         note = f"step {weakest + 1} of {len(steps)} redone: {agreement[weakest]:.0%} agreed with it"
         return [*steps[:weakest], redone], note
 
-    async def _solved(self, context: ActorContext, steps: Sequence[Step], *, stage: int) -> list[list[str]]:
+    async def _solved(self, context: ActorContext, steps: Sequence[SubQuestion], *, phase: int) -> list[list[str]]:
         """What each step's question is answered with, `solves` times, given the steps before it."""
         prompt = load_prompt("resolve_step_v1")
         task = self._asking.statement(context)
@@ -135,10 +135,10 @@ class SocraticRefine:
             for _ in range(self._solves)
         ]
         temperature = self._sampler.temperature
-        said = await self._sampler.texts(context, asked, prompt.name, "resolve", stage=stage, temperature=temperature)
+        said = await self._sampler.texts(context, asked, prompt.name, "resolve", phase=phase, temperature=temperature)
         answers = [after_mark(text) for text in said]
         return [answers[i : i + self._solves] for i in range(0, len(answers), self._solves)]
 
 
-def _as_data(step: Step) -> str:
+def _as_data(step: SubQuestion) -> str:
     return bounded("step", f"Q: {inert(step.question)}\nA: {inert(step.answer)}", STEP_TOKENS)

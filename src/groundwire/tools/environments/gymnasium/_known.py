@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundwire.core._errors import ConfigError
-from groundwire.core._scenes import Status
+from groundwire.core._scene import Status
 from groundwire.tools.environments.gymnasium._spaces import observation_as_text
 
 # How an episode of a Gymnasium environment ended, and the rules that say whether that was a win.
@@ -85,7 +85,7 @@ def _parsed(text: str) -> Callable[[End], bool]:
             return lambda end: compare(end.reward, bound)
         return lambda end: compare(end.total, bound)
     raise ConfigError(
-        f"This is no rule of what is won: {text!r:.80}.",
+        f"This is not a rule for winning: {text!r:.80}.",
         do="Write won_if=reward>=1, won_if=return>=475, won_if=info.is_success or won_if=terminated.",
     )
 
@@ -99,7 +99,7 @@ def _reward(reward: float) -> str:
 
 
 @dataclass(frozen=True)
-class Known:
+class EnvironmentFacts:
     """What is known of an environment beyond what its spaces say.
 
     Args:
@@ -123,7 +123,7 @@ class Known:
     repeats: int | None = 3
 
 
-ANY = Known()
+ANY = EnvironmentFacts()
 TILES = {b"S": "the start", b"F": "ice", b"H": "a hole", b"G": "the goal"}
 STANDS = ("Red", "Green", "Yellow", "Blue")
 
@@ -167,7 +167,7 @@ def _blackjack(env: Any, observation: Any) -> str:
     return f"You hold {total}, {'with' if ace else 'without'} a usable ace. The dealer shows {dealer}."
 
 
-LAKE = Known(
+LAKE = EnvironmentFacts(
     prompt="Cross the frozen lake from the start to the goal without falling into a hole. The ice may be slippery.",
     names=("left", "down", "right", "up"),
     also={"west": "left", "south": "down", "east": "right", "north": "up"},
@@ -176,7 +176,7 @@ LAKE = Known(
     # on slippery ice the best thing to do may be to walk against the bank again and again
     repeats=None,
 )
-CLIFF = Known(
+CLIFF = EnvironmentFacts(
     prompt="Walk from the lower left to the lower right corner. Between them is a cliff; who falls begins anew.",
     names=("up", "right", "down", "left"),
     also={"north": "up", "east": "right", "south": "down", "west": "left"},
@@ -185,7 +185,7 @@ CLIFF = Known(
     event=lambda reward: f"You fell off the cliff: {reward:g}. You are back at the start." if reward <= -100 else "",
     steps=100,
 )
-TAXI = Known(
+TAXI = EnvironmentFacts(
     prompt="Fetch the passenger and set them down at the destination.",
     names=("south", "north", "east", "west", "pickup", "dropoff"),
     also={"down": "south", "up": "north", "right": "east", "left": "west"},
@@ -193,28 +193,28 @@ TAXI = Known(
     rule=_won_where(lambda end: end.terminated and end.reward == 20),
     event=lambda reward: f"That was not allowed here: {reward:g}." if reward <= -10 else "",
 )
-BLACKJACK = Known(
+BLACKJACK = EnvironmentFacts(
     prompt="Beat the dealer: come closer to 21 without going over. A draw is no win.",
     names=("stick", "hit"),
     also={"stand": "stick"},
     text=_blackjack,
     rule=_won_where(lambda end: end.terminated and end.reward > 0),
 )
-CAR = Known(
+CAR = EnvironmentFacts(
     prompt="Drive the car up the right hill (position 0.5). You see [position, velocity].",
     names=("left", "coast", "right"),
     rule=_won_where(lambda end: end.terminated),
     event=lambda reward: "",
     repeats=None,
 )
-ACROBOT = Known(
+ACROBOT = EnvironmentFacts(
     prompt="Swing the free end of the two links above the height of one link over the base.",
     names=("backward", "nothing", "forward"),
     rule=_won_where(lambda end: end.terminated),
     event=lambda reward: "",
     repeats=None,
 )
-POLE = Known(
+POLE = EnvironmentFacts(
     prompt="Keep the pole upright until the step limit. You see [position, velocity, angle, angular velocity].",
     names=("left", "right"),
     rule=_won_where(lambda end: end.truncated and not end.terminated),
@@ -232,6 +232,6 @@ KNOWN = {
 }
 
 
-def known(entry_point: object) -> Known:
+def known(entry_point: object) -> EnvironmentFacts:
     """What is known of the environment that is registered under this entry point."""
     return KNOWN.get(entry_point, ANY) if isinstance(entry_point, str) else ANY

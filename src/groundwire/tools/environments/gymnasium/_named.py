@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from groundwire.core._errors import ConfigError
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.core._user_code import user_module
 from groundwire.tools.environments._world import World, options_in
-from groundwire.tools.environments.gymnasium._known import ANY, End, Known, known, rule_of
+from groundwire.tools.environments.gymnasium._known import ANY, End, EnvironmentFacts, known, rule_of
 from groundwire.tools.environments.gymnasium._spaces import action_words
 
 # One Gymnasium environment as a world: words in, text out, and won only where its rule says so.
@@ -37,7 +37,7 @@ class GymnasiumEnvironment:
         make: Callable[[], Any],
         *,
         won_if: str | Callable[[End], bool] | None = None,
-        known: Known = ANY,
+        known: EnvironmentFacts = ANY,
     ) -> None:
         self._rule = known.rule if won_if is None else rule_of(won_if)
         self._known = known

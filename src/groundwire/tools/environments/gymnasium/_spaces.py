@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, cast
 
 from groundwire.core._errors import ConfigError
-from groundwire.core._scenes import HINTS, SCENE_CHARS
+from groundwire.core._scene import HINTS, SCENE_CHARS
 
 DIGITS = 3
 """After the point, of a number that is shown."""

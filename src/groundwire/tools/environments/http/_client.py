@@ -15,14 +15,14 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ValidationError
 
 from groundwire.core._errors import ConfigError
-from groundwire.core._scenes import Scene, cleaned
+from groundwire.core._scene import Scene, cleaned
 from groundwire.core._text import plain
 from groundwire.tools.environments._world import World
 from groundwire.tools.environments.http._serving import (
     MOST_BYTES,
     About,
     Act,
-    Answered,
+    ActReply,
     Begun,
     Close,
     Failed,
@@ -143,7 +143,7 @@ class HttpEnvironment:
 
     def act(self, action: str) -> Scene:
         """See `Environment`."""
-        return self._ask("POST", "/act", Act(session=self._session, action=action), Answered).scene.scene()
+        return self._ask("POST", "/act", Act(session=self._session, action=action), ActReply).scene.scene()
 
     def close(self) -> None:
         """See `Environment`."""

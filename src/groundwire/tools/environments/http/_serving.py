@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from groundwire.core._environments import Environment, judges_by_key
-from groundwire.core._scenes import ACTION_CHARS, HINTS, Scene, Status, tidied
+from groundwire.core._scene import ACTION_CHARS, HINTS, Scene, Status, tidied
 from groundwire.core._text import plain
 from groundwire.tools.environments._world import World
 
@@ -103,7 +103,7 @@ class Act(_Message):
     action: Line
 
 
-class Answered(_Message):
+class ActReply(_Message):
     """What it led to."""
 
     scene: SceneModel
@@ -191,14 +191,14 @@ class WorldServer(ThreadingHTTPServer):
             oldest.close()
         return Begun(session=name, scene=SceneModel.of(scene))
 
-    def act(self, asked: Act) -> Answered:
+    def act(self, asked: Act) -> ActReply:
         """Does one thing."""
         with self._lock:
             session = self._sessions.get(asked.session)
             if session is None:
                 raise _Gone
             self._sessions.move_to_end(asked.session)
-        return Answered(scene=SceneModel.of(session.act(asked.action)))
+        return ActReply(scene=SceneModel.of(session.act(asked.action)))
 
     def end(self, asked: Close) -> Failed:
         """Ends a trial; one that is gone already is no error."""

@@ -10,7 +10,14 @@ import random
 from fractions import Fraction
 
 from groundwire.tools.environments._world import World
-from groundwire.tools.environments.worlds._numbers import COUNTDOWN, Numbers, Puzzle, after, beginning_with, moves
+from groundwire.tools.environments.worlds._numbers import (
+    COUNTDOWN,
+    Numbers,
+    NumbersPuzzle,
+    after,
+    beginning_with,
+    moves,
+)
 from groundwire.tools.environments.worlds._playing import Playing
 
 LARGE = (25, 50, 75, 100)
@@ -20,7 +27,7 @@ TARGETS = range(10, 100)
 FEWEST = 2
 
 
-def puzzle(seed: int) -> Puzzle:
+def puzzle(seed: int) -> NumbersPuzzle:
     """The puzzle of a seed: at most one large number, and a target that takes two operations or three."""
     draw = random.Random(f"countdown/{seed}")
     while True:
@@ -28,7 +35,7 @@ def puzzle(seed: int) -> Puzzle:
         numbers = tuple(sorted([*large, *(draw.randint(1, SMALL) for _ in range(COUNT - len(large)))]))
         targets = [value for value, least in sorted(reached(numbers).items()) if least >= FEWEST and value in TARGETS]
         if targets:
-            return Puzzle(numbers, draw.choice(targets), COUNTDOWN)
+            return NumbersPuzzle(numbers, draw.choice(targets), COUNTDOWN)
 
 
 def reached(numbers: tuple[int, ...]) -> dict[int, int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from typing import Self
 
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments._world import World
 from groundwire.tools.environments.worlds._playing import Playing, Refused
 

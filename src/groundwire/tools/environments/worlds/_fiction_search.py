@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Self
 
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.tools._search import STOP, Corpus, normalised
 from groundwire.tools.environments._world import World
 from groundwire.tools.environments.worlds._playing import Playing, Refused
@@ -21,7 +21,7 @@ from groundwire.tools.environments.worlds._playing import Playing, Refused
 
 
 @dataclass(frozen=True)
-class Question:
+class FictionQuestion:
     """One question.
 
     Args:
@@ -36,16 +36,16 @@ class Question:
 
 
 QUESTIONS = (
-    Question("In which year was the Velmar lighthouse built?", "1873"),
-    Question("Who composed the opera The Glass Orchard?", "Ilsa Torrend"),
-    Question("What is the capital of Quessaly?", "Dornwick"),
-    Question("Which metal is mined at Harrowfell?", "osmiridium"),
-    Question("How many strings does a tarrow have?", "eleven"),
-    Question("Who founded the Brackwater Observatory?", "Odo Fennimar"),
-    Question("Which river flows through the capital of Quessaly?", "the Ilme", hops=2),
-    Question("In which town was the composer of The Glass Orchard born?", "Pellingate", hops=2),
-    Question("Which comet was found by the founder of the Brackwater Observatory?", "Comet Asterby", hops=2),
-    Question("Which bridge leads to the Velmar lighthouse?", "the Salt Bridge", hops=2),
+    FictionQuestion("In which year was the Velmar lighthouse built?", "1873"),
+    FictionQuestion("Who composed the opera The Glass Orchard?", "Ilsa Torrend"),
+    FictionQuestion("What is the capital of Quessaly?", "Dornwick"),
+    FictionQuestion("Which metal is mined at Harrowfell?", "osmiridium"),
+    FictionQuestion("How many strings does a tarrow have?", "eleven"),
+    FictionQuestion("Who founded the Brackwater Observatory?", "Odo Fennimar"),
+    FictionQuestion("Which river flows through the capital of Quessaly?", "the Ilme", hops=2),
+    FictionQuestion("In which town was the composer of The Glass Orchard born?", "Pellingate", hops=2),
+    FictionQuestion("Which comet was found by the founder of the Brackwater Observatory?", "Comet Asterby", hops=2),
+    FictionQuestion("Which bridge leads to the Velmar lighthouse?", "the Salt Bridge", hops=2),
 )
 
 PASSAGES = (
@@ -100,7 +100,7 @@ class Edition:
         corpus: the passages, searchable; a passage's place is its number.
     """
 
-    questions: tuple[Question, ...]
+    questions: tuple[FictionQuestion, ...]
     corpus: Corpus
 
 

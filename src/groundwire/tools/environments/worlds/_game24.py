@@ -8,18 +8,18 @@ from __future__ import annotations
 import random
 
 from groundwire.tools.environments._world import World
-from groundwire.tools.environments.worlds._numbers import GAME24, Puzzle, beginning_with, solve
+from groundwire.tools.environments.worlds._numbers import GAME24, NumbersPuzzle, beginning_with, solve
 from groundwire.tools.environments.worlds._playing import Playing
 
 HIGHEST = 13
 COUNT = 4
 
 
-def puzzle(seed: int) -> Puzzle:
+def puzzle(seed: int) -> NumbersPuzzle:
     """The puzzle of a seed: four numbers from 1 to 13 that make 24; about three draws in four do."""
     draw = random.Random(f"game24/{seed}")
     while True:
-        found = Puzzle(tuple(sorted(draw.randint(1, HIGHEST) for _ in range(COUNT))), 24, GAME24)
+        found = NumbersPuzzle(tuple(sorted(draw.randint(1, HIGHEST) for _ in range(COUNT))), 24, GAME24)
         if solve(found) is not None:
             return found
 

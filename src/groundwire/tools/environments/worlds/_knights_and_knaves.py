@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Self
 
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments._world import World
 from groundwire.tools.environments.worlds._playing import Playing, Refused
 
@@ -26,7 +26,7 @@ def kind(is_knight: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Kind:
+class KindClaim:
     """That somebody is a knight, or a knave."""
 
     person: str
@@ -46,8 +46,8 @@ class Kind:
 
 @dataclass(frozen=True)
 class _Two:
-    first: Kind
-    second: Kind
+    first: KindClaim
+    second: KindClaim
 
     def people(self) -> frozenset[str]:
         """Those that it speaks of."""
@@ -109,7 +109,7 @@ class Alike:
         return f"{self.first} and {self.second} are of the same kind"
 
 
-Statement = Kind | Both | Either | If | Alike
+Statement = KindClaim | Both | Either | If | Alike
 
 # Puzzles of knights and knaves: the rule, an exact solver, and a generator.
 
@@ -118,7 +118,7 @@ FEWEST, MOST = 3, 5
 
 
 @dataclass(frozen=True)
-class Puzzle:
+class KnightsPuzzle:
     """Islanders and what each says; knights say what is so, knaves what is not.
 
     Args:
@@ -133,7 +133,7 @@ class Puzzle:
         return tuple(name for name, _ in self.statements)
 
 
-def contradiction(puzzle: Puzzle, kinds: Kinds) -> tuple[str, Statement] | None:
+def contradiction(puzzle: KnightsPuzzle, kinds: Kinds) -> tuple[str, Statement] | None:
     """The first who can't have said what they said, with the statement.
 
     Args:
@@ -147,13 +147,13 @@ def contradiction(puzzle: Puzzle, kinds: Kinds) -> tuple[str, Statement] | None:
     return None
 
 
-def solve(puzzle: Puzzle) -> list[Mapping[str, bool]]:
+def solve(puzzle: KnightsPuzzle) -> list[Mapping[str, bool]]:
     """Every way that contradicts nothing: all 2^n are tried."""
     ways = (dict(zip(puzzle.people, kinds, strict=True)) for kinds in product((True, False), repeat=len(puzzle.people)))
     return [kinds for kinds in ways if contradiction(puzzle, kinds) is None]
 
 
-def generate(draw: random.Random) -> Puzzle:
+def generate(draw: random.Random) -> KnightsPuzzle:
     """A puzzle of three to five people with exactly one solution; one draw in a few has it.
 
     Args:
@@ -162,7 +162,7 @@ def generate(draw: random.Random) -> Puzzle:
     while True:
         people = sorted(draw.sample(NAMES, draw.randint(FEWEST, MOST)))
         kinds = {name: draw.random() < 0.5 for name in people}
-        puzzle = Puzzle(tuple((name, _said_by(name, people, kinds, draw)) for name in people))
+        puzzle = KnightsPuzzle(tuple((name, _said_by(name, people, kinds, draw)) for name in people))
         if solve(puzzle) == [kinds]:
             return puzzle
 
@@ -172,7 +172,7 @@ def _said_by(speaker: str, people: Sequence[str], kinds: Kinds, draw: random.Ran
     others = [name for name in people if name != speaker]
     while True:
         one, two = draw.sample(others, 2)
-        first, second = Kind(one, draw.random() < 0.5), Kind(two, draw.random() < 0.5)
+        first, second = KindClaim(one, draw.random() < 0.5), KindClaim(two, draw.random() < 0.5)
         forms = (first, Both(first, second), Either(first, second), If(first, second), Alike(one, two))
         statement = draw.choice(forms)
         if statement.holds(kinds) == kinds[speaker]:
@@ -194,8 +194,8 @@ class IslandPosition:
         said: those of whom it was said, in the order of the islanders; what was said stays.
     """
 
-    puzzle: Puzzle
-    said: tuple[Kind, ...] = ()
+    puzzle: KnightsPuzzle
+    said: tuple[KindClaim, ...] = ()
 
     def scene(self) -> Scene:
         """See `Position`."""
@@ -211,14 +211,14 @@ class IslandPosition:
         open_names = [name for name in self.puzzle.people if name not in kinds]
         if not open_names:
             return Scene("\n".join([*lines, "Everybody's words agree with that."]), Status.WON)
-        hints = tuple(str(Kind(name, is_knight)) for name in open_names for is_knight in (True, False))
+        hints = tuple(str(KindClaim(name, is_knight)) for name in open_names for is_knight in (True, False))
         return Scene("\n".join(lines), Status.RUNNING, hints)
 
     def after(self, action: str) -> Self:
         """See `Position`."""
         claims = CLAIM.findall(action)
         if not claims or not BETWEEN.fullmatch(CLAIM.sub("", action)):
-            example = Kind(self.puzzle.people[0], True)
+            example = KindClaim(self.puzzle.people[0], True)
             raise Refused(f"say who is what, one or several: {example}, and so on.")
         kinds = {one.person: one.is_knight for one in self.said}
         names = {name.casefold(): name for name in self.puzzle.people}
@@ -227,9 +227,9 @@ class IslandPosition:
             if name is None:
                 raise Refused(f"nobody here is called {written}.")
             if name in kinds:
-                raise Refused(f"you have said already that {Kind(name, kinds[name])}.")
+                raise Refused(f"you have said already that {KindClaim(name, kinds[name])}.")
             kinds[name] = word.casefold() == "knight"
-        return replace(self, said=tuple(Kind(name, kinds[name]) for name in self.puzzle.people if name in kinds))
+        return replace(self, said=tuple(KindClaim(name, kinds[name]) for name in self.puzzle.people if name in kinds))
 
 
 @lru_cache(maxsize=256)

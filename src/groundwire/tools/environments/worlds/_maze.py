@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Self
 
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments._world import World
 from groundwire.tools.environments.worlds._playing import Playing, Refused
 
@@ -208,12 +208,12 @@ class InMaze:
         It ends indeed: walking round a loop one comes to the crossing where the rest of the maze is joined to it.
         """
         came, at = self.at, to
-        while at not in self._sights and len(onward := self._beside(at)) == 2:
+        while at not in self._views and len(onward := self._beside(at)) == 2:
             came, at = at, next(cell for cell in onward if cell != came)
         return at
 
     @property
-    def _sights(self) -> tuple[Cell, ...]:
+    def _views(self) -> tuple[Cell, ...]:
         return (self.maze.exit, *self.maze.door, *(cell for _, cell in self.keys))
 
     def _beside(self, at: Cell) -> list[Cell]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Self
 
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments.worlds._playing import Refused
 
 # Combining numbers to a target, in exact arithmetic: the rules, all moves, and a solver.
@@ -21,7 +21,7 @@ OPERATORS = "+-*/"
 
 
 @dataclass(frozen=True)
-class Rules:
+class NumbersRules:
     """What may be done with numbers.
 
     Args:
@@ -39,12 +39,12 @@ class Rules:
         return ""
 
 
-GAME24 = Rules(every=True, natural=False)
-COUNTDOWN = Rules(every=False, natural=True)
+GAME24 = NumbersRules(every=True, natural=False)
+COUNTDOWN = NumbersRules(every=False, natural=True)
 
 
 @dataclass(frozen=True)
-class Puzzle:
+class NumbersPuzzle:
     """Numbers and a target.
 
     Args:
@@ -55,7 +55,7 @@ class Puzzle:
 
     numbers: tuple[int, ...]
     target: int
-    rules: Rules
+    rules: NumbersRules
 
     @property
     def start(self) -> Numbers:
@@ -97,7 +97,7 @@ def combined(left: Fraction, operator: str, right: Fraction) -> Fraction:
             return left / right
 
 
-def moves(numbers: Numbers, rules: Rules) -> Iterator[Combination]:
+def moves(numbers: Numbers, rules: NumbersRules) -> Iterator[Combination]:
     """All that can be done, each once and always in the same order; `a + b` and `b + a` are one."""
     for high, low in dict.fromkeys(combinations(sorted(numbers, reverse=True), 2)):
         for operator in OPERATORS:
@@ -118,7 +118,7 @@ def after(numbers: Numbers, move: Combination) -> Numbers:
     return tuple(sorted([*left, move.result]))
 
 
-def solve(puzzle: Puzzle, numbers: Numbers | None = None) -> tuple[Combination, ...] | None:
+def solve(puzzle: NumbersPuzzle, numbers: Numbers | None = None) -> tuple[Combination, ...] | None:
     """The moves that reach the target; None: there is no way.
 
     Complete: positions that were found to lead nowhere are not entered again, and no other is left out.
@@ -130,7 +130,7 @@ def solve(puzzle: Puzzle, numbers: Numbers | None = None) -> tuple[Combination, 
     return _solve(puzzle, puzzle.start if numbers is None else numbers, set())
 
 
-def _solve(puzzle: Puzzle, numbers: Numbers, dead: set[Numbers]) -> tuple[Combination, ...] | None:
+def _solve(puzzle: NumbersPuzzle, numbers: Numbers, dead: set[Numbers]) -> tuple[Combination, ...] | None:
     if puzzle.is_solved(numbers):
         return ()
     if numbers in dead:
@@ -143,7 +143,7 @@ def _solve(puzzle: Puzzle, numbers: Numbers, dead: set[Numbers]) -> tuple[Combin
     return None
 
 
-def written(puzzle: Puzzle, steps: Sequence[Combination]) -> str:
+def written(puzzle: NumbersPuzzle, steps: Sequence[Combination]) -> str:
     """The steps as one expression over the puzzle's numbers.
 
     Args:
@@ -189,7 +189,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Operation:
+class BinaryExpression:
     """Two expressions and an operator."""
 
     left: Expression
@@ -197,7 +197,7 @@ class Operation:
     right: Expression
 
 
-Expression = Number | Operation
+Expression = Number | BinaryExpression
 
 
 def read_expression(text: str) -> Expression:
@@ -218,7 +218,7 @@ def read_expression(text: str) -> Expression:
     return _Reader(_tokens(body)).whole()
 
 
-def judge(expression: Expression, puzzle: Puzzle) -> Fraction:
+def judge(expression: Expression, puzzle: NumbersPuzzle) -> Fraction:
     """The value of an expression that solves a puzzle.
 
     Raises:
@@ -231,7 +231,7 @@ def judge(expression: Expression, puzzle: Puzzle) -> Fraction:
     return value
 
 
-def _check_numbers(used: Sequence[int], puzzle: Puzzle) -> None:
+def _check_numbers(used: Sequence[int], puzzle: NumbersPuzzle) -> None:
     left = list(puzzle.numbers)
     for number in used:
         if number not in left:
@@ -248,7 +248,7 @@ def _numbers(expression: Expression) -> list[int]:
     return [*_numbers(expression.left), *_numbers(expression.right)]
 
 
-def _value(expression: Expression, rules: Rules) -> Fraction:
+def _value(expression: Expression, rules: NumbersRules) -> Fraction:
     if isinstance(expression, Number):
         return Fraction(expression.value)
     left, right = _value(expression.left, rules), _value(expression.right, rules)
@@ -297,7 +297,7 @@ class _Reader:
     def _row(self, operators: tuple[str, str], part: Callable[[], Expression]) -> Expression:
         left = part()
         while self._next() in operators:
-            left = Operation(left, self._take(), part())
+            left = BinaryExpression(left, self._take(), part())
         return left
 
     def _atom(self) -> Expression:
@@ -346,7 +346,7 @@ class NumbersPosition:
         wrong: what is wrong with it; empty: nothing.
     """
 
-    puzzle: Puzzle
+    puzzle: NumbersPuzzle
     numbers: Numbers
     answer: str = ""
     wrong: str = ""
@@ -413,7 +413,7 @@ def _listed(numbers: Numbers) -> str:
     return ", ".join(map(str, numbers))
 
 
-def beginning_with(puzzle: Callable[[int], Puzzle]) -> Callable[[int], NumbersPosition]:
+def beginning_with(puzzle: Callable[[int], NumbersPuzzle]) -> Callable[[int], NumbersPosition]:
     """The first position of each seed; positions never change, so that all may share it.
 
     Args:

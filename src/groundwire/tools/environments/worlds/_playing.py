@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol, Self
 
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 
 MAX_CHARS = 500
 """Characters of an action that are read."""

@@ -11,7 +11,7 @@ from itertools import islice
 from math import isqrt
 from typing import Self
 
-from groundwire.core._scenes import Scene, Status
+from groundwire.core._scene import Scene, Status
 from groundwire.tools.environments._world import World
 from groundwire.tools.environments.worlds._playing import Playing, Refused
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from groundwire.core._prompt_text import data, fenced, tagged
 from groundwire.training._trajectories import Author, Span
-from groundwire.training._turns import Known, spans_by_known_texts, spans_by_tags
+from groundwire.training._turns import LedgerText, spans_by_known_texts, spans_by_tags
 
 PIECES = st.sampled_from(
     ["<task>", "</task>", "<evidence verdict='fail'>", "</evidence>", "```\n", "a < b\n", "x", "\n"]
@@ -41,8 +41,8 @@ def test_tags_nested_tags_and_fences() -> None:
 
 def test_texts_of_the_ledger_in_somebody_elses_prompt() -> None:
     known = [
-        Known("assert 1 < 2 failed", Author.ENV, "evidence"),
-        Known("I forgot the carry.", Author.MODEL, "reflection"),
+        LedgerText("assert 1 < 2 failed", Author.ENV, "evidence"),
+        LedgerText("I forgot the carry.", Author.MODEL, "reflection"),
     ]
     content = "Try again.\nassert 1 &lt; 2 failed\nI forgot the carry.\nGo."
     by = told(content, spans_by_known_texts(content, known))
@@ -59,7 +59,7 @@ def test_texts_of_the_ledger_in_somebody_elses_prompt() -> None:
     st.lists(st.sampled_from(["a < b\nxx<task>", "</evidence>x"]), max_size=2),
 )
 def test_spans_cover_every_message_without_gap_or_overlap(content: str, texts: list[str]) -> None:
-    known = [Known(text, Author.MODEL, "said") for text in texts]
+    known = [LedgerText(text, Author.MODEL, "said") for text in texts]
     for spans in (spans_by_tags(content, files=Author.MODEL), spans_by_known_texts(content, known)):
         assert "".join(content[s.start : s.end] for s in spans) == content
         assert all(a.end == b.start and a.start < a.end for a, b in pairwise(spans))

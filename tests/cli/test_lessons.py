@@ -128,7 +128,7 @@ def test_export_and_import(memory: Memory, lessons: list[ReflectionRecord], tmp_
     assert memory("export").stdout == memory("export", "-").stdout == file.read_text()
     other = Memory(f"sqlite:///{tmp_path}/other.db")
     assert other.data("import", str(file)) == {"read": 3, "known": 0, "unbacked": 0, "imported": 3}
-    assert "0 lessons imported, 3 were there already" in other("import", str(file)).stdout
+    assert "0 lessons imported, 3 already there" in other("import", str(file)).stdout
     third = Memory(f"sqlite:///{tmp_path}/third.db")
     assert "3 lessons imported" in third("import", "-", typed=file.read_text()).stdout
     assert {entry["id"] for entry in other.data("list")} == {lesson.id for n, lesson in enumerate(lessons) if n != 2}
@@ -197,7 +197,7 @@ def sqlite(tmp_path: Path) -> Memory:
         (["show", "ffff"], RecordNotFound, "no lesson"),
         (["show", "0"], RecordNotFound, "more than one"),
         (["quarantine", "ffff"], RecordNotFound, "no lesson"),
-        (["forget"], ConfigError, "Nothing is named"),
+        (["forget"], ConfigError, "No lesson was named"),
         (["forget", "--family", "family"], ConfigError, "Forget 2 lessons for good"),
         (["import", "nowhere.jsonl"], ConfigError, "There is no file"),
         (["import", "/"], ConfigError, "can't be read"),

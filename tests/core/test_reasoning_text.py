@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from groundwire.agents.patching._edit_blocks import SearchReplace, WholeFile, render_answer
-from groundwire.core._reasoning_text import split_thinking, thinking_spans, without_thinking
+from groundwire.core._reasoning_text import reasoning_spans, split_reasoning, without_reasoning
 
 DRAFT = render_answer([SearchReplace("a.py", "x = 1\n", "x = 2\n")])
 FINAL = render_answer([SearchReplace("a.py", "x = 1\n", "x = 3\n")])
@@ -36,33 +36,33 @@ PAIRS = [
 @pytest.mark.parametrize(("opens", "closes"), PAIRS)
 @pytest.mark.parametrize("answer", [FINAL, PARSER, "ANSWER: 4", '{"a": "<think>"}'])
 def test_each_spelling_in_each_place(opens: str, closes: str, answer: str) -> None:
-    assert split_thinking(f"{opens}\nHmm.\n{DRAFT}No.\n{closes}\n\n{answer}") == (f"Hmm.\n{DRAFT}No.", answer)
-    assert split_thinking(f"{opens}{DRAFT}{closes}{answer}") == (DRAFT.strip(), answer), "without line ends"
-    assert split_thinking(f"Hmm.\n{DRAFT}No.\n{closes}\n\n{answer}") == (f"Hmm.\n{DRAFT}No.", answer), "only closed"
-    assert split_thinking(f"\n {opens}\nHmm.\n{DRAFT}") == (f"Hmm.\n{DRAFT}".strip(), ""), "never closed"
-    assert split_thinking(f"{opens}{closes}\n\n{answer}") == ("", answer), "nothing thought"
+    assert split_reasoning(f"{opens}\nHmm.\n{DRAFT}No.\n{closes}\n\n{answer}") == (f"Hmm.\n{DRAFT}No.", answer)
+    assert split_reasoning(f"{opens}{DRAFT}{closes}{answer}") == (DRAFT.strip(), answer), "without line ends"
+    assert split_reasoning(f"Hmm.\n{DRAFT}No.\n{closes}\n\n{answer}") == (f"Hmm.\n{DRAFT}No.", answer), "only closed"
+    assert split_reasoning(f"\n {opens}\nHmm.\n{DRAFT}") == (f"Hmm.\n{DRAFT}".strip(), ""), "never closed"
+    assert split_reasoning(f"{opens}{closes}\n\n{answer}") == ("", answer), "nothing thought"
 
 
 def test_several_and_nested_and_interleaved() -> None:
-    assert split_thinking(f"<think>a</think>\n<think>{DRAFT}</think>\n{FINAL}") == (f"a\n\n{DRAFT.strip()}", FINAL)
-    assert split_thinking(f"<think>a <think>b</think> {DRAFT}</think>{FINAL}")[1] == FINAL
-    assert split_thinking(f"<think>the mark <think> is odd\n{DRAFT}</think>{FINAL}")[1] == FINAL
-    assert split_thinking(f"<think>the mark </think> is odd\n{DRAFT}</think>\n{FINAL}")[1] == FINAL
-    assert split_thinking(f'<think>see "</think>" and `<think>`\n{DRAFT}</think>\n{FINAL}')[1] == FINAL
-    assert without_thinking(f"Let me see.\n<think>\n{DRAFT}</think>\n{FINAL}") == f"Let me see.\n\n{FINAL}"
-    assert without_thinking(f"Sure! <think>{DRAFT}</think>\n{FINAL}") == f"Sure! \n{FINAL}"
-    assert without_thinking(f"{FINAL}\n<think>\nor else\n{DRAFT}") == f"{FINAL}\n", "a second thought that was cut off"
-    assert without_thinking(f"<think>a</think>{FINAL}</think>\n") == f"{FINAL}</think>\n", "one mark too many"
-    assert without_thinking(f"<think>a</thinking>{FINAL}") == FINAL
-    assert without_thinking('<think>he said "no".</think>"yes"') == '"yes"'
-    assert without_thinking("a</think>b<think>c") == "b", "the second one was cut off"
+    assert split_reasoning(f"<think>a</think>\n<think>{DRAFT}</think>\n{FINAL}") == (f"a\n\n{DRAFT.strip()}", FINAL)
+    assert split_reasoning(f"<think>a <think>b</think> {DRAFT}</think>{FINAL}")[1] == FINAL
+    assert split_reasoning(f"<think>the mark <think> is odd\n{DRAFT}</think>{FINAL}")[1] == FINAL
+    assert split_reasoning(f"<think>the mark </think> is odd\n{DRAFT}</think>\n{FINAL}")[1] == FINAL
+    assert split_reasoning(f'<think>see "</think>" and `<think>`\n{DRAFT}</think>\n{FINAL}')[1] == FINAL
+    assert without_reasoning(f"Let me see.\n<think>\n{DRAFT}</think>\n{FINAL}") == f"Let me see.\n\n{FINAL}"
+    assert without_reasoning(f"Sure! <think>{DRAFT}</think>\n{FINAL}") == f"Sure! \n{FINAL}"
+    assert without_reasoning(f"{FINAL}\n<think>\nor else\n{DRAFT}") == f"{FINAL}\n", "a second thought that was cut off"
+    assert without_reasoning(f"<think>a</think>{FINAL}</think>\n") == f"{FINAL}</think>\n", "one mark too many"
+    assert without_reasoning(f"<think>a</thinking>{FINAL}") == FINAL
+    assert without_reasoning('<think>he said "no".</think>"yes"') == '"yes"'
+    assert without_reasoning("a</think>b<think>c") == "b", "the second one was cut off"
 
 
 def test_a_draft_with_a_fence_that_never_ends() -> None:
     draft = "<think>\n```python\nx = 1\n</think>\n\nFILE: a.py\n```python\nx = 2\n```\n"
-    assert without_thinking(draft) == "FILE: a.py\n```python\nx = 2\n```\n"
+    assert without_reasoning(draft) == "FILE: a.py\n```python\nx = 2\n```\n"
     plain = "<think>\n```\nx = 1\n</think>\n```\nx = 2\n```\n"
-    assert without_thinking(plain) == "```\nx = 2\n```\n"
+    assert without_reasoning(plain) == "```\nx = 2\n```\n"
 
 
 @pytest.mark.parametrize(
@@ -82,13 +82,13 @@ def test_a_draft_with_a_fence_that_never_ends() -> None:
     ],
 )
 def test_an_answer_about_marks_stays_whole(text: str) -> None:
-    assert split_thinking(text) == ("", text)
-    assert split_thinking(text.replace("\n", "\r\n")) == ("", text.replace("\n", "\r\n"))
+    assert split_reasoning(text) == ("", text)
+    assert split_reasoning(text.replace("\n", "\r\n")) == ("", text.replace("\n", "\r\n"))
 
 
 def test_thought_and_then_an_answer_about_marks() -> None:
     for before in ("<think>\nThe string '</think>' matters.\n", "The string '</think>' matters.\n"):
-        thought, answer = split_thinking(f"{before}{DRAFT}\n</think>\n\nI handle the </think> mark.\n{PARSER}")
+        thought, answer = split_reasoning(f"{before}{DRAFT}\n</think>\n\nI handle the </think> mark.\n{PARSER}")
         assert DRAFT.strip() in thought
         assert answer.endswith(PARSER)
 
@@ -108,7 +108,7 @@ UNENDED = ["```\n{}", "```python\n{}", "~~~\n{}", EDIT.rpartition("\n")[0], f"``
 )
 @pytest.mark.parametrize("answer", [*DRAFTS, "Now:\n~~~\n{}\n~~~\nDone."])
 def test_no_rejected_draft_is_read_as_the_answer(opens: str, draft: str, closes: str, answer: str) -> None:
-    thought, said = split_thinking(opens + draft.format("rejected") + closes + answer.format("meant"))
+    thought, said = split_reasoning(opens + draft.format("rejected") + closes + answer.format("meant"))
     assert "rejected" in thought and said == answer.format("meant")
 
 
@@ -116,10 +116,10 @@ def test_spans_are_in_order_and_cover_no_answer_for_any_mixture() -> None:
     pieces = ["<think>", "</think>", "a", "```\n", "\n", "<<<<<<< SEARCH\n", ">>>>>>> REPLACE\n", "[/THINK]", '"']
     for parts in product(pieces, repeat=4):
         text = "".join(parts)
-        spans = thinking_spans(text)
+        spans = reasoning_spans(text)
         flat = [place for span in spans for place in span]
         assert flat == sorted(flat) and all(0 <= a < b <= len(text) for a, b in spans)
-        thought, answer = split_thinking(text)
+        thought, answer = split_reasoning(text)
         assert len(thought) + len(answer) <= len(text) + 2 * len(spans)
 
 
@@ -138,5 +138,5 @@ def test_spans_are_in_order_and_cover_no_answer_for_any_mixture() -> None:
 @pytest.mark.parametrize("before", ["", "</think>" + " " * 500_000])
 def test_a_flood_of_marks_is_read(flood: str, before: str) -> None:
     text = before + flood * 20_000  # the square of that would never end
-    thought, answer = split_thinking(text)
+    thought, answer = split_reasoning(text)
     assert len(thought) + len(answer) <= len(text)

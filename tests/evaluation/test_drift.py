@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rows import episode, trials
 
-from groundwire.evaluation import Step
+from groundwire.evaluation import TrialStep
 from groundwire.evaluation._drift import Friction, uptake
 from groundwire.evaluation._rates import Rate
 
@@ -39,6 +39,6 @@ def test_causes_are_told_apart() -> None:
 
 def test_the_same_call_after_an_error_is_counted() -> None:
     """Row 76: an identical re-call is a `degenerate_repeat`."""
-    steps = (Step("ls", ok=False), Step("ls", ok=False), Step("pwd", ok=True), Step("ls", ok=False))
-    told = uptake(trials(episode("a", "-", steps=steps), episode("b", "+", steps=(Step("ls", ok=True),))))
+    steps = (TrialStep("ls", ok=False), TrialStep("ls", ok=False), TrialStep("pwd", ok=True), TrialStep("ls", ok=False))
+    told = uptake(trials(episode("a", "-", steps=steps), episode("b", "+", steps=(TrialStep("ls", ok=True),))))
     assert (told.recalls, told.recoveries) == (Rate(1, 2), Rate(1, 2))

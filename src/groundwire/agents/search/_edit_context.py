@@ -11,7 +11,7 @@ import libcst as cst
 from groundwire.agents.search._examples import Examples
 from groundwire.agents.search._kinds import RECEIVERS, UNKNOWN, annotation_kind, element, kind_of
 from groundwire.agents.search._precedence import binding
-from groundwire.agents.search._source import Site, Source
+from groundwire.agents.search._source import Site, SourceFile
 
 # Which names a function or module binds, where, and what kind of value they hold as far as its text tells.
 
@@ -166,7 +166,7 @@ class Vocabulary:
         examples: literals of the visible tests.
     """
 
-    def __init__(self, source: Source, examples: Examples) -> None:
+    def __init__(self, source: SourceFile, examples: Examples) -> None:
         self._source = source
         self._examples = examples
 
@@ -212,7 +212,7 @@ MAX_OTHER_DONORS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class DefinedFunction:
     """A function that the file defines."""
 
     name: str
@@ -232,7 +232,7 @@ class Donor:
     names: frozenset[str]
 
 
-class Scene:
+class EditContext:
     """A source with what its tests tell.
 
     Args:
@@ -240,7 +240,7 @@ class Scene:
         examples: literals of the visible tests.
     """
 
-    def __init__(self, source: Source, examples: Examples) -> None:
+    def __init__(self, source: SourceFile, examples: Examples) -> None:
         self.source = source
         self.examples = examples
         self._variables: dict[Site | None, list[Variable]] = {}
@@ -337,9 +337,9 @@ class Scene:
                         yield Variable(name.node.value, found, name.start, comprehension.end)
 
     @cached_property
-    def callables(self) -> list[Function]:
+    def callables(self) -> list[DefinedFunction]:
         """Functions that the file defines."""
-        found: list[Function] = []
+        found: list[DefinedFunction] = []
         for site in self.source.functions:
             node = site.node
             assert isinstance(node, cst.FunctionDef)
@@ -347,7 +347,7 @@ class Scene:
             kind = self.examples.results.get(node.name.value) or annotation_kind(
                 node.returns.annotation if node.returns else None
             )
-            found.append(Function(node.name.value, least, len(node.params.params), kind))
+            found.append(DefinedFunction(node.name.value, least, len(node.params.params), kind))
         return found
 
     @cached_property

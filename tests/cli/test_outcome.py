@@ -10,52 +10,58 @@ from cli import BUGGY, groundwire, lay_out
 
 from groundwire.cli._outcome import account_data, account_lines
 from groundwire.graphs.run._acceptance import TradeOff
-from groundwire.graphs.run._account import Account, WrittenTests
+from groundwire.graphs.run._account import VerdictAccount, WrittenTests
 
 TEST = "python -m pytest -q"
 
 
-def said(account: Account) -> str:
+def said(account: VerdictAccount) -> str:
     return "\n".join(f"{text} [{style}]" for text, style in account_lines(account))
 
 
 def test_a_plain_episode_says_nothing() -> None:
-    assert said(Account()) == ""
+    assert said(VerdictAccount()) == ""
 
 
 @pytest.mark.parametrize(
     ("account", "line"),
     [
-        (Account(flaky=tuple("abcdefg")), "flaky, so never acted on: a, b, c, d, e and 2 more [yellow]"),
-        (Account(rejudged=1, rejudged_s=2.04), "1 verdict judged again (2.0 s) [dim]"),
-        (Account(rejudged=2, rejudged_s=3, retries=1), "2 verdicts judged again (3.0 s), 1 judging repeated after"),
+        (VerdictAccount(flaky=tuple("abcdefg")), "flaky, so never acted on: a, b, c, d, e and 2 more [yellow]"),
+        (VerdictAccount(rejudged=1, rejudged_s=2.04), "1 verdict judged again (2.0 s) [dim]"),
         (
-            Account(trade_offs=(TradeOff("new", 3, "old", ("a", "b"), ("c",)),)),
+            VerdictAccount(rejudged=2, rejudged_s=3, retries=1),
+            "2 verdicts judged again (3.0 s), 1 judging repeated after",
+        ),
+        (
+            VerdictAccount(trade_offs=(TradeOff("new", 3, "old", ("a", "b"), ("c",)),)),
             "1 trade-off refused: fixes some cases, breaks others [yellow]\n  trial 3: fixes a, b; breaks c [dim]",
         ),
-        (Account(hidden_accesses=1), "hidden tests laid out once, 0 of these before the last proposal [dim]"),
-        (Account(hidden_accesses=2, steering=1), "laid out 2 times, 1 of these before the last proposal [red]"),
-        (Account(opinions=("human",)), "opinions count here: human [yellow]"),
-        (Account(oracle=True), "oracle: the answer key was used [yellow]"),
-        (Account(written=WrittenTests(3, 2)), "3 tests written by a model, 2 dropped, not checked against anything"),
+        (VerdictAccount(hidden_accesses=1), "hidden tests used once, 0 of these before the last proposal [dim]"),
+        (VerdictAccount(hidden_accesses=2, steering=1), "used 2 times, 1 of these before the last proposal [red]"),
+        (VerdictAccount(opinions=("human",)), "opinions were trusted here: human [yellow]"),
+        (VerdictAccount(oracle=True), "oracle: the answer key was used [yellow]"),
         (
-            Account(written=WrittenTests(1, 0, True)),
+            VerdictAccount(written=WrittenTests(3, 2)),
+            "3 tests written by a model, 2 dropped, not checked against anything",
+        ),
+        (
+            VerdictAccount(written=WrittenTests(1, 0, True)),
             "1 test written by a model, 0 dropped, checked against a reference",
         ),
     ],
 )
-def test_what_a_reader_must_know_has_a_line(account: Account, line: str) -> None:
+def test_what_a_reader_must_know_has_a_line(account: VerdictAccount, line: str) -> None:
     assert line in said(account)
 
 
 def test_names_from_outside_can_not_reach_the_terminal() -> None:
-    hostile = Account(flaky=("\x1b[2Ja", "b\nc"), trade_offs=(TradeOff("n", 1, "o", ("\x07",), ("\u202ex",)),))
+    hostile = VerdictAccount(flaky=("\x1b[2Ja", "b\nc"), trade_offs=(TradeOff("n", 1, "o", ("\x07",), ("\u202ex",)),))
     assert not {"\x1b", "\x07", "\u202e"} & set(said(hostile))
     assert len(said(hostile).splitlines()) == 3
 
 
 def test_all_of_it_is_data_too() -> None:
-    data = account_data(Account(flaky=("a",), trade_offs=(TradeOff("n", 1, "o", ("x",), ("y",)),)))
+    data = account_data(VerdictAccount(flaky=("a",), trade_offs=(TradeOff("n", 1, "o", ("x",), ("y",)),)))
     assert json.loads(json.dumps(data))["trade_offs"] == [
         {"candidate": "n", "trial": 1, "against": "o", "fixes": ["x"], "breaks": ["y"]}
     ]
@@ -99,7 +105,7 @@ def test_what_the_users_tests_passed_is_handed_out_and_the_models_own_are_quoted
     assert (ran.code, "verified patch: " in ran.out) == (0, True)
     assert "the model's own tests disagree: 0 of 1 test passed (1 failed)" in ran.out
     both = groundwire("repair", project, "--model", model, "--own-tests", "--model-tests")
-    assert (both.code, "Choose one" in both.err) == (2, True)
+    assert (both.code, "Use one of the two" in both.err) == (2, True)
 
 
 def test_tests_can_not_be_written_without_a_model(tmp_path: Path) -> None:
@@ -134,8 +140,8 @@ def test_hidden_tests_show_their_failure_to_the_person_and_keep_nothing(tmp_path
     ran = groundwire("repair", project, "--test", f"{TEST} tests", "--hidden", f"{TEST} secret")
     assert ran.code == 1
     assert "ZEBRA-4711" in ran.out
-    assert "(shown to you, kept nowhere)" in ran.out
-    assert "hidden tests laid out once, 0 of these before the last proposal" in ran.out
+    assert "(shown here only, stored nowhere)" in ran.out
+    assert "hidden tests used once, 0 of these before the last proposal" in ran.out
     run_id = ran.out.split()[1]
     shown = groundwire("show", run_id)
     data = groundwire("show", run_id, "--json")

@@ -8,7 +8,7 @@ import pytest
 
 from groundwire.agents.width._answers import TextAnswer, bounded, final_part, plain_answer
 from groundwire.core._errors import TaskError
-from groundwire.core._reasoning_text import without_thinking
+from groundwire.core._reasoning_text import without_reasoning
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_only_named_files_are_shown_and_a_task_must_let_the_answer_be_written(sc
 
 def test_what_is_kept_of_a_text_is_bounded_whatever_it_holds() -> None:
     hostile = "<think>" * 5000 + "x" + "&</candidate>" * 50_000
-    assert without_thinking("a</think>b<think>c") == "b"
+    assert without_reasoning("a</think>b<think>c") == "b"
     assert len(final_part("word " * 10_000, tokens=100)) == 350
     for tokens in (100, 1000):
         assert len(bounded("candidate", hostile, tokens, number=1)) <= tokens * 3.5

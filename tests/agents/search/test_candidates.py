@@ -18,21 +18,21 @@ from groundwire.agents.search._candidates import (
     score,
     tie_break,
 )
-from groundwire.agents.search._source import Proposal, Splice
+from groundwire.agents.search._source import Proposal, Replacement
 from groundwire.core._contexts import EditStatistics
 
-EDIT = Proposal("compare.boundary", (Splice(3, 4, "<="),), 0.5)
+EDIT = Proposal("compare.boundary", (Replacement(3, 4, "<="),), 0.5)
 
 
 def test_score_is_a_product() -> None:
     size = 0.99 ** (2 / 4)
     assert score(EDIT, 0.8, {}) == pytest.approx(0.8 * PRIORS["compare.boundary"] * 0.5 * size)
     assert score(EDIT, 0.8, {"compare.boundary": 2.0}) == pytest.approx(2 * score(EDIT, 0.8, {}))
-    assert score(Proposal("new.kind", (Splice(0, 0, ""),)), 1.0, {}) == DEFAULT_PRIOR
+    assert score(Proposal("new.kind", (Replacement(0, 0, ""),)), 1.0, {}) == DEFAULT_PRIOR
 
 
 def test_smaller_edits_come_first() -> None:
-    longer = Proposal("compare.boundary", (Splice(3, 4, "<=" * 20),), 0.5)
+    longer = Proposal("compare.boundary", (Replacement(3, 4, "<=" * 20),), 0.5)
     assert score(longer, 1.0, {}) < score(EDIT, 1.0, {})
 
 
@@ -87,7 +87,7 @@ def test_factors_are_bounded(alike: Any, family: Any, overall: Any) -> None:
 
 
 def test_ties_are_broken_by_place_or_by_seed() -> None:
-    other = Proposal("compare.boundary", (Splice(9, 10, "<="),))
+    other = Proposal("compare.boundary", (Replacement(9, 10, "<="),))
     assert tie_break(EDIT, "m.py", 0) < tie_break(other, "m.py", 0)
     orders = {tie_break(EDIT, "m.py", seed) < tie_break(other, "m.py", seed) for seed in range(1, 30)}
     assert orders == {True, False}

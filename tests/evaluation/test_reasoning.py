@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import pytest
 
 from groundwire.core._errors import ConfigError
-from groundwire.evaluation._reasoning import WrongAnswer, reflecting, step_uses, switches, underthinking
+from groundwire.evaluation._reasoning import WrongTrace, reflecting, step_uses, switches, underthinking
 
 
 def test_the_worked_example_of_underthinking() -> None:
     """Row 7: 411 of 7,681 tokens."""
-    assert underthinking([WrongAnswer(7681, 411)]) == pytest.approx(0.9465, abs=1e-4)
-    assert underthinking([WrongAnswer(100, 50), WrongAnswer(100, None)]) == 0.25
+    assert underthinking([WrongTrace(7681, 411)]) == pytest.approx(0.9465, abs=1e-4)
+    assert underthinking([WrongTrace(100, 50), WrongTrace(100, None)]) == 0.25
     assert underthinking([]) is None
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from groundwire.agents.search._plan import MOST, Combinations, Progress
-from groundwire.agents.search._source import Edit, Proposal, Splice
+from groundwire.agents.search._plan import MOST, Combinations, EditProgress
+from groundwire.agents.search._source import Proposal, RankedEdit, Replacement
 
-EDITS = [Edit("m.py", Proposal("n", (Splice(i, i + 1, "x"),)), i, 1.0 - i / 100) for i in range(20)]
+EDITS = [RankedEdit("m.py", Proposal("n", (Replacement(i, i + 1, "x"),)), i, 1.0 - i / 100) for i in range(20)]
 
 
-def single(place: int) -> Edit | None:
+def single(place: int) -> RankedEdit | None:
     return EDITS[place] if place < len(EDITS) else None
 
 
@@ -19,8 +19,8 @@ def all_of(pairs: Combinations) -> list[tuple[int, int]]:
     return found
 
 
-def progress(place: int, fixed: str = "a", broken: str = "") -> Progress:
-    return Progress((EDITS[place],), frozenset(fixed), frozenset(broken))
+def progress(place: int, fixed: str = "a", broken: str = "") -> EditProgress:
+    return EditProgress((EDITS[place],), frozenset(fixed), frozenset(broken))
 
 
 def test_all_pairs_of_likely_edits_once_best_first() -> None:
@@ -68,9 +68,9 @@ def test_what_fixed_nothing_or_is_known_changes_nothing() -> None:
 
 
 def test_overlapping_edits_are_not_combined() -> None:
-    wide = Edit("m.py", Proposal("n", (Splice(0, 5, ""),)), 99, 1.0)
-    same = Edit("m.py", Proposal("n", (Splice(2, 3, ""),)), 98, 0.9)
-    other = Edit("other.py", Proposal("n", (Splice(2, 3, ""),)), 97, 0.8)
+    wide = RankedEdit("m.py", Proposal("n", (Replacement(0, 5, ""),)), 99, 1.0)
+    same = RankedEdit("m.py", Proposal("n", (Replacement(2, 3, ""),)), 98, 0.9)
+    other = RankedEdit("other.py", Proposal("n", (Replacement(2, 3, ""),)), 97, 0.8)
     edits = [wide, same, other]
     pairs = Combinations(lambda i: edits[i] if i < 3 else None)
     assert all_of(pairs) == [(99, 97), (98, 97)]
@@ -91,14 +91,14 @@ def test_a_third_edit_on_top_of_two_that_fixed_more() -> None:
     combined.learn(progress(7))
     before = combined.best()
     both = (EDITS[7], EDITS[3])
-    combined.learn(Progress(both, frozenset("a"), frozenset()))
+    combined.learn(EditProgress(both, frozenset("a"), frozenset()))
     assert combined.best() == before, "the second edit added nothing"
-    combined.learn(Progress(both, frozenset("ab"), frozenset()))
+    combined.learn(EditProgress(both, frozenset("ab"), frozenset()))
     assert combined.pop() == (*both, EDITS[0])
 
 
 def test_the_number_of_edits_is_bounded() -> None:
     combined = Combinations(single)
     before = combined.best()
-    combined.learn(Progress(tuple(EDITS[:MOST]), frozenset("abcd"), frozenset()))
+    combined.learn(EditProgress(tuple(EDITS[:MOST]), frozenset("abcd"), frozenset()))
     assert combined.best() == before

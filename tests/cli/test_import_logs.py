@@ -29,7 +29,7 @@ def test_a_folder_is_imported_once_and_reported_on(tmp_path: Path) -> None:
 
     report = groundwire("report", main["run_id"], *flags)
     assert report.code == 0
-    assert "as the published log worlds/reflexion has it: nothing of it was run here" in report.out
+    assert "taken from the published log worlds/reflexion: nothing was run here" in report.out
     assert "control: B" in report.out, "the run without reflections is its control"
 
 

@@ -17,7 +17,7 @@ from groundwire.core._signals import Signal, Verdict
 from groundwire.core._tasks import Hidden
 from groundwire.core._traits import ToolTraits
 from groundwire.graphs.library._code_repair import code_repair
-from groundwire.graphs.run import _rejudging as doubting
+from groundwire.graphs.run import _rejudging as rejudging
 from groundwire.graphs.run._rejudging import DOUBT
 from groundwire.memory import InMemoryStore
 
@@ -89,7 +89,7 @@ async def test_nothing_is_asked_where_nothing_is_left(task: Task) -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("MOST_CANDIDATES", 2), ("MOST_S", 0.0)])
 async def test_patience_ends(task: Task, monkeypatch: pytest.MonkeyPatch, name: str, value: float) -> None:
-    monkeypatch.setattr(doubting, name, value)
+    monkeypatch.setattr(rejudging, name, value)
     result, tool, _, _ = await run(task, ["maybe right", *(f"wrong {n}" for n in range(20)), "right"])
     assert 2 <= len(tool.judged) < 6
     assert result.best.candidate == answer(task, "maybe right")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._examples import read_examples
-from groundwire.agents.search._scene import Scene
 from groundwire.agents.search._source import Site, parse_source
 
 CODE = """LIMIT = 10
@@ -32,17 +32,17 @@ def f(words, limit):
 TESTS = b"assert f(['a'], 3) == 4\nBox().put('a', 2)\n"
 
 
-def scene() -> Scene:
+def scene() -> EditContext:
     source = parse_source("m.py", CODE.encode())
     assert source is not None
-    return Scene(source, read_examples([TESTS]))
+    return EditContext(source, read_examples([TESTS]))
 
 
-def place(s: Scene, text: str, line: int) -> Site:
+def place(s: EditContext, text: str, line: int) -> Site:
     return next(x for x in s.source.expressions if s.source.text(x) == text and x.line == line)
 
 
-def visible(s: Scene, text: str, line: int) -> dict[str, str]:
+def visible(s: EditContext, text: str, line: int) -> dict[str, str]:
     return {v.name: v.kind for v in s.visible(place(s, text, line))}
 
 

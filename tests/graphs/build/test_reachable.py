@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groundwire.graphs.build._reachable import MOST, MOST_ITEMS, look
+from groundwire.graphs.build._reachable import MOST, MOST_ITEMS, reachable_from
 
 
 class Box:
@@ -13,13 +13,13 @@ class Box:
 
 
 def finds(root: object, wanted: object, **options: Any) -> bool:
-    return any(value is wanted for value in look(root, **options).values)
+    return any(value is wanted for value in reachable_from(root, **options).values)
 
 
 def test_a_cycle_of_objects_ends_and_each_is_seen_once() -> None:
     one, other = Box(), Box()
     one.other, other.one = other, one  # type: ignore[attr-defined]
-    values = look(one).values
+    values = reachable_from(one).values
     assert sum(value is one for value in values) == 1
     assert sum(value is other for value in values) == 1
 
@@ -42,7 +42,7 @@ def test_it_is_bounded() -> None:
     deep: Any = [object()]
     for _ in range(2 * MOST):
         deep = [deep]
-    assert len(look(deep).values) == MOST
+    assert len(reachable_from(deep).values) == MOST
 
 
 def test_the_inside_of_libraries_is_not_looked_at() -> None:
@@ -51,6 +51,6 @@ def test_the_inside_of_libraries_is_not_looked_at() -> None:
     def uses(text: str) -> str:
         return textwrap.fill(text)
 
-    values = look(uses).values
+    values = reachable_from(uses).values
     assert textwrap.fill in values
     assert textwrap.TextWrapper not in values
