@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from groundwire.auditing.places import NOWHERE, Place
 from groundwire.auditing.report import Finding
-from groundwire.auditing.values import Value
+from groundwire.auditing.values import Thing, Value
 
-__all__ = ["END", "START", "Branch", "Graph", "Node", "StaticEdge"]
+__all__ = ["END", "START", "Branch", "Graph", "GraphValue", "Node", "StaticEdge"]
 
 START = "__start__"
 END = "__end__"
@@ -99,3 +99,10 @@ class Graph:
     """Nodes before or after which the run pauses for a person; `*`: all."""
     declared: dict[str, str] = field(default_factory=dict[str, str])
     """node → role named in a comment beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphValue(Thing):
+    """A graph: builder or compiled."""
+
+    graph: Graph

@@ -5,16 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from groundwire.auditing.conditions import Formula
+from groundwire.auditing.places import NOWHERE, Place
+from groundwire.auditing.source.files import Code
 from groundwire.auditing.taints import NOTHING, Taints, join
 from groundwire.auditing.taints import unknown as unknown_taint
-
-if TYPE_CHECKING:
-    from groundwire.auditing.declared_graph import Graph
-    from groundwire.auditing.scopes import Lookup
-    from groundwire.auditing.source.modules import Module
 
 __all__ = [
     "NONE",
@@ -27,13 +24,15 @@ __all__ = [
     "Const",
     "External",
     "Function",
-    "GraphValue",
     "Instance",
     "Items",
+    "Lookup",
     "Model",
+    "Module",
     "ModuleValue",
     "Opaque",
     "Partial",
+    "Scope",
     "Send",
     "State",
     "Table",
@@ -109,6 +108,60 @@ class Choice(Thing):
     """One of several, each under its condition."""
 
     options: tuple[tuple[Value, Formula], ...]
+
+
+class Lookup(Protocol):
+    """Where names are looked up."""
+
+    def get(self, name: str) -> Value | None:
+        """The value under a name, or None."""
+        ...
+
+    def put(self, name: str, value: Value) -> None:
+        """Binds a name."""
+        ...
+
+
+class Scope:
+    """Names of one function, class body or module, and of what encloses it."""
+
+    def __init__(self, outer: Lookup | None = None) -> None:
+        self.names: dict[str, Value] = {}
+        self.outer = outer
+
+    def get(self, name: str) -> Value | None:
+        """See `Lookup`."""
+        found = self.names.get(name)
+        return self.outer.get(name) if found is None and self.outer is not None else found
+
+    def put(self, name: str, value: Value) -> None:
+        """See `Lookup`."""
+        self.names[name] = value
+
+
+class Module:
+    """A file that is being read, with the names it defines.
+
+    Args:
+        name: dotted name, as far as it is known.
+        code: its syntax tree.
+        scope: its names; another scope for a live module.
+    """
+
+    def __init__(self, name: str, code: Code, scope: Lookup | None = None) -> None:
+        self.name = name
+        self.code = code
+        self.scope: Lookup = scope if scope is not None else Scope()
+        self.is_package = code.path.name == "__init__.py"
+
+    def place(self, node: ast.AST) -> Place:
+        """Where a piece of it stands."""
+        line = getattr(node, "lineno", 0)
+        return self.code.place(line) if line else NOWHERE
+
+    def directive(self, *lines: int) -> str:
+        """The role named in a comment on one of these lines, or empty."""
+        return next((self.code.directives[n] for n in lines if n in self.code.directives), "")
 
 
 @dataclass(slots=True, eq=False)
@@ -193,13 +246,6 @@ class ToolNode(Thing):
 
     tools: tuple[Value, ...] | None
     why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class GraphValue(Thing):
-    """A graph: builder or compiled."""
-
-    graph: Graph
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ import pytest
 
 from groundwire.auditing.nodes.collect import facts_of_graph
 from groundwire.auditing.reading.frames import Effect, Frame, LoopFrame
-from groundwire.auditing.reading.reader import Reader, TooComplex
-from groundwire.auditing.scopes import Scope
-from groundwire.auditing.source.modules import Module, ModuleFinder
+from groundwire.auditing.reading.reader import SourceReader
+from groundwire.auditing.reading.reader_protocol import TooComplex
+from groundwire.auditing.source.modules import ModuleFinder
 from groundwire.auditing.taints import Kind
-from groundwire.auditing.values import Const, Table, data
+from groundwire.auditing.values import Const, Module, Scope, Table, data
 
 STEPS = 400
 MUCH = "d = [a + b + c for a in 'abcdefgh' for b in 'abcdefgh' for c in 'abcdefgh']"
@@ -33,11 +33,11 @@ MIDDLES = {
 }
 
 
-def reader_of(path: Path, steps: int = STEPS) -> Reader:
-    return Reader(ModuleFinder([path], path), max_steps=steps)
+def reader_of(path: Path, steps: int = STEPS) -> SourceReader:
+    return SourceReader(ModuleFinder([path], path), max_steps=steps)
 
 
-def following(source: str, path: Path) -> tuple[Reader, Module, Frame]:
+def following(source: str, path: Path) -> tuple[SourceReader, Module, Frame]:
     file = path / "graph.py"
     file.write_text(source)
     reader = reader_of(path)

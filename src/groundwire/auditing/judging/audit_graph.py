@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.declared_graph import END, START, Graph
 from groundwire.auditing.judging.cycles import components
@@ -12,10 +11,9 @@ from groundwire.auditing.judging.steps import Wiring
 from groundwire.auditing.judging.wire import wire
 from groundwire.auditing.nodes.following import follow_action, state_of
 from groundwire.auditing.reading.frames import Frame
+from groundwire.auditing.reading.reader import SourceReader
+from groundwire.auditing.reading.reader_protocol import TooComplex
 from groundwire.auditing.report import Finding, GraphReport, Loop, Mode, Verdict, failed
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["audit_graphs", "check_structure"]
 
@@ -77,10 +75,8 @@ SEVERITY = list(Verdict)
 MAX_NESTING = 5
 
 
-def audit_graphs(reader: Reader, graphs: Sequence[Graph], mode: Mode) -> list[GraphReport]:
+def audit_graphs(reader: SourceReader, graphs: Sequence[Graph], mode: Mode) -> list[GraphReport]:
     """Reports on each graph that is not inside another one of them."""
-    from groundwire.auditing.reading.reader import TooComplex
-
     reports: list[tuple[Graph, GraphReport]] = []
     for graph in graphs:
         reader.refill()
@@ -102,7 +98,7 @@ def _name(graph: Graph) -> str:
     return sorted(graph.aliases)[0] if graph.aliases else graph.name or "graph"
 
 
-def _report(reader: Reader, graph: Graph, mode: Mode) -> GraphReport:
+def _report(reader: SourceReader, graph: Graph, mode: Mode) -> GraphReport:
     if graph.kind == "functional":
         loops, findings = _functional(reader, graph), list(graph.findings)
         return GraphReport(_name(graph), mode, graph.place, (), (), tuple(_sorted(loops)), tuple(findings))
@@ -124,7 +120,7 @@ def _sorted(loops: Sequence[Loop]) -> list[Loop]:
     return sorted(loops, key=lambda x: (SEVERITY.index(x.verdict), x.nodes))
 
 
-def _all_loops(reader: Reader, wiring: Wiring, prefix: str, depth: int) -> list[Loop]:
+def _all_loops(reader: SourceReader, wiring: Wiring, prefix: str, depth: int) -> list[Loop]:
     found = loops_of(wiring, prefix)
     for name, facts in wiring.facts.items():
         if not facts.declared:
@@ -135,13 +131,13 @@ def _all_loops(reader: Reader, wiring: Wiring, prefix: str, depth: int) -> list[
     return found
 
 
-def _nested(reader: Reader, inner: Graph, prefix: str, depth: int) -> list[Loop]:
+def _nested(reader: SourceReader, inner: Graph, prefix: str, depth: int) -> list[Loop]:
     if inner.kind == "functional":
         return _functional(reader, inner, prefix)
     return _all_loops(reader, wire(reader, inner), prefix, depth)
 
 
-def _functional(reader: Reader, graph: Graph, prefix: str = "") -> list[Loop]:
+def _functional(reader: SourceReader, graph: Graph, prefix: str = "") -> list[Loop]:
     if graph.body is None:
         return []
     frame, _ = follow_action(reader, graph.body, state_of(reader, graph), graph.name)

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.nodes.following import function_of
 from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.reading.graph_methods import name_of
-from groundwire.auditing.scopes import Scope
-from groundwire.auditing.values import Function, Items, Value
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
-
+from groundwire.auditing.reading.reader_protocol import Reader
+from groundwire.auditing.values import Function, Items, Scope, Value
 
 __all__ = ["annotated", "literal_names"]
 

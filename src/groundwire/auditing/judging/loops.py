@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import paths
+from groundwire.auditing.declared_graph import Graph
 from groundwire.auditing.judging.basis import Basis, Opening, weakest
 from groundwire.auditing.judging.cycles import components, cycles
 from groundwire.auditing.judging.resolving import Round
@@ -18,9 +18,6 @@ from groundwire.auditing.places import NOWHERE, Place
 from groundwire.auditing.reading.frames import Effect, SeenLoop
 from groundwire.auditing.report import Finding, Level, Loop, Step, Verdict
 from groundwire.auditing.taints import Kind
-
-if TYPE_CHECKING:
-    from groundwire.auditing.declared_graph import Graph
 
 __all__ = ["loops_in_source", "loops_of"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from groundwire.auditing.judging.basis import Basis, Opening
+from groundwire.auditing.judging.basis import ORDER, Basis, Opening
 from groundwire.auditing.reading.frames import Effect
 from groundwire.auditing.report import Level, Verdict
 from groundwire.auditing.taints import Kind
@@ -98,8 +98,6 @@ def _only_lets_pass(seen: Seen, outside: Sequence[Opening]) -> bool:
 
 
 def _grounded(seen: Seen, outside: Sequence[Opening]) -> Judged:
-    from groundwire.auditing.judging.basis import ORDER
-
     best = min(outside, key=lambda o: ORDER.index(o.kind) if o.kind in ORDER else len(ORDER))
     judged = Judged(Verdict.GROUNDED, best.kind, f"goes round only when {_clause(best)}")
     if best.kind == "form only" and not any(o.counted for o in seen.openings):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import ALWAYS, Formula, Test, all_of, negate, paths, when
-from groundwire.auditing.declared_graph import END, START, Branch, Graph, Node
+from groundwire.auditing.declared_graph import END, START, Branch, Graph, GraphValue, Node
 from groundwire.auditing.judging.destinations import annotated, literal_names
 from groundwire.auditing.judging.steps import Edge, Way, Wiring
 from groundwire.auditing.nodes.collect import facts_of_graph
@@ -14,13 +13,10 @@ from groundwire.auditing.nodes.following import follow_action, function_of, stat
 from groundwire.auditing.reading.externals import READY_MADE
 from groundwire.auditing.reading.frames import Effect, Frame
 from groundwire.auditing.reading.merging import deep, options
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.report import Finding, Level
-from groundwire.auditing.scopes import Scope
 from groundwire.auditing.taints import Kind, Taint, reason
-from groundwire.auditing.values import Const, External, GraphValue, Items, Model, Send, Table, Value
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
+from groundwire.auditing.values import Const, External, Items, Model, Scope, Send, Table, Value
 
 __all__ = ["add_jumps", "add_routes", "wire"]
 

@@ -8,9 +8,9 @@ import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from groundwire.auditing.scopes import Lookup
 from groundwire.auditing.source.files import Code, code_of_text
-from groundwire.auditing.source.modules import Module, ModuleFinder
+from groundwire.auditing.source.modules import ModuleFinder
+from groundwire.auditing.values import Lookup, Module
 
 __all__ = ["LiveCode"]
 

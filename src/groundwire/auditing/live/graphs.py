@@ -8,13 +8,13 @@ from typing import Any, cast
 
 from groundwire.auditing.declared_graph import Branch, Graph, Node, StaticEdge
 from groundwire.auditing.judging.audit_graph import audit_graphs
-from groundwire.auditing.live.lift import Lifter
+from groundwire.auditing.live.lift import ObjectLifter
 from groundwire.auditing.live.names import line_of_classes, raw
 from groundwire.auditing.live.own import audit_own, is_own
 from groundwire.auditing.live.wired import Wired
 from groundwire.auditing.places import NOWHERE, Place
 from groundwire.auditing.reading.builders import read_schema
-from groundwire.auditing.reading.reader import Reader
+from groundwire.auditing.reading.reader import SourceReader
 from groundwire.auditing.report import Mode, Report
 from groundwire.auditing.source.modules import ModuleFinder
 from groundwire.auditing.values import Function, Instance, Partial, Value
@@ -52,7 +52,7 @@ def audit_object(
     """
     if is_own(thing):
         return audit_own(thing, mode, target)
-    reader = Reader(ModuleFinder([Path.cwd(), Path.cwd() / "src"], base or Path.cwd()))
+    reader = SourceReader(ModuleFinder([Path.cwd(), Path.cwd() / "src"], base or Path.cwd()))
     reader.roles = dict(roles or {})
     graph = read_graph(reader, thing)
     if graph is None:
@@ -62,9 +62,9 @@ def audit_object(
     return Report(target or graph.name, reports, tuple(reader.unused_roles()))
 
 
-def read_graph(reader: Reader, thing: object) -> Graph | None:
+def read_graph(reader: SourceReader, thing: object) -> Graph | None:
     """What was declared to a builder or compiled graph; None for any other object."""
-    lifter = Lifter(reader, _read)
+    lifter = ObjectLifter(reader, _read)
     reader.live = lifter
     return _read(lifter, thing)
 
@@ -80,7 +80,7 @@ def _is_compiled(thing: object) -> bool:
     return any(c.startswith("langgraph.") and c.rsplit(".", 1)[-1] == "Pregel" for c in line_of_classes(thing))
 
 
-def _read(lifter: Lifter, thing: object) -> Graph | None:
+def _read(lifter: ObjectLifter, thing: object) -> Graph | None:
     """The graph of an object, or None for any other object."""
     if _is_builder(thing):
         return _read_builder(lifter, thing, Graph(""))
@@ -99,7 +99,7 @@ def _read(lifter: Lifter, thing: object) -> Graph | None:
     return _read_builder(lifter, builder, graph)
 
 
-def _read_functional(lifter: Lifter, thing: object, graph: Graph) -> Graph:
+def _read_functional(lifter: ObjectLifter, thing: object, graph: Graph) -> Graph:
     """A flow of the functional API: one node, whose loops are in its source."""
     nodes = cast("dict[str, object]", raw(thing, "nodes") or {})
     if len(nodes) != 1:
@@ -112,7 +112,7 @@ def _read_functional(lifter: Lifter, thing: object, graph: Graph) -> Graph:
     return graph
 
 
-def _read_builder(lifter: Lifter, builder: object, graph: Graph) -> Graph:
+def _read_builder(lifter: ObjectLifter, builder: object, graph: Graph) -> Graph:
     _schema(lifter, builder, graph)
     if any(c.endswith(".MessageGraph") for c in line_of_classes(builder)):
         graph.kind = "message"
@@ -133,14 +133,14 @@ def _read_builder(lifter: Lifter, builder: object, graph: Graph) -> Graph:
     return graph
 
 
-def _branch(lifter: Lifter, source: str, branch: object) -> Branch:
+def _branch(lifter: ObjectLifter, source: str, branch: object) -> Branch:
     # a named tuple in newer versions, so that its parts are not in its __dict__
     path, ends = getattr(branch, "path", None), getattr(branch, "ends", None)
     router = lifter.lift(path)
     return Branch(source, router, dict(ends) if ends is not None else None, _place(router))
 
 
-def _schema(lifter: Lifter, builder: object, graph: Graph) -> None:
+def _schema(lifter: ObjectLifter, builder: object, graph: Graph) -> None:
     schema = raw(builder, "state_schema") or raw(builder, "schema")
     if schema is not None:
         read_schema(lifter.lift(schema), graph)

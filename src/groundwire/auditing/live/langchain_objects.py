@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from groundwire.auditing.live import names
-from groundwire.auditing.live.names import path_of, raw
+from groundwire.auditing.live.names import is_library, path_of, raw
+from groundwire.auditing.reading.reader_protocol import Lifter
 from groundwire.auditing.values import Chain, Table, Tool, ToolNode, Value, external
-
-if TYPE_CHECKING:
-    from groundwire.auditing.live.lift import Lifter
 
 __all__ = ["of_library"]
 
@@ -57,7 +54,7 @@ def _tool(thing: object, lifter: Lifter) -> Value:
     function = raw(thing, "func") or raw(thing, "coroutine")
     if function is not None:
         return Value(Tool(label, lifter.lift(function)))
-    if names.is_library(type(thing).__module__):
+    if is_library(type(thing).__module__):
         return Value(Tool(label, external(f"{path_of(type(thing))}()")))
     run = vars(type(thing)).get("_run") or vars(type(thing)).get("_arun")
     if isinstance(run, types.FunctionType):

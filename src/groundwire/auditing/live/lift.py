@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import enum
 import functools
 import types
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from groundwire.auditing.declared_graph import Graph, GraphValue
 from groundwire.auditing.live.code import LiveCode
 from groundwire.auditing.live.langchain_objects import of_library
 from groundwire.auditing.live.names import is_library, line_of_classes, path_of, raw
-from groundwire.auditing.scopes import Lookup
+from groundwire.auditing.reading.reader import SourceReader
 from groundwire.auditing.values import (
     Class,
     Function,
-    GraphValue,
     Instance,
     Items,
+    Lookup,
     Model,
     ModuleValue,
     Partial,
@@ -28,11 +30,7 @@ from groundwire.auditing.values import (
     unknown,
 )
 
-if TYPE_CHECKING:
-    from groundwire.auditing.declared_graph import Graph
-    from groundwire.auditing.reading.reader import Reader
-
-__all__ = ["Lifter", "LiveScope"]
+__all__ = ["LiveScope", "ObjectLifter"]
 
 MAX_ITEMS = 200
 BINDINGS = frozenset({"RunnableBinding", "RunnableBindingBase", "RunnableRetry"})
@@ -42,7 +40,7 @@ MODELS = ("langchain_core.language_models.", "langchain.chat_models.base._Config
 class LiveScope:
     """Names of a live function: what it closes over, then its module's."""
 
-    def __init__(self, lifter: Lifter, held: Mapping[str, object], outer: Lookup | None = None) -> None:
+    def __init__(self, lifter: ObjectLifter, held: Mapping[str, object], outer: Lookup | None = None) -> None:
         self._lifter, self._held, self._outer = lifter, held, outer
         self._own: dict[str, Value] = {}
 
@@ -59,7 +57,7 @@ class LiveScope:
         self._own[name] = value
 
 
-class Lifter:
+class ObjectLifter:
     """Lifts each object once.
 
     Args:
@@ -67,7 +65,7 @@ class Lifter:
         read_graph: reads a live graph; given from outside, because graphs hold further objects.
     """
 
-    def __init__(self, reader: Reader, read_graph: Callable[[Lifter, object], Graph | None]) -> None:
+    def __init__(self, reader: SourceReader, read_graph: Callable[[ObjectLifter, object], Graph | None]) -> None:
         self.reader = reader
         self.code = LiveCode(reader.finder, lambda held: LiveScope(self, held))
         self._read_graph = read_graph
@@ -182,8 +180,6 @@ class Lifter:
             if not name.startswith("__") or name in {"__init__", "__call__", "__enter__", "__post_init__"}:
                 made.members[name] = self._member(member)
         for statement in node.body:
-            import ast
-
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 made.annotations[statement.target.id] = statement.annotation
         return Value(made)

@@ -12,7 +12,7 @@ from groundwire.auditing.declared_graph import END, START, Graph
 from groundwire.auditing.judging.steps import Wiring
 from groundwire.auditing.judging.wire import wire
 from groundwire.auditing.live.graphs import read_graph
-from groundwire.auditing.reading.reader import Reader
+from groundwire.auditing.reading.reader import SourceReader
 from groundwire.auditing.source.modules import ModuleFinder
 
 __all__ = ["TraceReport", "follow_events", "trace"]
@@ -63,7 +63,7 @@ def trace(
     Raises:
         TypeError: it is no compiled graph.
     """
-    reader = Reader(ModuleFinder([Path.cwd(), Path.cwd() / "src"], Path.cwd()))
+    reader = SourceReader(ModuleFinder([Path.cwd(), Path.cwd() / "src"], Path.cwd()))
     graph = read_graph(reader, app)
     if graph is None or not graph.compiled or graph.kind == "functional":
         raise TypeError(f"{type(app).__name__} is no compiled graph whose steps can be followed")

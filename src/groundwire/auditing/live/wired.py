@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from groundwire.auditing.declared_graph import END, START, Graph
 from groundwire.auditing.places import NOWHERE, Place
-from groundwire.auditing.source.modules import Module, ModuleFinder
+from groundwire.auditing.source.modules import ModuleFinder
+from groundwire.auditing.values import Module
 
 __all__ = ["Wired"]
 

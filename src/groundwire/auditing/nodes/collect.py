@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import Test, all_of, when
-from groundwire.auditing.declared_graph import END, START, Graph, Node
+from groundwire.auditing.declared_graph import END, START, Graph, GraphValue, Node
 from groundwire.auditing.nodes.declared import as_declared
 from groundwire.auditing.nodes.facts import Facts, Jump
 from groundwire.auditing.nodes.following import Outcome, follow_action, state_of
 from groundwire.auditing.nodes.updates import Write, read_update, united
 from groundwire.auditing.reading.frames import Effect
 from groundwire.auditing.reading.merging import options
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.reading.tools import ToolKind, inspect_tool
 from groundwire.auditing.taints import Kind, Taint, Taints, world
-from groundwire.auditing.values import Command, GraphValue, Items, Send, ToolNode
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
+from groundwire.auditing.values import Command, Items, Send, ToolNode
 
 __all__ = ["facts_of_graph", "of_subgraph", "of_tools", "surely_passed"]
 

@@ -5,22 +5,16 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import ALWAYS, Formula
 from groundwire.auditing.declared_graph import Graph
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.frames import Effect, Frame
 from groundwire.auditing.reading.functions import body_frame
-from groundwire.auditing.scopes import Scope
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.source.files import Code
-from groundwire.auditing.source.modules import Module
 from groundwire.auditing.taints import Kind, Taint
-from groundwire.auditing.values import Function, Instance, Partial, State, Value, data
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
-
+from groundwire.auditing.values import Function, Instance, Module, Partial, Scope, State, Value, data
 
 __all__ = ["Outcome", "follow_action", "function_of", "state_of"]
 

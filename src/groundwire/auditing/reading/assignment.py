@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.reading.containers import of_key, shrunk
 from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.reading.merging import control, deep
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.values import Const, Instance, Items, Opaque, State, Table, Value, const, data
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["assign", "chosen_here", "set_attribute", "set_key"]
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.reading.merging import deep, merge
-from groundwire.auditing.scopes import Scope
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint, Taints
 from groundwire.auditing.values import (
     Bound,
@@ -19,6 +17,7 @@ from groundwire.auditing.values import (
     Instance,
     ModuleValue,
     Opaque,
+    Scope,
     State,
     Tool,
     ToolNode,
@@ -27,9 +26,6 @@ from groundwire.auditing.values import (
     data,
     external,
 )
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["ASKS", "attribute", "bases", "member", "read_key"]
 

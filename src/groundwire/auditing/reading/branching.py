@@ -5,17 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import ALWAYS, NEVER, Formula, Test, all_of, any_of, negate, when
 from groundwire.auditing.reading.assignment import assign
 from groundwire.auditing.reading.comparisons import holds
 from groundwire.auditing.reading.frames import Effect, Frame
-from groundwire.auditing.reading.merging import deep, merge
+from groundwire.auditing.reading.merging import deep, merge, text_of
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.values import Value, data
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["Way", "follow", "join_ways", "run_if", "run_match"]
 
@@ -118,8 +115,6 @@ def run_match(reader: Reader, node: ast.Match, frame: Frame) -> bool:
 
 
 def _pattern(reader: Reader, pattern: ast.pattern, subject: Value, frame: Frame) -> Formula:
-    from groundwire.auditing.reading.expressions import text_of
-
     text = f"match {text_of(pattern)}"
     match pattern:
         case ast.MatchValue(value=value):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from groundwire.auditing.declared_graph import END, START, Branch, Graph, Node, StaticEdge
+from groundwire.auditing.declared_graph import END, START, Branch, Graph, GraphValue, Node, StaticEdge
 from groundwire.auditing.places import Place
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.attributes import bases
 from groundwire.auditing.reading.frames import Frame
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.report import Finding, Level
 from groundwire.auditing.values import (
     Class,
@@ -17,7 +17,6 @@ from groundwire.auditing.values import (
     Const,
     External,
     Function,
-    GraphValue,
     Items,
     Model,
     Table,
@@ -28,9 +27,6 @@ from groundwire.auditing.values import (
     external,
 )
 from groundwire.auditing.words import words
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = [
     "AGENTS",

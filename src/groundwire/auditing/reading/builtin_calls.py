@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import ALWAYS, Formula, Test, all_of, any_of, when
 from groundwire.auditing.knowledge.lookup import class_name
 from groundwire.auditing.reading.arguments import Arguments
+from groundwire.auditing.reading.attributes import bases
 from groundwire.auditing.reading.comprehensions import iterated
 from groundwire.auditing.reading.frames import Effect, Frame
-from groundwire.auditing.reading.merging import boolean, deep, truth
+from groundwire.auditing.reading.merging import boolean, deep, text_of, truth
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint, Taints, world
 from groundwire.auditing.values import (
     NONE,
@@ -31,9 +32,6 @@ from groundwire.auditing.values import (
     external,
 )
 from groundwire.auditing.words import words
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["CALLS_FIRST", "COUNTED", "PASSES", "call_builtin", "called", "length", "passed", "quantified"]
 
@@ -232,8 +230,6 @@ def call_builtin(reader: Reader, path: str, given: Arguments, node: ast.AST, fra
 
 
 def _text(node: ast.AST) -> str:
-    from groundwire.auditing.reading.expressions import text_of
-
     return text_of(node)
 
 
@@ -282,8 +278,6 @@ def _open(given: Arguments, node: ast.AST, frame: Frame) -> Value:
 
 def _super(frame: Frame) -> Value:
     """What a base class of the same source defines; what a library's base does is taken for harmless set-up."""
-    from groundwire.auditing.reading.attributes import bases
-
     holder = frame.scope.get("self") or frame.scope.get("cls")
     if holder is not None and isinstance(holder.thing, Instance):
         for base in bases(holder.thing.of):

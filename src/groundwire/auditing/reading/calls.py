@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
+from groundwire.auditing.declared_graph import GraphValue
 from groundwire.auditing.reading import externals, functions, graph_methods, instances, methods, models
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.frames import Effect, Frame
-from groundwire.auditing.reading.merging import deep, merge
+from groundwire.auditing.reading.merging import deep, merge, text_of
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, reason
 from groundwire.auditing.values import (
     Bound,
@@ -18,7 +19,6 @@ from groundwire.auditing.values import (
     Const,
     External,
     Function,
-    GraphValue,
     Instance,
     Model,
     Partial,
@@ -28,9 +28,6 @@ from groundwire.auditing.values import (
     Value,
     unknown,
 )
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["call"]
 
@@ -76,8 +73,6 @@ def _bound(reader: Reader, bound: Bound, given: Arguments, node: ast.AST, frame:
 
 
 def _unknown(callee: Value, node: ast.AST, frame: Frame) -> Value:
-    from groundwire.auditing.reading.expressions import text_of
-
     name = text_of(node.func) if isinstance(node, ast.Call) else text_of(node)
     why = reason(deep(callee)) or f"{name} is handed in"
     frame.add(Effect(Kind.UNKNOWN, why, name, frame.module.place(node)))

@@ -5,16 +5,14 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from groundwire.auditing.conditions import ALWAYS, NEVER, Formula, Test, all_of, any_of, negate, when
 from groundwire.auditing.reading.frames import Frame
-from groundwire.auditing.reading.merging import boolean, deep, options, truth
+from groundwire.auditing.reading.merging import boolean, deep, options, text_of, truth
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint
 from groundwire.auditing.values import Const, Items, Opaque, State, Table, Value
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["compare", "holds"]
 
@@ -45,8 +43,6 @@ OPPOSITES = {"!=": "==", "is not": "is", "not in": "in"}
 
 def compare(reader: Reader, node: ast.Compare, frame: Frame) -> Value:
     """`a < b`, `a in b`, `a < b < c`."""
-    from groundwire.auditing.reading.expressions import text_of
-
     left = reader.value(node.left, frame)
     parts: list[Formula] = []
     for op, right_node in zip(node.ops, node.comparators, strict=True):

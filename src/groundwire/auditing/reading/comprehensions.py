@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import ALWAYS, NEVER, Formula, all_of
+from groundwire.auditing.reading.assignment import assign
 from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.reading.merging import control, deep
-from groundwire.auditing.scopes import Scope
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Taint, Taints, join
-from groundwire.auditing.values import Const, Items, Table, Value, const, data
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
+from groundwire.auditing.values import Const, Items, Scope, Table, Value, const, data
 
 __all__ = ["comprehend", "iterated", "rounds"]
 
@@ -73,8 +70,6 @@ def _rounds(
 
 def bind(reader: Reader, target: ast.expr, value: Value, frame: Frame) -> None:
     """Assigns to a target."""
-    from groundwire.auditing.reading.assignment import assign
-
     assign(reader, target, value, frame)
 
 

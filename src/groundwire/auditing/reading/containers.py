@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import Test, when
+from groundwire.auditing.declared_graph import GraphValue
 from groundwire.auditing.reading.attributes import read_key
 from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.reading.merging import deep, merge
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint, Taints
 from groundwire.auditing.values import (
     OPAQUE,
@@ -16,7 +17,6 @@ from groundwire.auditing.values import (
     Class,
     Const,
     External,
-    GraphValue,
     Instance,
     Items,
     State,
@@ -24,9 +24,6 @@ from groundwire.auditing.values import (
     Value,
     data,
 )
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["concatenated", "items", "merged_tables", "of_key", "shrunk", "subscript", "table"]
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.reading import builders
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.frames import Frame
-from groundwire.auditing.scopes import Scope
-from groundwire.auditing.values import Class, Const, External, Function, Tool, Value
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
+from groundwire.auditing.reading.reader_protocol import Reader
+from groundwire.auditing.values import Class, Const, External, Function, Scope, Tool, Value
 
 __all__ = ["run_class", "run_function"]
 

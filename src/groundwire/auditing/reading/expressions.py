@@ -6,14 +6,16 @@ import ast
 import builtins
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from groundwire.auditing.conditions import Formula, Test, all_of, any_of, negate
+from groundwire.auditing.declared_graph import GraphValue
 from groundwire.auditing.reading import comparisons, comprehensions, containers
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.attributes import attribute
 from groundwire.auditing.reading.frames import Frame
-from groundwire.auditing.reading.merging import boolean, deep, merge, truth
+from groundwire.auditing.reading.merging import boolean, deep, merge, text_of, truth
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint, counts
 from groundwire.auditing.values import (
     Chain,
@@ -21,7 +23,6 @@ from groundwire.auditing.values import (
     Const,
     External,
     Function,
-    GraphValue,
     Items,
     Model,
     Opaque,
@@ -34,13 +35,9 @@ from groundwire.auditing.values import (
     unknown,
 )
 
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
-
-__all__ = ["attribute", "evaluate", "text_of"]
+__all__ = ["attribute", "evaluate"]
 
 BUILTINS = frozenset(dir(builtins))
-MAX_TEXT = 80
 MAX_CONST = 10_000
 FOLDED: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -48,15 +45,6 @@ FOLDED: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
     ast.Mod: operator.mod,
 }
-
-
-def text_of(node: ast.AST) -> str:
-    """The source text, on one line and shortened."""
-    try:
-        text = " ".join(ast.unparse(node).split())
-    except (RecursionError, ValueError, AttributeError):
-        return "…"
-    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
 def evaluate(reader: Reader, node: ast.expr, frame: Frame) -> Value:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.knowledge.lookup import FAMILIES, Known, class_name, describe
 from groundwire.auditing.reading import builders, builtin_calls, langgraph_calls
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.frames import Effect, Frame
 from groundwire.auditing.reading.models import model_reply
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint, Taints, world
 from groundwire.auditing.values import NONE, External, Function, Model, Value, data, external, unknown
 from groundwire.auditing.words import words
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["READY_MADE", "call_external"]
 

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import ALWAYS, Formula, all_of
+from groundwire.auditing.declared_graph import Graph
 from groundwire.auditing.places import NOWHERE, Place
-from groundwire.auditing.scopes import Scope
 from groundwire.auditing.taints import Kind, Taints
-from groundwire.auditing.values import Value
-
-if TYPE_CHECKING:
-    from groundwire.auditing.declared_graph import Graph
-    from groundwire.auditing.source.modules import Module
+from groundwire.auditing.values import Module, Scope, Value
 
 __all__ = ["Effect", "Frame", "Returned", "SeenLoop"]
 
@@ -103,7 +98,7 @@ class Frame:
     risks: set[Taints] = field(default_factory=set[Taints])
     loops: list[SeenLoop] = field(default_factory=list[SeenLoop])
     loop_stack: list[LoopFrame] = field(default_factory=list[LoopFrame])
-    nested: list[Graph] = field(default_factory=list["Graph"])
+    nested: list[Graph] = field(default_factory=list[Graph])
     globals: set[str] = field(default_factory=set[str])
     of_class: bool = False
     """It is the body of a class, whose names its methods do not see."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import ALWAYS, all_of
 from groundwire.auditing.knowledge.lookup import class_name, describe
@@ -11,7 +10,7 @@ from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.attributes import bases, member
 from groundwire.auditing.reading.frames import Effect, Frame, Returned
 from groundwire.auditing.reading.merging import control, deep, merge
-from groundwire.auditing.scopes import Scope
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint, world
 from groundwire.auditing.values import (
     NONE,
@@ -22,6 +21,7 @@ from groundwire.auditing.values import (
     Instance,
     Items,
     Model,
+    Scope,
     Table,
     Value,
     data,
@@ -29,9 +29,6 @@ from groundwire.auditing.values import (
     unknown,
 )
 from groundwire.auditing.words import words
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["body_frame", "call_function", "of_annotation", "parameters", "stand_in"]
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from groundwire.auditing.declared_graph import END, START, Branch, Graph, Node, StaticEdge
+from groundwire.auditing.declared_graph import END, START, Branch, Graph, GraphValue, Node, StaticEdge
 from groundwire.auditing.places import Place
 from groundwire.auditing.reading.arguments import Arguments
-from groundwire.auditing.reading.expressions import text_of
 from groundwire.auditing.reading.frames import Frame
+from groundwire.auditing.reading.merging import text_of
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint, join
 from groundwire.auditing.values import (
     Const,
     External,
     Function,
-    GraphValue,
     Instance,
     Items,
     Model,
@@ -29,9 +28,6 @@ from groundwire.auditing.values import (
     data,
 )
 from groundwire.auditing.words import words
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["call_method", "name_of", "run_graph"]
 
@@ -217,8 +213,6 @@ def _limit(graph: Graph, given: Arguments) -> None:
 
 def run_graph(reader: Reader, graph: Graph, node: ast.AST, frame: Frame, given: Arguments | None = None) -> Value:
     """A graph is run inside a function: what its nodes ask is asked there."""
-    from groundwire.auditing.nodes.collect import facts_of_graph
-
     if given is not None:
         _limit(graph, given)
     if not frame.depth and not frame.name:
@@ -226,7 +220,7 @@ def run_graph(reader: Reader, graph: Graph, node: ast.AST, frame: Frame, given: 
     frame.nested.append(graph)
     if graph.kind == "functional" and graph.body is not None:
         return reader.call(graph.body, given or Arguments(), node, frame)
-    facts = facts_of_graph(reader, graph)
+    facts = reader.facts_of(graph)
     place = frame.module.place(node)
     for one in facts.values():
         for effect in one.effects:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import ast
 import sys
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.reading.frames import Frame
-from groundwire.auditing.scopes import Scope
-from groundwire.auditing.source.modules import Module
-from groundwire.auditing.values import ModuleValue, Value, const, external
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
+from groundwire.auditing.reading.reader_protocol import Reader
+from groundwire.auditing.values import Module, ModuleValue, Scope, Value, const, external
 
 __all__ = ["is_library", "run_import", "run_import_from"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.knowledge.lookup import class_name, describe
 from groundwire.auditing.reading import builders
@@ -11,6 +10,7 @@ from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.attributes import bases, member
 from groundwire.auditing.reading.frames import Effect, Frame
 from groundwire.auditing.reading.merging import deep
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint, Taints
 from groundwire.auditing.values import (
     Class,
@@ -27,9 +27,6 @@ from groundwire.auditing.values import (
     unknown,
 )
 from groundwire.auditing.words import words
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["create", "method"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import Test, negate, when
 from groundwire.auditing.knowledge.lookup import FAMILIES
@@ -13,6 +12,7 @@ from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.containers import concatenated
 from groundwire.auditing.reading.frames import Effect, Frame
 from groundwire.auditing.reading.merging import merge
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint
 from groundwire.auditing.values import (
     Chain,
@@ -31,9 +31,6 @@ from groundwire.auditing.values import (
     data,
     external,
 )
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["call_named"]
 

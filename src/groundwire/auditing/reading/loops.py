@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import ALWAYS, NEVER, Formula, Test, all_of, any_of, when
 from groundwire.auditing.reading.assignment import assign
 from groundwire.auditing.reading.branching import Way, join_ways
 from groundwire.auditing.reading.comprehensions import iterated
 from groundwire.auditing.reading.frames import Frame, LoopFrame, SeenLoop
-from groundwire.auditing.reading.merging import deep
+from groundwire.auditing.reading.merging import deep, text_of
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint
 from groundwire.auditing.values import Const, External, Value, data
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["leave", "run_loop"]
 
@@ -105,8 +102,6 @@ def _enter(
     reader: Reader, node: ast.For | ast.AsyncFor | ast.While, source: Value | None, frame: Frame, *, again: bool = False
 ) -> Formula:
     """When a round begins, or another one; binds the loop's names."""
-    from groundwire.auditing.reading.expressions import text_of
-
     if isinstance(node, ast.While):
         return reader.truth(node.test, frame)
     assert source is not None

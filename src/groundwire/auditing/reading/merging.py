@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Sequence
 
 from groundwire.auditing.conditions import ALWAYS, NEVER, Formula, Test, all_of, any_of, negate, sources, when
@@ -25,9 +26,10 @@ from groundwire.auditing.values import (
     data,
 )
 
-__all__ = ["boolean", "control", "deep", "merge", "options", "truth"]
+__all__ = ["boolean", "control", "deep", "merge", "options", "text_of", "truth"]
 
 MAX_OPTIONS = 24
+MAX_TEXT = 80
 MAX_LISTS = 4
 MAX_DEPTH = 6
 LEAVES = (Opaque, Const, External, Function)
@@ -164,3 +166,12 @@ def truth(value: Value, text: str) -> Formula:
             return when(Test(deep(value), text=text))
         case _:
             return ALWAYS
+
+
+def text_of(node: ast.AST) -> str:
+    """The source text, on one line and shortened."""
+    try:
+        text = " ".join(ast.unparse(node).split())
+    except (RecursionError, ValueError, AttributeError):
+        return "…"
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"

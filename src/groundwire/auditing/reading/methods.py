@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import Test, when
 from groundwire.auditing.knowledge.lookup import is_model_name
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.attributes import ASKS
+from groundwire.auditing.reading.comparisons import holds
 from groundwire.auditing.reading.containers import of_key, shrunk
 from groundwire.auditing.reading.frames import Effect, Frame
-from groundwire.auditing.reading.merging import boolean, control, deep, merge, options
+from groundwire.auditing.reading.merging import boolean, control, deep, merge, options, text_of
 from groundwire.auditing.reading.models import RUNS, STRUCTURES, model_reply
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint, Taints, reason
 from groundwire.auditing.values import (
     NONE,
@@ -29,9 +30,6 @@ from groundwire.auditing.values import (
     unknown,
 )
 from groundwire.auditing.words import words
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["of_data", "of_state"]
 
@@ -201,9 +199,6 @@ def _of_opaque(owner: Value, name: str, given: Arguments, node: ast.AST, frame: 
     if name in TAKES | ADDS | EXTENDS:
         return _changed(owner, taints, name, given, node, frame)
     if name in TESTS:
-        from groundwire.auditing.reading.comparisons import holds
-        from groundwire.auditing.reading.expressions import text_of
-
         first = given.positional[0] if given.positional else data()
         return boolean(holds(first, "in", data(taints), text_of(node)))
     if name in FORM_TESTS:

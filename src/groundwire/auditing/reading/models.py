@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.knowledge.lookup import class_name, describe
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.frames import Effect, Frame
 from groundwire.auditing.reading.merging import deep
+from groundwire.auditing.reading.reader_protocol import Reader
+from groundwire.auditing.reading.tools import ToolKind, inspect_tool
 from groundwire.auditing.taints import Kind, Taint, Taints, world
 from groundwire.auditing.values import (
     Chain,
@@ -27,9 +28,6 @@ from groundwire.auditing.values import (
     data,
 )
 from groundwire.auditing.words import words
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["RUNS", "method", "model_reply", "run"]
 
@@ -77,8 +75,6 @@ def run(reader: Reader, callee: Value, given: Arguments, node: ast.AST, frame: F
 
 def run_tool(reader: Reader, label: str, action: Value | None, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """Runs a tool, whose arguments a model chose; one that asks nothing outside only gives back what it was given."""
-    from groundwire.auditing.reading.tools import ToolKind, inspect_tool
-
     seen = inspect_tool(reader, Value(Tool(label, action)))
     place = frame.module.place(node)
     match seen.kind:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import ALWAYS, Formula, Test, all_of, negate, when
+from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.assignment import assign
 from groundwire.auditing.reading.branching import Way, follow, join_ways
 from groundwire.auditing.reading.frames import Frame
+from groundwire.auditing.reading.merging import text_of
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint, Taints, join
 from groundwire.auditing.values import External, Instance, Value, data
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["run_try", "run_with"]
 
@@ -82,8 +81,6 @@ def _after(reader: Reader, orelse: Sequence[ast.stmt], body: Way, frame: Frame) 
 
 
 def _header(handler: ast.ExceptHandler) -> str:
-    from groundwire.auditing.reading.expressions import text_of
-
     return f"except {text_of(handler.type)}" if handler.type is not None else "except"
 
 
@@ -114,8 +111,6 @@ def run_with(reader: Reader, node: ast.With | ast.AsyncWith, frame: Frame) -> bo
 
 
 def _entered(reader: Reader, manager: Value, frame: Frame) -> Value:
-    from groundwire.auditing.reading.arguments import Arguments
-
     if isinstance(manager.thing, Instance):
         method = reader.attribute(manager, "__enter__", frame)
         return reader.call(method, Arguments(), frame.module.code.tree, frame)

@@ -5,24 +5,24 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from groundwire.auditing.conditions import Formula
 from groundwire.auditing.declared_graph import Graph, Node
+from groundwire.auditing.nodes.collect import facts_of_graph
 from groundwire.auditing.nodes.declared import ROLES
 from groundwire.auditing.nodes.facts import Facts
 from groundwire.auditing.reading import calls, expressions, imports, statements
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.frames import Frame
-from groundwire.auditing.reading.merging import truth
+from groundwire.auditing.reading.merging import text_of, truth
+from groundwire.auditing.reading.reader_protocol import Lifter, TooComplex
 from groundwire.auditing.reading.tools import first_line
 from groundwire.auditing.report import Finding
-from groundwire.auditing.scopes import Scope
 from groundwire.auditing.source.files import Code
-from groundwire.auditing.source.modules import Module, ModuleFinder
-from groundwire.auditing.values import Function, Partial, Value, unknown
+from groundwire.auditing.source.modules import ModuleFinder
+from groundwire.auditing.values import Function, Module, Partial, Scope, Value, unknown
 
-__all__ = ["Reader", "TooComplex"]
+__all__ = ["SourceReader"]
 
 MAX_STEPS = 250_000
 MODULE_STEPS = 40_000
@@ -31,19 +31,7 @@ MAX_DEPTH = 30
 DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 
 
-class Live(Protocol):
-    """Turns live objects into values."""
-
-    def lift(self, thing: object) -> Value:
-        """The value of an object."""
-        ...
-
-
-class TooComplex(Exception):
-    """There is more to follow than we are ready to."""
-
-
-class Reader:
+class SourceReader:
     """Follows modules and functions, and collects the graphs that are declared on the way.
 
     Args:
@@ -61,7 +49,7 @@ class Reader:
         self.facts: dict[Graph, dict[str, Facts]] = {}
         self.roles: Mapping[str, str] = {}
         """Node or tool → declared role."""
-        self.live: Live | None = None
+        self.live: Lifter | None = None
         """Looks up modules that are imported already, where live objects are audited."""
         self._used: set[str] = set()
         self._done: set[int] = set()
@@ -80,6 +68,10 @@ class Reader:
     def refill(self, steps: int = MAX_STEPS) -> None:
         """A new budget, for the next graph or file."""
         self._left = steps
+
+    def facts_of(self, graph: Graph) -> Mapping[str, Facts]:
+        """See `Reader`."""
+        return facts_of_graph(self, graph)
 
     def read_module(self, module: Module) -> None:
         """Follows a module's statements, once; in a circle of imports, what is there so far counts."""
@@ -146,7 +138,7 @@ class Reader:
 
     def truth(self, node: ast.expr, frame: Frame) -> Formula:
         """When an expression counts as true."""
-        return truth(self.value(node, frame), expressions.text_of(node))
+        return truth(self.value(node, frame), text_of(node))
 
     def call(self, callee: Value, arguments: Arguments, node: ast.AST, frame: Frame) -> Value:
         """What a call gives."""

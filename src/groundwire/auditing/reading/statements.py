@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from groundwire.auditing.conditions import NEVER
 from groundwire.auditing.reading import branching, definitions, loops, protection
 from groundwire.auditing.reading.assignment import assign
 from groundwire.auditing.reading.containers import concatenated, shrunk
+from groundwire.auditing.reading.expressions import binary
 from groundwire.auditing.reading.frames import Frame, Returned
 from groundwire.auditing.reading.imports import run_import, run_import_from
 from groundwire.auditing.reading.merging import control, deep
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint, counts
 from groundwire.auditing.values import NONE, Const, Items, Value, data
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["run"]
 
@@ -100,8 +98,6 @@ def _counted(value: Value, frame: Frame) -> Value:
 
 
 def _augmented(reader: Reader, node: ast.AugAssign, frame: Frame) -> None:
-    from groundwire.auditing.reading.expressions import binary
-
     load = _as_load(node.target)
     old, more = reader.value(load, frame), reader.value(node.value, frame)
     if isinstance(node.op, ast.Add) and isinstance(more.thing, Items):

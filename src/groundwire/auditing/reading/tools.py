@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from groundwire.auditing.declared_graph import GraphValue
 from groundwire.auditing.knowledge.lookup import class_name, describe
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.frames import Effect, Frame
-from groundwire.auditing.scopes import Scope
+from groundwire.auditing.reading.graph_methods import run_graph
+from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint, reason
 from groundwire.auditing.values import (
     Choice,
@@ -19,20 +20,17 @@ from groundwire.auditing.values import (
     Const,
     External,
     Function,
-    GraphValue,
     Instance,
     Items,
     Model,
     Partial,
+    Scope,
     Table,
     Tool,
     Value,
     data,
 )
 from groundwire.auditing.words import words
-
-if TYPE_CHECKING:
-    from groundwire.auditing.reading.reader import Reader
 
 __all__ = ["SeenTool", "ToolKind", "inspect_tool"]
 
@@ -178,8 +176,6 @@ def _described(entries: dict[object, Value]) -> SeenTool:
 def _nested(reader: Reader, label: str, action: Value) -> SeenTool:
     if isinstance(action.thing, GraphValue):
         frame = _frame(reader, action)
-        from groundwire.auditing.reading.graph_methods import run_graph
-
         run_graph(reader, action.thing.graph, ast.Pass(), frame)
         if any(e.kind is Kind.WORLD for e in frame.effects):
             return SeenTool(ToolKind.WORLD, label, "its agent asks outside")

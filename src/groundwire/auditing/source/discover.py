@@ -7,20 +7,20 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from groundwire.auditing.declared_graph import Graph
+from groundwire.auditing.declared_graph import Graph, GraphValue
 from groundwire.auditing.judging.audit_graph import audit_graphs
 from groundwire.auditing.places import Place
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.attributes import member
 from groundwire.auditing.reading.builders import AGENTS, BUILDERS
 from groundwire.auditing.reading.frames import Frame
-from groundwire.auditing.reading.reader import Reader, TooComplex
+from groundwire.auditing.reading.reader import SourceReader
+from groundwire.auditing.reading.reader_protocol import TooComplex
 from groundwire.auditing.report import Finding, Mode, Report, failed
-from groundwire.auditing.scopes import Scope
 from groundwire.auditing.source.files import is_too_large
-from groundwire.auditing.source.modules import Module, ModuleFinder
+from groundwire.auditing.source.modules import ModuleFinder
 from groundwire.auditing.taints import Kind, Taint
-from groundwire.auditing.values import Class, Const, Function, GraphValue, Instance, Value, data
+from groundwire.auditing.values import Class, Const, Function, Instance, Module, Scope, Value, data
 
 __all__ = ["audit_path"]
 
@@ -42,7 +42,7 @@ def audit_path(path: Path, *, wanted: str = "", roles: Mapping[str, str] | None 
     """
     root = path if path.is_dir() else path.parent
     finder = ModuleFinder([root, root / "src", Path.cwd(), Path.cwd() / "src"], Path.cwd())
-    reader = Reader(finder)
+    reader = SourceReader(finder)
     reader.roles = dict(roles or {})
     findings: list[Finding] = []
     files = list(_files(path)) if path.is_dir() else [path]
@@ -112,7 +112,7 @@ def _mentions(file: Path) -> bool:
     return any(word in content for word in MENTIONS)
 
 
-def _follow_makers(reader: Reader, module: Module) -> None:
+def _follow_makers(reader: SourceReader, module: Module) -> None:
     """Follows functions and classes that make graphs and that nothing in the file calls."""
     if not isinstance(module.scope, Scope):
         return
@@ -127,7 +127,7 @@ def _follow_makers(reader: Reader, module: Module) -> None:
                 continue
 
 
-def _try(reader: Reader, callee: Value, name: str, frame: Frame) -> Value | None:
+def _try(reader: SourceReader, callee: Value, name: str, frame: Frame) -> Value | None:
     reader.refill()
     before = len(reader.graphs)
     inner = Frame(frame.module, Scope(frame.module.scope), name, 1)
@@ -154,7 +154,7 @@ def _switches(callee: Value) -> dict[str, Value]:
     }
 
 
-def _follow_class(reader: Reader, value: Value, name: str, frame: Frame) -> None:
+def _follow_class(reader: SourceReader, value: Value, name: str, frame: Frame) -> None:
     cls = value.thing
     assert isinstance(cls, Class)
     functions = [m.thing for m in cls.members.values() if isinstance(m.thing, Function)]
@@ -185,7 +185,7 @@ def _makes(node: ast.AST) -> bool:
     return False
 
 
-def _name_graphs(reader: Reader, finder: ModuleFinder) -> None:
+def _name_graphs(reader: SourceReader, finder: ModuleFinder) -> None:
     """A graph that a module's variable holds is called like it; the compiled one's name wins."""
     for module in finder.modules.values():
         if not isinstance(module.scope, Scope):

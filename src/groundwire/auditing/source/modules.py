@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from groundwire.auditing.places import NOWHERE, Place
-from groundwire.auditing.scopes import Lookup, Scope
-from groundwire.auditing.source.files import Code, read_code
+from groundwire.auditing.source.files import read_code
+from groundwire.auditing.values import Module
 
-__all__ = ["Module", "ModuleFinder"]
+__all__ = ["ModuleFinder"]
 
 MAX_MODULES = 800
-
-
-class Module:
-    """A file that is being read, with the names it defines.
-
-    Args:
-        name: dotted name, as far as it is known.
-        code: its syntax tree.
-        scope: its names; another scope for a live module.
-    """
-
-    def __init__(self, name: str, code: Code, scope: Lookup | None = None) -> None:
-        self.name = name
-        self.code = code
-        self.scope: Lookup = scope if scope is not None else Scope()
-        self.is_package = code.path.name == "__init__.py"
-
-    def place(self, node: ast.AST) -> Place:
-        """Where a piece of it stands."""
-        line = getattr(node, "lineno", 0)
-        return self.code.place(line) if line else NOWHERE
-
-    def directive(self, *lines: int) -> str:
-        """The role named in a comment on one of these lines, or empty."""
-        return next((self.code.directives[n] for n in lines if n in self.code.directives), "")
 
 
 class ModuleFinder:
