@@ -5,10 +5,15 @@ from __future__ import annotations
 import ast
 
 from groundwire.auditing.declared_graph import GraphValue
-from groundwire.auditing.reading import externals, functions, graph_methods, instances, methods, models
 from groundwire.auditing.reading.arguments import Arguments
+from groundwire.auditing.reading.externals import call_external
 from groundwire.auditing.reading.frames import Effect, Frame
+from groundwire.auditing.reading.functions import call_function
+from groundwire.auditing.reading.graph_methods import graph_method
+from groundwire.auditing.reading.instances import create_instance, instance_method
 from groundwire.auditing.reading.merging import deep, merge, text_of
+from groundwire.auditing.reading.methods import data_method, state_method
+from groundwire.auditing.reading.models import call_model, model_method
 from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, reason
 from groundwire.auditing.values import (
@@ -29,27 +34,27 @@ from groundwire.auditing.values import (
     unknown,
 )
 
-__all__ = ["call"]
+__all__ = ["call_value"]
 
 
-def call(reader: Reader, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+def call_value(reader: Reader, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """Follows a call."""
     match callee.thing:
         case Function():
-            return functions.call_function(reader, callee.thing, given, frame)
+            return call_function(reader, callee.thing, given, frame)
         case Partial(function=function, arguments=first, named=named):
             both = Arguments([*first, *given.positional], {**dict(named), **given.named}, given.more)
             return reader.call(function, both, node, frame)
         case Class():
-            return instances.create(reader, callee, given, node, frame)
+            return create_instance(reader, callee, given, node, frame)
         case Instance():
             return reader.call(reader.attribute(callee, "__call__", frame), given, node, frame)
         case External(path=path):
-            return externals.call_external(reader, path, callee, given, node, frame)
+            return call_external(reader, path, callee, given, node, frame)
         case Bound():
             return _bound(reader, callee.thing, given, node, frame)
         case Model() | Chain() | Tool() | ToolNode():
-            return models.run(reader, callee, given, node, frame)
+            return call_model(reader, callee, given, node, frame)
         case Choice(options=choices):
             callable_ones = [(v, f) for v, f in choices if not isinstance(v.thing, Const)]
             return merge([(reader.call(v, given, node, frame), f) for v, f in callable_ones])
@@ -61,15 +66,15 @@ def _bound(reader: Reader, bound: Bound, given: Arguments, node: ast.AST, frame:
     owner, name = bound.owner, bound.name
     match owner.thing:
         case GraphValue():
-            return graph_methods.call_method(reader, owner, name, given, node, frame)
+            return graph_method(reader, owner, name, given, node, frame)
         case Model() | Chain() | Tool() | ToolNode() | Function() | Partial():
-            return models.method(reader, owner, name, given, node, frame)
+            return model_method(reader, owner, name, given, node, frame)
         case Instance() | Class():
-            return instances.method(reader, owner, name, given, node, frame)
+            return instance_method(reader, owner, name, given, node, frame)
         case State():
-            return methods.of_state(owner, name, given, frame)
+            return state_method(owner, name, given, frame)
         case _:
-            return methods.of_data(reader, owner, name, given, node, frame)
+            return data_method(reader, owner, name, given, node, frame)
 
 
 def _unknown(callee: Value, node: ast.AST, frame: Frame) -> Value:

@@ -25,7 +25,7 @@ from groundwire.auditing.values import (
     data,
 )
 
-__all__ = ["concatenated", "items", "merged_tables", "of_key", "shrunk", "subscript", "table"]
+__all__ = ["concatenated", "merged_tables", "of_key", "read_items", "read_table", "shrunk", "subscript"]
 
 MAX_ENTRIES = 24
 GROW = frozenset({Taint(Kind.GROW)})
@@ -33,7 +33,7 @@ SHRINK = frozenset({Taint(Kind.SHRINK)})
 ASK = frozenset({Taint(Kind.ASK)})
 
 
-def items(reader: Reader, node: ast.List | ast.Tuple | ast.Set, frame: Frame) -> Value:
+def read_items(reader: Reader, node: ast.List | ast.Tuple | ast.Set, frame: Frame) -> Value:
     """A list, tuple or set as it is written."""
     held: list[Value] = []
     rest: list[Taints] = []
@@ -53,7 +53,7 @@ def items(reader: Reader, node: ast.List | ast.Tuple | ast.Set, frame: Frame) ->
     return Value(Items(kind, held, data(*rest) if rest else None), grown)
 
 
-def table(reader: Reader, node: ast.Dict, frame: Frame) -> Value:
+def read_table(reader: Reader, node: ast.Dict, frame: Frame) -> Value:
     """A dict as it is written."""
     made = Table()
     rest: list[Taints] = []

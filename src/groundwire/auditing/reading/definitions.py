@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from groundwire.auditing.reading import builders
 from groundwire.auditing.reading.arguments import Arguments
+from groundwire.auditing.reading.builders import functional
 from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.values import Class, Const, External, Function, Scope, Tool, Value
@@ -45,7 +45,7 @@ def _decorated(reader: Reader, decorator: ast.expr, made: Value, frame: Frame) -
         function.kind = KINDS[path]
         return made
     if path.startswith("langgraph.func") and last == "entrypoint":
-        return builders.functional(reader, made, frame.module.place(decorator))
+        return functional(reader, made, frame.module.place(decorator))
     if last in {"tool", "StructuredTool"} and path.startswith(
         ("langchain", "langgraph", "smolagents", "crewai", "missing")
     ):

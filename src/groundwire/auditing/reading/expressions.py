@@ -10,9 +10,11 @@ from typing import Any
 
 from groundwire.auditing.conditions import Formula, Test, all_of, any_of, negate
 from groundwire.auditing.declared_graph import GraphValue
-from groundwire.auditing.reading import comparisons, comprehensions, containers
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.attributes import attribute
+from groundwire.auditing.reading.comparisons import compare
+from groundwire.auditing.reading.comprehensions import comprehend
+from groundwire.auditing.reading.containers import concatenated, merged_tables, read_items, read_table, subscript
 from groundwire.auditing.reading.frames import Frame
 from groundwire.auditing.reading.merging import boolean, deep, merge, text_of, truth
 from groundwire.auditing.reading.reader_protocol import Reader
@@ -59,17 +61,17 @@ def evaluate(reader: Reader, node: ast.expr, frame: Frame) -> Value:
         case ast.Call():
             return _call(reader, node, frame)
         case ast.Subscript():
-            return containers.subscript(reader, node, frame)
+            return subscript(reader, node, frame)
         case ast.List() | ast.Tuple() | ast.Set():
-            return containers.items(reader, node, frame)
+            return read_items(reader, node, frame)
         case ast.Dict():
-            return containers.table(reader, node, frame)
+            return read_table(reader, node, frame)
         case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
-            return comprehensions.comprehend(reader, node, frame)
+            return comprehend(reader, node, frame)
         case ast.BoolOp():
             return _bool(reader, node, frame)
         case ast.Compare():
-            return comparisons.compare(reader, node, frame)
+            return compare(reader, node, frame)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return boolean(negate(reader.truth(operand, frame)))
         case ast.UnaryOp(op=op, operand=operand):
@@ -192,9 +194,9 @@ def binary(left: Value, op: ast.operator, right: Value) -> Value:
         if any(isinstance(v.thing, RUNS) for v in (left, right)):
             return Value(Chain((*_parts(left), *_parts(right))))
         if isinstance(left.thing, Table) and isinstance(right.thing, Table):
-            return containers.merged_tables(left, right)
+            return merged_tables(left, right)
     if isinstance(op, ast.Add) and (isinstance(left.thing, Items) or isinstance(right.thing, Items)):
-        return containers.concatenated(left, right)
+        return concatenated(left, right)
     if isinstance(left.thing, External) and left.thing.path.startswith("pathlib.") and isinstance(op, ast.Div):
         return left
     if isinstance(op, ast.Sub | ast.BitAnd | ast.BitXor) and (_is_set(left) or _is_set(right)):

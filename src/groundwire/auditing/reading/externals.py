@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 
 from groundwire.auditing.knowledge.lookup import FAMILIES, Known, class_name, describe
-from groundwire.auditing.reading import builders, builtin_calls, langgraph_calls
 from groundwire.auditing.reading.arguments import Arguments
+from groundwire.auditing.reading.builders import handoff
+from groundwire.auditing.reading.builtin_calls import call_builtin
 from groundwire.auditing.reading.frames import Effect, Frame
+from groundwire.auditing.reading.langgraph_calls import call_langgraph
 from groundwire.auditing.reading.models import model_reply
 from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint, Taints, world
@@ -41,11 +43,11 @@ def call_external(reader: Reader, path: str, callee: Value, given: Arguments, no
     if "<locals>" in path and path.startswith(READY_MADE):
         # the node of a ready-made agent that asks the model
         return model_reply("model", structured=False, node=node, frame=frame)
-    named = langgraph_calls.call_named(reader, path, given, node, frame)
+    named = call_langgraph(reader, path, given, node, frame)
     if named is not None:
         return named
     if path.startswith(HELPERS):
-        plain = builtin_calls.call_builtin(reader, path, given, node, frame)
+        plain = call_builtin(reader, path, given, node, frame)
         if plain is not None:
             return plain
     return _by_knowledge(reader, path, callee, given, node, frame)
@@ -78,7 +80,7 @@ def _by_knowledge(reader: Reader, path: str, callee: Value, given: Arguments, no
         case "fixed":
             return external(f"{path}()", frozenset({Taint(Kind.FIXED)}))
         case "handoff":
-            return builders.handoff(given.get(-1, "agent_name"))
+            return handoff(given.get(-1, "agent_name"))
         case "pure":
             _let_callbacks_run(reader, given, node, frame)
             return external(f"{path}()", taints)

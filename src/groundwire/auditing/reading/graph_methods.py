@@ -29,7 +29,7 @@ from groundwire.auditing.values import (
 )
 from groundwire.auditing.words import words
 
-__all__ = ["call_method", "name_of", "run_graph"]
+__all__ = ["graph_method", "name_of", "run_graph"]
 
 RUNS = words(
     """
@@ -38,7 +38,7 @@ RUNS = words(
 )
 
 
-def call_method(reader: Reader, owner: Value, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+def graph_method(reader: Reader, owner: Value, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """`graph.add_node(…)`, `graph.compile(…)`, `graph.invoke(…)` …"""
     assert isinstance(owner.thing, GraphValue)
     graph, place = owner.thing.graph, frame.module.place(node)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from groundwire.auditing.knowledge.lookup import class_name, describe
-from groundwire.auditing.reading import builders
 from groundwire.auditing.reading.arguments import Arguments
 from groundwire.auditing.reading.attributes import bases, member
+from groundwire.auditing.reading.builders import BUILDERS, make_graph
 from groundwire.auditing.reading.frames import Effect, Frame
 from groundwire.auditing.reading.merging import deep
 from groundwire.auditing.reading.reader_protocol import Reader
@@ -28,7 +28,7 @@ from groundwire.auditing.values import (
 )
 from groundwire.auditing.words import words
 
-__all__ = ["create", "method"]
+__all__ = ["create_instance", "instance_method"]
 
 VALIDATES = words(
     """
@@ -66,15 +66,13 @@ def _library_bases(cls: Class) -> list[str]:
     return [b.thing.path for b in bases(cls) if isinstance(b.thing, External)]
 
 
-def create(reader: Reader, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+def create_instance(reader: Reader, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """`Class(…)`."""
     cls = callee.thing
     assert isinstance(cls, Class)
     names = {class_name(p) for p in _library_bases(cls)}
-    if names & builders.BUILDERS:
-        return builders.make_graph(
-            reader, given, next(iter(names & builders.BUILDERS)), frame.module.place(node), frame
-        )
+    if names & BUILDERS:
+        return make_graph(reader, given, next(iter(names & BUILDERS)), frame.module.place(node), frame)
     if any(describe(p).kind == "model" for p in _library_bases(cls)) or names & {
         "BaseChatModel",
         "SimpleChatModel",
@@ -111,7 +109,7 @@ def _fill(made: Instance, given: Arguments) -> None:
             made.attributes.setdefault(name, given.more)
 
 
-def method(reader: Reader, owner: Value, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+def instance_method(reader: Reader, owner: Value, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """A method that the source of the class does not define: of a base class, or of all data classes."""
     cls = owner.thing.of if isinstance(owner.thing, Instance) else owner.thing
     assert isinstance(cls, Class)

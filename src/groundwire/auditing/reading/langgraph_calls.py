@@ -7,8 +7,16 @@ from collections.abc import Callable
 
 from groundwire.auditing.conditions import Test, negate, when
 from groundwire.auditing.knowledge.lookup import FAMILIES
-from groundwire.auditing.reading import builders
 from groundwire.auditing.reading.arguments import Arguments
+from groundwire.auditing.reading.builders import (
+    AGENTS,
+    BUILDERS,
+    make_agent,
+    make_graph,
+    make_team,
+    tool_list,
+    why_hidden,
+)
 from groundwire.auditing.reading.containers import concatenated
 from groundwire.auditing.reading.frames import Effect, Frame
 from groundwire.auditing.reading.merging import merge
@@ -32,30 +40,30 @@ from groundwire.auditing.values import (
     external,
 )
 
-__all__ = ["call_named"]
+__all__ = ["call_langgraph"]
 
 Maker = Callable[["Reader", Arguments, ast.AST, Frame], Value]
 
 
-def call_named(reader: Reader, path: str, given: Arguments, node: ast.AST, frame: Frame) -> Value | None:
+def call_langgraph(reader: Reader, path: str, given: Arguments, node: ast.AST, frame: Frame) -> Value | None:
     """The value of a call that is known by name, or None."""
     name = path.rsplit(".", 1)[-1]
     if not FAMILIES.match(path) and not path.startswith(("deepagents", "missing:langgraph")):
         return None
-    if path.startswith("langgraph") and name in builders.BUILDERS:
-        return builders.make_graph(reader, given, name, frame.module.place(node), frame)
-    if name in builders.AGENTS:
-        return builders.make_agent(reader, path, given, frame.module.place(node), frame)
+    if path.startswith("langgraph") and name in BUILDERS:
+        return make_graph(reader, given, name, frame.module.place(node), frame)
+    if name in AGENTS:
+        return make_agent(reader, path, given, frame.module.place(node), frame)
     if name in {"create_supervisor", "create_swarm"}:
-        return builders.make_team(reader, name, given, frame.module.place(node), frame)
+        return make_team(reader, name, given, frame.module.place(node), frame)
     maker = MAKERS.get(name)
     return maker(reader, given, node, frame) if maker is not None else None
 
 
 def _tool_node(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     tools = given.get(0, "tools")
-    known = builders.tool_list(tools)
-    return Value(ToolNode(known, "" if known is not None else builders.why_hidden(tools)))
+    known = tool_list(tools)
+    return Value(ToolNode(known, "" if known is not None else why_hidden(tools)))
 
 
 def _tools_condition(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:

@@ -14,13 +14,13 @@ from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint
 from groundwire.auditing.values import Const, External, Value, data
 
-__all__ = ["leave", "run_loop"]
+__all__ = ["leave_loop", "run_loop"]
 
 UNROLLED = 48
 COUNTED = frozenset({Taint(Kind.COUNTER)})
 
 
-def leave(node: ast.Break | ast.Continue, frame: Frame) -> bool:
+def leave_loop(node: ast.Break | ast.Continue, frame: Frame) -> bool:
     """`break` or `continue`."""
     if frame.loop_stack:
         innermost = frame.loop_stack[-1]

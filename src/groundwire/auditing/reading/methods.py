@@ -31,7 +31,7 @@ from groundwire.auditing.values import (
 )
 from groundwire.auditing.words import words
 
-__all__ = ["of_data", "of_state"]
+__all__ = ["data_method", "state_method"]
 
 ASK = frozenset({Taint(Kind.ASK)})
 TAKES = frozenset({"pop", "popleft", "remove", "popitem", "discard", "clear"})
@@ -56,7 +56,7 @@ TESTS = frozenset({"startswith", "endswith", "issubset", "issuperset", "isdisjoi
 FORM_TESTS = frozenset({"isdigit", "isnumeric", "isalpha", "isalnum", "isdecimal", "isidentifier", "is_integer"})
 
 
-def of_state(owner: Value, name: str, given: Arguments, frame: Frame) -> Value:
+def state_method(owner: Value, name: str, given: Arguments, frame: Frame) -> Value:
     """`state.get(…)` and the like."""
     state = owner.thing
     assert isinstance(state, State)
@@ -82,7 +82,7 @@ def of_state(owner: Value, name: str, given: Arguments, frame: Frame) -> Value:
     return data(frozenset({Taint(Kind.KEY, "*")}))
 
 
-def of_data(reader: Reader, owner: Value, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+def data_method(reader: Reader, owner: Value, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """A method of data of which only the sources, or the items, are known."""
     if name in STRUCTURES or name in {"bind_tools", "bind_functions"}:
         return Value(Model(_receiver(node) or "model", structured=name in STRUCTURES, inferred=True))
@@ -98,7 +98,7 @@ def of_data(reader: Reader, owner: Value, name: str, given: Arguments, node: ast
         case Const():
             return _of_text(owner, name, given)
         case Choice(options=choices):
-            return merge([(of_data(reader, v, name, given, node, frame), f) for v, f in choices])
+            return merge([(data_method(reader, v, name, given, node, frame), f) for v, f in choices])
         case _:
             return _of_opaque(owner, name, given, node, frame)
 

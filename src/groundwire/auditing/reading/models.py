@@ -29,7 +29,7 @@ from groundwire.auditing.values import (
 )
 from groundwire.auditing.words import words
 
-__all__ = ["RUNS", "method", "model_reply", "run"]
+__all__ = ["RUNS", "call_model", "model_method", "model_reply"]
 
 RUNS = words(
     """
@@ -51,7 +51,7 @@ def model_reply(label: str, *, structured: bool, node: ast.AST, frame: Frame, in
     return data(frozenset({Taint(Kind.MODEL, "fields" if structured else "text", label)}))
 
 
-def run(reader: Reader, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+def call_model(reader: Reader, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """Runs a model, chain, tool or tool node."""
     match callee.thing:
         case Model(label=label, structured=structured, inferred=inferred):
@@ -120,7 +120,7 @@ def _fields(taints: Taints) -> Taints:
     return frozenset(Taint(Kind.MODEL, "fields", t.what) if t.kind is Kind.MODEL else t for t in taints)
 
 
-def method(reader: Reader, owner: Value, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+def model_method(reader: Reader, owner: Value, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """A method of a model, chain, tool, tool node or function that is used as one of these."""
     thing = owner.thing
     if name in RUNS:

@@ -11,11 +11,14 @@ from groundwire.auditing.declared_graph import Graph, Node
 from groundwire.auditing.nodes.collect import facts_of_graph
 from groundwire.auditing.nodes.declared import ROLES
 from groundwire.auditing.nodes.facts import Facts
-from groundwire.auditing.reading import calls, expressions, imports, statements
 from groundwire.auditing.reading.arguments import Arguments
+from groundwire.auditing.reading.calls import call_value
+from groundwire.auditing.reading.expressions import attribute, evaluate
 from groundwire.auditing.reading.frames import Frame
+from groundwire.auditing.reading.imports import is_library
 from groundwire.auditing.reading.merging import text_of, truth
 from groundwire.auditing.reading.reader_protocol import Lifter, TooComplex
+from groundwire.auditing.reading.statements import run_statements
 from groundwire.auditing.reading.tools import first_line
 from groundwire.auditing.report import Finding
 from groundwire.auditing.source.files import Code
@@ -93,7 +96,7 @@ class SourceReader:
 
     def import_module(self, dotted: str, importer: Module, level: int = 0) -> Module | None:
         """The followed module under a name, or None for a library."""
-        if not level and imports.is_library(dotted):
+        if not level and is_library(dotted):
             return None
         found = self.finder.find(dotted, importer=importer, level=level)
         if found is not None:
@@ -129,12 +132,12 @@ class SourceReader:
 
     def run(self, body: Sequence[ast.stmt], frame: Frame) -> bool:
         """Follows statements; False if none after them is reached."""
-        return statements.run(self, body, frame)
+        return run_statements(self, body, frame)
 
     def value(self, node: ast.expr, frame: Frame) -> Value:
         """What an expression stands for."""
         self.step()
-        return expressions.evaluate(self, node, frame)
+        return evaluate(self, node, frame)
 
     def truth(self, node: ast.expr, frame: Frame) -> Formula:
         """When an expression counts as true."""
@@ -145,8 +148,8 @@ class SourceReader:
         self.step()
         if frame.depth > MAX_DEPTH or len(self.stack) > MAX_DEPTH:
             return unknown("calls too deep to follow")
-        return calls.call(self, callee, arguments, node, frame)
+        return call_value(self, callee, arguments, node, frame)
 
     def attribute(self, owner: Value, name: str, frame: Frame) -> Value:
         """What an attribute stands for."""
-        return expressions.attribute(self, owner, name, frame)
+        return attribute(self, owner, name, frame)

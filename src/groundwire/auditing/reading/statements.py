@@ -6,21 +6,24 @@ import ast
 from collections.abc import Sequence
 
 from groundwire.auditing.conditions import NEVER
-from groundwire.auditing.reading import branching, definitions, loops, protection
 from groundwire.auditing.reading.assignment import assign
+from groundwire.auditing.reading.branching import run_if, run_match
 from groundwire.auditing.reading.containers import concatenated, shrunk
+from groundwire.auditing.reading.definitions import run_class, run_function
 from groundwire.auditing.reading.expressions import binary
 from groundwire.auditing.reading.frames import Frame, Returned
 from groundwire.auditing.reading.imports import run_import, run_import_from
+from groundwire.auditing.reading.loops import leave_loop, run_loop
 from groundwire.auditing.reading.merging import control, deep
+from groundwire.auditing.reading.protection import run_try, run_with
 from groundwire.auditing.reading.reader_protocol import Reader
 from groundwire.auditing.taints import Kind, Taint, counts
 from groundwire.auditing.values import NONE, Const, Items, Value, data
 
-__all__ = ["run"]
+__all__ = ["run_statements"]
 
 
-def run(reader: Reader, body: Sequence[ast.stmt], frame: Frame) -> bool:
+def run_statements(reader: Reader, body: Sequence[ast.stmt], frame: Frame) -> bool:
     """Follows a block; False if what comes after it is not reached."""
     return all(_statement(reader, statement, frame) for statement in body)
 
@@ -44,17 +47,17 @@ def _statement(reader: Reader, node: ast.stmt, frame: Frame) -> bool:
             frame.returned.append(Returned(value, frame.here(), frozenset(frame.asked), frame.module.place(node)))
             return False
         case ast.If():
-            return branching.run_if(reader, node, frame)
+            return run_if(reader, node, frame)
         case ast.Match():
-            return branching.run_match(reader, node, frame)
+            return run_match(reader, node, frame)
         case ast.For() | ast.AsyncFor() | ast.While():
-            return loops.run_loop(reader, node, frame)
+            return run_loop(reader, node, frame)
         case ast.Break() | ast.Continue():
-            return loops.leave(node, frame)
+            return leave_loop(node, frame)
         case ast.Try() | ast.TryStar():
-            return protection.run_try(reader, node, frame)
+            return run_try(reader, node, frame)
         case ast.With() | ast.AsyncWith():
-            return protection.run_with(reader, node, frame)
+            return run_with(reader, node, frame)
         case ast.Raise():
             return _raise(reader, node, frame)
         case ast.Assert(test=test):
@@ -63,9 +66,9 @@ def _statement(reader: Reader, node: ast.stmt, frame: Frame) -> bool:
             if holds != NEVER:
                 frame.conditions.append(holds)
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            definitions.run_function(reader, node, frame)
+            run_function(reader, node, frame)
         case ast.ClassDef():
-            definitions.run_class(reader, node, frame)
+            run_class(reader, node, frame)
         case ast.Import():
             run_import(reader, node, frame)
         case ast.ImportFrom():
