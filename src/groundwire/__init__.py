@@ -1,7 +1,4 @@
-"""An agent framework in which nothing is corrected unless something outside the model said it was wrong.
-
-PYTEST_DONT_REWRITE: it comes with a pytest plugin, and may be imported before pytest starts.
-"""
+"""An agent framework in which nothing is corrected unless something outside the model said it was wrong."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from typing import TYPE_CHECKING
 from groundwire.core.first_use import at_first_use
 
 if TYPE_CHECKING:
-    from groundwire.auditing import audit
     from groundwire.core.candidates import Candidate, Tree
     from groundwire.core.errors import GroundwireError, UngroundedLoopError
     from groundwire.core.records import StopReason
@@ -27,6 +23,7 @@ if TYPE_CHECKING:
         RunBudget,
         SandboxOptions,
     )
+    from groundwire_audit import audit
 
 __version__ = "0.1.0"
 

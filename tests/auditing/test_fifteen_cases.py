@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from audit_cases import CASES, imported, written
 
-from groundwire.auditing.live.graphs import audit_object
-from groundwire.auditing.report import Loop, Report
-from groundwire.auditing.source.discover import audit_path
+from groundwire_audit._discover import audit_path
+from groundwire_audit._report import AuditReport, Loop
+from groundwire_audit.live._graphs import audit_object
 
 Expected = dict[str, tuple[str, str, str]]
 
@@ -48,7 +48,7 @@ VERDICTS: dict[str, Expected] = {
 }
 
 
-def told(report: Report) -> Expected:
+def told(report: AuditReport) -> Expected:
     return {x.path: (str(x.verdict), x.kind, x.cap) for x in report.loops}
 
 

@@ -11,7 +11,7 @@ import pytest
 from audit_cases import CASES, imported, written
 
 import groundwire
-from groundwire.auditing import Report, assert_grounded
+from groundwire_audit import AuditReport, assert_grounded
 
 CRITIC = CASES["1 write and critique, no map, no cap"]
 
@@ -38,7 +38,7 @@ def test_a_grounded_graph_gives_its_report(tmp_path: Path) -> None:
 def test_strict_asks_for_more(tmp_path: Path) -> None:
     for name in ("6 search then judge", "10 undeclared goto"):
         graph = case(name, tmp_path).graph
-        assert isinstance(assert_grounded(graph), Report)
+        assert isinstance(assert_grounded(graph), AuditReport)
         with pytest.raises(AssertionError, match="not grounded"):
             assert_grounded(graph, strict=True)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from audit_cases import CASES, written
 
-from groundwire.auditing import roles
-from groundwire.auditing.report import Loop, Verdict
-from groundwire.auditing.source.discover import audit_path
 from groundwire.core.errors import ConfigError
+from groundwire_audit import _roles as roles
+from groundwire_audit._discover import audit_path
+from groundwire_audit._report import Grounding, Loop
 
 CRITIC = CASES["1 write and critique, no map, no cap"]
 NO_OP_TOOL = CASES["5 no-op tool"]
@@ -24,16 +24,16 @@ def only(path: Path, declared: dict[str, str] | None = None) -> Loop:
 @pytest.mark.parametrize(
     ("role", "verdict"),
     [
-        ("tool", Verdict.GROUNDED),
-        ("world", Verdict.GROUNDED),
-        ("human", Verdict.GROUNDED),
-        ("critic", Verdict.UNGROUNDED),
-        ("actor", Verdict.UNGROUNDED),
-        ("model", Verdict.UNGROUNDED),
-        ("pure", Verdict.UNGROUNDED),
+        ("tool", Grounding.GROUNDED),
+        ("world", Grounding.GROUNDED),
+        ("human", Grounding.GROUNDED),
+        ("critic", Grounding.UNGROUNDED),
+        ("actor", Grounding.UNGROUNDED),
+        ("model", Grounding.UNGROUNDED),
+        ("pure", Grounding.UNGROUNDED),
     ],
 )
-def test_a_role_replaces_what_was_read_and_is_shown(role: str, verdict: Verdict, tmp_path: Path) -> None:
+def test_a_role_replaces_what_was_read_and_is_shown(role: str, verdict: Grounding, tmp_path: Path) -> None:
     loop = only(written(CRITIC, tmp_path), {"critique": role})
     assert (loop.verdict, loop.declared) == (verdict, (f"critique ({role})",))
 
@@ -44,7 +44,7 @@ def test_a_comment_beside_the_function_or_the_node_declares_too(tmp_path: Path) 
         ('g.add_node("critique", critique)', 'g.add_node("critique", critique)  # groundwire: tool'),
     ):
         loop = only(written(CRITIC.replace(old, new), tmp_path))
-        assert (loop.verdict, loop.declared) == (Verdict.GROUNDED, ("critique (tool)",)), new
+        assert (loop.verdict, loop.declared) == (Grounding.GROUNDED, ("critique (tool)",)), new
 
 
 @pytest.mark.parametrize(
@@ -63,19 +63,23 @@ def test_a_comment_belongs_to_its_own_line_or_to_the_code_right_below(
     comment: str, declares: bool, tmp_path: Path
 ) -> None:
     loop = only(written(CRITIC.replace('g.add_node("critique", critique)', comment), tmp_path))
-    assert (loop.verdict is Verdict.GROUNDED, bool(loop.declared)) == (declares, declares)
+    assert (loop.verdict is Grounding.GROUNDED, bool(loop.declared)) == (declares, declares)
 
 
 def test_a_comment_that_names_no_role_declares_nothing(tmp_path: Path) -> None:
     source = CRITIC.replace("def critique(state):", "def critique(state):  # groundwire: trust-me")
-    assert only(written(source, tmp_path)).verdict is Verdict.UNGROUNDED
+    assert only(written(source, tmp_path)).verdict is Grounding.UNGROUNDED
 
 
 def test_a_tool_may_be_declared_by_its_name(tmp_path: Path) -> None:
     path = written(NO_OP_TOOL, tmp_path)
     name = NO_OP_TOOL.split("@tool\ndef ")[1].split("(")[0]
-    assert only(path).verdict is Verdict.UNGROUNDED
-    for role, verdict in (("world", Verdict.TOOL_LOOP), ("human", Verdict.TOOL_LOOP), ("pure", Verdict.UNGROUNDED)):
+    assert only(path).verdict is Grounding.UNGROUNDED
+    for role, verdict in (
+        ("world", Grounding.TOOL_LOOP),
+        ("human", Grounding.TOOL_LOOP),
+        ("pure", Grounding.UNGROUNDED),
+    ):
         assert only(path, {name: role}).verdict is verdict
     assert only(path, {name: "world"}).declared == (f"{name} (world)",)
     commented = NO_OP_TOOL.replace(f"def {name}(", f"# groundwire: world\ndef {name}(")
@@ -104,15 +108,15 @@ def test_a_declared_tool_that_a_node_runs_by_itself_is_shown_too(tmp_path: Path)
     graph = g.compile()
     """
     path = written(source, tmp_path)
-    assert only(path).verdict is Verdict.UNGROUNDED
+    assert only(path).verdict is Grounding.UNGROUNDED
     loop = only(path, {"lint": "tool"})
-    assert (loop.verdict, loop.declared) == (Verdict.GROUNDED, ("lint (tool)",))
+    assert (loop.verdict, loop.declared) == (Grounding.GROUNDED, ("lint (tool)",))
 
 
 def test_a_role_of_nothing_is_a_finding(tmp_path: Path) -> None:
     report = audit_path(written(CRITIC, tmp_path), roles={"critic": "tool"})
     assert [f.rule for f in report.findings] == ["unused-role"]
-    assert report.loops[0].verdict is Verdict.UNGROUNDED
+    assert report.loops[0].verdict is Grounding.UNGROUNDED
 
 
 def test_flags() -> None:

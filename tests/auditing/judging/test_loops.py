@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from audit_cases import imported, written
 
-from groundwire.auditing.live.graphs import audit_object
-from groundwire.auditing.report import Level, Loop, Report, Verdict
-from groundwire.auditing.source.discover import audit_path
+from groundwire_audit._discover import audit_path
+from groundwire_audit._report import AuditReport, Grounding, Level, Loop
+from groundwire_audit.live._graphs import audit_object
 
 CRITIC_BESIDE_TOOLS = """
 class S(MessagesState):
@@ -69,7 +69,7 @@ graph = g
 """
 
 
-def by_path(report: Report) -> dict[str, Loop]:
+def by_path(report: AuditReport) -> dict[str, Loop]:
     return {x.path: x for x in report.loops}
 
 
@@ -97,21 +97,21 @@ def test_a_critic_loop_beside_a_tool_loop_is_still_seen(tmp_path: Path) -> None:
 )
 def test_arithmetic_on_a_models_own_ratings_is_still_the_models_word(body: str, tmp_path: Path) -> None:
     (loop,) = audit_path(written(JUDGED.format(body=body), tmp_path)).loops
-    assert (loop.verdict, loop.kind) == (Verdict.UNGROUNDED, "model's judgement")
+    assert (loop.verdict, loop.kind) == (Grounding.UNGROUNDED, "model's judgement")
     assert "a model (Chat)" in loop.why
 
 
 def test_the_same_arithmetic_on_a_test_run_is_grounded(tmp_path: Path) -> None:
     body = "done = subprocess.run(['pytest', '-q'], capture_output=True)\n    return {'score': 1.0 - done.returncode}"
     (loop,) = audit_path(written(JUDGED.format(body=body), tmp_path)).loops
-    assert (loop.verdict, loop.kind) == (Verdict.GROUNDED, "executed code")
+    assert (loop.verdict, loop.kind) == (Grounding.GROUNDED, "executed code")
 
 
 @pytest.mark.parametrize("name", ["run_tests", "verify", "human_review", "compiler", "fact_check"])
 def test_a_name_grounds_nothing(name: str, tmp_path: Path) -> None:
     source = JUDGED.format(body="return {'score': marks['score']}").replace('"judge"', f'"{name}"')
     (loop,) = audit_path(written(source, tmp_path)).loops
-    assert (loop.path, loop.verdict) == (f"answer → {name} → answer", Verdict.UNGROUNDED)
+    assert (loop.path, loop.verdict) == (f"answer → {name} → answer", Grounding.UNGROUNDED)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_more_loops_than_can_be_listed_are_not_passed_as_seen(tmp_path: Path) ->
     graph = g
     """
     report = audit_object(imported(written(source, tmp_path)).graph)
-    assert {x.verdict for x in report.loops} <= {Verdict.GROUNDED, Verdict.WORKLIST}
+    assert {x.verdict for x in report.loops} <= {Grounding.GROUNDED, Grounding.WORKLIST}
     assert {f.rule for f in report.all_findings()} == {"too-many-loops"}
     assert report.exit_code() == 3
 
@@ -198,7 +198,7 @@ def test_send_and_parallel_branches_are_ways_round(tmp_path: Path) -> None:
     path = written(source, tmp_path)
     for report in (audit_path(path), audit_object(imported(path).graph)):
         (loop,) = report.loops
-        assert (loop.path, loop.verdict) == ("plan → draft → review → plan", Verdict.UNGROUNDED)
+        assert (loop.path, loop.verdict) == ("plan → draft → review → plan", Grounding.UNGROUNDED)
 
 
 def test_a_graph_run_in_a_node_is_shown_inside_it(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from langgraph.graph import StateGraph as TypedStateGraph
 
 from groundwire import FeedbackGraph, audit
 from groundwire.agents import RuleCritic, SearchActor
-from groundwire.auditing.report import Mode, Verdict
 from groundwire.tools import Pytest
+from groundwire_audit._report import Grounding, Mode
 
 CALLED: list[str] = []
 StateGraph: Any = TypedStateGraph  # its methods are only partly typed
@@ -76,7 +76,7 @@ def test_builder_and_compiled_graph_get_the_same_verdict(tmp_path: Path) -> None
     module = imported(written(CASES["1 write and critique, no map, no cap"], tmp_path))
     first, second = audit(module.g), audit(module.graph)
     assert [(x.path, x.verdict) for x in first.loops] == [(x.path, x.verdict) for x in second.loops]
-    assert first.loops[0].verdict is Verdict.UNGROUNDED
+    assert first.loops[0].verdict is Grounding.UNGROUNDED
 
 
 @pytest.mark.parametrize("thing", [3, "graph", None, object(), StateGraph, Hostile()])
@@ -88,7 +88,7 @@ def test_anything_else_is_a_type_error(thing: object) -> None:
 def test_roles_are_shown_as_declared() -> None:
     report = audit(built(write), roles={"other": "human", "absent": "tool"})
     (loop,) = report.loops
-    assert (loop.verdict, loop.declared) == (Verdict.GROUNDED, ("other (human)",))
+    assert (loop.verdict, loop.declared) == (Grounding.GROUNDED, ("other (human)",))
     assert [f.rule for f in report.findings] == ["unused-role"]
 
 
@@ -101,7 +101,7 @@ def test_a_feedback_graph_is_told_from_its_gates() -> None:
     graph.refine("test", via="reflect", to="write")
     for thing in (graph, graph.compile()):
         (loop,) = audit(thing).loops
-        assert (loop.verdict, loop.kind) == (Verdict.GROUNDED, "gate refine")
+        assert (loop.verdict, loop.kind) == (Grounding.GROUNDED, "gate refine")
 
 
 def test_a_feedback_graph_without_its_gate_is_ungrounded() -> None:
@@ -111,4 +111,4 @@ def test_a_feedback_graph_without_its_gate_is_ungrounded() -> None:
     graph.add_edge("write", "reflect")
     graph.add_edge("reflect", "write")
     report = audit(graph)
-    assert (report.loops[0].verdict, report.exit_code()) == (Verdict.UNGROUNDED, 1)
+    assert (report.loops[0].verdict, report.exit_code()) == (Grounding.UNGROUNDED, 1)

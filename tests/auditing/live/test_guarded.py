@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from audit_cases import CASES, written
 
-from groundwire.auditing.live.guarded import ImportFailed, ImportJob, audit_imported
-from groundwire.auditing.report import Mode, Verdict
 from groundwire.core.errors import ConfigError
+from groundwire_audit._report import Grounding, Mode
+from groundwire_audit.live._importing import ImportFailed, ImportJob, audit_imported
 
 CRITIC = CASES["1 write and critique, no map, no cap"]
 REACHES_OUT = """
@@ -46,7 +46,7 @@ def why(one: ImportJob) -> str:
 def test_the_graph_is_audited_as_an_object_and_the_guard_is_named(tmp_path: Path) -> None:
     written(CRITIC, tmp_path)
     report, guard = audit_imported(job(tmp_path))
-    assert [(x.path, x.verdict) for x in report.loops] == [("write → critique → write", Verdict.UNGROUNDED)]
+    assert [(x.path, x.verdict) for x in report.loops] == [("write → critique → write", Grounding.UNGROUNDED)]
     assert report.graphs[0].mode is Mode.IMPORT
     assert report.loops[0].place.file == "target_graph.py"
     assert "sandbox" in guard

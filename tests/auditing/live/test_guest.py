@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 from audit_cases import CASES, imported, written
 
-from groundwire.auditing.live.guest import Refused, find_graph
+from groundwire_audit.live.guest import TargetRefused, find_graph
 
 CRITIC = CASES["1 write and critique, no map, no cap"]
 MAKERS = """
@@ -44,7 +44,7 @@ def module(tmp_path: Path) -> ModuleType:
     ],
 )
 def test_a_name_that_is_no_graph_says_what_to_do(name: str, said: str, module: ModuleType) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(TargetRefused) as refused:
         find_graph(module, name, call=False)
     assert said in str(refused.value)
 
@@ -55,12 +55,12 @@ def test_a_function_is_called_where_that_is_asked_for(name: str, found: str, mod
 
 
 def test_what_a_function_returns_must_be_a_graph(module: ModuleType) -> None:
-    with pytest.raises(Refused, match="returned a int, not a graph"):
+    with pytest.raises(TargetRefused, match="returned a int, not a graph"):
         find_graph(module, "make_nothing", call=True)
 
 
 def test_the_only_graph_needs_no_name_and_the_compiled_one_is_taken(module: ModuleType) -> None:
     assert find_graph(module, "", call=False) is module.graph
     vars(module)["second"] = module.g.compile()
-    with pytest.raises(Refused, match="Name the graph"):
+    with pytest.raises(TargetRefused, match="Name the graph"):
         find_graph(module, "", call=False)

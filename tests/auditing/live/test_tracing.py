@@ -11,8 +11,8 @@ from langgraph.graph import StateGraph as TypedStateGraph
 from langgraph.types import Command, Send
 
 from groundwire import audit
-from groundwire.auditing.live.guarded import ImportFailed, ImportJob, trace_imported
-from groundwire.auditing.live.tracing import TraceReport, follow_events
+from groundwire_audit.live._importing import ImportFailed, ImportJob, trace_imported
+from groundwire_audit.live._tracing import TraceReport, follow_events
 
 StateGraph: Any = TypedStateGraph  # its methods are only partly typed
 

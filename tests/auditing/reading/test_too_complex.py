@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.auditing.nodes.collect import facts_of_graph
-from groundwire.auditing.reading.frames import Effect, Frame, LoopFrame
-from groundwire.auditing.reading.reader import SourceReader
-from groundwire.auditing.reading.reader_protocol import TooComplex
-from groundwire.auditing.source.modules import ModuleFinder
-from groundwire.auditing.taints import Kind
-from groundwire.auditing.values import Const, Module, Scope, Table, data
+from groundwire_audit.reading._conditions import TaintKind
+from groundwire_audit.reading._frames import Effect, Frame, LoopFrame
+from groundwire_audit.reading._modules import ModuleFinder
+from groundwire_audit.reading._nodes import facts_of_graph
+from groundwire_audit.reading._reader import TooComplex
+from groundwire_audit.reading._source_reader import SourceReader
+from groundwire_audit.reading._values import Const, Module, Scope, Table, data
 
 STEPS = 400
 MUCH = "d = [a + b + c for a in 'abcdefgh' for b in 'abcdefgh' for c in 'abcdefgh']"
@@ -50,7 +50,7 @@ def following(source: str, path: Path) -> tuple[SourceReader, Module, Frame]:
 @pytest.mark.parametrize("name", MIDDLES)
 def test_a_frame_is_as_it_was(name: str, tmp_path: Path) -> None:
     reader, module, frame = following(MIDDLES[name], tmp_path)
-    known, outer = Effect(Kind.MODEL, what="m"), LoopFrame(0)
+    known, outer = Effect(TaintKind.MODEL, what="m"), LoopFrame(0)
     frame.add(known)
     frame.loop_stack.append(outer)
     frame.risks.add(frozenset())

@@ -7,9 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from groundwire.auditing.report import GraphReport, Loop, Mode, Report, Verdict
-from groundwire.auditing.showing.mermaid import as_mermaid
-from groundwire.auditing.showing.svg import as_svg, layers
+from groundwire_audit._report import AuditReport, GraphReport, Grounding, Loop, Mode
+from groundwire_audit.showing._pictures import as_mermaid, as_svg, layers
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [
@@ -26,7 +25,7 @@ HOSTILE = [
 ]
 
 
-def report(name: str) -> Report:
+def report(name: str) -> AuditReport:
     edges = (
         ("__start__", name, ""),
         (name, "other", "ungrounded"),
@@ -35,8 +34,8 @@ def report(name: str) -> Report:
         ("other", "__end__", ""),
         ("other", "other", "grounded"),
     )
-    loop = Loop(Verdict.UNGROUNDED, "k", (name, "other"), "why")
-    return Report(name, (GraphReport(name, Mode.SOURCE, nodes=(name, "other"), edges=edges, loops=(loop,)),))
+    loop = Loop(Grounding.UNGROUNDED, "k", (name, "other"), "why")
+    return AuditReport(name, (GraphReport(name, Mode.SOURCE, nodes=(name, "other"), edges=edges, loops=(loop,)),))
 
 
 @pytest.mark.parametrize("name", HOSTILE)

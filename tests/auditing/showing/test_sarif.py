@@ -10,10 +10,9 @@ import jsonschema
 import pytest
 from audit_cases import CASES, written
 
-from groundwire.auditing.places import Place
-from groundwire.auditing.report import Finding, GraphReport, Level, Loop, Mode, Report, Verdict
-from groundwire.auditing.showing.sarif import RULES, as_sarif
-from groundwire.auditing.source.discover import audit_path
+from groundwire_audit._discover import audit_path
+from groundwire_audit._report import AuditReport, Finding, GraphReport, Grounding, Level, Loop, Mode, SourcePlace
+from groundwire_audit.showing._sarif import RULES, as_sarif
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
 LOCATION = {
@@ -106,7 +105,7 @@ SARIF: dict[str, Any] = {
 }
 
 
-def log_of(report: Report) -> dict[str, Any]:
+def log_of(report: AuditReport) -> dict[str, Any]:
     """The log, after it was checked."""
     log = json.loads(json.dumps(as_sarif(report, "1.2.3")))
     jsonschema.Draft202012Validator(SARIF).validate(log)  # pyright: ignore[reportUnknownMemberType] # untyped in jsonschema
@@ -133,20 +132,22 @@ def test_an_ungrounded_loop_is_an_error_on_its_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("file", ["a b/ü#1?.py", "/abs/päth/x.py", "%2e%2e/x.py", "a\nb.py"])
 def test_file_names_become_references(file: str) -> None:
-    loop = Loop(Verdict.PARTLY, "k", ("a\x1b[31m", '"<b>'), "why", Level.WARNING, place=Place(file, 3))
-    (result,) = log_of(Report("t", (GraphReport("g", Mode.SOURCE, loops=(loop,)),)))["runs"][0]["results"]
+    loop = Loop(Grounding.PARTLY, "k", ("a\x1b[31m", '"<b>'), "why", Level.WARNING, place=SourcePlace(file, 3))
+    (result,) = log_of(AuditReport("t", (GraphReport("g", Mode.SOURCE, loops=(loop,)),)))["runs"][0]["results"]
     uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri.startswith("file:///") == file.startswith("/")
 
 
 def test_a_notebook_is_located_by_file_and_the_cell_is_said() -> None:
-    loop = Loop(Verdict.UNKNOWN, "k", ("a",), "why", Level.WARNING, place=Place("n.ipynb", 2, 7))
-    (result,) = log_of(Report("t", (GraphReport("g", Mode.SOURCE, loops=(loop,)),)))["runs"][0]["results"]
+    loop = Loop(Grounding.UNKNOWN, "k", ("a",), "why", Level.WARNING, place=SourcePlace("n.ipynb", 2, 7))
+    (result,) = log_of(AuditReport("t", (GraphReport("g", Mode.SOURCE, loops=(loop,)),)))["runs"][0]["results"]
     assert "region" not in result["locations"][0]["physicalLocation"]
     assert "(cell 7, line 2)" in result["message"]["text"]
 
 
 @pytest.mark.parametrize("rule", [*RULES, "made-up-by-a-stranger"])
 def test_each_finding_has_its_rule(rule: str) -> None:
-    (result,) = log_of(Report("t", findings=(Finding(rule, "said", Place("f.py", 1)),)))["runs"][0]["results"]
+    (result,) = log_of(AuditReport("t", findings=(Finding(rule, "said", SourcePlace("f.py", 1)),)))["runs"][0][
+        "results"
+    ]
     assert result["ruleId"] == rule

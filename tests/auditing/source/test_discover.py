@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from audit_cases import CASES, written
 
-from groundwire.auditing.judging import audit_graph
-from groundwire.auditing.judging.loops import loops_of
-from groundwire.auditing.judging.steps import Wiring
-from groundwire.auditing.report import Loop, Report, Verdict
-from groundwire.auditing.source.discover import audit_path
-from groundwire.auditing.source.files import MAX_SOURCE_BYTES
+from groundwire_audit._discover import audit_path
+from groundwire_audit._report import AuditReport, Grounding, Loop
+from groundwire_audit.judging import _audit_graph as audit_graph
+from groundwire_audit.judging._loops import loops_of
+from groundwire_audit.judging._wiring import WiredGraph
+from groundwire_audit.reading._files import MAX_SOURCE_BYTES
 
 CRITIC = CASES["1 write and critique, no map, no cap"]
 EXIT_STATUS = CASES["3 exit status"]
@@ -46,7 +46,7 @@ graph = Build().graph
 """
 
 
-def rules(report: Report) -> set[str]:
+def rules(report: AuditReport) -> set[str]:
     return {f.rule for f in report.all_findings()}
 
 
@@ -67,7 +67,7 @@ def notebook(path: Path, *cells: str) -> Path:
 def test_nothing_of_the_source_is_run(tmp_path: Path) -> None:
     trace = tmp_path / "trace.txt"
     report = audit_path(written(f"TRACE = {str(trace)!r}\n{LEAVES_TRACES}", tmp_path))
-    assert [(x.path, x.verdict) for x in report.loops] == [("write → tools → write", Verdict.UNGROUNDED)]
+    assert [(x.path, x.verdict) for x in report.loops] == [("write → tools → write", Grounding.UNGROUNDED)]
     assert not trace.exists()
 
 
@@ -113,7 +113,7 @@ def test_nodes_of_another_module_are_followed(tmp_path: Path) -> None:
     graph = g.compile()
     """
     (loop,) = audit_path(written(source, tmp_path)).loops
-    assert (loop.verdict, loop.kind) == (Verdict.GROUNDED, "executed code")
+    assert (loop.verdict, loop.kind) == (Grounding.GROUNDED, "executed code")
 
 
 def test_a_graph_made_in_a_function_that_needs_arguments_is_read(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_graph_made_in_a_function_that_needs_arguments_is_read(tmp_path: Path)
         return g.compile(name=name)
     """
     report = audit_path(written(source, tmp_path))
-    assert [(x.path, x.verdict) for x in report.loops] == [("write → judge → write", Verdict.UNGROUNDED)]
+    assert [(x.path, x.verdict) for x in report.loops] == [("write → judge → write", Grounding.UNGROUNDED)]
 
 
 def test_one_graph_of_several_is_named(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_notebook_is_read_with_its_magics_and_named_by_cell(tmp_path: Path) ->
     path = notebook(tmp_path / "book.ipynb", first, "%%bash\nthis is (not python", CRITIC, "graph.invoke?")
     report = audit_path(path)
     (loop,) = report.loops
-    assert (loop.verdict, loop.place.cell) == (Verdict.UNGROUNDED, 4)
+    assert (loop.verdict, loop.place.cell) == (Grounding.UNGROUNDED, 4)
     line = CRITIC.splitlines()[loop.place.line - 1]
     assert "add_conditional_edges" in line
     assert rules(report) == set()
@@ -158,7 +158,7 @@ def test_a_notebook_is_read_with_its_magics_and_named_by_cell(tmp_path: Path) ->
 def test_a_broken_cell_costs_only_itself(tmp_path: Path) -> None:
     first = written("", tmp_path).read_text()
     report = audit_path(notebook(tmp_path / "book.ipynb", first, "def broken(:\n", CRITIC))
-    assert [x.verdict for x in report.loops] == [Verdict.UNGROUNDED]
+    assert [x.verdict for x in report.loops] == [Grounding.UNGROUNDED]
     (finding,) = report.findings
     assert (finding.rule, finding.place.cell) == ("syntax-error", 3)
 
@@ -195,13 +195,13 @@ def test_a_very_long_expression_does_not_end_the_audit(expression: str, tmp_path
     written(CRITIC, tmp_path, "critic")
     (tmp_path / "long.py").write_text(f"import langgraph\nx = {expression}\n")
     report = audit_path(tmp_path)
-    assert [x.verdict for x in report.loops] == [Verdict.UNGROUNDED]
+    assert [x.verdict for x in report.loops] == [Grounding.UNGROUNDED]
 
 
 def test_where_the_audit_itself_breaks_only_that_graph_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = loops_of
 
-    def break_on_run(wiring: Wiring, prefix: str = "") -> list[Loop]:
+    def break_on_run(wiring: WiredGraph, prefix: str = "") -> list[Loop]:
         if "run" in wiring.graph.nodes:
             raise KeyError("nobody foresaw this")
         return real(wiring, prefix)
@@ -212,7 +212,7 @@ def test_where_the_audit_itself_breaks_only_that_graph_is_lost(tmp_path: Path, m
     assert (rules(only), only.exit_code()) == ({"audit-failed"}, 3)
     written(CRITIC, tmp_path, "critic")
     both = audit_path(tmp_path)
-    assert ([x.verdict for x in both.loops], both.exit_code()) == ([Verdict.UNGROUNDED], 1)
+    assert ([x.verdict for x in both.loops], both.exit_code()) == ([Grounding.UNGROUNDED], 1)
 
 
 def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
         file.truncate(MAX_SOURCE_BYTES * 1000)
     report = audit_path(tmp_path)
     assert rules(report) == {"file-too-large"}
-    assert [x.verdict for x in report.loops] == [Verdict.UNGROUNDED]
+    assert [x.verdict for x in report.loops] == [Grounding.UNGROUNDED]
 
 
 def test_links_in_a_circle_and_pipes_are_passed_by(tmp_path: Path) -> None:
@@ -238,14 +238,14 @@ def test_modules_that_import_each_other_are_read_once(tmp_path: Path) -> None:
     (tmp_path / "left.py").write_text("from right import *\nimport right\nfrom target_graph import *\nA = right.B\n")
     (tmp_path / "right.py").write_text("from left import *\nimport left\nB = left.A\n")
     report = audit_path(written("from left import *\n" + CRITIC, tmp_path))
-    assert [x.verdict for x in report.loops] == [Verdict.UNGROUNDED]
+    assert [x.verdict for x in report.loops] == [Grounding.UNGROUNDED]
 
 
 def test_the_old_graph_class_is_named_and_still_judged(tmp_path: Path) -> None:
     source = CRITIC.replace("g = StateGraph(S)", "from langgraph.graph import Graph\ng = Graph()")
     report = audit_path(written(source, tmp_path))
     assert "old-api" in rules(report)
-    assert [x.verdict for x in report.loops] == [Verdict.UNGROUNDED]
+    assert [x.verdict for x in report.loops] == [Grounding.UNGROUNDED]
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_what_would_be_expensive_is_not_worked_out(expression: str, tmp_path: Pa
         f"x = {expression}\nfor i in range(10 ** 12):\n    x = i\nwhile True:\n    x = x + x\n    if x: break\n{CRITIC}"
     )
     report = audit_path(written(source, tmp_path))
-    assert [x.verdict for x in report.loops] == [Verdict.UNGROUNDED]
+    assert [x.verdict for x in report.loops] == [Grounding.UNGROUNDED]
 
 
 def test_folders_that_may_not_be_read_are_left_out(
