@@ -20,7 +20,6 @@ PUBLIC = {
         "CommandActor", "LLMActor", "LLMCaseWriter", "LLMCritic", "ModelReviewer", "ReplayActor",
         "RuleCritic", "SearchActor", "ToolActor", "ask_for",
     },
-    "groundwire.auditing": {"GraphReport", "Loop", "Mode", "Report", "Verdict", "assert_grounded", "audit"},
     "groundwire.graphs": {
         "Budget", "Episode", "EpisodeResult", "EpisodeState", "FeedbackApp", "FeedbackGraph", "Refusal", "Rules",
         "RunBudget", "SandboxOptions",
@@ -64,9 +63,6 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         ("import groundwire.sandbox", {"langgraph", "sqlalchemy", "litellm", "docker"}),
         ("import groundwire.tools", {"langgraph", "sqlalchemy", "litellm", "docker", "libcst"}),
         ("from groundwire import audit", {"langgraph", "pydantic", "sqlalchemy", "litellm", "docker", "typer"}),
-        ("import groundwire.auditing.source.discover", {"langgraph", "pydantic", "sqlalchemy", "typer"}),
-        ("import groundwire.auditing.live.guest", {"langgraph", "pydantic", "sqlalchemy", "typer", "rich"}),
-        ("import groundwire.pytest_plugin", {"groundwire.auditing", "groundwire.core.errors", "langgraph", "pydantic"}),
         ("import groundwire.cli", {"langgraph", "sqlalchemy", "litellm", "libcst", "pydantic"}),
     ],
 )

@@ -74,6 +74,6 @@ __getattr__, __dir__ = at_first_use(
         "Tree": "core.candidates",
         "UngroundedLoopError": "core.errors",
         "Verdict": "core.signals",
-        "audit": "auditing",
     },
+    elsewhere={"audit": "groundwire_audit"},
 )

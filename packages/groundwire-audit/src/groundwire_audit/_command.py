@@ -159,7 +159,8 @@ class _Version(argparse.Action):
     """Prints the version; what is installed is looked up only then."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        parser.exit(0, f"{DISTRIBUTION} {version(DISTRIBUTION)}\n")
+        sys.stdout.write(f"{DISTRIBUTION} {version(DISTRIBUTION)}\n")
+        parser.exit(0)
 
 
 def _seconds(text: str) -> float:

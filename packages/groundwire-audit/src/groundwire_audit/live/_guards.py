@@ -193,6 +193,11 @@ def _collected(folder: Path, name: str) -> bytes | None:
         file = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
-    with os.fdopen(file, "rb") as opened:
+    try:
         about = os.fstat(file)
-        return opened.read() if stat.S_ISREG(about.st_mode) and about.st_size <= MAX_FILE_BYTES else None
+        if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_FILE_BYTES:
+            return None
+        with open(file, "rb", closefd=False) as opened:
+            return opened.read()
+    finally:
+        os.close(file)

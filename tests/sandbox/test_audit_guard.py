@@ -1,4 +1,4 @@
-"""Import mode: the target is imported in a process of its own, which sees little and reaches less."""
+"""What `groundwire-audit` imports in our sandboxes sees little and reaches less."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from audit_cases import CASES, written
 
-from groundwire.core.errors import ConfigError
-from groundwire_audit._report import Grounding, Mode
-from groundwire_audit.live._importing import ImportFailed, ImportJob, audit_imported
+from groundwire_audit import AuditError, Grounding, ImportFailed, Mode
+from groundwire_audit.live._importing import ImportJob, audit_imported
 
 CRITIC = CASES["1 write and critique, no map, no cap"]
 REACHES_OUT = """
@@ -69,7 +68,7 @@ def test_a_variable_that_is_named_is_passed_on(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "target_graph.py").write_text("import os\nraise RuntimeError('seen: ' + os.environ['MODEL_KEY'])\n")
     assert why(job(tmp_path)) == "KeyError: 'MODEL_KEY'"
     assert why(job(tmp_path, env=["MODEL_KEY"])) == "RuntimeError: seen: k"
-    with pytest.raises(ConfigError, match="NOT_SET is not set"):
+    with pytest.raises(AuditError, match="NOT_SET is not set"):
         audit_imported(job(tmp_path, env=["NOT_SET"]))
 
 

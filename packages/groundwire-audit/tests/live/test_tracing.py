@@ -10,7 +10,7 @@ from langgraph.graph import END, START
 from langgraph.graph import StateGraph as TypedStateGraph
 from langgraph.types import Command, Send
 
-from groundwire import audit
+from groundwire_audit import audit
 from groundwire_audit.live._importing import ImportFailed, ImportJob, trace_imported
 from groundwire_audit.live._tracing import TraceReport, follow_events
 

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from audit_cases import CASES, imported, written
 
-import groundwire
+import groundwire_audit
 from groundwire_audit import AuditReport, assert_grounded
 
 CRITIC = CASES["1 write and critique, no map, no cap"]
@@ -53,7 +53,7 @@ def test_a_loop_may_be_accepted_by_its_path_or_by_a_role(tmp_path: Path) -> None
 
 def test_a_process_that_has_imported_us_can_still_start_pytest() -> None:
     # where a package with a plugin is installed, pytest warns of modules that were there before it could rewrite them
-    assert "PYTEST_DONT_REWRITE" in (groundwire.__doc__ or "")
+    assert "PYTEST_DONT_REWRITE" in (groundwire_audit.__doc__ or "")
 
 
 def test_the_fixture_is_there_in_any_project_and_costs_no_import(tmp_path: Path) -> None:
@@ -61,8 +61,8 @@ def test_the_fixture_is_there_in_any_project_and_costs_no_import(tmp_path: Path)
     (tmp_path / "test_it.py").write_text(
         "import sys\n"
         "def test_nothing_of_ours_is_loaded():\n"
-        "    held = {m for m in sys.modules if m.split('.')[0] in {'groundwire', 'langgraph'}}\n"
-        "    light = {'groundwire', 'groundwire.core', 'groundwire.core.first_use', 'groundwire.pytest_plugin'}\n"
+        "    held = {m for m in sys.modules if m.split('.')[0] in {'groundwire', 'groundwire_audit', 'langgraph'}}\n"
+        "    light = {'groundwire_audit', 'groundwire_audit._pytest_plugin'}\n"
         "    assert held <= light, held\n"
         "def test_grounded(assert_grounded):\n"
         "    import target_graph\n"
@@ -77,4 +77,4 @@ def test_the_fixture_is_there_in_any_project_and_costs_no_import(tmp_path: Path)
     assert ran.returncode == 1, ran.stdout
     assert "1 failed, 1 passed" in ran.stdout
     assert "AssertionError: 1 loop is not grounded:" in ran.stdout
-    assert "grounded.py" not in ran.stdout, "the helper's own lines are left out of the traceback"
+    assert "_audit.py" not in ran.stdout, "the helper's own lines are left out of the traceback"

@@ -11,10 +11,7 @@ from audit_cases import CASES, imported, written
 from langgraph.graph import END, START
 from langgraph.graph import StateGraph as TypedStateGraph
 
-from groundwire import FeedbackGraph, audit
-from groundwire.agents import RuleCritic, SearchActor
-from groundwire.tools import Pytest
-from groundwire_audit._report import Grounding, Mode
+from groundwire_audit import Grounding, Mode, audit
 
 CALLED: list[str] = []
 StateGraph: Any = TypedStateGraph  # its methods are only partly typed
@@ -92,23 +89,16 @@ def test_roles_are_shown_as_declared() -> None:
     assert [f.rule for f in report.findings] == ["unused-role"]
 
 
-def test_a_feedback_graph_is_told_from_its_gates() -> None:
-    graph = FeedbackGraph()
-    graph.add_actor("write", SearchActor())
-    graph.add_tool("test", Pytest())
-    graph.add_critic("reflect", RuleCritic())
-    graph.add_edge("write", "test")
-    graph.refine("test", via="reflect", to="write")
-    for thing in (graph, graph.compile()):
-        (loop,) = audit(thing).loops
-        assert (loop.verdict, loop.kind) == (Grounding.GROUNDED, "gate refine")
+class Pretender:
+    """Says of itself, as only groundwire's graphs can, that its gates are enforced."""
+
+    def __gated_wiring__(self) -> Any:
+        CALLED.append("wiring")
+        return self
 
 
-def test_a_feedback_graph_without_its_gate_is_ungrounded() -> None:
-    graph = FeedbackGraph()
-    graph.add_actor("write", SearchActor())
-    graph.add_critic("reflect", RuleCritic())
-    graph.add_edge("write", "reflect")
-    graph.add_edge("reflect", "write")
-    report = audit(graph)
-    assert (report.loops[0].verdict, report.exit_code()) == (Grounding.UNGROUNDED, 1)
+def test_what_only_says_that_it_enforces_gates_is_not_believed() -> None:
+    CALLED.clear()
+    with pytest.raises(TypeError, match="is no graph"):
+        audit(Pretender())
+    assert CALLED == []

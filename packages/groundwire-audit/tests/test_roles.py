@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from audit_cases import CASES, written
 
-from groundwire.core.errors import ConfigError
-from groundwire_audit import _roles as roles
+from groundwire_audit import AuditError
+from groundwire_audit._command import roles_of_file, roles_of_flags, roles_of_project
 from groundwire_audit._discover import audit_path
 from groundwire_audit._report import Grounding, Loop
 
@@ -120,10 +120,10 @@ def test_a_role_of_nothing_is_a_finding(tmp_path: Path) -> None:
 
 
 def test_flags() -> None:
-    assert roles.from_flags(["a=tool", "x=y=human", " b =PURE"]) == {"a": "tool", "x=y": "human", "b": "pure"}
+    assert roles_of_flags(["a=tool", "x=y=human", " b =PURE"]) == {"a": "tool", "x=y": "human", "b": "pure"}
     for wrong in ("tool", "=tool", "a=boss", "a="):
-        with pytest.raises(ConfigError):
-            roles.from_flags([wrong])
+        with pytest.raises(AuditError):
+            roles_of_flags([wrong])
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_flags() -> None:
 )
 def test_files(name: str, content: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(content)
-    assert roles.read_file(tmp_path / name) == {"check": "tool", "my node": "human"}
+    assert roles_of_file(tmp_path / name) == {"check": "tool", "my node": "human"}
 
 
 @pytest.mark.parametrize(
@@ -156,23 +156,23 @@ def test_files(name: str, content: str, tmp_path: Path) -> None:
 )
 def test_a_file_that_holds_no_roles_is_refused_with_its_name(name: str, content: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(content)
-    with pytest.raises(ConfigError, match=r"r\.(toml|json)"):
-        roles.read_file(tmp_path / name)
+    with pytest.raises(AuditError, match=r"r\.(toml|json)"):
+        roles_of_file(tmp_path / name)
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="can't be read"):
-        roles.read_file(tmp_path / "none.toml")
+    with pytest.raises(AuditError, match="can't be read"):
+        roles_of_file(tmp_path / "none.toml")
 
 
 def test_a_project_declares_in_the_nearest_pyproject(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.groundwire-audit.roles]\ncheck = "tool"\nroles = "human"\n')
     (tmp_path / "src").mkdir()
-    assert roles.from_project(tmp_path / "src") == {"check": "tool", "roles": "human"}
+    assert roles_of_project(tmp_path / "src") == {"check": "tool", "roles": "human"}
     (tmp_path / "src" / "pyproject.toml").write_text("[project]\nname = 'inner'\n")
-    assert roles.from_project(tmp_path / "src") == {}
+    assert roles_of_project(tmp_path / "src") == {}
     (tmp_path / "src" / "pyproject.toml").write_text("broken = [")
-    assert roles.from_project(tmp_path / "src") == {}
+    assert roles_of_project(tmp_path / "src") == {}
     (tmp_path / "src" / "pyproject.toml").write_text('[tool.groundwire-audit.roles]\ncheck = "boss"\n')
-    with pytest.raises(ConfigError, match="boss"):
-        roles.from_project(tmp_path / "src")
+    with pytest.raises(AuditError, match="boss"):
+        roles_of_project(tmp_path / "src")
