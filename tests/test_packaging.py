@@ -60,7 +60,7 @@ class Fresh:
         """Installs wheels, without a network. `shared`: third-party packages of this environment can be imported."""
         venv.create(folder, with_pip=False)
         made = cls(folder)
-        if shared:  # a folder that is named so has its own links to source trees left out
+        if shared:  # no .pth file of that folder is read, so that no source tree comes with it
             (made.site_packages / "shared.pth").write_text(sysconfig.get_path("purelib") + "\n")
         command = [sys.executable, "-m", "pip", "--python", str(made.python), "install", "--no-index", "--no-deps"]
         subprocess.run([*command, "--quiet", *map(str, wheels)], check=True)
@@ -136,7 +136,8 @@ def test_groundwire_runs_from_both_wheels(groundwire: Built, audit: Built, tmp_p
     assert said.count(str(fresh.folder)) == 2, said
     from_source = fresh.run("groundwire-audit", "target_graph.py", cwd=tmp_path)
     assert fresh.run("groundwire", "audit", "target_graph.py", cwd=tmp_path) == from_source
-    code, said = fresh.run("groundwire-audit", "target_graph.py", "--import", cwd=tmp_path)
+    imported = ("target_graph.py", "--import", "--python", sys.executable)  # a sandbox shows no shared folder
+    code, said = fresh.run("groundwire-audit", *imported, cwd=tmp_path)
     assert (code, "sandbox: no network" in said) == (1, True), said
 
 

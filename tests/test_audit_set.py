@@ -17,7 +17,7 @@ MISTAKES = {
     ("haiku_syllables.py", "grounded", "ungrounded"),
     ("trip_replanner.py", "partly", "tool_loop"),
 }
-BENCH = Path(__file__).parents[3] / "bench" / "bench_audit.py"
+BENCH = Path(__file__).parents[1] / "bench" / "bench_audit.py"
 
 
 @pytest.fixture(scope="module")
