@@ -24,7 +24,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from groundwire.core.intervals import wilson
+from groundwire.core import wilson
 from groundwire_audit._discover import audit_path
 from groundwire_audit._report import Grounding, Loop
 

@@ -26,12 +26,10 @@ import numpy as np
 
 from groundwire import Budget, Verdict
 from groundwire.agents.worlds import learner_named
-from groundwire.evaluation.comparing import paired_interval, sign_test
-from groundwire.evaluation.rows import Floats
-from groundwire.graphs.build.declarations import Rules
-from groundwire.graphs.library.episodic import episodic
+from groundwire.evaluation import Floats, paired_interval, sign_test
+from groundwire.graphs import Rules, episodic
 from groundwire.memory import SqlStore
-from groundwire.tools.environments.catalogue import world
+from groundwire.tools import world
 
 
 async def taken(file: Path, name: str, model: str, seed: int, trials: int) -> int:

@@ -24,18 +24,12 @@ from typing import Any
 
 from groundwire import Budget, Observation, Task, Tree, Verdict
 from groundwire.agents import LLMActor
-from groundwire.core.ids import new_id
-from groundwire.core.records import Artifact, CandidateRecord, EpisodeRecord, Record, RunRecord
-from groundwire.core.seal import FileKeys, Mint
-from groundwire.core.signals import Signal
-from groundwire.graphs.library.trajectory_factory import trajectory_factory
+from groundwire.core import Artifact, CandidateRecord, EpisodeRecord, FileKeys, Mint, Record, RunRecord, Signal, new_id
+from groundwire.graphs import trajectory_factory
 from groundwire.memory import SqlStore
 from groundwire.models import ScriptedBackend
 from groundwire.tools import Command
-from groundwire.training import Trajectories
-from groundwire.training.catalogue import form
-from groundwire.training.exporting import export
-from groundwire.training.writing import opened
+from groundwire.training import Trajectories, export, form, opened
 
 TURNS = 5
 MARK = "task-of-the-pattern"

@@ -28,13 +28,10 @@ from pathlib import Path
 from humanevalfix_report import Outcome, effect, report
 
 from groundwire.agents import RuleCritic, SearchActor
-from groundwire.benchmarks.humanevalfix import HumanEvalFix, HumanEvalFixRow
-from groundwire.core.contexts import EditStatistics
-from groundwire.core.records import Intent, Record, StopReason, Store
-from groundwire.core.sandboxes import Limits
-from groundwire.core.signals import Origin, Signal, Verdict
-from groundwire.graphs import Budget, EpisodeResult
-from groundwire.graphs.library.code_repair import code_repair
+from groundwire.benchmarks import HumanEvalFix
+from groundwire.benchmarks._humanevalfix import HumanEvalFixRow
+from groundwire.core import EditStatistics, Intent, Limits, Origin, Record, Signal, StopReason, Store, Verdict
+from groundwire.graphs import Budget, EpisodeResult, code_repair
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.tools import HiddenTests, Pytest
 

@@ -22,16 +22,20 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from groundwire.agents import RuleCritic
-from groundwire.agents.programs.replay_actor import ReplayActor
-from groundwire.core.recordings import Recording
-from groundwire.core.records import Admission, CandidateRecord, Intent, Record
-from groundwire.core.sandboxes import Limits
-from groundwire.core.signals import Isolation, Origin, Signal, Verdict
-from groundwire.graphs import Budget, EpisodeResult
-from groundwire.graphs.library.code_repair import code_repair
-from groundwire.graphs.run.answer import Select
-from groundwire.graphs.run.sandboxes import Sandboxes
+from groundwire.agents import ReplayActor, RuleCritic
+from groundwire.core import (
+    Admission,
+    CandidateRecord,
+    Intent,
+    Isolation,
+    Limits,
+    Origin,
+    Record,
+    Recording,
+    Signal,
+    Verdict,
+)
+from groundwire.graphs import Budget, EpisodeResult, Sandboxes, Select, code_repair
 from groundwire.logs import LdbRow, read_ldb, recording_of
 from groundwire.tools import HiddenTests, Unittest
 

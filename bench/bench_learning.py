@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from groundwire.tools.environments.catalogue import BUILT_IN
+from groundwire.tools import BUILT_IN
 
 PROGRAM = Path(sys.executable).with_name("groundwire")
 SEEDS, FIRST_SEED, TRIALS, MODEL = 60, 0, 5, "tabular"

@@ -27,9 +27,8 @@ import aiohttp
 import httpx
 from aiohttp import web
 
-from groundwire.core.models import Message, Request
-from groundwire.models import LiteLLMBackend, OpenAICompatibleBackend, allow_model_calls
-from groundwire.models.library import load_litellm
+from groundwire.core import Message, Request
+from groundwire.models import LiteLLMBackend, OpenAICompatibleBackend, allow_model_calls, load_litellm
 
 Call = Callable[[], Awaitable[str]]
 IN_FLIGHT = (1, 32, 128)

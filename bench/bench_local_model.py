@@ -23,13 +23,10 @@ from pathlib import Path
 
 import numpy as np
 
-from groundwire.core.intervals import wilson
-from groundwire.core.records import StopReason
-from groundwire.demo.functions import function_tasks
-from groundwire.demo.writing import ANSWERS, Written, write_functions
+from groundwire.core import StopReason, wilson
+from groundwire.demo._writing import ANSWERS, Written, function_tasks, write_functions
 from groundwire.memory import SqlStore
-from groundwire.models.local import LocalBackend
-from groundwire.models.local_model import SMOLLM2
+from groundwire.models import SMOLLM2, LocalBackend
 
 RESAMPLES = 10_000
 LEVEL = 0.95

@@ -11,9 +11,8 @@ import time
 from collections.abc import Sequence
 
 from groundwire import Budget, FeedbackGraph, Observation, Origin, Task, Tree, Verdict
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, ToolContext
-from groundwire.graphs.build.declarations import Rules
+from groundwire.core import ActorContext, Candidate, ToolContext
+from groundwire.graphs import Rules
 from groundwire.memory import InMemoryStore
 
 TRIALS = 1_000
@@ -37,7 +36,7 @@ class Refuses:
     """A tool that every answer fails."""
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
-        """See `groundwire.core.contexts.Tool`."""
+        """See `groundwire.core._contexts.Tool`."""
         return Observation(verdict=Verdict.FAIL, origin=Origin.VERIFIER)
 
 

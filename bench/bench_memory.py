@@ -26,12 +26,9 @@ from typing import Any
 
 from memory_fill import COMMON, FAMILIES, LESSONS_A_TASK, SIGNATURES, Words, fill
 
-from groundwire.core.contexts import Lesson
-from groundwire.core.errors import ConfigError
-from groundwire.memory import SqlStore
-from groundwire.memory.lessons import Lessons
-from groundwire.memory.place import locate
-from groundwire.models.minilm import MiniLM
+from groundwire.core import ConfigError, Lesson
+from groundwire.memory import Lessons, SqlStore, locate
+from groundwire.models import MiniLM
 
 ROUNDS = 200
 LAST_3 = (

@@ -21,28 +21,32 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from groundwire.core.ids import new_id
-from groundwire.core.records import (
+from groundwire.core import (
     Admission,
     Artifact,
     CandidateRecord,
+    CaseOutcome,
+    CaseResult,
     EpisodeEnd,
     EpisodeRecord,
+    Evidence,
     Intent,
+    Mint,
     ModelCall,
+    Observation,
+    Origin,
     Recall,
     Record,
     ReflectionRecord,
     RunRecord,
+    Signal,
     StopReason,
     TrialEnd,
     TrialRecord,
+    Verdict,
+    new_id,
 )
-from groundwire.core.seal import Mint
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
-from groundwire.memory import SqlStore
-from groundwire.memory.place import locate
-from groundwire.memory.retention import size_of
+from groundwire.memory import SqlStore, locate, size_of
 
 BATCH = 1000
 CHANCE = random.Random(20)

@@ -18,11 +18,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from groundwire.core.signals import Origin
-from groundwire.evaluation import Trials
-from groundwire.evaluation import measuring as all_metrics
-from groundwire.evaluation.comparing import compare
-from groundwire.evaluation.rows import FAIL, NONE, ORIGINS, PASS, Labels, Ragged
+from groundwire.core import Origin
+from groundwire.evaluation import Labels, Ragged, Trials, compare
+from groundwire.evaluation import _measuring as all_metrics
+from groundwire.evaluation._rows import FAIL, NONE, ORIGINS, PASS
 
 ROUNDS = 4
 SEEDS = 4

@@ -37,7 +37,7 @@ from typing import Any, Literal
 from overhead_parts import TASK, TRIALS, bare, bare_steps, ours, walk
 
 from groundwire import Budget, FeedbackApp
-from groundwire.core.records import StopReason
+from groundwire.core import StopReason
 from groundwire.memory import InMemoryStore, SqlStore
 
 Episode = Callable[[], Awaitable[Any]]

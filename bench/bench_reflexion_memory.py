@@ -27,14 +27,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from groundwire.core.contexts import Lesson
-from groundwire.core.records import EpisodeRecord, Recall, Record, ReflectionRecord, RunRecord, TrialEnd, TrialRecord
-from groundwire.core.seal import Mint
-from groundwire.core.signals import Evidence, Observation, Origin, Signal, Verdict
+from groundwire.core import (
+    EpisodeRecord,
+    Evidence,
+    Lesson,
+    Mint,
+    Observation,
+    Origin,
+    Recall,
+    Record,
+    ReflectionRecord,
+    RunRecord,
+    Signal,
+    TrialEnd,
+    TrialRecord,
+    Verdict,
+)
 from groundwire.logs import Answered, Outcome, read_environments, read_hotpotqa
-from groundwire.memory import SqlStore
-from groundwire.memory.lessons import Lessons
-from groundwire.memory.policy import State, says_the_same
+from groundwire.memory import Lessons, SqlStore, State, says_the_same
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 OMEGA = 3

@@ -28,9 +28,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import SandboxUnavailable
-from groundwire.core.sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
+from groundwire.core import ExecResult, Limits, Sandbox, SandboxUnavailable, Tree, WarmSandbox
 from groundwire.sandbox import open_sandbox
 
 IMAGE = os.environ.get("GROUNDWIRE_TEST_IMAGE", "sandbox-py:latest")

@@ -19,14 +19,24 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from groundwire import Budget, Candidate, Observation, Origin, Task, Verdict
-from groundwire.agents.steps.step_beam import StepBeamActor
-from groundwire.agents.worlds import Imagined, LookaheadActor, Rollouts, Simulator, Value
-from groundwire.core.contexts import ActorContext, Judged, ToolContext
-from groundwire.core.environments import Move, Scene, Status, actions_in, attempt, environment_task, start_of
-from groundwire.core.intervals import wilson
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence
-from groundwire.graphs.library.plan_ahead import plan_ahead
-from groundwire.graphs.library.step_beam import step_beam
+from groundwire.agents import Imagined, LookaheadActor, Rollouts, Simulator, StepBeamActor, Value
+from groundwire.core import (
+    ActorContext,
+    CaseOutcome,
+    CaseResult,
+    Evidence,
+    Judged,
+    Move,
+    Scene,
+    Status,
+    ToolContext,
+    actions_in,
+    attempt,
+    environment_task,
+    start_of,
+    wilson,
+)
+from groundwire.graphs import plan_ahead, step_beam
 
 WAYS = 4
 GOAL_AT = 5

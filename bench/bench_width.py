@@ -27,11 +27,8 @@ from width_episodes import record
 from width_recording import Keeper
 
 from groundwire.benchmarks import benchmark
-from groundwire.core.errors import ConfigError, GroundwireError
-from groundwire.core.models import Backend
-from groundwire.core.recordings import read_recording
-from groundwire.core.tasks import Task
-from groundwire.demo.functions import function_tasks
+from groundwire.core import Backend, ConfigError, GroundwireError, Task, read_recording
+from groundwire.demo._writing import function_tasks
 from groundwire.models import VllmBackend, backend_for
 
 VOTES = "first,majority,width_checked"

@@ -10,17 +10,11 @@ import asyncio
 import time
 
 from groundwire import Budget, Task
-from groundwire.core.intervals import wilson
-from groundwire.core.models import Backend, Message, Request
-from groundwire.core.toolcalls import answer_of
-from groundwire.graphs.library.search_judge import search_judge
-from groundwire.graphs.library.tool_account import tool_account
-from groundwire.models.choice import backend_for
-from groundwire.models.local import LocalBackend
-from groundwire.models.local_model import ServerOptions
-from groundwire.tools import Corpus
-from groundwire.tools.environments.worlds.fiction_search.corpus import PASSAGES, QUESTIONS, Question
-from groundwire.tools.search import normalised
+from groundwire.core import Backend, Message, Request, answer_of, wilson
+from groundwire.graphs import search_judge, tool_account
+from groundwire.models import LocalBackend, ServerOptions, backend_for
+from groundwire.tools import Corpus, normalised
+from groundwire.tools.environments.worlds._fiction_search import PASSAGES, QUESTIONS, Question
 
 
 async def direct(backend: Backend, question: Question) -> bool:

@@ -13,12 +13,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from groundwire.core.ids import new_id
-from groundwire.core.records import ReflectionRecord
-from groundwire.memory import SqlStore
-from groundwire.memory.mapping import CODECS
-from groundwire.memory.policy import fingerprint
-from groundwire.memory.statements import inserts_for
+from groundwire.core import ReflectionRecord, new_id
+from groundwire.memory import SqlStore, fingerprint
+from groundwire.memory._mapping import CODECS
+from groundwire.memory._statements import inserts_for
 
 __all__ = ["COMMON", "FAMILIES", "LESSONS_A_TASK", "SIGNATURES", "Words", "fill", "lesson"]
 

@@ -9,10 +9,20 @@ from typing import Annotated, Any, TypedDict
 from langgraph.graph import END, START, StateGraph
 
 from groundwire import FeedbackGraph, Observation, Origin, Task, Verdict
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import ActorContext, CriticContext, Reflection, ToolContext
-from groundwire.core.models import Message, Request
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict
+from groundwire.core import (
+    ActorContext,
+    Candidate,
+    CaseOutcome,
+    CaseResult,
+    CriticContext,
+    Evidence,
+    Message,
+    NoVerdict,
+    Reflection,
+    Request,
+    ToolContext,
+    Tree,
+)
 from groundwire.models import ScriptedBackend
 
 __all__ = ["ANSWER", "TASK", "TRIALS", "bare", "bare_steps", "ours", "walk"]

@@ -24,12 +24,9 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from groundwire.core.ids import new_id
-from groundwire.core.seal import MemoryKeys
-from groundwire.core.signals import Verdict
-from groundwire.evaluation import read_run
-from groundwire.evaluation.rates import Rate
-from groundwire.logs.runs import LoggedRun, runs_in, write_run
+from groundwire.core import MemoryKeys, Verdict, new_id
+from groundwire.evaluation import Rate, read_run
+from groundwire.logs import LoggedRun, runs_in, write_run
 from groundwire.memory import SqlStore
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -7,12 +7,8 @@ from dataclasses import dataclass
 
 from published_judging import Journal, Program
 
-from groundwire.core.signals import Verdict
-from groundwire.evaluation.comparing import Comparison, compare
-from groundwire.evaluation.rates import Rate
-from groundwire.evaluation.rows import TrialRow
-from groundwire.evaluation.signal_quality import Confusion, confusion
-from groundwire.evaluation.trials import Trials
+from groundwire.core import Verdict
+from groundwire.evaluation import Comparison, Confusion, Rate, TrialRow, Trials, compare, confusion
 
 __all__ = ["Log", "Logs", "Pair", "Row", "executors", "internal", "ldb", "pairs", "said", "solved"]
 

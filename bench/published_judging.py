@@ -9,15 +9,22 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import ToolContext
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Backend, Completion, Request
-from groundwire.core.sandboxes import Limits, Sandbox
-from groundwire.core.signals import Isolation, Verdict
-from groundwire.core.tasks import Task
-from groundwire.graphs.run.sandboxes import Sandboxes
-from groundwire.logs.functions import SOLUTION
+from groundwire.core import (
+    Backend,
+    Candidate,
+    Completion,
+    ConfigError,
+    Isolation,
+    Limits,
+    Request,
+    Sandbox,
+    Task,
+    ToolContext,
+    Tree,
+    Verdict,
+)
+from groundwire.graphs import Sandboxes
+from groundwire.logs import SOLUTION
 from groundwire.tools import HiddenTests, Unittest
 
 __all__ = ["SECONDS", "Journal", "Program", "judge_all", "judge_together"]

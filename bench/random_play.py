@@ -9,10 +9,8 @@ import argparse
 import random
 from collections import Counter
 
-from groundwire.core.environments import Status
-from groundwire.core.intervals import wilson
-from groundwire.tools.environments.catalogue import BUILT_IN, world
-from groundwire.tools.environments.world import World
+from groundwire.core import Status, wilson
+from groundwire.tools import BUILT_IN, World, world
 
 
 def one_trial(kind: World, seed: int) -> tuple[Status, int]:

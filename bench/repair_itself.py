@@ -19,16 +19,16 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PROGRAM = Path(sys.executable).with_name("groundwire")
 BUGS: list[tuple[str, str, str, str]] = [
-    ("src/groundwire/graphs/run/acceptance.py", "if content != before:", "if content == before:",
+    ("src/groundwire/graphs/run/_acceptance.py", "if content != before:", "if content == before:",
      "tests/graphs/run/test_acceptance.py"),
-    ("src/groundwire/graphs/run/budget.py", "if trial >= budget.trials:", "if trial > budget.trials:",
+    ("src/groundwire/graphs/run/_budget.py", "if trial >= budget.trials:", "if trial > budget.trials:",
      "tests/graphs/run/test_budget.py"),
-    ("src/groundwire/graphs/build/proof.py", "if edge.target not in seen:", "if edge.target in seen:",
+    ("src/groundwire/graphs/build/_proof.py", "if edge.target not in seen:", "if edge.target in seen:",
      "tests/graphs/build/test_proof.py"),
-    ("src/groundwire/core/candidates.py", "self.base_digest != earlier.base_digest",
+    ("src/groundwire/core/_candidates.py", "self.base_digest != earlier.base_digest",
      "self.base_digest == earlier.base_digest",
      "tests/core/test_trees.py"),
-    ("src/groundwire/core/candidates.py", "added += line.startswith(\"+\")", "added += line.startswith(\"-\")",
+    ("src/groundwire/core/_candidates.py", "added += line.startswith(\"+\")", "added += line.startswith(\"-\")",
      "tests/core/test_patches.py"),
 ]  # fmt: skip
 

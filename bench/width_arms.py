@@ -9,26 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from groundwire.agents.width.answers import FunctionBody
-from groundwire.agents.width.confident_vote import ConfidentVote
-from groundwire.agents.width.controls.drafts import BlindResampling, Fusion
-from groundwire.agents.width.controls.mad_debate import MadDebate
-from groundwire.agents.width.controls.self_refine import SelfRefine
-from groundwire.agents.width.controls.sets import Sets
-from groundwire.agents.width.controls.ssr import SocraticRefine
-from groundwire.agents.width.parallel_refine import ParallelRefine
-from groundwire.agents.width.sampling import Asking
-from groundwire.core.contexts import Tool
-from groundwire.core.models import Backend
-from groundwire.graphs import FeedbackGraph
-from groundwire.graphs.library.blind_resampling import blind_resampling
-from groundwire.graphs.library.confident_vote import confident_vote
-from groundwire.graphs.library.fusion import fusion
-from groundwire.graphs.library.mad_debate import mad_debate
-from groundwire.graphs.library.parallel_refine import parallel_refine
-from groundwire.graphs.library.self_refine import self_refine
-from groundwire.graphs.library.sets import sets
-from groundwire.graphs.library.ssr import ssr
+from groundwire.agents import (
+    Asking,
+    BlindResampling,
+    ConfidentVote,
+    FunctionBody,
+    Fusion,
+    MadDebate,
+    ParallelRefine,
+    SelfRefine,
+    Sets,
+    SocraticRefine,
+)
+from groundwire.core import Backend, Tool
+from groundwire.graphs import (
+    FeedbackGraph,
+    blind_resampling,
+    confident_vote,
+    fusion,
+    mad_debate,
+    parallel_refine,
+    self_refine,
+    sets,
+    ssr,
+)
 
 __all__ = ["ARMS", "CHECKED", "FIRST", "Arm", "Sizes", "arms_named"]
 

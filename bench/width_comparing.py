@@ -13,10 +13,7 @@ from width_arms import CHECKED, Arm, Sizes
 from width_figures import Matched, draw, report
 from width_running import Outcome, Runner, as_data
 
-from groundwire.core.errors import ConfigError, RecordingMissing
-from groundwire.core.models import Backend
-from groundwire.core.recordings import Recording
-from groundwire.core.tasks import Task
+from groundwire.core import Backend, ConfigError, Recording, RecordingMissing, Task
 from groundwire.models import ReplayBackend
 
 __all__ = ["Found", "compare"]

@@ -7,14 +7,21 @@ from dataclasses import dataclass
 
 from width_arms import Arm, Sizes
 
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ToolContext
-from groundwire.core.models import Backend
-from groundwire.core.records import CandidateRecord, EpisodeRecord, Record, StopReason
-from groundwire.core.signals import Evidence, Observation, Origin, Verdict
-from groundwire.core.tasks import Task
-from groundwire.graphs import Budget, EpisodeResult, FeedbackGraph, Rules
-from groundwire.graphs.run.sandboxes import Sandboxes
+from groundwire.core import (
+    Backend,
+    Candidate,
+    CandidateRecord,
+    EpisodeRecord,
+    Evidence,
+    Observation,
+    Origin,
+    Record,
+    StopReason,
+    Task,
+    ToolContext,
+    Verdict,
+)
+from groundwire.graphs import Budget, EpisodeResult, FeedbackGraph, Rules, Sandboxes
 from groundwire.memory import InMemoryStore
 
 __all__ = ["Episode", "record", "run_episode"]

@@ -10,10 +10,7 @@ from typing import Any
 from width_arms import ARMS, CHECKED, FIRST
 from width_running import Outcome
 
-from groundwire.evaluation.comparing import Comparison, compare
-from groundwire.evaluation.rates import Rate
-from groundwire.evaluation.trials import Trials
-from groundwire.evaluation.width import width
+from groundwire.evaluation import Comparison, Rate, Trials, compare, width
 
 __all__ = ["Matched", "draw", "report"]
 

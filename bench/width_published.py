@@ -6,16 +6,10 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-from groundwire.agents.width.sampling import NOTHING, Answer, Extra, Question
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext
-from groundwire.core.models import Completion, Message
-from groundwire.core.prompt_text import data
-from groundwire.core.recordings import Recorded, Recording
-from groundwire.core.sandboxes import Limits
-from groundwire.core.tasks import Task
-from groundwire.logs import read_ldb, read_reflexion
-from groundwire.logs.functions import SOLUTION
+from groundwire.agents import Answer, Extra, Question
+from groundwire.agents.width._sampling import NOTHING
+from groundwire.core import ActorContext, Candidate, Completion, Limits, Message, Recorded, Recording, Task, data
+from groundwire.logs import SOLUTION, read_ldb, read_reflexion
 
 __all__ = ["WholeProgram", "published"]
 

@@ -6,10 +6,18 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from groundwire.core.errors import ModelReplyInvalid
-from groundwire.core.models import Backend, Completion, Request
-from groundwire.core.recordings import Failure, Recorded, Recording, Sample, read_recording
-from groundwire.models.replies import all_of
+from groundwire.core import (
+    Backend,
+    Completion,
+    Failure,
+    ModelReplyInvalid,
+    Recorded,
+    Recording,
+    Request,
+    Sample,
+    read_recording,
+)
+from groundwire.models._chat import all_of
 
 __all__ = ["Keeper", "Player"]
 

@@ -9,16 +9,22 @@ from typing import Any
 from width_arms import CHECKED, Arm, Sizes, arms_named
 from width_episodes import run_episode
 
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import Tool, ToolContext
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Backend, Completion, Request
-from groundwire.core.sandboxes import Sandbox
-from groundwire.core.signals import Isolation, Observation, Verdict
-from groundwire.core.tasks import Task
-from groundwire.evaluation.reading import trial_rows
-from groundwire.evaluation.rows import Sample, TrialRow
-from groundwire.graphs.run.sandboxes import Sandboxes
+from groundwire.core import (
+    Backend,
+    Candidate,
+    Completion,
+    ConfigError,
+    Isolation,
+    Observation,
+    Request,
+    Sandbox,
+    Task,
+    Tool,
+    ToolContext,
+    Verdict,
+)
+from groundwire.evaluation import Sample, TrialRow, trial_rows
+from groundwire.graphs import Sandboxes
 from groundwire.tools import HiddenTests, tool_for
 
 __all__ = ["Outcome", "Runner", "as_data"]

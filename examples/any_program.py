@@ -9,8 +9,8 @@ import sys
 
 from groundwire import EpisodeResult, Signal, Task, Tree
 from groundwire.agents import CommandActor, RuleCritic
-from groundwire.core.records import ProgramRun
-from groundwire.graphs.library.code_repair import code_repair
+from groundwire.core import ProgramRun
+from groundwire.graphs import code_repair
 from groundwire.tools import HiddenTests, Pytest
 
 PROJECT = {

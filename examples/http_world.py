@@ -8,9 +8,8 @@ import argparse
 from pathlib import Path
 from threading import Thread
 
-from groundwire.core.environments import Status
-from groundwire.tools.environments.catalogue import world
-from groundwire.tools.environments.http import WorldServer
+from groundwire.core import Status
+from groundwire.tools import WorldServer, world
 
 RIDDLE = f"{Path(__file__).parent / 'own_world.py'}:Vault"
 

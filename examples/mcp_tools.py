@@ -10,7 +10,7 @@ from mcp.server import MCPServer
 
 from groundwire import EpisodeResult, Signal, Task
 from groundwire.agents import ToolActor
-from groundwire.graphs.library.tool_recovery import tool_recovery
+from groundwire.graphs import tool_recovery
 from groundwire.models import ScriptedBackend
 from groundwire.tools import AnswerCheck, Toolbox, mcp_tools
 

@@ -6,8 +6,7 @@ python examples/own_check.py
 from collections.abc import Sequence
 
 from groundwire import Candidate, EpisodeResult, FeedbackGraph, Observation, Origin, Signal, Task, Tree, Verdict
-from groundwire.core.contexts import ActorContext, ToolContext
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence
+from groundwire.core import ActorContext, CaseOutcome, CaseResult, Evidence, ToolContext
 
 TARGET = 24
 

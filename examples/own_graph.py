@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from groundwire import Candidate, EpisodeState, FeedbackGraph, Observation, Origin, Task, Tree, Verdict
-from groundwire.core.contexts import Actor, ActorContext, Tool, ToolContext
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence
+from groundwire.core import Actor, ActorContext, CaseOutcome, CaseResult, Evidence, Tool, ToolContext
 
 DRAFTS = ("def area(r): return 3.14 * r r", "def area(r): return 3.14 * r", "def area(r): return 3.14 * r * r")
 

@@ -5,8 +5,8 @@ python examples/own_tools.py
 
 from groundwire import EpisodeResult, Signal, Task
 from groundwire.agents import ToolActor
-from groundwire.core.toolcalls import Call, Ruling
-from groundwire.graphs.library.preflight import preflight
+from groundwire.core import Call, Ruling
+from groundwire.graphs import preflight
 from groundwire.models import ScriptedBackend
 from groundwire.tools import AnswerCheck, FunctionTool, RuleReviewer, Toolbox
 

@@ -6,11 +6,19 @@ python examples/own_world.py
 from collections.abc import Sequence
 
 from groundwire import Candidate, EpisodeResult, Signal
-from groundwire.agents.worlds import StepsCritic
-from groundwire.core.contexts import ActorContext
-from groundwire.core.environments import Scene, Status, attempt, environment_task, moves_so_far, scene_of, start_of
-from groundwire.core.records import ReflectionRecord
-from groundwire.graphs.library.episodic import episodic
+from groundwire.agents import StepsCritic
+from groundwire.core import (
+    ActorContext,
+    ReflectionRecord,
+    Scene,
+    Status,
+    attempt,
+    environment_task,
+    moves_so_far,
+    scene_of,
+    start_of,
+)
+from groundwire.graphs import episodic
 
 RIDDLE = ("red", "blue", "green")
 

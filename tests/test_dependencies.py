@@ -13,24 +13,24 @@ from own_source import SOURCE, foreign_imports, parsed
 
 PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS: dict[str, Collection[str]] = {
-    "models/http_client.py": ("openai-compatible", "vllm"),
-    "models/library.py": ("llm", "local"),
-    "models/litellm_faults.py": ("llm", "local"),
+    "models/_http_client.py": ("openai-compatible", "vllm"),
+    "models/_library.py": ("llm", "local"),
+    "models/_litellm_faults.py": ("llm", "local"),
     "models/local_model/": ("local",),
-    "models/minilm.py": ("embeddings",),
-    "models/replies.py": ("llm", "local", "openai-compatible", "vllm"),
+    "models/_minilm.py": ("embeddings",),
+    "models/_chat.py": ("llm", "local", "openai-compatible", "vllm"),
     "models/vllm_engine/": ("vllm",),
     "evaluation/": ("eval",),
-    "memory/place.py": ("postgres",),
-    "sandbox/container_run.py": ("docker",),
-    "sandbox/docker_engine.py": ("docker",),
+    "memory/_place.py": ("postgres",),
+    "sandbox/_container_run.py": ("docker",),
+    "sandbox/_docker_engine.py": ("docker",),
     "telemetry/": ("otel",),
     "tools/environments/": ("environments",),
-    "tools/environments/alfworld.py": ("alfworld",),
-    "tools/mcp_servers.py": ("mcp",),
+    "tools/environments/_alfworld.py": ("alfworld",),
+    "tools/_mcp_servers.py": ("mcp",),
     "training/": ("training",),
     # it says so itself where scipy is not there
-    "training/methods/match_tir.py": ("eval",),
+    "training/methods/_match_tir.py": ("eval",),
 }
 """Place → the extras with any of which it is used; the longest place counts. What is in none needs no extra."""
 SHIPPED_AS = {"sklearn": "scikit-learn"}
@@ -83,12 +83,12 @@ def test_what_is_imported_is_declared() -> None:
 
 
 def test_what_is_not_declared_is_told() -> None:
-    assert list(undeclared("core/tasks.py", ["numpy.array"])) == [
-        "core/tasks.py imports numpy.array, which is numpy: name it in pyproject.toml, in `dependencies`, "
+    assert list(undeclared("core/_tasks.py", ["numpy.array"])) == [
+        "core/_tasks.py imports numpy.array, which is numpy: name it in pyproject.toml, in `dependencies`, "
         "or in an extra"
         " (EXTRAS says which)"
     ]
-    (told,) = undeclared("training/arrow.py", ["pyarrow", "numpy", "pydantic"])
+    (told,) = undeclared("training/_arrow.py", ["pyarrow", "numpy", "pydantic"])
     assert "the extra 'training'" in told
 
 

@@ -30,7 +30,7 @@ def test_links_lead_somewhere(guide: Path) -> None:
 
 
 def test_every_memory_command_is_in_the_guide() -> None:
-    from groundwire.cli.commands.memory import memory
+    from groundwire.cli.commands._memory import memory
 
     text = (DOCS / "memory.md").read_text()
     for command in memory.registered_commands:

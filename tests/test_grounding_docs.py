@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.errors import GroundwireError
-from groundwire.graphs.run.gate import Refusal
+from groundwire.core._errors import GroundwireError
+from groundwire.graphs.run._gate import Refusal
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "grounding.md").read_text()

@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 from own_source import SOURCE, foreign_imports, is_private, parsed
 
-from groundwire.models.library import load_litellm
+from groundwire.models._library import load_litellm
 
 DOCUMENTED = frozenset({"_exit", "_replace", "_mapping", "_asdict", "_fields"})
 """They only look private: `os._exit`, named tuples, rows of SQLAlchemy."""
@@ -112,7 +112,7 @@ def _configurable(**compiled: Any) -> dict[str, Any]:
 
 @canary(
     "langgraph._internal._constants.CONFIG_KEY_SCRATCHPAD",
-    do=f"graphs/build/bounds.py refuses graphs that the proof has not seen by it; {GRAPHS}, else one is let through",
+    do=f"graphs/build/_bounds.py refuses graphs that the proof has not seen by it; {GRAPHS}, else one is let through",
 )
 def _scratchpad() -> None:
     from langgraph._internal._constants import CONFIG_KEY_SCRATCHPAD
@@ -123,7 +123,7 @@ def _scratchpad() -> None:
 
 @canary(
     "langgraph._internal._constants.CONFIG_KEY_CHECKPOINTER",
-    do=f"graphs/run/nodes.py knows by it whether a person can be asked; {GRAPHS}",
+    do=f"graphs/run/_nodes.py knows by it whether a person can be asked; {GRAPHS}",
 )
 def _checkpointer() -> None:
     from langgraph._internal._constants import CONFIG_KEY_CHECKPOINTER
@@ -135,7 +135,7 @@ def _checkpointer() -> None:
 
 @canary(
     "_node_defaults",
-    do=f"graphs/build/compiler.py empties it, so that what a graph gives all its nodes is not given twice; {GRAPHS}",
+    do=f"graphs/build/_compiler.py empties it, so that what a graph gives all its nodes is not given twice; {GRAPHS}",
 )
 def _node_defaults() -> None:
     from langgraph.graph import StateGraph
@@ -231,13 +231,13 @@ def _hidden_params() -> None:
     assert load_litellm().ModelResponse()._hidden_params.get("response_cost") is None
 
 
-@canary("_response", do="sandbox/container_run.py closes an attached stream by it; else connections are left open")
+@canary("_response", do="sandbox/_container_run.py closes an attached stream by it; else connections are left open")
 def _response() -> None:
     docker: Any = pytest.importorskip("docker")
     assert "sock._response = response" in inspect.getsource(docker.APIClient._get_raw_response_socket)
 
 
-@canary("_sock", do="sandbox/container_run.py writes to an attached stream by it: Docker's client gives a SocketIO")
+@canary("_sock", do="sandbox/_container_run.py writes to an attached stream by it: Docker's client gives a SocketIO")
 def _sock() -> None:
     one, other = socket.socketpair()
     with one, other, one.makefile("rwb", buffering=0) as stream:
@@ -245,7 +245,7 @@ def _sock() -> None:
         assert held._sock is one
 
 
-@canary("_entity_infos", do="tools/environments/alfworld.py names things by it, in words that people can read")
+@canary("_entity_infos", do="tools/environments/_alfworld.py names things by it, in words that people can read")
 def _entity_infos() -> None:
     environments: Any = pytest.importorskip("textworld.envs")
     assert "self._entity_infos" in inspect.getsource(inspect.getmodule(environments.PddlEnv) or environments)
@@ -255,7 +255,7 @@ def _entity_infos() -> None:
 
 
 @canary(
-    "_data", do="core/masking.py sees by it cheaply whether the environment has changed; it falls back to os.environ"
+    "_data", do="core/_masking.py sees by it cheaply whether the environment has changed; it falls back to os.environ"
 )
 def _data() -> None:
     environment: Any = os.environ

@@ -20,16 +20,9 @@ from findings import tell
 from sums import KINDS, AnswerKey, Kind, ShownExamples, problems, said_by
 
 from groundwire import Budget
-from groundwire.agents.width.answers import plain_answer
-from groundwire.agents.width.confident_vote import ConfidentVote, Mode
-from groundwire.core.candidates import Candidate
-from groundwire.core.intervals import wilson
-from groundwire.core.models import Backend, Completion
-from groundwire.core.records import CandidateRecord, ModelCall
-from groundwire.core.signals import Verdict
-from groundwire.core.tasks import Task
-from groundwire.graphs import Rules
-from groundwire.graphs.library.confident_vote import confident_vote
+from groundwire.agents import ConfidentVote, Mode, plain_answer
+from groundwire.core import Backend, Candidate, CandidateRecord, Completion, ModelCall, Task, Verdict, wilson
+from groundwire.graphs import Rules, confident_vote
 from groundwire.memory import InMemoryStore
 from groundwire.models import VllmBackend, VllmServerBackend, backend_for
 

@@ -14,11 +14,8 @@ from pathlib import Path
 
 from groundwire import FeedbackGraph, Observation, Origin, Task, Verdict
 from groundwire.agents import LLMActor, RuleCritic
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import ActorContext, ToolContext
-from groundwire.core.models import Backend
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence
-from groundwire.graphs.library.code_repair import code_repair
+from groundwire.core import ActorContext, Backend, Candidate, CaseOutcome, CaseResult, Evidence, ToolContext, Tree
+from groundwire.graphs import code_repair
 
 __all__ = ["TRIALS", "graph", "tasks"]
 

@@ -21,8 +21,7 @@ from typing import Any
 
 from findings import tell
 
-from groundwire.core.errors import ModelRejected
-from groundwire.core.models import Message, Request
+from groundwire.core import Message, ModelRejected, Request
 from groundwire.models import VllmBackend, VllmServerBackend
 
 SCHEMA = {

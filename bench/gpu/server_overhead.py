@@ -19,8 +19,9 @@ from typing import Any
 import aiohttp
 from findings import tell
 
-from groundwire.core.models import Message, Request
-from groundwire.models import VllmServerBackend, vllm_server
+from groundwire.core import Message, Request
+from groundwire.models import VllmServerBackend
+from groundwire.models import _vllm_server as vllm_server
 
 TOPICS = ("the sea", "a small town", "iron", "the number seven", "bees", "rivers", "an old clock", "the moon")
 

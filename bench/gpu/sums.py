@@ -6,13 +6,22 @@ import random
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from groundwire.agents.width.answers import TextAnswer, after_mark
-from groundwire.agents.width.sampling import NOTHING, Answer, Extra, Question
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import ActorContext, ToolContext
-from groundwire.core.models import Message
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
-from groundwire.core.tasks import Task
+from groundwire.agents import Answer, Extra, Question, TextAnswer, after_mark
+from groundwire.agents.width._sampling import NOTHING
+from groundwire.core import (
+    ActorContext,
+    Candidate,
+    CaseOutcome,
+    CaseResult,
+    Evidence,
+    Message,
+    Observation,
+    Origin,
+    Task,
+    ToolContext,
+    Tree,
+    Verdict,
+)
 
 __all__ = ["KINDS", "AnswerKey", "Kind", "ShownExamples", "problems", "said_by"]
 

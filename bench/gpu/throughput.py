@@ -27,12 +27,10 @@ from episodes import TRIALS, graph, tasks
 from findings import tell
 
 from groundwire import Budget
-from groundwire.core.models import Completion, Message, Request
-from groundwire.core.records import StopReason
-from groundwire.core.tasks import Task
+from groundwire.core import Completion, Message, Request, StopReason, Task
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.models import VllmBackend
-from groundwire.models.vllm_engine.talk import prompt_text
+from groundwire.models.vllm_engine._talk import prompt_text
 
 SOURCES = Path(__file__).parents[2] / "src" / "groundwire"
 

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundwire.core.first_use import at_first_use
+from groundwire.core._first_use import at_first_use
 
 if TYPE_CHECKING:
-    from groundwire.core.candidates import Candidate, Tree
-    from groundwire.core.errors import GroundwireError, UngroundedLoopError
-    from groundwire.core.records import StopReason
-    from groundwire.core.sandboxes import Limits
-    from groundwire.core.signals import NoVerdict, Observation, Origin, Signal, Verdict
-    from groundwire.core.tasks import Task
+    from groundwire.core._candidates import Candidate, Tree
+    from groundwire.core._contexts import Actor, ActorContext, Critic, CriticContext, Tool, ToolContext
+    from groundwire.core._errors import GroundwireError, UngroundedLoopError
+    from groundwire.core._records import StopReason
+    from groundwire.core._sandboxes import Limits
+    from groundwire.core._signals import (
+        CaseOutcome,
+        CaseResult,
+        Evidence,
+        NoVerdict,
+        Observation,
+        Origin,
+        Signal,
+        Verdict,
+    )
+    from groundwire.core._tasks import Task
     from groundwire.graphs import (
         Budget,
         EpisodeResult,
@@ -28,10 +38,17 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Actor",
+    "ActorContext",
     "Budget",
     "Candidate",
+    "CaseOutcome",
+    "CaseResult",
+    "Critic",
+    "CriticContext",
     "EpisodeResult",
     "EpisodeState",
+    "Evidence",
     "FeedbackApp",
     "FeedbackGraph",
     "GroundwireError",
@@ -45,6 +62,8 @@ __all__ = [
     "Signal",
     "StopReason",
     "Task",
+    "Tool",
+    "ToolContext",
     "Tree",
     "UngroundedLoopError",
     "Verdict",
@@ -54,26 +73,35 @@ __all__ = [
 __getattr__, __dir__ = at_first_use(
     __name__,
     {
+        "Actor": "core._contexts",
+        "ActorContext": "core._contexts",
         "Budget": "graphs",
-        "Candidate": "core.candidates",
+        "Candidate": "core._candidates",
+        "CaseOutcome": "core._signals",
+        "CaseResult": "core._signals",
+        "Critic": "core._contexts",
+        "CriticContext": "core._contexts",
         "EpisodeResult": "graphs",
         "EpisodeState": "graphs",
+        "Evidence": "core._signals",
         "FeedbackApp": "graphs",
         "FeedbackGraph": "graphs",
-        "GroundwireError": "core.errors",
-        "Limits": "core.sandboxes",
-        "NoVerdict": "core.signals",
-        "Observation": "core.signals",
-        "Origin": "core.signals",
+        "GroundwireError": "core._errors",
+        "Limits": "core._sandboxes",
+        "NoVerdict": "core._signals",
+        "Observation": "core._signals",
+        "Origin": "core._signals",
         "Rules": "graphs",
         "RunBudget": "graphs",
         "SandboxOptions": "graphs",
-        "Signal": "core.signals",
-        "StopReason": "core.records",
-        "Task": "core.tasks",
-        "Tree": "core.candidates",
-        "UngroundedLoopError": "core.errors",
-        "Verdict": "core.signals",
+        "Signal": "core._signals",
+        "StopReason": "core._records",
+        "Task": "core._tasks",
+        "Tool": "core._contexts",
+        "ToolContext": "core._contexts",
+        "Tree": "core._candidates",
+        "UngroundedLoopError": "core._errors",
+        "Verdict": "core._signals",
     },
     elsewhere={"audit": "groundwire_audit"},
 )

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import ActorContext, CriticContext, Judged
-from groundwire.core.models import Backend, Completion, Request
-from groundwire.core.seal import Mint
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
-from groundwire.core.tasks import Task
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import ActorContext, CriticContext, Judged
+from groundwire.core._models import Backend, Completion, Request
+from groundwire.core._seal import Mint
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
+from groundwire.core._tasks import Task
 
 BUGGY = {
     "shop/__init__.py": "",

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 
 from groundwire import Budget, Task, Tree
 from groundwire.agents import LLMActor, LLMCritic, RuleCritic
-from groundwire.agents.patching.edit_blocks import SearchReplace, render_answer
-from groundwire.agents.prompting.templates import load_prompt
-from groundwire.core.models import Request
-from groundwire.core.records import CandidateRecord, Intent, ModelCall, Record, StopReason
+from groundwire.agents.patching._edit_blocks import SearchReplace, render_answer
+from groundwire.agents.prompting._templates import load_prompt
+from groundwire.core._models import Request
+from groundwire.core._records import CandidateRecord, Intent, ModelCall, Record, StopReason
 from groundwire.graphs import EpisodeResult
-from groundwire.graphs.library.code_repair import code_repair
+from groundwire.graphs.library._code_repair import code_repair
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 from groundwire.tools import HiddenTests, Pytest

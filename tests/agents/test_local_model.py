@@ -9,8 +9,8 @@ import pytest
 from real_model import local_backend
 
 from groundwire.agents import LLMActor
-from groundwire.core.errors import ModelReplyInvalid
-from groundwire.core.models import Backend
+from groundwire.core._errors import ModelReplyInvalid
+from groundwire.core._models import Backend
 from groundwire.models.local_model import ServerOptions
 
 if TYPE_CHECKING:

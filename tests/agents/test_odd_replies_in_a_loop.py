@@ -10,17 +10,17 @@ from odd_replies import KNOWN, ODD_REPLIES, THOUGHT, ByteServer, Odd, Wire, good
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, StopReason, Task
 from groundwire.agents import LLMActor, LLMCritic
-from groundwire.agents.patching.edit_blocks import WholeFile, render_answer
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import ModelReplyInvalid
-from groundwire.core.models import Backend, Completion
-from groundwire.core.records import Intent, ModelCall, Record
-from groundwire.graphs.run.budget import spent_on
+from groundwire.agents.patching._edit_blocks import WholeFile, render_answer
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import ModelReplyInvalid
+from groundwire.core._models import Backend, Completion
+from groundwire.core._records import Intent, ModelCall, Record
+from groundwire.graphs.run._budget import spent_on
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
-from groundwire.models.guard import allow_model_calls
-from groundwire.models.litellm import LiteLLMBackend
-from groundwire.models.openai_compatible import OpenAICompatibleBackend
+from groundwire.models._guard import allow_model_calls
+from groundwire.models._litellm import LiteLLMBackend
+from groundwire.models._openai_compatible import OpenAICompatibleBackend
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning"),

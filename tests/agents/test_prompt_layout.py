@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 from groundwire import Budget, Observation, Origin, Task, Verdict
 from groundwire.agents import LLMActor, RuleCritic
-from groundwire.agents.patching.edit_blocks import SearchReplace, render_answer
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import ToolContext
-from groundwire.core.models import Request
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence
-from groundwire.graphs.library.code_repair import code_repair
+from groundwire.agents.patching._edit_blocks import SearchReplace, render_answer
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import ToolContext
+from groundwire.core._models import Request
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence
+from groundwire.graphs.library._code_repair import code_repair
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 

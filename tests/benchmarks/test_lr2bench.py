@@ -16,12 +16,12 @@ from judging import by_hidden, by_visible
 
 from groundwire.benchmarks import Item, benchmark
 from groundwire.benchmarks.lr2bench import Lr2Bench, Match
-from groundwire.benchmarks.lr2bench.published import Published, PuzzleRow, puzzle_of
+from groundwire.benchmarks.lr2bench._loader import Published, PuzzleRow, puzzle_of
 from groundwire.benchmarks.lr2bench.rules import FAMILIES, problem, rules_of
-from groundwire.core.errors import RecordingError, TaskError
-from groundwire.core.signals import Verdict
-from groundwire.graphs.run.sandboxes import Sandboxes
-from groundwire.tools.environments.worlds.sudoku.play import generate, solutions
+from groundwire.core._errors import RecordingError, TaskError
+from groundwire.core._signals import Verdict
+from groundwire.graphs.run._sandboxes import Sandboxes
+from groundwire.tools.environments.worlds._sudoku import generate, solutions
 
 ITEMS = 10
 QUOTE = "A test that runs tells more than ten that could, and one that fails tells most."

@@ -13,8 +13,8 @@ from judging import by_hidden, by_visible
 from published import published
 
 from groundwire.benchmarks import Item, benchmark
-from groundwire.core.signals import Verdict
-from groundwire.graphs.run.sandboxes import Sandboxes
+from groundwire.core._signals import Verdict
+from groundwire.graphs.run._sandboxes import Sandboxes
 
 pytestmark = pytest.mark.slow
 PASS, FAIL = Verdict.PASS, Verdict.FAIL

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from groundwire.benchmarks import BENCHMARKS, benchmark
-from groundwire.benchmarks.examples import called_name, examples_of
-from groundwire.core.errors import ConfigError, GroundwireError, RecordingError, TaskError
+from groundwire.benchmarks._function_tasks import called_name, examples_of
+from groundwire.core._errors import ConfigError, GroundwireError, RecordingError, TaskError
 
 ROW: dict[str, Any] = {
     "task_id": "HumanEval/7",

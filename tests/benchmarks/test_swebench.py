@@ -13,9 +13,9 @@ from cli import lay_out
 from judging import by_hidden, by_visible
 
 from groundwire.benchmarks import Item, benchmark
-from groundwire.core.errors import ConfigError, RecordingError, TaskError
-from groundwire.core.signals import Verdict
-from groundwire.graphs.run.sandboxes import Sandboxes
+from groundwire.core._errors import ConfigError, RecordingError, TaskError
+from groundwire.core._signals import Verdict
+from groundwire.graphs.run._sandboxes import Sandboxes
 
 BEFORE = {
     "pages/__init__.py": "",

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from cli import BUGGY, groundwire, lay_out
 
-from groundwire.cli.account import account_data, account_lines
-from groundwire.graphs.run.acceptance import TradeOff
-from groundwire.graphs.run.account import Account, WrittenTests
+from groundwire.cli._outcome import account_data, account_lines
+from groundwire.graphs.run._acceptance import TradeOff
+from groundwire.graphs.run._account import Account, WrittenTests
 
 TEST = "python -m pytest -q"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.cli.learning_view import ROWS, chart_lines
+from groundwire.cli._learning_view import ROWS, chart_lines
 
 SHARES = st.lists(st.floats(0, 1), min_size=1, max_size=300)
 

@@ -18,14 +18,14 @@ from recorded_runs import Certain, ledger_at, question, repairing, run, saying
 from typer.testing import CliRunner
 
 from groundwire import FeedbackGraph, Origin, Task
-from groundwire.cli.commands import app
-from groundwire.cli.export import Asked, run_export
-from groundwire.core.errors import ConfigError, StorageError
-from groundwire.core.models import Completion, Request
-from groundwire.core.records import RunRecord
+from groundwire.cli._export import Asked, run_export
+from groundwire.cli.commands._app import app
+from groundwire.core._errors import ConfigError, StorageError
+from groundwire.core._models import Completion, Request
+from groundwire.core._records import RunRecord
 from groundwire.training import Row, forms
-from groundwire.training.catalogue import form, form_names
-from groundwire.training.schema import Provenance
+from groundwire.training._catalogue import form, form_names
+from groundwire.training._schema import Provenance
 
 
 def recorded(folder: Path, graph: FeedbackGraph, *tasks: Task, **options: Any) -> RunRecord:
@@ -205,6 +205,6 @@ def test_schemas_and_the_list_of_formats() -> None:
 def test_the_guide_names_every_column_that_trainers_read() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "training.md").read_text()
     for module in iter_modules(forms.__path__):
-        own = set(form(module.name).row.model_fields) - set(Row.model_fields)
+        own = set(form(module.name.removeprefix("_")).row.model_fields) - set(Row.model_fields)
         assert [column for column in own if f"`{column}`" not in guide] == [], module.name
     assert [name for name in Provenance.model_fields if f"`{name}`" not in guide] == []

@@ -13,8 +13,8 @@ import pytest
 from cli import groundwire
 from recorded_runs import ledger_at, question, repairing, run, saying
 
-from groundwire.cli.export import Asked, AskedFilters, run_export
-from groundwire.core.errors import ConfigError
+from groundwire.cli._export import Asked, AskedFilters, run_export
+from groundwire.core._errors import ConfigError
 
 ROUNDS = ("41 42", "5 6"), ("40 42", "6 6"), ("40 40", "6 6")
 """Two questions with two samples each: more and more agree, and fewer are right."""

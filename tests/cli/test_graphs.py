@@ -7,7 +7,7 @@ from typing import Any
 
 from cli import groundwire
 
-from groundwire.graphs.library.catalogue import NAMES, card
+from groundwire.graphs.library._catalogue import NAMES, card
 
 
 def test_all_graphs_are_listed() -> None:

@@ -9,8 +9,8 @@ import pytest
 from cli import groundwire
 from small_logs import lay_out_worlds
 
-from groundwire.cli.import_logs import import_logs
-from groundwire.core.errors import RecordingError
+from groundwire.cli._import_logs import import_logs
+from groundwire.core._errors import RecordingError
 
 
 def test_a_folder_is_imported_once_and_reported_on(tmp_path: Path) -> None:

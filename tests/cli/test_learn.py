@@ -15,7 +15,7 @@ import pytest
 from cli import Ran, begin
 
 from groundwire.cli import main
-from groundwire.core.records import EpisodeEnd, Intent, ReflectionRecord, TrialRecord
+from groundwire.core._records import EpisodeEnd, Intent, ReflectionRecord, TrialRecord
 from groundwire.memory import SqlStore
 
 SUPPORT = Path(__file__).parents[1] / "support"

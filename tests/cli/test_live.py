@@ -6,10 +6,10 @@ import io
 
 from rich.console import Console
 
-from groundwire.cli.live import LiveView
-from groundwire.core.records import CandidateRecord, EpisodeEnd, ModelCall, ReflectionRecord, StopReason, TrialRecord
-from groundwire.core.seal import Mint
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
+from groundwire.cli._live import LiveView
+from groundwire.core._records import CandidateRecord, EpisodeEnd, ModelCall, ReflectionRecord, StopReason, TrialRecord
+from groundwire.core._seal import Mint
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
 
 MINT = Mint("r", b"k" * 32)
 

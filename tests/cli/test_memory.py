@@ -14,10 +14,10 @@ import pytest
 from remembering import RUN, episode_of, learn, outcome, signal_for, texts
 from typer.testing import CliRunner, Result
 
-from groundwire.cli.commands import app
-from groundwire.core.errors import ConfigError, GroundwireError, RecordNotFound, StorageError
-from groundwire.core.records import EpisodeEnd, LessonMark, Mark, ReflectionRecord, StopReason
-from groundwire.core.signals import Verdict
+from groundwire.cli.commands._app import app
+from groundwire.core._errors import ConfigError, GroundwireError, RecordNotFound, StorageError
+from groundwire.core._records import EpisodeEnd, LessonMark, Mark, ReflectionRecord, StopReason
+from groundwire.core._signals import Verdict
 from groundwire.memory import SqlStore
 
 OLD = "2020-01-01T00:00:00.000000+00:00"

@@ -16,8 +16,8 @@ import pytest
 from cli import BUGGY, groundwire, lay_out
 from reported import HOSTILE, TURNED, guessed
 
-from groundwire.cli.report import run_report
-from groundwire.core.errors import ConfigError, RecordNotFound
+from groundwire.cli._report import run_report
+from groundwire.core._errors import ConfigError, RecordNotFound
 from groundwire.memory import SqlStore
 
 FIXED, FIRST, LASTING, FALSE = ["no", "right"], ["right"], ["no", "nay", "never"], ["no", "almost right"]

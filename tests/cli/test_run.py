@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from word_graph import NEEDED
 
 from groundwire.benchmarks import Item
-from groundwire.cli.resuming import resume_run
-from groundwire.cli.run import run_suite
-from groundwire.cli.suite import Shard, Source, Suite, chosen
-from groundwire.core.errors import ConfigError, GroundwireError, TaskError
-from groundwire.core.records import EpisodeEnd, Intent, ReflectionRecord
-from groundwire.core.settings import Settings
-from groundwire.core.tasks import Task
+from groundwire.cli._resuming import resume_run
+from groundwire.cli._run import run_suite
+from groundwire.cli._suite import Shard, Source, Suite, chosen
+from groundwire.core._errors import ConfigError, GroundwireError, TaskError
+from groundwire.core._records import EpisodeEnd, Intent, ReflectionRecord
+from groundwire.core._settings import Settings
+from groundwire.core._tasks import Task
 from groundwire.memory import SqlStore
 
 GRAPHS = Path(__file__).parents[1] / "support" / "word_graph.py"

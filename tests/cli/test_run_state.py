@@ -18,12 +18,12 @@ from cli import BUGGY, groundwire, lay_out
 from guessing import Check, Guesser, loop
 
 from groundwire import Task, Tree
-from groundwire.cli.run_state import RunState, state_of
+from groundwire.cli._run_state import RunState, state_of
 from groundwire.memory import SqlStore
 
 HOLDS = """
 import sys
-from groundwire.core.seal import FileKeys
+from groundwire.core._seal import FileKeys
 with FileKeys().held(sys.argv[1]), FileKeys().held(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()
@@ -32,7 +32,7 @@ with FileKeys().held(sys.argv[1]), FileKeys().held(sys.argv[1]):
 LOOKS = """
 import os, sys
 from pathlib import Path
-from groundwire.core.seal import FileKeys
+from groundwire.core._seal import FileKeys
 keys = FileKeys(Path(sys.argv[1]))
 if os.geteuid() == 0:
     os.setuid(65534)

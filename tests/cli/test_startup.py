@@ -93,7 +93,7 @@ def test_help_and_version_load_no_more_than_the_flags(tmp_path: Path, arguments:
 def test_an_unknown_benchmark_is_refused_without_any_benchmark(tmp_path: Path) -> None:
     found, _ = start(tmp_path, "bench", "no_such", "--data", ".")
     made = {name for name in found["modules"] if name.startswith("groundwire.benchmarks.")}
-    assert made == {"groundwire.benchmarks.base", "groundwire.benchmarks.catalogue"}
+    assert made == {"groundwire.benchmarks._base", "groundwire.benchmarks._catalogue"}
 
 
 def test_show_reads_the_ledger_without_what_runs_a_graph(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_word_near_a_command_is_told_which(tmp_path: Path) -> None:
     found, said = start(tmp_path, "repairr")
     assert found["code"] == 2
     assert "No such command 'repairr'. Did you mean 'repair'" in said
-    assert not any(name.startswith("groundwire.cli.commands.repair") for name in found["modules"])
+    assert not any(name.startswith("groundwire.cli.commands._repair") for name in found["modules"])
 
 
 def test_repair_comes_to_its_baseline_with_what_it_uses(tmp_path: Path) -> None:
@@ -120,16 +120,16 @@ def test_repair_comes_to_its_baseline_with_what_it_uses(tmp_path: Path) -> None:
     ours = [name for name in found["modules"] if name.startswith("groundwire.")]
     unused = (
         "groundwire.agents.worlds", "groundwire.agents.width", "groundwire.models",
-        "groundwire.benchmarks", "groundwire.cli.export", "groundwire.cli.report",
-        "groundwire.demo", "groundwire.evaluation", "groundwire.graphs.run.result",
-        "groundwire.logs", "groundwire.memory.derived_tables", "groundwire.memory.experience",
-        "groundwire.memory.migrations", "groundwire.memory.tables", "groundwire.sandbox.proxy",
+        "groundwire.benchmarks", "groundwire.cli._export", "groundwire.cli._report",
+        "groundwire.demo", "groundwire.evaluation", "groundwire.graphs.run._result",
+        "groundwire.logs", "groundwire.memory._derived_tables", "groundwire.memory._experience",
+        "groundwire.memory.migrations", "groundwire.memory._tables", "groundwire.sandbox._proxy",
         "groundwire.tools.environments",
         "groundwire.training",
     )  # fmt: skip
     assert [name for name in ours if name.startswith(unused)] == []
     commands = [name for name in ours if name.startswith("groundwire.cli.commands.")]
-    assert commands == [f"groundwire.cli.commands.{name}" for name in ("app", "options", "repair")]
+    assert commands == [f"groundwire.cli.commands._{name}" for name in ("app", "options", "repair")]
     assert len(ours) <= MODULES
     others = {
         "alembic",

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.cli.text import plain, plural, tokens
+from groundwire.cli._text import plural, tokens
+from groundwire.core._text import plain
 
 
 @given(st.text(), st.integers(1, 50))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.models import Completion, Message, Request, ToolCall, ToolSpec
+from groundwire.core._models import Completion, Message, Request, ToolCall, ToolSpec
 
 OLD_REQUEST = (
     '{"json_schema":null,"logprobs":false,"max_tokens":50,"messages":[{"content":"be brief","role":"system"},'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from groundwire.core.sandboxes import Destination, Limits, SandboxInfo, canonical_destinations
+from groundwire.core._sandboxes import Destination, Limits, SandboxInfo, canonical_destinations
 
 
 @pytest.mark.parametrize(

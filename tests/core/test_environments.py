@@ -10,14 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from worlds import Porch
 
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import Judged
-from groundwire.core.environments import (
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import Judged
+from groundwire.core._environments import (
     ACTIONS,
     START,
     Move,
-    Scene,
-    Status,
     Transition,
     actions_in,
     attempt,
@@ -27,12 +25,12 @@ from groundwire.core.environments import (
     scene_as_text,
     scene_of,
     start_of,
-    tidied,
     transitions,
 )
-from groundwire.core.errors import CandidateError
-from groundwire.core.seal import Mint
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
+from groundwire.core._errors import CandidateError
+from groundwire.core._scenes import Scene, Status, tidied
+from groundwire.core._seal import Mint
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
 
 MINT = Mint("run", secrets.token_bytes(32))
 TASK = environment_task(Porch(), id="porch", seed=2)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.globs import check_glob, matches, matches_across_folders
+from groundwire.core._paths import check_glob, matches, matches_across_folders
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.intervals import wilson
+from groundwire.core._intervals import wilson
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planted import IN_ENVIRONMENT, PLANTED, SECRETS, VARIABLE
 
-from groundwire.core.masking import Masker, mask
+from groundwire.core._masking import Masker, mask
 
 
 @pytest.fixture(autouse=True)

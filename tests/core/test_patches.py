@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundwire.core.candidates import Tree, count_lines, make_patch
-from groundwire.core.errors import CandidateError
+from groundwire.core._candidates import Tree, count_lines, make_patch
+from groundwire.core._errors import CandidateError
 
 lines = st.lists(st.sampled_from(["a", "b", "", "  x = 1", "-minus", "+plus", "\t", "é", "x\r", "\x0c"]), max_size=8)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.paths import at_home
+from groundwire.core._paths import at_home
 
 
 def test_a_tilde_is_a_home_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from groundwire.core.prompt_text import (
+from groundwire.core._prompt_text import (
     data,
     estimate_tokens,
     fenced,

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core import recordings
-from groundwire.core.errors import ConfigError, ModelRejected, ModelReplyInvalid, ModelRetryable, RecordingError
-from groundwire.core.models import Completion, ToolCall
-from groundwire.core.recordings import Failure, Recorded, Recording, read_recording, recorded_calls
-from groundwire.core.records import ModelCall
+from groundwire.core import _recordings as recordings
+from groundwire.core._errors import ConfigError, ModelRejected, ModelReplyInvalid, ModelRetryable, RecordingError
+from groundwire.core._models import Completion, ToolCall
+from groundwire.core._recordings import Failure, Recorded, Recording, read_recording, recorded_calls
+from groundwire.core._records import ModelCall
 
 A, B = "a" * 64, "b" * 64
-HEAD = {"format": "groundwire.core.recordings", "version": 1, "source": "notes", "model": "m"}
+HEAD = {"format": "groundwire.core._recordings", "version": 1, "source": "notes", "model": "m"}
 FULL = Completion(
     texts=("x", "y"),
     model="gpt",
@@ -187,7 +187,7 @@ def test_what_is_not_known_is_not_made_up(tmp_path: Path) -> None:
 
 
 def test_gzipped_with_the_name_of_the_file_as_source(tmp_path: Path) -> None:
-    lines = [{"format": "groundwire.core.recordings", "version": 1}, {"texts": ["x"]}]
+    lines = [{"format": "groundwire.core._recordings", "version": 1}, {"texts": ["x"]}]
     file = tmp_path / "calls.gz"
     file.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
     recording = read_recording(str(file))

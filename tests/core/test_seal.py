@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from groundwire.core.errors import SealError, StorageError
-from groundwire.core.seal import FileKeys, MemoryKeys, Mint, verify
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
+from groundwire.core._errors import SealError, StorageError
+from groundwire.core._seal import FileKeys, MemoryKeys, Mint, verify
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
 
 KEY = bytes(range(32))
 MINT = Mint("run-1", KEY)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.seeds import SEEDS, SeedRule, seed_for, seed_in
+from groundwire.core._ids import SEEDS, SeedRule, seed_for, seed_in
 
 NUMBERS = st.integers(min_value=-(2**63), max_value=2**63 - 1)
 

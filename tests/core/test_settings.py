@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.errors import ConfigError
-from groundwire.core.settings import Settings
+from groundwire.core._errors import ConfigError
+from groundwire.core._settings import Settings
 
 
 def project(folder: Path, text: str) -> Path:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from groundwire.core.sandboxes import Enforcement, SandboxInfo
-from groundwire.core.signals import (
+from groundwire.core._sandboxes import Enforcement, SandboxInfo
+from groundwire.core._signals import (
     EXTERNAL_ORIGINS,
     CaseOutcome,
     CaseResult,

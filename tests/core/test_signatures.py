@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence
-from groundwire.core.signatures import failure_frames, failure_signature
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence
+from groundwire.core._signatures import failure_frames, failure_signature
 
 
 def evidence(*messages: str, stderr: str = "") -> Evidence:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundwire.core.environments import Step, standstill_of_steps
+from groundwire.core._environments import Step, standstill_of_steps
 
 
 def found(steps: list[Step], taken: int, repeats: int | None = 3, actions: int | None = None) -> str:

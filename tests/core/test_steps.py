@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from groundwire.core.steps import Broken, StepRules, by_lines, first_broken
+from groundwire.core._steps import Broken, StepRules, by_lines, first_broken
 
 
 def not_empty(steps: Sequence[str]) -> str:

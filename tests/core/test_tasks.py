@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.errors import ConfigError, TaskError
-from groundwire.core.tasks import Task, split_command
+from groundwire.core._errors import ConfigError, TaskError
+from groundwire.core._tasks import Task, split_command
 
 
 def lay_out(root: Path, **files: str) -> Path:

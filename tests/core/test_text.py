@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core import text as textlines
-from groundwire.core.errors import RecordingError
-from groundwire.core.text import json_lines, json_value, lines_of
+from groundwire.core import _text as textlines
+from groundwire.core._errors import RecordingError
+from groundwire.core._text import json_lines, json_value, lines_of
 
 TEXT = "one\nzwei \N{LATIN SMALL LETTER U WITH DIAERESIS}\r\n\nlast without an end"
 LINES = [(1, "one"), (2, "zwei ü"), (3, ""), (4, "last without an end")]

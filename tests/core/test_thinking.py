@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from groundwire.agents.patching.edit_blocks import SearchReplace, WholeFile, render_answer
-from groundwire.core.thinking import split_thinking, thinking_spans, without_thinking
+from groundwire.agents.patching._edit_blocks import SearchReplace, WholeFile, render_answer
+from groundwire.core._reasoning_text import split_thinking, thinking_spans, without_thinking
 
 DRAFT = render_answer([SearchReplace("a.py", "x = 1\n", "x = 2\n")])
 FINAL = render_answer([SearchReplace("a.py", "x = 1\n", "x = 3\n")])

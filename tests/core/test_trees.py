@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.candidates import Candidate, Tree, check_path
-from groundwire.core.errors import CandidateError, TaskError
+from groundwire.core._candidates import Candidate, Tree, check_path
+from groundwire.core._errors import CandidateError, TaskError
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="/\\\x7f", exclude_categories=("Cc", "Cs")), min_size=1)
 paths = st.lists(names.filter(lambda n: n not in (".", "..", ".git", ".hg", ".svn")), min_size=1, max_size=3).map(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.errors import ConfigError, TaskError
-from groundwire.core.user_code import user_module
+from groundwire.core._errors import ConfigError, TaskError
+from groundwire.core._user_code import user_module
 
 FORM = "FILE.py:NAME"
 FINE = """
@@ -37,7 +37,7 @@ def test_a_file_is_run_anew_each_time_and_takes_no_modules_place(tmp_path: Path)
     [
         ("def make(:", "can't be imported: SyntaxError"),
         ("raise SystemExit('no licence')", "can't be imported: SystemExit: no licence"),
-        ("from groundwire.core.errors import TaskError\nraise TaskError('as it says')", "as it says"),
+        ("from groundwire.core._errors import TaskError\nraise TaskError('as it says')", "as it says"),
     ],
 )
 def test_what_a_file_breaks_on_is_told_and_nothing_of_it_is_left(code: str, said: str, tmp_path: Path) -> None:

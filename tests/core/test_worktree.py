@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import CandidateError
-from groundwire.core.worktree import apply_changes
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import CandidateError
+from groundwire.core._worktree import apply_changes
 
 BASE = Tree({"a.py": b"old\n", "gone.py": b"x"})
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from groundwire.agents.patching.function_writer import find_stub
-from groundwire.core.tasks import Task
-from groundwire.demo.functions import function_tasks
+from groundwire.agents.patching._function_writer import find_stub
+from groundwire.core._tasks import Task
+from groundwire.demo._writing import function_tasks
 
 WRITTEN = {
     "last_or_none": "return items[-1] if items else None",

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.errors import ModelRejected
-from groundwire.core.records import EpisodeEnd, StopReason
-from groundwire.core.tasks import Task
-from groundwire.demo.functions import function_tasks
-from groundwire.demo.writing import SAMPLES, Written, write_functions
+from groundwire.core._errors import ModelRejected
+from groundwire.core._records import EpisodeEnd, StopReason
+from groundwire.core._tasks import Task
+from groundwire.demo._writing import SAMPLES, Written, function_tasks, write_functions
 from groundwire.memory import SqlStore
 from groundwire.models import ScriptedBackend
 

@@ -6,7 +6,7 @@ import pytest
 from guessing import ANSWER
 
 from groundwire import Task
-from groundwire.core.candidates import Tree
+from groundwire.core._candidates import Tree
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rows import episode, trials
 
-from groundwire.evaluation.carrying_over import carried_over
-from groundwire.evaluation.rates import Rate
+from groundwire.evaluation._learning import carried_over
+from groundwire.evaluation._rates import Rate
 
 
 def test_only_unseen_tasks_count_and_those_that_were_not_solved_are_no_gift() -> None:

@@ -8,7 +8,7 @@ from rows import episode, trials
 from scipy import stats
 
 from groundwire.evaluation import Trials
-from groundwire.evaluation.comparing import Answer, compare, paired_interval, sign_test
+from groundwire.evaluation._comparing import Answer, compare, paired_interval, sign_test
 
 
 def arm(right: str, *, tokens: int = 100, seeds: int = 1) -> Trials:

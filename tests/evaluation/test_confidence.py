@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from groundwire.evaluation.confidence import (
+from groundwire.evaluation._confidence import (
     accuracy_coverage,
     auroc,
     calibration,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from rows import episode, trials
 
-from groundwire.core.signals import Origin
-from groundwire.evaluation.measuring import SELF, Flips, correction, decompose, rss
+from groundwire.core._signals import Origin
+from groundwire.evaluation._measuring import SELF, Flips, correction, decompose, rss
 
 
 def test_the_worked_example_of_row_50() -> None:

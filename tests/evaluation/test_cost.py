@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.evaluation.cost import tokens_saved
+from groundwire.evaluation._process import tokens_saved
 
 
 def test_cut_and_unbegun_traces_count_as_long_as_whole_ones() -> None:

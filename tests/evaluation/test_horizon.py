@@ -6,8 +6,8 @@ import pytest
 from rows import episode, trials
 
 from groundwire.evaluation import Step
-from groundwire.evaluation.process import horizon, horizon_length
-from groundwire.evaluation.rates import Rate
+from groundwire.evaluation._process import horizon, horizon_length
+from groundwire.evaluation._rates import Rate
 
 
 def test_half_of_the_chains_fail_within_69_steps() -> None:

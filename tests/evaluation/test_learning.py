@@ -6,9 +6,9 @@ import pytest
 from rows import episode, trials
 
 from groundwire.evaluation import Trials
-from groundwire.evaluation.comparing import Answer
-from groundwire.evaluation.learning import differences, learning_of, window_for
-from groundwire.evaluation.rates import Rate
+from groundwire.evaluation._comparing import Answer
+from groundwire.evaluation._learning import differences, learning_of, window_for
+from groundwire.evaluation._rates import Rate
 
 
 def played(*verdicts: str) -> Trials:

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from rows import episode, trials
 
-from groundwire.core.signals import Origin
+from groundwire.core._signals import Origin
 from groundwire.evaluation import Arm, RunFacts, TrialRow, Trials
-from groundwire.evaluation.comparing import Answer
-from groundwire.evaluation.measuring import as_data, history_calibration, measure
+from groundwire.evaluation._comparing import Answer
+from groundwire.evaluation._measuring import as_data, history_calibration, measure
+from groundwire.evaluation._table import SETS, episode_sets, groups_of
+from groundwire.evaluation._verdicts import report_on
 from groundwire.evaluation.page import render_page
-from groundwire.evaluation.sets import SETS, episode_sets
-from groundwire.evaluation.table import groups_of
-from groundwire.evaluation.verdicts import report_on
 
 
 def drawn(seed: int, count: int = 60) -> Trials:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from rows import episode, trials
 
-from groundwire.core.signals import Origin
-from groundwire.evaluation.carrying_over import memory_effect
-from groundwire.evaluation.cost import cost
-from groundwire.evaluation.rates import Rate
-from groundwire.evaluation.signal_quality import provenance
+from groundwire.core._signals import Origin
+from groundwire.evaluation._learning import memory_effect
+from groundwire.evaluation._process import cost
+from groundwire.evaluation._rates import Rate
+from groundwire.evaluation._signal_quality import provenance
 
 
 def test_first_tries_with_and_without_lessons() -> None:

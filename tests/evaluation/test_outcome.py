@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from rows import episode, trials
 
-from groundwire.core.signals import Origin
-from groundwire.evaluation.measuring import attempts, outcome, pass_at_k, pass_hat_k
-from groundwire.evaluation.rates import Rate
+from groundwire.core._signals import Origin
+from groundwire.evaluation._measuring import attempts, outcome, pass_at_k, pass_hat_k
+from groundwire.evaluation._rates import Rate
 
 
 def test_pass_at_4_and_pass_hat_4_of_three_right_and_one_wrong() -> None:

@@ -7,9 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from groundwire.core.errors import ConfigError
-from groundwire.evaluation.confidence import calibration
-from groundwire.evaluation.predictor import Attempt, HistoryPredictor
+from groundwire.core._errors import ConfigError
+from groundwire.evaluation._confidence import Attempt, HistoryPredictor, calibration
 
 
 def planted(count: int, seed: int) -> tuple[list[Attempt], list[bool]]:

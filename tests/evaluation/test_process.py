@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 from rows import episode, trials
 
-from groundwire.core.signals import Origin
+from groundwire.core._signals import Origin
 from groundwire.evaluation import Step
-from groundwire.evaluation.process import first_errors, process, wandering
-from groundwire.evaluation.rates import Rate
+from groundwire.evaluation._process import first_errors, process, wandering
+from groundwire.evaluation._rates import Rate
 
 
 def steps(told: str) -> tuple[Step, ...]:

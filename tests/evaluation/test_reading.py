@@ -10,11 +10,11 @@ import pytest
 from guessing import Check, Guesser, Noter, answer, loop
 
 from groundwire import Task
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext
-from groundwire.core.models import Message, Request
-from groundwire.core.records import EpisodeRecord, Store
-from groundwire.core.signals import Origin, Verdict
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext
+from groundwire.core._models import Message, Request
+from groundwire.core._records import EpisodeRecord, Store
+from groundwire.core._signals import Origin, Verdict
 from groundwire.evaluation import Sample, Step, TrialRow, Trials, read_run, trial_rows
 from groundwire.graphs import FeedbackGraph
 from groundwire.memory import InMemoryStore

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from rows import episode, trials
 
-from groundwire.core.signals import Origin
-from groundwire.evaluation.signal_quality import Confusion, confusion, confusion_by_origin, localised, localiser_f1
+from groundwire.core._signals import Origin
+from groundwire.evaluation._signal_quality import Confusion, confusion, confusion_by_origin, localised, localiser_f1
 
 
 def test_internal_verdicts_against_hidden_ones() -> None:

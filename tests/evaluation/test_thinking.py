@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from groundwire.core.errors import ConfigError
-from groundwire.evaluation.thinking import WrongAnswer, reflecting, step_uses, switches, underthinking
+from groundwire.core._errors import ConfigError
+from groundwire.evaluation._reasoning import WrongAnswer, reflecting, step_uses, switches, underthinking
 
 
 def test_the_worked_example_of_underthinking() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rows import episode, trials
 
 from groundwire.evaluation import Step
-from groundwire.evaluation.drift import Friction, uptake
-from groundwire.evaluation.rates import Rate
+from groundwire.evaluation._drift import Friction, uptake
+from groundwire.evaluation._rates import Rate
 
 
 def test_a_stubborn_solver_and_one_that_listens() -> None:

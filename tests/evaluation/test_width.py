@@ -8,9 +8,9 @@ import pytest
 from rows import VERDICTS, episode, trials
 
 from groundwire.evaluation import Sample
-from groundwire.evaluation.drift import avalanche, drift
-from groundwire.evaluation.rates import Rate
-from groundwire.evaluation.width import Vote, diversity, entropy_of, vote, votes, width
+from groundwire.evaluation._drift import avalanche, drift
+from groundwire.evaluation._rates import Rate
+from groundwire.evaluation._width import Vote, diversity, entropy_of, vote, votes, width
 
 
 def samples(*told: str) -> tuple[Sample, ...]:

@@ -23,9 +23,9 @@ from groundwire import (
     Task,
     Verdict,
 )
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext
-from groundwire.core.signals import Evidence
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext
+from groundwire.core._signals import Evidence
 from groundwire.memory import InMemoryStore, SqlStore
 
 

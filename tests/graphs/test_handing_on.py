@@ -7,8 +7,8 @@ from guessing import Check, Guesser, loop, no_verdict
 from trails import trail
 
 from groundwire import Budget, FeedbackGraph, NoVerdict, Origin, StopReason, Task, Verdict
-from groundwire.core.errors import GraphError
-from groundwire.core.records import Record
+from groundwire.core._errors import GraphError
+from groundwire.core._records import Record
 
 
 async def test_a_go_on_is_handed_on_and_is_no_pass(task: Task) -> None:

@@ -16,9 +16,9 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from groundwire import Budget, EpisodeResult, StopReason, Task
 from groundwire.agents import CommandActor, LLMActor, LLMCritic, RuleCritic
-from groundwire.core.contexts import Actor, Critic
-from groundwire.core.records import Record
-from groundwire.graphs.library.code_repair import code_repair
+from groundwire.core._contexts import Actor, Critic
+from groundwire.core._records import Record
+from groundwire.graphs.library._code_repair import code_repair
 from groundwire.memory import SqlStore
 from groundwire.models import ScriptedBackend
 from groundwire.tools import HiddenTests, Pytest

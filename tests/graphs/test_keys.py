@@ -19,10 +19,10 @@ from savers import opened
 
 from groundwire import FeedbackApp, FeedbackGraph, StopReason, Task, Tree
 from groundwire.agents import LLMCritic
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext
-from groundwire.core.models import Message, Request
-from groundwire.core.seal import FileKeys, MemoryKeys, Mint
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext
+from groundwire.core._models import Message, Request
+from groundwire.core._seal import FileKeys, MemoryKeys, Mint
 from groundwire.memory import SqlStore
 from groundwire.models import ScriptedBackend
 

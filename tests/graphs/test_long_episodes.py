@@ -9,11 +9,11 @@ import pytest
 from guessing import Check, answer, no_verdict
 
 from groundwire import Budget, FeedbackGraph, Task, Verdict
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, Judged
-from groundwire.core.signals import NoVerdict, Signal
-from groundwire.graphs.build.declarations import Rules
-from groundwire.graphs.run.history import FirstKeys, JudgedSoFar, Part
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, Judged
+from groundwire.core._signals import NoVerdict, Signal
+from groundwire.graphs.build._declarations import Rules
+from groundwire.graphs.run._history import FirstKeys, JudgedSoFar, Part
 from groundwire.memory import InMemoryStore
 
 

@@ -9,10 +9,10 @@ import pytest
 from guessing import Check, Guesser, loop
 
 from groundwire import FeedbackApp, Observation, Task
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ToolContext
-from groundwire.core.errors import ToolError
-from groundwire.core.signals import Signal
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ToolContext
+from groundwire.core._errors import ToolError
+from groundwire.core._signals import Signal
 from groundwire.memory import InMemoryStore
 
 

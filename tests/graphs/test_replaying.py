@@ -29,18 +29,18 @@ from groundwire import (
     Tree,
 )
 from groundwire.agents import CommandActor, LLMActor, LLMCaseWriter, LLMCritic, RuleCritic, SearchActor
-from groundwire.core.contexts import Actor, Critic, Tool, ToolContext
-from groundwire.core.errors import ConfigError, ModelRejected, ModelReplyInvalid, RecordNotFound, SealError
-from groundwire.core.models import Completion, Message, Request
-from groundwire.core.records import Intent, ModelCall, ProgramRun, Recall, ReflectionRecord, TrialEnd
-from groundwire.core.seal import FileKeys
-from groundwire.core.signals import Origin, Signal
-from groundwire.core.tasks import Hidden
-from groundwire.graphs.library.code_repair import code_repair
-from groundwire.graphs.replay.replay import Replayed
-from groundwire.graphs.run.resuming import task_of
+from groundwire.core._contexts import Actor, Critic, Tool, ToolContext
+from groundwire.core._errors import ConfigError, ModelRejected, ModelReplyInvalid, RecordNotFound, SealError
+from groundwire.core._models import Completion, Message, Request
+from groundwire.core._records import Intent, ModelCall, ProgramRun, Recall, ReflectionRecord, TrialEnd
+from groundwire.core._seal import FileKeys
+from groundwire.core._signals import Origin, Signal
+from groundwire.core._tasks import Hidden
+from groundwire.graphs.library._code_repair import code_repair
+from groundwire.graphs.replay._replay import Replayed
+from groundwire.graphs.run._resuming import task_of
 from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.memory.retention import drop_old
+from groundwire.memory._retention import drop_old
 from groundwire.models import ScriptedBackend
 from groundwire.tools import HiddenTests, ModelTests, Unittest
 

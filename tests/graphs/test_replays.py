@@ -8,15 +8,15 @@ from typing import Any
 
 from groundwire import Budget, EpisodeResult, StopReason, Task
 from groundwire.agents import LLMActor, ReplayActor, RuleCritic
-from groundwire.core.contexts import Actor
-from groundwire.core.errors import RecordingMissing
-from groundwire.core.models import Backend, Completion
-from groundwire.core.recordings import Failure, Recorded, Recording, recorded_calls
-from groundwire.core.records import ModelCall, Record
-from groundwire.core.sandboxes import Limits
-from groundwire.core.signals import Origin, Signal, Verdict
-from groundwire.graphs.library.code_repair import code_repair
-from groundwire.graphs.run.answer import Select
+from groundwire.core._contexts import Actor
+from groundwire.core._errors import RecordingMissing
+from groundwire.core._models import Backend, Completion
+from groundwire.core._recordings import Failure, Recorded, Recording, recorded_calls
+from groundwire.core._records import ModelCall, Record
+from groundwire.core._sandboxes import Limits
+from groundwire.core._signals import Origin, Signal, Verdict
+from groundwire.graphs.library._code_repair import code_repair
+from groundwire.graphs.run._answer import Select
 from groundwire.logs import function_task
 from groundwire.memory import InMemoryStore
 from groundwire.models import ReplayBackend, ScriptedBackend

@@ -10,11 +10,11 @@ import pytest
 from guessing import Check, answer
 
 from groundwire import Budget, FeedbackApp, FeedbackGraph, RunBudget, StopReason, Task
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext
-from groundwire.core.errors import ModelReplyInvalid
-from groundwire.core.models import Completion, Message, Request
-from groundwire.graphs.run.budget import Cost, spent_on
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext
+from groundwire.core._errors import ModelReplyInvalid
+from groundwire.core._models import Completion, Message, Request
+from groundwire.graphs.run._budget import Cost, spent_on
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 

@@ -12,10 +12,10 @@ from guessing import Check
 
 from groundwire import Budget, FeedbackApp, FeedbackGraph, Task, Tree
 from groundwire.agents import LLMActor, LLMCritic
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Request
-from groundwire.core.records import Intent, Store
-from groundwire.core.seeds import seed_for
+from groundwire.core._errors import ConfigError
+from groundwire.core._ids import seed_for
+from groundwire.core._models import Request
+from groundwire.core._records import Intent, Store
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.models import ScriptedBackend
 

@@ -12,11 +12,11 @@ import pytest
 from guessing import Check, Guesser, Noter, answer, loop
 
 from groundwire import Budget, FeedbackGraph, Observation, StopReason, Task
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, ToolContext
-from groundwire.core.errors import ModelRejected
-from groundwire.core.records import EpisodeEnd
-from groundwire.core.signals import Signal
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, ToolContext
+from groundwire.core._errors import ModelRejected
+from groundwire.core._records import EpisodeEnd
+from groundwire.core._signals import Signal
 from groundwire.memory import InMemoryStore
 
 

@@ -17,9 +17,9 @@ from guessing import Guesser, Noter
 from services import IMAGE
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, NoVerdict, Rules, StopReason, Task, Tree, Verdict
-from groundwire.core.contexts import Tool
-from groundwire.core.sandboxes import Limits, Sandbox
-from groundwire.core.signals import Signal
+from groundwire.core._contexts import Tool
+from groundwire.core._sandboxes import Limits, Sandbox
+from groundwire.core._signals import Signal
 from groundwire.memory import InMemoryStore
 from groundwire.sandbox import open_sandbox
 from groundwire.tools import Command, Pytest

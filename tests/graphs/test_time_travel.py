@@ -16,8 +16,8 @@ from groundwire import (
     StopReason,
     Task,
 )
-from groundwire.core.errors import GroundingError, SealError
-from groundwire.core.signals import Evidence
+from groundwire.core._errors import GroundingError, SealError
+from groundwire.core._signals import Evidence
 from groundwire.memory import InMemoryStore, SqlStore
 
 

@@ -11,12 +11,13 @@ from guessing import Check, Guesser, Noter, loop
 from langgraph.errors import GraphRecursionError
 
 from groundwire import Budget, EpisodeState, FeedbackGraph, Observation, RunBudget, StopReason, Task
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, CriticContext, Reflection, ToolContext
-from groundwire.core.environments import Scene, attempt, environment_task
-from groundwire.core.records import EpisodeEnd
-from groundwire.core.signals import NoVerdict, Signal
-from groundwire.graphs.run.budget import Meter, RunMeter
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, CriticContext, Reflection, ToolContext
+from groundwire.core._environments import attempt, environment_task
+from groundwire.core._records import EpisodeEnd
+from groundwire.core._scenes import Scene
+from groundwire.core._signals import NoVerdict, Signal
+from groundwire.graphs.run._budget import Meter, RunMeter
 from groundwire.tools.environments import EnvironmentTool
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from published import published
 
-from groundwire.core.errors import RecordingError
-from groundwire.logs import read_environments, rows
+from groundwire.core._errors import RecordingError
+from groundwire.logs import _rows as rows
+from groundwire.logs import read_environments
 
 ROWS: list[dict[str, Any]] = [
     {"name": "env_0", "memory": [], "is_success": True},

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from looking_at_functions import judge_all
 
-from groundwire.core.errors import TaskError
-from groundwire.core.signals import NoVerdict, Verdict
-from groundwire.core.tasks import Task
+from groundwire.core._errors import TaskError
+from groundwire.core._signals import NoVerdict, Verdict
+from groundwire.core._tasks import Task
 from groundwire.logs import function_task
 
 HEAD = 'def double(n):\n    """Twice n."""\n'

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from published import published
 
-from groundwire.core.errors import RecordingError
-from groundwire.logs import Answered, Outcome, TrialSummary, hotpotqa, read_hotpotqa
+from groundwire.core._errors import RecordingError
+from groundwire.logs import Answered, Outcome, TrialSummary, read_hotpotqa
+from groundwire.logs import _hotpotqa as hotpotqa
 
 SEARCHING = """
 ########################################

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from published import published
 
-from groundwire.core.errors import RecordingError
-from groundwire.core.sandboxes import Limits
+from groundwire.core._errors import RecordingError
+from groundwire.core._sandboxes import Limits
 from groundwire.logs import LdbRow, read_ldb, recording_of
 
 ROW: dict[str, Any] = {
@@ -107,7 +107,7 @@ def test_a_field_of_another_kind_is_named(tmp_path: Path, fields: dict[str, Any]
 
 def test_another_log_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match="this is no row of an LDB log"):
-        list(read_ldb(log(tmp_path / "log", {"format": "groundwire.core.recordings", "version": 1})))
+        list(read_ldb(log(tmp_path / "log", {"format": "groundwire.core._recordings", "version": 1})))
 
 
 def test_a_truncated_download_is_refused(tmp_path: Path) -> None:

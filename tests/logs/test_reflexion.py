@@ -11,8 +11,8 @@ import pytest
 from looking_at_functions import judge_all
 from published import published
 
-from groundwire.core.errors import RecordingError
-from groundwire.core.signals import Verdict
+from groundwire.core._errors import RecordingError
+from groundwire.core._signals import Verdict
 from groundwire.logs import read_reflexion, read_written_tests
 
 HUMANEVAL: dict[str, Any] = {

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.records import EpisodeRecord, RunRecord, Store
-from groundwire.core.seal import Mint
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
+from groundwire.core._records import EpisodeRecord, RunRecord, Store
+from groundwire.core._seal import Mint
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
 from groundwire.memory import InMemoryStore, SqlStore
 
 KEY = b"k" * 32

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.records import EpisodeRecord, TrialRecord
+from groundwire.core._records import EpisodeRecord, TrialRecord
 from groundwire.memory import SqlStore
-from groundwire.memory.place import locate
+from groundwire.memory._place import locate
 
 pytestmark = pytest.mark.slow
 WRITER = """
     import asyncio, os, sys
     from groundwire.memory import SqlStore
-    from groundwire.core.records import Artifact, EpisodeRecord, TrialRecord
+    from groundwire.core._records import Artifact, EpisodeRecord, TrialRecord
 
     async def main():
         store = SqlStore(sys.argv[1])

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from remembering import episode_of, learn, outcome, reflection_for, signal_for, texts
 
-from groundwire.core.records import LessonMark, Mark, Recall, Record, Store, TrialEnd
-from groundwire.core.signals import Verdict
+from groundwire.core._records import LessonMark, Mark, Recall, Record, Store, TrialEnd
+from groundwire.core._signals import Verdict
 from groundwire.memory import SqlStore
-from groundwire.memory.derived_tables import DERIVED
-from groundwire.memory.lessons import LessonInfo, Lessons
-from groundwire.memory.policy import State
-from groundwire.memory.retention import rebuild_lessons
+from groundwire.memory._derived_tables import DERIVED
+from groundwire.memory._lessons import LessonInfo, Lessons
+from groundwire.memory._policy import State
+from groundwire.memory._retention import rebuild_lessons
 
 
 @pytest.fixture

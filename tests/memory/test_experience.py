@@ -11,14 +11,15 @@ from remembering import MINT, RUN
 from worlds import Porch
 
 from groundwire import Task
-from groundwire.core.environments import WON, Environment, Scene, Status, attempt, environment_task, scene_as_text
-from groundwire.core.errors import StorageError
-from groundwire.core.experience import Experience, Followed, place_of
-from groundwire.core.records import Artifact, CandidateRecord, EpisodeRecord, Record, Store, TrialEnd, tree_key
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
+from groundwire.core._environments import WON, Environment, attempt, environment_task, scene_as_text
+from groundwire.core._errors import StorageError
+from groundwire.core._experience import Experience, Followed, place_of
+from groundwire.core._records import Artifact, CandidateRecord, EpisodeRecord, Record, Store, TrialEnd, tree_key
+from groundwire.core._scenes import Scene, Status
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.memory import SqlStore
-from groundwire.memory.experience_rows import experience
-from groundwire.memory.retention import rebuild_lessons
+from groundwire.memory._experience_rows import experience
+from groundwire.memory._retention import rebuild_lessons
 
 LOOKED = Scene("You see a door and a mat.", actions=Porch().reset(0).actions)
 

@@ -16,12 +16,12 @@ import pytest
 from powerless import as_nobodys
 from sqlalchemy.engine import make_url
 
-from groundwire.core.errors import StorageBusy, StorageError
-from groundwire.core.records import RunRecord
+from groundwire.core._errors import StorageBusy, StorageError
+from groundwire.core._records import RunRecord
 from groundwire.memory import SqlStore
-from groundwire.memory.database import explain
-from groundwire.memory.place import locate
-from groundwire.sandbox.bwrap_launch import find_bwrap
+from groundwire.memory._database import explain
+from groundwire.memory._place import locate
+from groundwire.sandbox._bwrap_launch import find_bwrap
 
 
 async def failure(url: str | None, *, busy_s: float = 30.0) -> StorageError:
@@ -128,9 +128,9 @@ async def test_a_lock_that_is_released_in_time_is_waited_for(tmp_path: Path) -> 
 
 FILL = """
     import asyncio, resource, sys
-    from groundwire.core.errors import StorageError
+    from groundwire.core._errors import StorageError
     from groundwire.memory import SqlStore
-    from groundwire.core.records import Artifact, RunRecord
+    from groundwire.core._records import Artifact, RunRecord
 
     async def main():
         store = SqlStore(f"sqlite:///{sys.argv[1]}/x.db")

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.errors import StorageError
-from groundwire.core.ids import new_id
-from groundwire.core.records import Admission, EpisodeRecord, Record, RunRecord
-from groundwire.memory import SqlStore, ledger
-from groundwire.memory.database import Database
+from groundwire.core._errors import StorageError
+from groundwire.core._ids import new_id
+from groundwire.core._records import Admission, EpisodeRecord, Record, RunRecord
+from groundwire.memory import SqlStore
+from groundwire.memory import _ledger as ledger
+from groundwire.memory._database import Database
 
 
 class Watched:

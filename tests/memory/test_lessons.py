@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from remembering import learn, outcome, texts, unknown_id
 
-from groundwire.core.errors import RecordNotFound
-from groundwire.core.records import Mark, RunRecord
-from groundwire.core.signals import Verdict
+from groundwire.core._errors import RecordNotFound
+from groundwire.core._records import Mark, RunRecord
+from groundwire.core._signals import Verdict
 from groundwire.memory import SqlStore
-from groundwire.memory.lessons import FOUND_SCAN, Lessons
-from groundwire.memory.policy import State
+from groundwire.memory._lessons import FOUND_SCAN, Lessons
+from groundwire.memory._policy import State
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.memory.policy import WORDS_READ, echoes, fingerprint, says_the_same
+from groundwire.memory._policy import WORDS_READ, echoes, fingerprint, says_the_same
 
 TEXT = "The upper bound of the range is exclusive, so the last element of every list was left out of the total."
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundwire.core.errors import StorageError
-from groundwire.core.ids import new_id
-from groundwire.core.records import (
+from groundwire.core._errors import StorageError
+from groundwire.core._ids import new_id
+from groundwire.core._records import (
     Admission,
     Artifact,
     CandidateRecord,
@@ -35,8 +35,8 @@ from groundwire.core.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.core.seal import Mint
-from groundwire.core.signals import (
+from groundwire.core._seal import Mint
+from groundwire.core._signals import (
     CaseOutcome,
     CaseResult,
     Evidence,
@@ -48,9 +48,9 @@ from groundwire.core.signals import (
     Verdict,
 )
 from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.memory.mapping import CODECS, OF_EPISODE, check, codec_of
-from groundwire.memory.statements import NAMED
-from groundwire.memory.tables import TABLES
+from groundwire.memory._mapping import CODECS, OF_EPISODE, check, codec_of
+from groundwire.memory._statements import NAMED
+from groundwire.memory._tables import TABLES
 
 RUN = RunRecord()
 MINT = Mint(RUN.id, b"k" * 32)

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from planted import IN_ENVIRONMENT, PLANTED, VARIABLE
 from remembering import learn, texts, whys
 
-from groundwire.core.errors import ModelRejected, ModelReplyInvalid
-from groundwire.core.ids import new_id
-from groundwire.core.models import Embedder
-from groundwire.core.records import LessonMark, Mark, Store
+from groundwire.core._errors import ModelRejected, ModelReplyInvalid
+from groundwire.core._ids import new_id
+from groundwire.core._models import Embedder
+from groundwire.core._records import LessonMark, Mark, Store
 from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.memory.lessons import Lessons
-from groundwire.memory.meaning import BATCH, Meanings, nearest
-from groundwire.memory.policy import RECALL_SCAN
-from groundwire.memory.retention import rebuild_lessons
-from groundwire.memory.sql import Sql
-from groundwire.memory.transfer import export_lessons, import_lessons
+from groundwire.memory._lessons import Lessons
+from groundwire.memory._meaning import BATCH, Meanings, nearest
+from groundwire.memory._policy import RECALL_SCAN
+from groundwire.memory._retention import rebuild_lessons
+from groundwire.memory._sql import Sql
+from groundwire.memory._transfer import export_lessons, import_lessons
 
 ABOUT_COST, ABOUT_ALL = "Mind the cost.", "Read everything again."
 ABOUT_BOUNDS, ABOUT_PARSING = "Upper edge is exclusive.", "Some token was read twice."

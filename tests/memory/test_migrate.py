@@ -22,19 +22,19 @@ from alembic.script import ScriptDirectory
 from embedding import Tiny
 from sqlalchemy import Boolean, Engine, MetaData, Table, inspect, text
 
-from groundwire.core.errors import StorageError
-from groundwire.core.records import Record, RunRecord
-from groundwire.core.seal import Mint
-from groundwire.core.signals import Signal
+from groundwire.core._errors import StorageError
+from groundwire.core._records import Record, RunRecord
+from groundwire.core._seal import Mint
+from groundwire.core._signals import Signal
 from groundwire.memory import SqlStore
-from groundwire.memory.derived_tables import DERIVED
-from groundwire.memory.engine import HEAD, VERSION_TABLE, config, current, open_engine, upgrade
-from groundwire.memory.lessons import Lessons
-from groundwire.memory.place import Place, locate, prepare
-from groundwire.memory.policy import State
-from groundwire.memory.sql import Sql
-from groundwire.memory.statements import SEQUENCE
-from groundwire.memory.tables import TABLES, Base
+from groundwire.memory._derived_tables import DERIVED
+from groundwire.memory._engine import HEAD, VERSION_TABLE, config, current, open_engine, upgrade
+from groundwire.memory._lessons import Lessons
+from groundwire.memory._place import Place, locate, prepare
+from groundwire.memory._policy import State
+from groundwire.memory._sql import Sql
+from groundwire.memory._statements import SEQUENCE
+from groundwire.memory._tables import TABLES, Base
 
 RELEASED = sorted((Path(__file__).parent / "schemas").glob("*.sql"))
 SEED_KEY = b"s" * 32
@@ -107,7 +107,7 @@ def test_opening_a_current_database_needs_no_alembic(tmp_path: Path) -> None:
     script = textwrap.dedent("""
         import asyncio, sys
         from groundwire.memory import SqlStore
-        from groundwire.core.records import RunRecord
+        from groundwire.core._records import RunRecord
         async def main():
             store = SqlStore(f"sqlite:///{sys.argv[1]}/x.db")
             await store.append(RunRecord())

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from remembering import MINT, RUN, episode_of, learn, outcome, reflection_for, signal_for, texts
 
-from groundwire.core.contexts import EditStatistics
-from groundwire.core.errors import RecordNotFound
-from groundwire.core.records import (
+from groundwire.core._contexts import EditStatistics
+from groundwire.core._errors import RecordNotFound
+from groundwire.core._records import (
     Admission,
     CandidateRecord,
     EpisodeEnd,
@@ -24,12 +24,12 @@ from groundwire.core.records import (
     StopReason,
     TrialEnd,
 )
-from groundwire.core.signals import Observation, Origin, Verdict
+from groundwire.core._signals import Observation, Origin, Verdict
 from groundwire.memory import SqlStore
-from groundwire.memory.lessons import Lessons
-from groundwire.memory.policy import State
-from groundwire.memory.retention import count_old, drop_old, old_quarantined, size_of
-from groundwire.memory.transfer import export_lessons, import_lessons
+from groundwire.memory._lessons import Lessons
+from groundwire.memory._policy import State
+from groundwire.memory._retention import count_old, drop_old, old_quarantined, size_of
+from groundwire.memory._transfer import export_lessons, import_lessons
 
 SECRET = "the bakery's discount of Anna is 17 percent"
 

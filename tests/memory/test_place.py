@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.errors import ConfigError, StorageError
-from groundwire.core.records import RunRecord
+from groundwire.core._errors import ConfigError, StorageError
+from groundwire.core._records import RunRecord
 from groundwire.memory import SqlStore
-from groundwire.memory.place import locate, prepare
+from groundwire.memory._place import locate, prepare
 
 SECRET = "s3cret-pa55"
 

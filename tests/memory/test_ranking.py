@@ -7,8 +7,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.memory.ranking import FUSION, Candidate, Chooser, Question, fuse, rank_family
-from groundwire.memory.usefulness import Standing
+from groundwire.memory._ranking import FUSION, Candidate, Chooser, Question, fuse, rank_family
+from groundwire.memory._usefulness import Standing
 
 QUESTION = Question("task", "family")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from remembering import learn, outcome, texts, whys
 
-from groundwire.core.records import Store
+from groundwire.core._records import Store
 from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.memory.policy import RECALL_SCAN
+from groundwire.memory._policy import RECALL_SCAN
 
 KEY_ERROR = "KeyError: '…'"
 

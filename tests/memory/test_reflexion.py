@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from guessing import ANSWER, Check, answer
 
 from groundwire import Budget, FeedbackGraph, Task, Tree
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, CriticContext, Needs, Reflection
-from groundwire.core.records import ReflectionRecord, TrialRecord
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, CriticContext, Needs, Reflection
+from groundwire.core._records import ReflectionRecord, TrialRecord
 from groundwire.memory import SqlStore
-from groundwire.memory.lessons import Lessons
+from groundwire.memory._lessons import Lessons
 
 KEY = "The key is under the mat."
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from remembering import episode_of, learn, outcome, reflection_for, signal_for, texts
 
-from groundwire.core.errors import RecordNotFound
-from groundwire.core.records import (
+from groundwire.core._errors import RecordNotFound
+from groundwire.core._records import (
     Admission,
     Artifact,
     CandidateRecord,
@@ -27,10 +27,10 @@ from groundwire.core.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.core.signals import Signal, Verdict
+from groundwire.core._signals import Signal, Verdict
 from groundwire.memory import SqlStore
-from groundwire.memory.lessons import Lessons
-from groundwire.memory.retention import compact, count_old, drop_old, old_quarantined, size_of
+from groundwire.memory._lessons import Lessons
+from groundwire.memory._retention import compact, count_old, drop_old, old_quarantined, size_of
 
 OLD = "2020-01-01T00:00:00.000000+00:00"
 

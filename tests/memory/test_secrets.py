@@ -14,9 +14,9 @@ from cli import BUGGY, groundwire, lay_out
 from planted import IN_ENVIRONMENT, PLANTED, VARIABLE
 from remembering import MINT, learn
 
-from groundwire.core.candidates import Candidate
-from groundwire.core.ids import new_id
-from groundwire.core.records import (
+from groundwire.core._candidates import Candidate
+from groundwire.core._ids import new_id
+from groundwire.core._records import (
     Artifact,
     EpisodeRecord,
     LessonMark,
@@ -26,13 +26,13 @@ from groundwire.core.records import (
     RunRecord,
     StopReason,
 )
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
 from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.memory.lessons import Lessons
-from groundwire.memory.mapping import CODECS, OF_EPISODE
-from groundwire.memory.place import locate
-from groundwire.memory.tables import Base
-from groundwire.memory.transfer import export_lessons
+from groundwire.memory._lessons import Lessons
+from groundwire.memory._mapping import CODECS, OF_EPISODE
+from groundwire.memory._place import locate
+from groundwire.memory._tables import Base
+from groundwire.memory._transfer import export_lessons
 
 ALL = "\n".join(text for text, _ in PLANTED.values())
 EPISODE = EpisodeRecord(run_id="run", task_id="task")

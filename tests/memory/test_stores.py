@@ -1,4 +1,4 @@
-"""One suite for every store: what `groundwire.core.records.Store` promises."""
+"""One suite for every store: what `groundwire.core._records.Store` promises."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.contexts import EditStatistics
-from groundwire.core.errors import RecordNotFound, StorageBusy, StorageError
-from groundwire.core.records import (
+from groundwire.core._contexts import EditStatistics
+from groundwire.core._errors import RecordNotFound, StorageBusy, StorageError
+from groundwire.core._records import (
     Admission,
     Artifact,
     CandidateRecord,
@@ -29,8 +29,8 @@ from groundwire.core.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.core.seal import Mint
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Origin, Signal, Verdict
+from groundwire.core._seal import Mint
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Origin, Signal, Verdict
 
 SignalOf = Callable[..., Signal]
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.memory.text import escape, unescape
+from groundwire.memory._text import escape, unescape
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()) | st.sampled_from("\x00\x1a;0a\ud800"))
 

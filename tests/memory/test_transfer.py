@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from remembering import MINT, learn, outcome, reflection_for, signal_for, texts
 
-from groundwire.core.errors import ConfigError
-from groundwire.core.records import LessonMark, Mark
-from groundwire.core.signals import Verdict
+from groundwire.core._errors import ConfigError
+from groundwire.core._records import LessonMark, Mark
+from groundwire.core._signals import Verdict
 from groundwire.memory import SqlStore
-from groundwire.memory.lessons import Lessons
-from groundwire.memory.policy import State
-from groundwire.memory.transfer import BATCH, FORMAT, VERSION, export_lessons, import_lessons
+from groundwire.memory._lessons import Lessons
+from groundwire.memory._policy import State
+from groundwire.memory._transfer import BATCH, FORMAT, VERSION, export_lessons, import_lessons
 
 HEAD = json.dumps({"format": FORMAT, "version": VERSION})
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.memory.usefulness import FEWEST_TRIALS, Rate, Standing, expected_rate
+from groundwire.memory._usefulness import FEWEST_TRIALS, Rate, Standing, expected_rate
 
 
 def test_without_any_trial_half_are_expected_to_pass() -> None:

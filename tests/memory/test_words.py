@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.memory.ranking import MOST_TERMS, as_fts5, as_websearch, rank_texts, terms_of
+from groundwire.memory._ranking import MOST_TERMS, as_fts5, as_websearch, rank_texts, terms_of
 
 TEXTS = {
     1: "The bound is exclusive.",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.records import RunRecord
+from groundwire.core._records import RunRecord
 from groundwire.memory import SqlStore
 
 PROCESSES = 8
@@ -100,7 +100,7 @@ def test_a_store_that_nobody_closes_leaves_nothing_behind(tmp_path: Path) -> Non
 FORK = """
     import asyncio, os, sys
     from groundwire.memory import SqlStore
-    from groundwire.core.records import RunRecord
+    from groundwire.core._records import RunRecord
 
     store = SqlStore(sys.argv[1])
     asyncio.run(store.append(RunRecord(graph="parent")))
@@ -125,7 +125,7 @@ def test_a_fork_uses_connections_of_its_own(url: str) -> None:
 WRITERS = """
     import asyncio, os, sys
     from groundwire.memory import SqlStore
-    from groundwire.core.records import RunRecord
+    from groundwire.core._records import RunRecord
 
     async def write(graph):
         store = SqlStore(sys.argv[1])

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from groundwire.models.guard import allow_model_calls
-from groundwire.models.litellm import LiteLLMBackend
-from groundwire.models.openai_compatible import OpenAICompatibleBackend
+from groundwire.models._guard import allow_model_calls
+from groundwire.models._litellm import LiteLLMBackend
+from groundwire.models._openai_compatible import OpenAICompatibleBackend
 
 KEY = "sk-test-Zx81QwErTyUiOp"
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from groundwire.core.models import Message, Request
-from groundwire.models.litellm import LiteLLMBackend
-from groundwire.models.prices import rates_from_cost_map
+from groundwire.core._models import Message, Request
+from groundwire.models._litellm import LiteLLMBackend
+from groundwire.models._prices import rates_from_cost_map
 
 if TYPE_CHECKING:
     from conftest import OpenAIStub

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from groundwire.agents.width.confident_vote import KILLED, KillBelow, StreamsProbabilities
-from groundwire.core.models import Message, Request
-from groundwire.models.guard import allow_model_calls
-from groundwire.models.openai_compatible import OpenAICompatibleBackend
+from groundwire.agents.width._confident_vote import KillBelow, StreamsProbabilities
+from groundwire.core._models import Message, Request
+from groundwire.models._guard import allow_model_calls
+from groundwire.models._openai_compatible import KILLED, OpenAICompatibleBackend
 
 if TYPE_CHECKING:
     from conftest import OpenAIStub

@@ -12,13 +12,13 @@ from pydantic import BaseModel
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, StopReason, Task
 from groundwire.agents import ask_for
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import ActorContext
-from groundwire.core.models import Completion, Message, Request
-from groundwire.core.records import EpisodeEnd, Intent, ModelCall
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import ActorContext
+from groundwire.core._models import Completion, Message, Request
+from groundwire.core._records import EpisodeEnd, Intent, ModelCall
 from groundwire.memory import InMemoryStore
-from groundwire.models.litellm import LiteLLMBackend
-from groundwire.models.openai_compatible import OpenAICompatibleBackend
+from groundwire.models._litellm import LiteLLMBackend
+from groundwire.models._openai_compatible import OpenAICompatibleBackend
 
 if TYPE_CHECKING:
     from conftest import OpenAIStub

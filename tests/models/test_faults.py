@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.models.faults import HIDDEN, parse_retry_after, redact
+from groundwire.models._faults import HIDDEN, parse_retry_after, redact
 
 
 @given(st.text(), st.text(), st.text(alphabet="abcdefXYZ0123456789+/=.-_", min_size=8, max_size=60))

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from groundwire.core.errors import ConfigError, ModelRejected
-from groundwire.models.guard import ENVIRONMENT_VARIABLE, allow_model_calls, check_model_calls
+from groundwire.core._errors import ConfigError, ModelRejected
+from groundwire.models._guard import ENVIRONMENT_VARIABLE, allow_model_calls, check_model_calls
 
 
 def test_refuses_and_opts_in(monkeypatch: pytest.MonkeyPatch) -> None:

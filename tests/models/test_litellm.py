@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from groundwire.core.errors import ConfigError, ModelRejected, ModelReplyInvalid
-from groundwire.core.models import Message, Request
-from groundwire.models.guard import ENVIRONMENT_VARIABLE, allow_model_calls
-from groundwire.models.litellm import LiteLLMBackend
+from groundwire.core._errors import ConfigError, ModelRejected, ModelReplyInvalid
+from groundwire.core._models import Message, Request
+from groundwire.models._guard import ENVIRONMENT_VARIABLE, allow_model_calls
+from groundwire.models._litellm import LiteLLMBackend
 
 if TYPE_CHECKING:
     from conftest import OpenAIStub, Reply, Seen
@@ -205,7 +205,7 @@ def test_neither_the_module_nor_a_backend_imports_litellm_and_its_repr_hides_the
     code = (
         "import sys; from groundwire.models import backend_for, LiteLLMBackend\n"
         "b = LiteLLMBackend('openai/m', api_key='sk-secret-1', usd_per_token=(0.0, 1.0)); backend_for('openai/m')\n"
-        "from groundwire.core.models import Request\n"
+        "from groundwire.core._models import Request\n"
         "assert b.price(Request(messages=())) == 2048.0\n"
         "assert 'sk-secret' not in repr(b)\n"
         "print(sorted({'litellm', 'openai', 'jsonschema', 'libcst', 'httpx'} & set(sys.modules)))"
@@ -220,7 +220,7 @@ def test_a_project_env_file_cannot_redirect_the_client(tmp_path: Any) -> None:
     code = (
         "import dotenv, os; dotenv.find_dotenv = lambda *a, **k: '.env'\n"
         "import dotenv.main; dotenv.main.find_dotenv = dotenv.find_dotenv\n"
-        "from groundwire.models.library import load_litellm; load_litellm()\n"
+        "from groundwire.models._library import load_litellm; load_litellm()\n"
         "print(os.environ.get('OPENAI_BASE_URL'))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groundwire.core.errors import ModelError, ModelRejected, ModelReplyInvalid, ModelRetryable
-from groundwire.core.models import Message, Request
-from groundwire.models.litellm import LiteLLMBackend
+from groundwire.core._errors import ModelError, ModelRejected, ModelReplyInvalid, ModelRetryable
+from groundwire.core._models import Message, Request
+from groundwire.models._litellm import LiteLLMBackend
 
 if TYPE_CHECKING:
     from conftest import OpenAIStub

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.errors import ConfigError
-from groundwire.models import backend_for, local
+from groundwire.core._errors import ConfigError
+from groundwire.models import _local as local
+from groundwire.models import backend_for
 from groundwire.models.local_model import ServerOptions
 
 

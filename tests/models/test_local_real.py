@@ -13,12 +13,13 @@ from urllib.parse import urlsplit
 import pytest
 from real_model import SMALL, install_link, local_backend, real_model
 
-from groundwire.core.errors import ModelRejected, ModelRetryable
-from groundwire.core.models import Message, Request
-from groundwire.models import allow_model_calls, backend_for, local
-from groundwire.models.local import LocalBackend
+from groundwire.core._errors import ModelRejected, ModelRetryable
+from groundwire.core._models import Message, Request
+from groundwire.models import _local as local
+from groundwire.models import allow_model_calls, backend_for
+from groundwire.models._local import LocalBackend
+from groundwire.models._openai_compatible import OpenAICompatibleBackend
 from groundwire.models.local_model import SMOLLM2, close_servers, server_for
-from groundwire.models.openai_compatible import OpenAICompatibleBackend
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 HELLO = (Message(role="user", content="Name three animals."),)
@@ -178,9 +179,9 @@ class TestARealModel:
 
 ASK = """
 import asyncio, os, sys, threading, time
-from groundwire.models.local import LocalBackend
+from groundwire.models._local import LocalBackend
 from groundwire.models.local_model import ServerOptions
-from groundwire.core.models import Message, Request
+from groundwire.core._models import Message, Request
 
 backend = LocalBackend(sys.argv[1], ServerOptions(slots=2, context_tokens=512, threads=1))
 
@@ -191,7 +192,7 @@ async def ask(tokens):
 """
 IN_FLIGHT = """
 from contextlib import suppress
-from groundwire.core.errors import ModelRejected
+from groundwire.core._errors import ModelRejected
 
 def work():
     with suppress(ModelRejected):

@@ -14,12 +14,12 @@ import pytest
 from real_embedder import link_embeddings, real_embedder
 from remembering import learn, whys
 
-from groundwire.core.errors import ConfigError, ModelRejected
+from groundwire.core._errors import ConfigError, ModelRejected
 from groundwire.memory import SqlStore
-from groundwire.models import minilm
-from groundwire.models.guard import allow_model_calls
+from groundwire.models import _minilm as minilm
+from groundwire.models._guard import allow_model_calls
+from groundwire.models._minilm import MiniLM
 from groundwire.models.local_model import MINILM, package_folder
-from groundwire.models.minilm import MiniLM
 
 PAIRS = (
     ("The upper bound of the range is exclusive.", "range() leaves its last number out, so the loop ends early."),
@@ -122,6 +122,6 @@ def test_without_a_package_it_names_the_extra(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_nothing_heavy_is_loaded_before_the_first_text() -> None:
-    code = "import sys, groundwire.models.minilm, groundwire.cli.repair; print(' '.join(sys.modules))"
+    code = "import sys, groundwire.models._minilm, groundwire.cli._repair; print(' '.join(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"onnxruntime", "tokenizers", "numpy"} & set(loaded)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from odd_replies import KNOWN, ODD_REPLIES, ByteServer, Odd, Wire, good
 
-from groundwire.core.errors import ModelError, ModelRejected, ModelReplyInvalid, ModelRetryable
-from groundwire.core.models import Completion, Message, Request
-from groundwire.models.guard import allow_model_calls
-from groundwire.models.litellm import LiteLLMBackend
-from groundwire.models.openai_compatible import OpenAICompatibleBackend
+from groundwire.core._errors import ModelError, ModelRejected, ModelReplyInvalid, ModelRetryable
+from groundwire.core._models import Completion, Message, Request
+from groundwire.models._guard import allow_model_calls
+from groundwire.models._litellm import LiteLLMBackend
+from groundwire.models._openai_compatible import OpenAICompatibleBackend
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning"),

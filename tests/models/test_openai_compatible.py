@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from groundwire.core.errors import ConfigError, ModelRejected, ModelReplyInvalid, ModelRetryable
-from groundwire.core.models import Message, Request
-from groundwire.models.guard import ENVIRONMENT_VARIABLE, allow_model_calls
-from groundwire.models.http_faults import KEY_VARIABLE
-from groundwire.models.openai_compatible import OpenAICompatibleBackend
+from groundwire.core._errors import ConfigError, ModelRejected, ModelReplyInvalid, ModelRetryable
+from groundwire.core._models import Message, Request
+from groundwire.models._faults import KEY_VARIABLE
+from groundwire.models._guard import ENVIRONMENT_VARIABLE, allow_model_calls
+from groundwire.models._openai_compatible import OpenAICompatibleBackend
 
 if TYPE_CHECKING:
     from conftest import OpenAIStub
@@ -137,7 +137,7 @@ async def test_events_may_be_long_and_odd(stub: OpenAIStub, direct: Direct) -> N
 
 
 async def test_an_answer_without_end_is_left(stub: OpenAIStub, direct: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.models.http_client.MOST_BYTES", 1000)
+    monkeypatch.setattr("groundwire.models._http_client.MOST_BYTES", 1000)
     stub.play(stub.completion("x" * 5000))
     with pytest.raises(ModelReplyInvalid, match="longer than"):
         await direct("m").complete(ASK)
@@ -174,7 +174,7 @@ def test_each_event_loop_closes_its_connections(stub: OpenAIStub) -> None:
         "import asyncio, sys, warnings\n"
         "warnings.simplefilter('error')\n"
         "from groundwire.models import backend_for\n"
-        "from groundwire.core.models import Message, Request\n"
+        "from groundwire.core._models import Message, Request\n"
         f"backend = backend_for('openai-compatible:{stub.url}')\n"
         "ask = Request(messages=(Message(role='user', content='hi'),))\n"
         "assert 'aiohttp' not in sys.modules\n"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.models import Message, Request
-from groundwire.models.prices import Rates, is_loopback, prompt_tokens_bound, rates_from_cost_map
+from groundwire.core._models import Message, Request
+from groundwire.models._prices import Rates, is_loopback, prompt_tokens_bound, rates_from_cost_map
 
 
 @given(st.lists(st.text(), max_size=5))

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.errors import (
+from groundwire.core._errors import (
     ModelRejected,
     ModelReplyInvalid,
     RecordingError,
     RecordingExhausted,
     RecordingMissing,
 )
-from groundwire.core.models import Backend, Completion, Message, Request
-from groundwire.core.recordings import Failure, Recorded, Recording
+from groundwire.core._models import Backend, Completion, Message, Request
+from groundwire.core._recordings import Failure, Recorded, Recording
 from groundwire.models import backend_for
-from groundwire.models.replay import ReplayBackend
+from groundwire.models._replay import ReplayBackend
 
 ANSWER = Completion(
     texts=("one", "two"),

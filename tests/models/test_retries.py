@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from groundwire.core.errors import ConfigError, ModelError, ModelRejected, ModelReplyInvalid, ModelRetryable, Usage
-from groundwire.models.faults import late, unreachable
-from groundwire.models.retries import Retried, Retries
+from groundwire.core._errors import ConfigError, ModelError, ModelRejected, ModelReplyInvalid, ModelRetryable, Usage
+from groundwire.models._faults import late, unreachable
+from groundwire.models._retries import Retried, Retries
 
 
 class Flaky:

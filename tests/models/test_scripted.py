@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.errors import ConfigError, ModelRejected, ModelReplyInvalid, ModelRetryable
-from groundwire.core.models import Backend, Message, Request
-from groundwire.models.scripted import ScriptedBackend, count_tokens
+from groundwire.core._errors import ConfigError, ModelRejected, ModelReplyInvalid, ModelRetryable
+from groundwire.core._models import Backend, Message, Request
+from groundwire.models._scripted import ScriptedBackend, count_tokens
 
 
 def ask(text: str = "12345678", **fields: Any) -> Request:

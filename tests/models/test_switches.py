@@ -9,19 +9,19 @@ from guessing import Check
 from wide import QUESTION
 
 from groundwire.agents import LLMActor
-from groundwire.agents.width.answers import TextAnswer
-from groundwire.agents.width.confident_vote import ConfidentVote
-from groundwire.core.errors import ConfigError, ModelRejected
-from groundwire.core.models import Message, Request, SwitchPenalty
-from groundwire.core.records import Intent
-from groundwire.graphs.library.confident_vote import confident_vote
+from groundwire.agents.width._answers import TextAnswer
+from groundwire.agents.width._confident_vote import ConfidentVote
+from groundwire.core._errors import ConfigError, ModelRejected
+from groundwire.core._models import Message, Request, SwitchPenalty
+from groundwire.core._records import Intent
+from groundwire.graphs.library._confident_vote import confident_vote
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend, allow_model_calls
-from groundwire.models.chat_body import chat_body
-from groundwire.models.litellm import LiteLLMBackend
-from groundwire.models.switches import EXTRA, Thought, extra_of, logit_bias, penalise, switch_tokens
-from groundwire.models.vllm_engine.options import EngineOptions, parse_spec
-from groundwire.models.vllm_engine.talk import sampling_arguments
+from groundwire.models._chat import chat_body
+from groundwire.models._litellm import LiteLLMBackend
+from groundwire.models._switches import EXTRA, Thought, extra_of, logit_bias, penalise, switch_tokens
+from groundwire.models.vllm_engine._options import EngineOptions, parse_spec
+from groundwire.models.vllm_engine._talk import sampling_arguments
 
 SWITCH, OTHER = 7, 3
 VOCABULARY = 10
@@ -122,7 +122,7 @@ def test_an_engine_is_told_of_it_and_made_for_it() -> None:
     assert extra_of(ask(None)) == {}
     spec = parse_spec("some/model?switch_penalty=true")
     (processor,) = spec.options.engine_arguments()["logits_processors"]
-    assert processor.endswith("vllm_engine.switching:SwitchProcessor")
+    assert processor.endswith("vllm_engine._switching:SwitchProcessor")
     assert "switch_penalty" not in spec.options.engine_arguments()
     spec.options.check(ask(asked))
     bare = EngineOptions.of("some/model", {})

@@ -19,10 +19,11 @@ from typing import Any
 
 import pytest
 
-from groundwire.agents.width.confident_vote import KILLED, KillBelow
-from groundwire.core.errors import ConfigError, ModelRejected
-from groundwire.core.models import Load, Message, Request, SwitchPenalty
+from groundwire.agents.width._confident_vote import KillBelow
+from groundwire.core._errors import ConfigError, ModelRejected
+from groundwire.core._models import Load, Message, Request, SwitchPenalty
 from groundwire.models import VllmBackend, VllmServerBackend, allow_model_calls
+from groundwire.models._openai_compatible import KILLED
 from groundwire.models.vllm_engine import close_engines
 
 MODEL = os.environ.get("GROUNDWIRE_TEST_VLLM_MODEL", "")
@@ -206,8 +207,8 @@ def test_a_program_that_is_killed_leaves_no_engine(tmp_path: Path) -> None:
     program = f"""
 import asyncio
 from groundwire.models import VllmBackend
-from groundwire.agents.width.confident_vote import KILLED, KillBelow
-from groundwire.core.models import Message, Request, SwitchPenalty
+from groundwire.agents.width._confident_vote import KILLED, KillBelow
+from groundwire.core._models import Message, Request, SwitchPenalty
 async def main():
     backend = VllmBackend({MODEL!r}, max_model_len=256, max_num_seqs=2, enforce_eager=True)
     await backend.complete(Request(messages=(Message(role="user", content="hello"),), max_tokens=2))

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 import stub_model_server
 
-from groundwire.agents.width.confident_vote import KILLED, KillBelow, StreamsProbabilities
-from groundwire.core.errors import ConfigError, ModelRejected
-from groundwire.core.models import Load, Message, Request
-from groundwire.models import VllmServerBackend, allow_model_calls, backend_for, vllm_server
+from groundwire.agents.width._confident_vote import KillBelow, StreamsProbabilities
+from groundwire.core._errors import ConfigError, ModelRejected
+from groundwire.core._models import Load, Message, Request
+from groundwire.models import VllmServerBackend, allow_model_calls, backend_for
+from groundwire.models import _vllm_server as vllm_server
+from groundwire.models._openai_compatible import KILLED
 from groundwire.models.model_server import Restarts
 from groundwire.models.vllm_engine import parse_spec
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from groundwire.core.models import Completion, Message, OnText, Request
-from groundwire.models.scripted import ScriptedBackend
-from groundwire.models.watched import CUT, WatchedBackend
+from groundwire.core._models import Completion, Message, OnText, Request
+from groundwire.models._scripted import ScriptedBackend
+from groundwire.models._watched import CUT, WatchedBackend
 
 ASKED = Request(messages=(Message(role="user", content="Count."),), max_tokens=1000)
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from groundwire.core.errors import ModelReplyInvalid
-from groundwire.core.models import Completion, Message, Request, Streaming, ToolCall, ToolSpec
-from groundwire.models.litellm import LiteLLMBackend
-from groundwire.models.openai_compatible import OpenAICompatibleBackend
+from groundwire.core._errors import ModelReplyInvalid
+from groundwire.core._models import Completion, Message, Request, Streaming, ToolCall, ToolSpec
+from groundwire.models._litellm import LiteLLMBackend
+from groundwire.models._openai_compatible import OpenAICompatibleBackend
 
 if TYPE_CHECKING:
     from conftest import OpenAIStub, Reply, Seen

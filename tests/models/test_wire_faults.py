@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import dying_server
 import pytest
 
-from groundwire.core.errors import ModelError, ModelRejected, ModelReplyInvalid, ModelRetryable
-from groundwire.core.models import Message, Request
-from groundwire.models.litellm import LiteLLMBackend
-from groundwire.models.openai_compatible import OpenAICompatibleBackend
+from groundwire.core._errors import ModelError, ModelRejected, ModelReplyInvalid, ModelRetryable
+from groundwire.core._models import Message, Request
+from groundwire.models._litellm import LiteLLMBackend
+from groundwire.models._openai_compatible import OpenAICompatibleBackend
 
 if TYPE_CHECKING:
     from conftest import OpenAIStub, Reply
@@ -112,7 +112,7 @@ async def test_hung_server(stub: OpenAIStub, reach: Reach, how: str) -> None:
 
 async def test_a_machine_that_takes_no_connection(reach: Reach, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its backlog is full, as behind a firewall that drops what is sent: that is bounded by itself."""
-    monkeypatch.setattr("groundwire.models.slots.CONNECT_S", 0.5)
+    monkeypatch.setattr("groundwire.models._slots.CONNECT_S", 0.5)
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen(0)

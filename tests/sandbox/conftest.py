@@ -9,8 +9,8 @@ import pytest
 import pytest_asyncio
 from sandboxes_here import ISOLATING, KINDS, opened
 
-from groundwire.core.candidates import Tree
-from groundwire.core.sandboxes import ExecResult, Limits, Sandbox
+from groundwire.core._candidates import Tree
+from groundwire.core._sandboxes import ExecResult, Limits, Sandbox
 
 Run = Callable[..., Awaitable[ExecResult]]
 

@@ -6,8 +6,8 @@ import ipaddress
 
 import pytest
 
-from groundwire.core.sandboxes import Destination
-from groundwire.sandbox.proxy import AllowList, Refusals, is_public
+from groundwire.core._sandboxes import Destination
+from groundwire.sandbox._proxy import AllowList, Refusals, is_public
 
 NAME = Destination.parse("app.example:443")
 

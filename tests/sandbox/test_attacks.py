@@ -22,8 +22,8 @@ import pytest
 import pytest_asyncio
 from attacks import ATTACKS, BARE, NO_FILTER, Attack, Prey
 
-from groundwire.core.candidates import Tree
-from groundwire.core.sandboxes import ExecResult, Limits, Sandbox
+from groundwire.core._candidates import Tree
+from groundwire.core._sandboxes import ExecResult, Limits, Sandbox
 from groundwire.sandbox import open_sandbox
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -193,7 +193,7 @@ async def unfiltered() -> AsyncIterator[Sandbox]:
     """Bubblewrap whose filter allows everything."""
     everything = bytes.fromhex("060000000000ff7f")
     patch = pytest.MonkeyPatch()
-    patch.setattr("groundwire.sandbox.bubblewrap.compile_filter", lambda: everything)
+    patch.setattr("groundwire.sandbox._bubblewrap.compile_filter", lambda: everything)
     try:
         box = await open_sandbox("bubblewrap")
     finally:

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.errors import CandidateError
-from groundwire.sandbox.folders import Boxes
+from groundwire.core._errors import CandidateError
+from groundwire.sandbox._folders import Boxes
 
 HOLDER = """\
 import sys, time
 from pathlib import Path
-from groundwire.sandbox.folders import Boxes
+from groundwire.sandbox._folders import Boxes
 boxes = Boxes(folder=Path(sys.argv[1]))
 with boxes.box({"plugin.py": b"ours"}) as box:
     print(box, flush=True)

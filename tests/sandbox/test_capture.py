@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 
-from groundwire.sandbox.capture import Drain
+from groundwire.sandbox._capture import Drain
 from groundwire.sandbox.guest.headtail import HeadTail
 
 

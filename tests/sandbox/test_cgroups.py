@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.sandbox.cgroups import Cgroup, CgroupPool, Parents, find_parents
+from groundwire.sandbox._cgroups import Cgroup, CgroupPool, Parents, find_parents
 
 MIB = 1024 * 1024
 

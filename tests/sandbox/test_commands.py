@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import CandidateError, ConfigError
-from groundwire.core.sandboxes import ExecResult, Limits, Sandbox
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import CandidateError, ConfigError
+from groundwire.core._sandboxes import ExecResult, Limits, Sandbox
 
 Run = Callable[..., Awaitable[ExecResult]]
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -10,13 +10,13 @@ from typing import cast
 
 import pytest
 
-from groundwire.core.errors import SandboxCrashed
-from groundwire.core.sandboxes import Limits
-from groundwire.sandbox import container_pool
-from groundwire.sandbox.container_pool import ContainerPool, finish
-from groundwire.sandbox.container_run import Contained, Container
-from groundwire.sandbox.conversing import GRACE_S
-from groundwire.sandbox.exchange import Outcome
+from groundwire.core._errors import SandboxCrashed
+from groundwire.core._sandboxes import Limits
+from groundwire.sandbox import _container_pool as container_pool
+from groundwire.sandbox._container_pool import ContainerPool, finish
+from groundwire.sandbox._container_run import Contained, Container
+from groundwire.sandbox._conversing import GRACE_S
+from groundwire.sandbox._exchange import Outcome
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guest.headtail import HeadTail
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.sandbox.process import Process, end_descendants
+from groundwire.sandbox._process import Process, end_descendants
 
 FAMILY = """\
 import ctypes, os, sys, time

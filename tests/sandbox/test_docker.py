@@ -16,11 +16,11 @@ from docker.errors import NotFound
 from sandboxes_here import own_containers
 from services import IMAGE
 
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import SandboxCrashed, SandboxUnavailable
-from groundwire.core.sandboxes import Limits, Sandbox
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import SandboxCrashed, SandboxUnavailable
+from groundwire.core._sandboxes import Limits, Sandbox
 from groundwire.sandbox import open_sandbox
-from groundwire.sandbox.docker_engine import connect
+from groundwire.sandbox._docker_engine import connect
 
 pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="module")]
 
@@ -148,7 +148,7 @@ async def test_an_engine_of_the_users_own_is_found(tmp_path: Path, monkeypatch: 
     """Rootless Docker listens below XDG_RUNTIME_DIR."""
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setattr("groundwire.sandbox.docker_engine.DEFAULT_SOCKET", str(tmp_path / "none"))
+    monkeypatch.setattr("groundwire.sandbox._docker_engine.DEFAULT_SOCKET", str(tmp_path / "none"))
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(str(tmp_path / "docker.sock"))
         with pytest.raises(SandboxUnavailable, match=str(tmp_path / "docker.sock")):

@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 from sandboxes_here import opened, own_containers
 
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import CandidateError, SandboxCrashed
-from groundwire.core.sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import CandidateError, SandboxCrashed
+from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
 
 pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="module")]
 MIB = 1 << 20

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import SandboxError
-from groundwire.core.sandboxes import ExecResult, Limits, Sandbox
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import SandboxError
+from groundwire.core._sandboxes import ExecResult, Limits, Sandbox
 from groundwire.sandbox import open_sandbox
 
 Run = Callable[..., Awaitable[ExecResult]]
@@ -228,9 +228,9 @@ async def test_killing_groundwire_ends_what_runs_in_it(tmp_path: Path):
         code = f"MARK = {mark!r}\n{SURVIVOR}\nleave(); time.sleep(300)"
         script = f"""
 import asyncio
-from groundwire.core.sandboxes import Limits
+from groundwire.core._sandboxes import Limits
 from groundwire.sandbox import open_sandbox
-from groundwire.core.candidates import Tree
+from groundwire.core._candidates import Tree
 async def main():
     box = await open_sandbox({kind!r})
     print("open", flush=True)

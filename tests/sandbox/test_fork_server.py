@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import CandidateError, ConfigError, SandboxCrashed
-from groundwire.core.sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import CandidateError, ConfigError, SandboxCrashed
+from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
 from groundwire.sandbox import open_sandbox
-from groundwire.sandbox.bwrap_launch import find_bwrap
+from groundwire.sandbox._bwrap_launch import find_bwrap
+from groundwire.sandbox._warm import ColdForks, ForkServer
 from groundwire.sandbox.guest.watch import descendants
-from groundwire.sandbox.warm import ColdForks, ForkServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

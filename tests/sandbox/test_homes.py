@@ -6,12 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from groundwire.sandbox.folders import Home
+from groundwire.sandbox._folders import Home
 
 OWNER = """\
 import sys, time
 from pathlib import Path
-from groundwire.sandbox.folders import Home
+from groundwire.sandbox._folders import Home
 home = Home(Path(sys.argv[1]))
 print(home.path, flush=True)
 time.sleep(60)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.errors import SandboxUnavailable
-from groundwire.sandbox.interpreter import Interpreter, inspect_interpreter
-from groundwire.sandbox.stage import barrier
+from groundwire.core._errors import SandboxUnavailable
+from groundwire.sandbox._interpreter import Interpreter, inspect_interpreter
+from groundwire.sandbox._stage import barrier
 
 
 def test_the_current_interpreter_is_found_with_its_environment():

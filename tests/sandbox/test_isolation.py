@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.candidates import Tree
-from groundwire.core.sandboxes import ExecResult, Limits, Sandbox
+from groundwire.core._candidates import Tree
+from groundwire.core._sandboxes import ExecResult, Limits, Sandbox
 
 Run = Callable[..., Awaitable[ExecResult]]
 pytestmark = pytest.mark.asyncio(loop_scope="module")

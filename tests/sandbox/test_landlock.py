@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from groundwire.core.candidates import Tree
-from groundwire.core.sandboxes import Limits, Sandbox
+from groundwire.core._candidates import Tree
+from groundwire.core._sandboxes import Limits, Sandbox
 from groundwire.sandbox import open_sandbox
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

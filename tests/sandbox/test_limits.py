@@ -7,9 +7,9 @@ from typing import get_args
 
 import pytest
 
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import SandboxUnavailable
-from groundwire.core.sandboxes import Enforcement, ExecResult, LimitName, Limits, Sandbox
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import SandboxUnavailable
+from groundwire.core._sandboxes import Enforcement, ExecResult, LimitName, Limits, Sandbox
 
 Run = Callable[..., Awaitable[ExecResult]]
 pytestmark = pytest.mark.asyncio(loop_scope="module")

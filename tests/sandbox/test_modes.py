@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.candidates import Tree
-from groundwire.core.sandboxes import Limits, Sandbox, WarmSandbox
+from groundwire.core._candidates import Tree
+from groundwire.core._sandboxes import Limits, Sandbox, WarmSandbox
 
 TREE = Tree({"base.sh": b"#!/bin/sh\necho base\n", "plain.sh": b"#!/bin/sh\necho plain\n"}, frozenset({"base.sh"}))
 CHANGES: dict[str, bytes | None] = {"base.sh": b"#!/bin/sh\necho again\n", "new.sh": b"#!/bin/sh\necho new\n"}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import ConfigError, SandboxUnavailable
-from groundwire.core.sandboxes import Enforcement, Limits
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import ConfigError, SandboxUnavailable
+from groundwire.core._sandboxes import Enforcement, Limits
 from groundwire.sandbox import open_sandbox, probe_all
 
 
@@ -124,8 +124,8 @@ async def test_every_kind_is_probed_and_what_fails_says_what_to_do(monkeypatch: 
 @pytest.fixture
 def uncounted(monkeypatch: pytest.MonkeyPatch) -> None:
     """As for a user who may make no control groups."""
-    monkeypatch.setattr("groundwire.sandbox.bubblewrap.find_parents", lambda: None)
-    monkeypatch.setattr("groundwire.sandbox.local_run.find_parents", lambda: None)
+    monkeypatch.setattr("groundwire.sandbox._bubblewrap.find_parents", lambda: None)
+    monkeypatch.setattr("groundwire.sandbox._local_run.find_parents", lambda: None)
 
 
 HOG = (

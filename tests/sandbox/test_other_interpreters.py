@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.candidates import Tree
-from groundwire.core.sandboxes import Limits
+from groundwire.core._candidates import Tree
+from groundwire.core._sandboxes import Limits
 from groundwire.sandbox import open_sandbox
 
 pytestmark = pytest.mark.slow

@@ -16,10 +16,10 @@ import pytest
 import pytest_asyncio
 from sandboxes_here import KINDS, opened
 
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import SandboxUnavailable
-from groundwire.core.sandboxes import ExecResult, Limits, Sandbox
-from groundwire.sandbox import proxy
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import SandboxUnavailable
+from groundwire.core._sandboxes import ExecResult, Limits, Sandbox
+from groundwire.sandbox import _proxy as proxy
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 BIG = 3_000_000

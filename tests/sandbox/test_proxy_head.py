@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.sandbox.proxy import Answer, answer, read_head
+from groundwire.sandbox._proxy import Answer, answer, read_head
 
 
 def test_a_tunnel_is_asked_for() -> None:

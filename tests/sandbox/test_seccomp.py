@@ -7,7 +7,7 @@ import platform
 import pytest
 from filters import AARCH64, ALLOW, I386, KILL, X86_64, decide
 
-from groundwire.sandbox.seccomp import compile_filter, compile_filters, is_supported
+from groundwire.sandbox._seccomp import compile_filter, compile_filters, is_supported
 
 CALLS = {
     # name: (x86_64, aarch64), arguments, decision

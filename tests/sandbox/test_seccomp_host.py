@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from filters import AARCH64, ALLOW, PRETEND, X86_64, decide
 
-from groundwire.sandbox.seccomp_host import compile_host_filter
+from groundwire.sandbox._seccomp_host import compile_host_filter
 
 FILTERED = {
     # name: (x86_64, aarch64), arguments, decision
@@ -48,7 +48,7 @@ def test_metadata_of_ones_own_files_stays_as_it_is(tmp_path: Path):
     mine.chmod(0o640)
     code = (
         "import os, sys\nfrom groundwire.sandbox.guest import kernel\n"
-        "from groundwire.sandbox.seccomp_host import compile_host_filter\n"
+        "from groundwire.sandbox._seccomp_host import compile_host_filter\n"
         "kernel.load_filter(compile_host_filter(network=False, own_files=True))\n"
         "os.chmod(sys.argv[1], 0o777); os.utime(sys.argv[1], (1, 1)); print('went on')"
     )

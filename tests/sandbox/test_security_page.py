@@ -9,9 +9,9 @@ import pytest
 from sandboxes_here import KINDS, opened
 from services import IMAGE
 
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import SandboxUnavailable
-from groundwire.core.sandboxes import Enforcement, LimitName, Limits
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import SandboxUnavailable
+from groundwire.core._sandboxes import Enforcement, LimitName, Limits
 from groundwire.sandbox import probe_all
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
@@ -36,8 +36,8 @@ def test_the_page_speaks_of_every_limit():
 @pytest.mark.parametrize("kind", KINDS)
 async def test_it_is_so(kind: str, counted: bool, monkeypatch: pytest.MonkeyPatch):
     if not counted:
-        monkeypatch.setattr("groundwire.sandbox.bubblewrap.find_parents", lambda: None)
-        monkeypatch.setattr("groundwire.sandbox.local_run.find_parents", lambda: None)
+        monkeypatch.setattr("groundwire.sandbox._bubblewrap.find_parents", lambda: None)
+        monkeypatch.setattr("groundwire.sandbox._local_run.find_parents", lambda: None)
     box = await opened(kind)
     for limit, held in box.info.enforcement.items():
         wanted = promised()[kind][limit]

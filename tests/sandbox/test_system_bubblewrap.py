@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from groundwire.core.candidates import Tree
-from groundwire.core.sandboxes import Limits, Sandbox
+from groundwire.core._candidates import Tree
+from groundwire.core._sandboxes import Limits, Sandbox
 from groundwire.sandbox import open_sandbox
-from groundwire.sandbox.bwrap_launch import find_bwrap
-from groundwire.sandbox.warm import ForkServer
+from groundwire.sandbox._bwrap_launch import find_bwrap
+from groundwire.sandbox._warm import ForkServer
 
 pytestmark = [pytest.mark.system_bwrap, pytest.mark.asyncio(loop_scope="module")]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain, combinations
 from typing import TypeAlias
 
-from groundwire.graphs.build.proof import END, Role, Wiring
+from groundwire.graphs.build._proof import END, Role, Wiring
 
 Active: TypeAlias = "tuple[frozenset[str], frozenset[tuple[int, str]]]"
 """What runs in a superstep, and which joins have heard from whom."""

@@ -10,9 +10,9 @@ import os
 import sys
 from contextlib import suppress
 
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import SandboxUnavailable
-from groundwire.core.sandboxes import Limits
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import SandboxUnavailable
+from groundwire.core._sandboxes import Limits
 from groundwire.sandbox import open_sandbox
 
 IMAGE = os.environ.get("GROUNDWIRE_TEST_IMAGE", "sandbox-py:latest")

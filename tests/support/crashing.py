@@ -25,9 +25,9 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from groundwire import FeedbackApp, FeedbackGraph, Observation, Task, Tree
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, CriticContext, Reflection, ToolContext
-from groundwire.core.records import Record
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, CriticContext, Reflection, ToolContext
+from groundwire.core._records import Record
 from groundwire.memory import SqlStore
 
 ANSWERS = ["wrong", "worse", "right"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 
-from groundwire.core.errors import ModelRejected
+from groundwire.core._errors import ModelRejected
 
 __all__ = ["GROUPS", "Tiny"]
 

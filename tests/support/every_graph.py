@@ -12,35 +12,34 @@ from worlds import Corridor, Porch
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, Origin, Task
 from groundwire.agents import LLMActor, LLMCritic, ToolActor
-from groundwire.agents.patching.llm_critic import Distiller
-from groundwire.agents.steps.step_beam import NextStep, StepBeamActor
-from groundwire.agents.width.answers import TextAnswer
-from groundwire.agents.width.confident_vote import ConfidentVote
-from groundwire.agents.width.controls.drafts import BlindResampling, Fusion
-from groundwire.agents.width.controls.mad_debate import MadDebate
-from groundwire.agents.width.controls.self_refine import SelfRefine
-from groundwire.agents.width.controls.sets import Sets
-from groundwire.agents.width.controls.ssr import SocraticRefine
-from groundwire.agents.width.parallel_refine import ParallelRefine
-from groundwire.agents.width.perturb_vote import PerturbVote, relabelled_digits
-from groundwire.agents.width.refined_best_of_n import ModelStepJudge, RefinedBestOfN
-from groundwire.agents.width.round_table import RoundTable
-from groundwire.agents.width.sampling import Answer
-from groundwire.agents.width.side_by_side import SideBySide
-from groundwire.agents.width.strategy_router import StrategyRouter
+from groundwire.agents.patching._llm_critic import Distiller
+from groundwire.agents.steps._step_beam import NextStep, StepBeamActor
+from groundwire.agents.width._answers import TextAnswer
+from groundwire.agents.width._confident_vote import ConfidentVote
+from groundwire.agents.width._parallel_refine import ParallelRefine
+from groundwire.agents.width._perturb_vote import PerturbVote, relabelled_digits
+from groundwire.agents.width._refined_best_of_n import ModelStepJudge, RefinedBestOfN
+from groundwire.agents.width._round_table import RoundTable
+from groundwire.agents.width._sampling import Answer
+from groundwire.agents.width._side_by_side import SideBySide
+from groundwire.agents.width._strategy_router import StrategyRouter
+from groundwire.agents.width.controls._drafts import BlindResampling, Fusion, Sets
+from groundwire.agents.width.controls._mad_debate import MadDebate
+from groundwire.agents.width.controls._self_refine import SelfRefine
+from groundwire.agents.width.controls._ssr import SocraticRefine
 from groundwire.agents.worlds import EpisodeCritic, LLMForesight, LookaheadActor, ReActActor
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import Actor, ActorContext
-from groundwire.core.environments import environment_task
-from groundwire.core.models import Backend, Completion, Request
-from groundwire.core.records import Record
-from groundwire.core.steps import StepRules
-from groundwire.core.toolcalls import Ruling
-from groundwire.graphs.library.catalogue import builder, card
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import Actor, ActorContext
+from groundwire.core._environments import environment_task
+from groundwire.core._models import Backend, Completion, Request
+from groundwire.core._records import Record
+from groundwire.core._steps import StepRules
+from groundwire.core._toolcalls import Ruling
+from groundwire.graphs.library._catalogue import builder, card
 from groundwire.memory import InMemoryStore
 from groundwire.tools import AnswerCheck, Corpus, FunctionTool, HiddenTests, RuleReviewer, Toolbox
 from groundwire.tools.environments import EnvironmentTool
-from groundwire.tools.environments.worlds.fiction_search.corpus import PASSAGES, QUESTIONS
+from groundwire.tools.environments.worlds._fiction_search import PASSAGES, QUESTIONS
 
 __all__ = ["EveryGraph", "Named", "Run", "once"]
 

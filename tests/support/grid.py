@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from random import Random
 
 from groundwire import Task
-from groundwire.core.environments import Scene, Status, environment_task
+from groundwire.core._environments import environment_task
+from groundwire.core._scenes import Scene, Status
 
 MAP = ("....", ".O.O", "...O", "O..G")
 STARTS = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (2, 0), (2, 1), (3, 1))

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from groundwire import FeedbackGraph, Observation, Origin, Task, Verdict
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, CriticContext, Reflection, Tool, ToolContext
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, CriticContext, Reflection, Tool, ToolContext
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict
 
 ANSWER = "answer.txt"
 

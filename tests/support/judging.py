@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ToolContext
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Backend, Completion, Request
-from groundwire.core.sandboxes import Sandbox
-from groundwire.core.signals import Verdict
-from groundwire.core.tasks import Task
-from groundwire.graphs.run.sandboxes import Sandboxes
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ToolContext
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Backend, Completion, Request
+from groundwire.core._sandboxes import Sandbox
+from groundwire.core._signals import Verdict
+from groundwire.core._tasks import Task
+from groundwire.graphs.run._sandboxes import Sandboxes
 from groundwire.tools import HiddenTests, tool_for
 
 __all__ = ["by_hidden", "by_visible"]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from guessing import ANSWER
 
 from groundwire import NoVerdict, Observation, Origin, Task, Verdict
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ToolContext
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ToolContext
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence
 
 Look = Mapping[str, bool] | NoVerdict
 """How each case ends, or why there is no verdict."""

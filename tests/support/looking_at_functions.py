@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ToolContext
-from groundwire.core.models import Backend, Completion, Request
-from groundwire.core.sandboxes import Limits, Sandbox
-from groundwire.core.signals import Observation
-from groundwire.core.tasks import Task
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ToolContext
+from groundwire.core._models import Backend, Completion, Request
+from groundwire.core._sandboxes import Limits, Sandbox
+from groundwire.core._signals import Observation
+from groundwire.core._tasks import Task
 from groundwire.sandbox import open_sandbox
 from groundwire.tools import HiddenTests, Unittest
 

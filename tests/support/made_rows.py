@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import jsonschema
 
 from groundwire.training import Rejected, Row, Trajectory
-from groundwire.training.catalogue import form
-from groundwire.training.schema import Options, json_schema
+from groundwire.training._catalogue import form
+from groundwire.training._schema import Options, json_schema
 
 __all__ = ["made"]
 

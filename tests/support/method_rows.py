@@ -11,12 +11,12 @@ import jsonschema
 import pyarrow
 
 from groundwire.training import Rejected, Row, Trajectory
-from groundwire.training.arrow import schema_of
-from groundwire.training.catalogue import form
-from groundwire.training.exporting import Report, Rules, export
-from groundwire.training.leaks import Leaks
-from groundwire.training.schema import Options, json_schema
-from groundwire.training.writing import opened
+from groundwire.training._arrow import schema_of
+from groundwire.training._catalogue import form
+from groundwire.training._exporting import Report, Rules, export
+from groundwire.training._leaks import Leaks
+from groundwire.training._schema import Options, json_schema
+from groundwire.training._writing import opened
 
 __all__ = ["exported", "made"]
 

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from groundwire import FeedbackGraph
-from groundwire.graphs.build.picture import as_mermaid
-from groundwire.graphs.library.catalogue import card
+from groundwire.graphs.build._picture import as_mermaid
+from groundwire.graphs.library._catalogue import card
 
 PAGES = Path(__file__).parents[2] / "docs" / "graphs"
 

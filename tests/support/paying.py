@@ -25,12 +25,12 @@ from typing import Any
 from guessing import ANSWER, Check, answer
 
 from groundwire import Budget, FeedbackApp, FeedbackGraph, Observation, Task, Tree
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, CriticContext, Reflection, ToolContext
-from groundwire.core.models import Completion, Message, Request
-from groundwire.core.records import CandidateRecord, EpisodeEnd, Intent, ModelCall, Record
-from groundwire.core.signals import Signal
-from groundwire.graphs.replay.replay import first_difference
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, CriticContext, Reflection, ToolContext
+from groundwire.core._models import Completion, Message, Request
+from groundwire.core._records import CandidateRecord, EpisodeEnd, Intent, ModelCall, Record
+from groundwire.core._signals import Signal
+from groundwire.graphs.replay._replay import first_difference
 from groundwire.memory import SqlStore
 
 PRICE, MOST = 0.01, 0.05

@@ -22,7 +22,7 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
     from sqlalchemy import create_engine, text
     from sqlalchemy.engine import make_url
 
-    from groundwire.core.ids import new_id
+    from groundwire.core._ids import new_id
 
     schema = f"test_{new_id().replace('-', '')}"
     url = make_url(postgres_server).set(drivername="postgresql+psycopg")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from groundwire.models._minilm import MiniLM, missing_package
 from groundwire.models.local_model import MODELS, find_model, package_folder
-from groundwire.models.minilm import MiniLM, missing_package
 
 __all__ = ["link_embeddings", "real_embedder"]
 

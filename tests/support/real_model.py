@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from groundwire.models import allow_model_calls
-from groundwire.models.local import LocalBackend
+from groundwire.models._local import LocalBackend
 from groundwire.models.local_model import (
     ServerOptions,
     close_servers,

@@ -13,9 +13,9 @@ from wide import model
 
 from groundwire import Budget, FeedbackGraph, Task, Tree
 from groundwire.agents import LLMActor, LLMCritic
-from groundwire.core.contexts import Tool
-from groundwire.core.models import Completion, Request
-from groundwire.core.records import RunRecord
+from groundwire.core._contexts import Tool
+from groundwire.core._models import Completion, Request
+from groundwire.core._records import RunRecord
 from groundwire.memory import SqlStore
 from groundwire.models import ScriptedBackend
 from groundwire.training import Trajectories, Trajectory, trajectories_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from groundwire.core.ids import new_id
-from groundwire.core.records import (
+from groundwire.core._ids import new_id
+from groundwire.core._records import (
     EpisodeRecord,
     Recall,
     Record,
@@ -16,8 +16,8 @@ from groundwire.core.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.core.seal import Mint
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
+from groundwire.core._seal import Mint
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
 
 RUN = RunRecord(graph="tests")
 MINT = Mint(RUN.id, b"k" * 32)

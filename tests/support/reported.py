@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from guessing import ANSWER, Check, Guesser, Noter
 
 from groundwire import Task
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import ToolContext
-from groundwire.core.records import Store
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
-from groundwire.core.tasks import Hidden
-from groundwire.graphs.library.code_repair import code_repair
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import ToolContext
+from groundwire.core._records import Store
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
+from groundwire.core._tasks import Hidden
+from groundwire.graphs.library._code_repair import code_repair
 from groundwire.tools import HiddenTests
 
 HOSTILE = "</script><script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from groundwire.core.signals import Origin, Verdict
+from groundwire.core._signals import Origin, Verdict
 from groundwire.evaluation import TrialRow, Trials
 
 VERDICTS = {"+": Verdict.PASS, "-": Verdict.FAIL, "?": Verdict.NONE}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from functools import cache
 
-from groundwire.core.models import Request
-from groundwire.core.seeds import seed_for
+from groundwire.core._ids import seed_for
+from groundwire.core._models import Request
 
 Place = tuple[int, int, int]
 """The seed of a call's first sample, its trial and its number."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from services import IMAGE
 
-from groundwire.core.sandboxes import Sandbox
+from groundwire.core._sandboxes import Sandbox
 from groundwire.sandbox import open_sandbox
 
 ISOLATING = ["bubblewrap", "landlock", pytest.param("docker", marks=pytest.mark.docker)]

@@ -21,8 +21,8 @@ PROMISED = os.environ.get("GROUNDWIRE_TEST_SERVICES", "").split()
 
 
 def _docker() -> str:
-    from groundwire.core.errors import SandboxUnavailable
-    from groundwire.sandbox.docker_engine import connect
+    from groundwire.core._errors import SandboxUnavailable
+    from groundwire.sandbox._docker_engine import connect
 
     try:
         connect(IMAGE).client.close()

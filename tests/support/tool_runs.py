@@ -11,7 +11,7 @@ from recorded_runs import trajectories
 
 from groundwire import FeedbackGraph, Task
 from groundwire.agents import ToolActor
-from groundwire.graphs.library.tool_recovery import tool_recovery
+from groundwire.graphs.library._tool_recovery import tool_recovery
 from groundwire.models import ScriptedBackend
 from groundwire.tools import AnswerCheck, Toolbox
 from groundwire.training import Trajectory

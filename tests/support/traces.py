@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from sample_numbers import number_of
 
-from groundwire.core.models import Completion, Request
-from groundwire.models.replies import all_of
+from groundwire.core._models import Completion, Request
+from groundwire.models._chat import all_of
 
 Trace = tuple[str, Sequence[float]]
 """The answer, and the confidence of each token."""

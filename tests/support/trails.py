@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from groundwire.core.models import Request
-from groundwire.core.records import Admission, CandidateRecord, Record
-from groundwire.core.signals import Signal
+from groundwire.core._models import Request
+from groundwire.core._records import Admission, CandidateRecord, Record
+from groundwire.core._signals import Signal
 
 
 def trail(records: Iterable[Record]) -> list[str]:

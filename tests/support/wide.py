@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from guessing import ANSWER, Check
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, Task, Tree
-from groundwire.core.models import Message, Request
-from groundwire.core.records import CandidateRecord, Record
+from groundwire.core._models import Message, Request
+from groundwire.core._records import CandidateRecord, Record
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 

@@ -10,11 +10,11 @@ from typing import Literal
 
 from groundwire import FeedbackGraph
 from groundwire.agents import LLMActor, LLMCritic
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, Tool
-from groundwire.core.models import Request
-from groundwire.graphs.library.code_repair import code_repair
-from groundwire.models.scripted import ScriptedBackend
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, Tool
+from groundwire.core._models import Request
+from groundwire.graphs.library._code_repair import code_repair
+from groundwire.models._scripted import ScriptedBackend
 
 __all__ = ["NEEDED", "crashes", "make", "needs_a_world", "nothing", "raises", "slow"]
 

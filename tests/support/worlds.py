@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from groundwire.core.environments import Scene, Status
+from groundwire.core._scenes import Scene, Status
 
 PORCH = ("look", "lift mat", "unlock door", "kick door")
 

@@ -16,12 +16,13 @@ import pytest
 from guessing import ANSWER, Check, answer
 
 from groundwire import FeedbackApp, FeedbackGraph, Task
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import ActorContext
-from groundwire.core.errors import HiddenLeak, ModelRetryable
-from groundwire.core.models import Completion, Message, OnText, Request
-from groundwire.graphs.run.firewall import Firewall
-from groundwire.telemetry import episode_span, is_wanted, model_call_span, spans
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import ActorContext
+from groundwire.core._errors import HiddenLeak, ModelRetryable
+from groundwire.core._models import Completion, Message, OnText, Request
+from groundwire.graphs.run._firewall import Firewall
+from groundwire.telemetry import _spans as spans
+from groundwire.telemetry import episode_span, is_wanted, model_call_span
 
 pytest.importorskip("opentelemetry.sdk", reason='no telemetry: pip install "groundwire[otel]"')
 
@@ -31,7 +32,8 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from groundwire.telemetry import export, sdk
+from groundwire.telemetry import _export as export
+from groundwire.telemetry import _sdk as sdk
 
 TASK = Task(id="guess", family="words", tree=Tree({ANSWER: b"nothing"}))
 SECRET = "sk-proj-abcdefghijklmnop123456"
@@ -233,8 +235,8 @@ def test_a_missing_package_is_said_once_and_stops_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "otlp")
-    monkeypatch.setitem(sys.modules, "groundwire.telemetry.sdk", None)
-    monkeypatch.delattr("groundwire.telemetry.sdk")
+    monkeypatch.setitem(sys.modules, "groundwire.telemetry._sdk", None)
+    monkeypatch.delattr("groundwire.telemetry._sdk")
     monkeypatch.setattr(spans, "_warned", set[str]())
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
@@ -275,7 +277,7 @@ PROGRAM = """
 import sys
 from groundwire import Task
 from groundwire.telemetry import episode_span, model_call_span
-from groundwire.core.models import Completion, Message, Request
+from groundwire.core._models import Completion, Message, Request
 
 ask = Request(messages=(Message(role="user", content="what is asked"),))
 def run():

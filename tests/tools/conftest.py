@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import pytest
 import pytest_asyncio
 
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import Tool, ToolContext
-from groundwire.core.models import Backend, Completion, Request
-from groundwire.core.sandboxes import Limits, Sandbox
-from groundwire.core.signals import Isolation, NoVerdict, Observation, Origin, Verdict
-from groundwire.core.tasks import Hidden, Task
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import Tool, ToolContext
+from groundwire.core._models import Backend, Completion, Request
+from groundwire.core._sandboxes import Limits, Sandbox
+from groundwire.core._signals import Isolation, NoVerdict, Observation, Origin, Verdict
+from groundwire.core._tasks import Hidden, Task
 from groundwire.sandbox import open_sandbox
 
 Files = Mapping[str, str | bytes]

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.candidates import Tree
-from groundwire.core.sandboxes import Limits
-from groundwire.core.signals import Isolation, Observation, Verdict
-from groundwire.core.tasks import Hidden
+from groundwire.core._candidates import Tree
+from groundwire.core._sandboxes import Limits
+from groundwire.core._signals import Isolation, Observation, Verdict
+from groundwire.core._tasks import Hidden
 from groundwire.tools import HiddenTests
-from groundwire.tools.apartness import modules_kept_apart
+from groundwire.tools._apartness import modules_kept_apart
 
 PASS, FAIL = Verdict.PASS, Verdict.FAIL
 APART, TOGETHER = Isolation.PROCESS, Isolation.IN_PROCESS

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.contexts import DoubtingTool, ToolContext
-from groundwire.core.errors import SandboxUnavailable
-from groundwire.core.sandboxes import Limits, Sandbox
+from groundwire.core._contexts import DoubtingTool, ToolContext
+from groundwire.core._errors import SandboxUnavailable
+from groundwire.core._sandboxes import Limits, Sandbox
 from groundwire.tools import Command, Pytest, Unittest
-from groundwire.tools.behaviour import Behaviour
+from groundwire.tools._behaviour import Behaviour
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -32,7 +32,7 @@ async def doubt(bench: Any, patched: str, files: dict[str, str] | None = None, *
 
 
 def bench_candidate(task: Any, patched: str) -> Any:
-    from groundwire.core.candidates import Candidate
+    from groundwire.core._candidates import Candidate
 
     return Candidate(task.tree.digest, {"pkg/shapes.py": patched.encode()})
 
@@ -73,7 +73,7 @@ async def test_a_call_that_raised_is_no_excuse_for_one_that_hangs(bench: Any) ->
 async def test_tests_in_a_src_layout(bench: Any) -> None:
     files = {"src/pkg/shapes.py": BASE, "src/pkg/__init__.py": "", "pyproject.toml": "[project]\nname = 'pkg'\n"}
     task = bench.task({**files, "tests/test_shapes.py": FILES["tests/test_shapes.py"]})
-    from groundwire.core.candidates import Candidate
+    from groundwire.core._candidates import Candidate
 
     wrong = Candidate(task.tree.digest, {"src/pkg/shapes.py": b"def area(a, b):\n    return {2: 6, 1: 4}[a]\n"})
     assert "KeyError" in await Behaviour().doubt(wrong, task, bench.context())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.tools.visible_calls import read_calls
+from groundwire.tools._visible_calls import read_calls
 
 CODE = "def f(x, y=0):\n    return x\nclass Stack:\n    def push(self, x):\n        return x\n"
 

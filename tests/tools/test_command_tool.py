@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.errors import ConfigError
-from groundwire.core.sandboxes import Limits
-from groundwire.core.signals import NoVerdict, Origin, Verdict
+from groundwire.core._errors import ConfigError
+from groundwire.core._sandboxes import Limits
+from groundwire.core._signals import NoVerdict, Origin, Verdict
 from groundwire.tools import Command
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

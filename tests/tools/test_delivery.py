@@ -9,7 +9,7 @@ from pathlib import Path
 from types import CodeType
 
 import groundwire
-from groundwire.tools.python_runner import support_files
+from groundwire.tools._python_runner import support_files
 
 
 def parts_of(code: CodeType) -> Iterator[CodeType]:

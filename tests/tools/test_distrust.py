@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.signals import NoVerdict, Origin, Verdict
-from groundwire.core.tasks import Hidden
+from groundwire.core._signals import NoVerdict, Origin, Verdict
+from groundwire.core._tasks import Hidden
 from groundwire.tools import Command, Doctest, HiddenTests, Pytest, Unittest
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -213,7 +213,7 @@ async def test_the_nonce_is_out_of_sight(bench: Any) -> None:
 
 
 def hidden(files: dict[str, str], *command: str) -> Hidden:
-    from groundwire.core.candidates import Tree
+    from groundwire.core._candidates import Tree
 
     return Hidden(command, Tree({p: c.encode() for p, c in files.items()}))
 

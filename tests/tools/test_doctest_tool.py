@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.sandboxes import Limits
-from groundwire.core.signals import NoVerdict, Origin, Verdict
+from groundwire.core._sandboxes import Limits
+from groundwire.core._signals import NoVerdict, Origin, Verdict
 from groundwire.tools import Doctest
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

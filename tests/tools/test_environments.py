@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.signals import NoVerdict, Verdict
+from groundwire.core._signals import NoVerdict, Verdict
 from groundwire.sandbox import open_sandbox
 from groundwire.tools import Pytest, Unittest
 

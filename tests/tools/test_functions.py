@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from groundwire.core.errors import ConfigError
+from groundwire.core._errors import ConfigError
 from groundwire.tools import FunctionTool, Toolbox
-from groundwire.tools.functions import Outcome, last_line
+from groundwire.tools._functions import Outcome, last_line
 
 
 class Place(BaseModel):

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.sandboxes import ExecResult
-from groundwire.core.signals import CaseResult, NoVerdict, Verdict
-from groundwire.tools.command_tool import MAX_DEPTH, read_junit
-from groundwire.tools.reports import ReportProblem, RunReport
-from groundwire.tools.verdicts import Situation, decide
+from groundwire.core._sandboxes import ExecResult
+from groundwire.core._signals import CaseResult, NoVerdict, Verdict
+from groundwire.tools._command_tool import MAX_DEPTH, read_junit
+from groundwire.tools._reports import ReportProblem, RunReport
+from groundwire.tools._verdicts import Situation, decide
 
 SUREFIRE = b"""<?xml version="1.0" encoding="UTF-8"?>
 <testsuite xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" name="a.B" time="1,234.5" tests="4" errors="1" skipped="1" failures="1">

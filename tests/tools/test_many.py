@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import BatchTool, ToolContext
-from groundwire.core.errors import SandboxCrashed, SandboxUnavailable
-from groundwire.core.sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
-from groundwire.core.signals import NoVerdict, Observation, Origin, Verdict
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import BatchTool, ToolContext
+from groundwire.core._errors import SandboxCrashed, SandboxUnavailable
+from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
+from groundwire.core._signals import NoVerdict, Observation, Origin, Verdict
 from groundwire.tools import Command, Doctest, HiddenTests, Pytest, Unittest
-from groundwire.tools.batches import FEW
+from groundwire.tools._batches import FEW
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -17,11 +17,11 @@ import pytest
 
 from groundwire import StopReason, Task
 from groundwire.agents import ToolActor
-from groundwire.core.errors import ConfigError
-from groundwire.graphs.library.tool_recovery import tool_recovery
+from groundwire.core._errors import ConfigError
+from groundwire.graphs.library._tool_recovery import tool_recovery
 from groundwire.models import ScriptedBackend
 from groundwire.tools import AnswerCheck, Toolbox, mcp_tools
-from groundwire.tools.mcp_servers import McpTool
+from groundwire.tools._mcp_servers import McpTool
 
 SERVER = Path(__file__).parents[1] / "support" / "mcp_server.py"
 STDIO = [sys.executable, str(SERVER), "stdio"]

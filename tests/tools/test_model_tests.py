@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.candidates import Tree
-from groundwire.core.contexts import ToolContext, WriterContext, WrittenCases
-from groundwire.core.signals import NoVerdict, Origin, Verdict
-from groundwire.core.tasks import Hidden, Task
+from groundwire.core._candidates import Tree
+from groundwire.core._contexts import ToolContext, WriterContext, WrittenCases
+from groundwire.core._signals import NoVerdict, Origin, Verdict
+from groundwire.core._tasks import Hidden, Task
 from groundwire.tools import ModelTests
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -50,7 +50,7 @@ async def test_they_judge_a_candidate_and_say_whose_they_are(bench: Any) -> None
 
 
 def candidate_of(task: Task, changes: Mapping[str, bytes | None]) -> Any:
-    from groundwire.core.candidates import Candidate
+    from groundwire.core._candidates import Candidate
 
     return Candidate(task.tree.digest, changes)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.tools.visible_calls import mutated
+from groundwire.tools._visible_calls import mutated
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
 KEYS = st.integers() | st.text(max_size=4)

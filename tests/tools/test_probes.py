@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from groundwire.tools.visible_calls import MAX_CHARS, probes_of
+from groundwire.tools._visible_calls import MAX_CHARS, probes_of
 
 FILES = {
     "mod.py": "def f(x, y):\n    return x\ndef g(s):\n    return s\n",

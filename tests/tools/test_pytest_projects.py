@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.sandboxes import Limits
-from groundwire.core.signals import NoVerdict, Verdict
+from groundwire.core._sandboxes import Limits
+from groundwire.core._signals import NoVerdict, Verdict
 from groundwire.tools import Pytest
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.sandboxes import Limits
-from groundwire.tools.commands import read_command
-from groundwire.tools.pytest_tool import PRELOAD, for_nobody, without_cache
+from groundwire.core._sandboxes import Limits
+from groundwire.tools._commands import read_command
+from groundwire.tools._pytest_tool import PRELOAD, for_nobody, without_cache
 
 PLAIN = {"mod.py": "def f(x):\n    return x\n", "test_mod.py": "from mod import f\ndef test_a():\n    assert f(1)\n"}
 

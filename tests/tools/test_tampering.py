@@ -16,10 +16,10 @@ import pytest
 import pytest_asyncio
 from sandboxes_here import ISOLATING, opened
 
-from groundwire.core.candidates import Tree
-from groundwire.core.sandboxes import Limits, Sandbox
-from groundwire.core.signals import Observation, Origin, Verdict
-from groundwire.core.tasks import Hidden
+from groundwire.core._candidates import Tree
+from groundwire.core._sandboxes import Limits, Sandbox
+from groundwire.core._signals import Observation, Origin, Verdict
+from groundwire.core._tasks import Hidden
 from groundwire.tools import HiddenTests, Pytest
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from groundwire import Candidate, Origin, Task, Verdict
-from groundwire.core.contexts import ActingTool, ToolContext
-from groundwire.core.errors import CandidateError
-from groundwire.core.models import Backend, Completion, Request
-from groundwire.core.sandboxes import Sandbox
-from groundwire.core.signals import NoVerdict, Observation
-from groundwire.core.toolcalls import Answer, Call, Offer, SeenCall, Steps
+from groundwire.core._contexts import ActingTool, ToolContext
+from groundwire.core._errors import CandidateError
+from groundwire.core._models import Backend, Completion, Request
+from groundwire.core._sandboxes import Sandbox
+from groundwire.core._signals import NoVerdict, Observation
+from groundwire.core._toolcalls import Answer, Call, Offer, SeenCall, Steps
 from groundwire.tools import FunctionTool, Toolbox
-from groundwire.tools.tool_calls import ToolCalls, trimmed
+from groundwire.tools._tool_calls import ToolCalls, trimmed
 
 TASK = Task(id="t")
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.sandboxes import ExecResult
-from groundwire.core.signals import CaseOutcome, CaseResult, NoVerdict, Verdict
-from groundwire.tools.reports import ReportProblem, RunReport, read_report
-from groundwire.tools.verdicts import Situation, decide, without_report
+from groundwire.core._sandboxes import ExecResult
+from groundwire.core._signals import CaseOutcome, CaseResult, NoVerdict, Verdict
+from groundwire.tools._reports import ReportProblem, RunReport, read_report
+from groundwire.tools._verdicts import Situation, decide, without_report
 
 KEY = bytes(32)
 OK = (CaseResult.PASSED, CaseResult.XPASSED)

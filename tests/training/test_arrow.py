@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 CODE = """
-from groundwire.training.arrow import schema_of
-from groundwire.training.catalogue import form, form_names
+from groundwire.training._arrow import schema_of
+from groundwire.training._catalogue import form, form_names
 for name in form_names():
     assert schema_of(form(name)).names == list(form(name).row.model_fields), name
 print(len(form_names()))

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from recorded_runs import repairing, saying, trajectories
 
-from groundwire.core.errors import ConfigError
+from groundwire.core._errors import ConfigError
 from groundwire.training import Form, Rejected, Row, Trajectory
-from groundwire.training.exporting import Rules, export
-from groundwire.training.provenance import provenance_of, written_by
-from groundwire.training.schema import Options
-from groundwire.training.trajectories import Author, Flaw
-from groundwire.training.writing import opened
+from groundwire.training._exporting import Rules, export
+from groundwire.training._provenance import provenance_of, written_by
+from groundwire.training._schema import Options
+from groundwire.training._trajectories import Author, Flaw
+from groundwire.training._writing import opened
 
 
 class Thought(Row):

@@ -16,26 +16,26 @@ from worlds import Porch
 
 from groundwire import Origin, Task, Tree
 from groundwire.agents.worlds import ReActActor
-from groundwire.agents.worlds.acting import StepsCritic
-from groundwire.core.environments import environment_task
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Completion, Request
-from groundwire.core.records import ModelCall
-from groundwire.core.steps import StepRules
-from groundwire.graphs.library.episodic import episodic
-from groundwire.graphs.library.verified_steps import verified_steps
+from groundwire.agents.worlds._acting import StepsCritic
+from groundwire.core._environments import environment_task
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Completion, Request
+from groundwire.core._records import ModelCall
+from groundwire.core._steps import StepRules
+from groundwire.graphs.library._episodic import episodic
+from groundwire.graphs.library._verified_steps import verified_steps
 from groundwire.models import ScriptedBackend
 from groundwire.training import Trajectory
-from groundwire.training.catalogue import form_names
-from groundwire.training.forms.grpo import GrpoRow, switched_rewards
-from groundwire.training.forms.kto import KtoRow
-from groundwire.training.forms.prm import PrmRow
-from groundwire.training.forms.rlvr import RlvrRow
-from groundwire.training.forms.sft import SftRow
-from groundwire.training.forms.trajectory import TrajectoryRow
-from groundwire.training.grouping import PairRow
-from groundwire.training.methods.score_steps import ScoreStepRow, step_offsets
-from groundwire.training.methods.two_attempts import TwoAttemptsRow, shaped_reward
+from groundwire.training._catalogue import form_names
+from groundwire.training._grouping import PairRow
+from groundwire.training.forms._grpo import GrpoRow, switched_rewards
+from groundwire.training.forms._kto import KtoRow
+from groundwire.training.forms._prm import PrmRow
+from groundwire.training.forms._rlvr import RlvrRow
+from groundwire.training.forms._sft import SftRow
+from groundwire.training.forms._trajectory import TrajectoryRow
+from groundwire.training.methods._score_steps import ScoreStepRow, step_offsets
+from groundwire.training.methods._two_attempts import TwoAttemptsRow, shaped_reward
 
 
 async def test_every_form_of_one_episode_that_failed_and_passed(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from small_logs import lay_out_worlds, write_ldb
 
-from groundwire.cli.export import Asked, run_export
-from groundwire.cli.import_logs import import_logs
+from groundwire.cli._export import Asked, run_export
+from groundwire.cli._import_logs import import_logs
 
 
 def test_logs_give_rows_that_say_that_nothing_was_run_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.errors import ConfigError
-from groundwire.training.losses import Losses, read_losses
+from groundwire.core._errors import ConfigError
+from groundwire.training._losses import Losses, read_losses
 
 
 def test_perplexities_and_difficulties(tmp_path: Path) -> None:

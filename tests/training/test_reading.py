@@ -14,14 +14,14 @@ from guessing import ANSWER, Check, Guesser, loop, no_verdict
 from recorded_runs import Certain, gone_through, ledger_at, question, read, repairing, run, saying, trajectories
 
 from groundwire import Origin, Verdict
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Completion, Request
-from groundwire.core.records import ModelCall, RunRecord, StopReason
-from groundwire.core.seal import MemoryKeys
-from groundwire.core.signals import NoVerdict
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Completion, Request
+from groundwire.core._records import ModelCall, RunRecord, StopReason
+from groundwire.core._seal import MemoryKeys
+from groundwire.core._signals import NoVerdict
 from groundwire.training import trajectories_of
-from groundwire.training.trajectories import Author, Flaw, Message, Seal
-from groundwire.training.turns import token_entropies
+from groundwire.training._trajectories import Author, Flaw, Message, Seal
+from groundwire.training._turns import token_entropies
 
 
 def authors(message: Message) -> list[tuple[str, str]]:

@@ -7,9 +7,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.prompt_text import data, fenced, tagged
-from groundwire.training.spans import Known, spans_by_known_texts, spans_by_tags
-from groundwire.training.trajectories import Author, Span
+from groundwire.core._prompt_text import data, fenced, tagged
+from groundwire.training._trajectories import Author, Span
+from groundwire.training._turns import Known, spans_by_known_texts, spans_by_tags
 
 PIECES = st.sampled_from(
     ["<task>", "</task>", "<evidence verdict='fail'>", "</evidence>", "```\n", "a < b\n", "x", "\n"]

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.core.errors import RecordingError
-from groundwire.evaluation.process import wandering
-from groundwire.tools.environments.worlds import countdown
-from groundwire.tools.environments.worlds.numbers.combining import COUNTDOWN, Puzzle, solve
-from groundwire.training.stream_of_search import Node, as_text, explore, read
+from groundwire.core._errors import RecordingError
+from groundwire.evaluation._process import wandering
+from groundwire.tools.environments.worlds import _countdown as countdown
+from groundwire.tools.environments.worlds._numbers import COUNTDOWN, Puzzle, solve
+from groundwire.training.methods._stream_of_search import Node, as_text, explore, read
 
 
 def adds_up(step: str) -> bool:

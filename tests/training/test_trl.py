@@ -16,11 +16,11 @@ from recorded_runs import ledger_at, repairing, run, saying
 from tiny_language_model import tiny_model, tokenizer_of
 
 from groundwire import Task, Tree
-from groundwire.cli.export import Asked, run_export
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ToolContext
-from groundwire.core.models import Backend, Completion, Request
-from groundwire.core.signals import Verdict
+from groundwire.cli._export import Asked, run_export
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ToolContext
+from groundwire.core._models import Backend, Completion, Request
+from groundwire.core._signals import Verdict
 from groundwire.models import ScriptedBackend
 from groundwire.sandbox import open_sandbox
 from groundwire.tools import Command

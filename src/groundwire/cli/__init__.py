@@ -7,7 +7,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """The program, see `groundwire.cli.commands`; what it takes to read any flag is imported here."""
-    from groundwire.cli.checks import loading
+    from groundwire.cli._checks import loading
 
     with loading():
         from groundwire.cli.commands import main as run

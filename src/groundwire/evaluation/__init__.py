@@ -6,15 +6,100 @@ Nothing that steers a run may import this: what is measured here is for people.
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from groundwire.core.errors import ConfigError
+from groundwire.core._errors import ConfigError
+from groundwire.core._first_use import at_first_use
+
+if TYPE_CHECKING:
+    from groundwire.evaluation._comparing import Comparison, compare, paired_interval, sign_test
+    from groundwire.evaluation._confidence import calibration, instability, trace_confidence
+    from groundwire.evaluation._measuring import Measured, measure
+    from groundwire.evaluation._process import wandering
+    from groundwire.evaluation._rates import Rate
+    from groundwire.evaluation._reading import Arm, RunFacts, read_run, trial_rows
+    from groundwire.evaluation._reasoning import reflecting, step_uses, switches, underthinking
+    from groundwire.evaluation._rows import Floats, Labels, Ragged, Sample, Step, TrialRow
+    from groundwire.evaluation._signal_quality import Confusion, confusion, localised
+    from groundwire.evaluation._trials import Episodes, Trials
+    from groundwire.evaluation._verdicts import Report, report_on
+    from groundwire.evaluation._width import width
 
 _missing = [name for name in ("numpy", "scipy") if find_spec(name) is None]
 if _missing:
     raise ConfigError(f"Metrics need {' and '.join(_missing)}.", do='pip install "groundwire[eval]"')
 
-from groundwire.evaluation.reading import Arm, RunFacts, read_run, trial_rows  # noqa: E402  what it needs is there
-from groundwire.evaluation.rows import Sample, Step, TrialRow  # noqa: E402
-from groundwire.evaluation.trials import Trials  # noqa: E402
+__all__ = [
+    "Arm",
+    "Comparison",
+    "Confusion",
+    "Episodes",
+    "Floats",
+    "Labels",
+    "Measured",
+    "Ragged",
+    "Rate",
+    "Report",
+    "RunFacts",
+    "Sample",
+    "Step",
+    "TrialRow",
+    "Trials",
+    "calibration",
+    "compare",
+    "confusion",
+    "instability",
+    "localised",
+    "measure",
+    "paired_interval",
+    "read_run",
+    "reflecting",
+    "report_on",
+    "sign_test",
+    "step_uses",
+    "switches",
+    "trace_confidence",
+    "trial_rows",
+    "underthinking",
+    "wandering",
+    "width",
+]
 
-__all__ = ["Arm", "RunFacts", "Sample", "Step", "TrialRow", "Trials", "read_run", "trial_rows"]
+__getattr__, __dir__ = at_first_use(
+    __name__,
+    {
+        "Arm": "_reading",
+        "Comparison": "_comparing",
+        "Confusion": "_signal_quality",
+        "Episodes": "_trials",
+        "Floats": "_rows",
+        "Labels": "_rows",
+        "Measured": "_measuring",
+        "Ragged": "_rows",
+        "Rate": "_rates",
+        "Report": "_verdicts",
+        "RunFacts": "_reading",
+        "Sample": "_rows",
+        "Step": "_rows",
+        "TrialRow": "_rows",
+        "Trials": "_trials",
+        "calibration": "_confidence",
+        "compare": "_comparing",
+        "confusion": "_signal_quality",
+        "instability": "_confidence",
+        "localised": "_signal_quality",
+        "measure": "_measuring",
+        "paired_interval": "_comparing",
+        "read_run": "_reading",
+        "reflecting": "_reasoning",
+        "report_on": "_verdicts",
+        "sign_test": "_comparing",
+        "step_uses": "_reasoning",
+        "switches": "_reasoning",
+        "trace_confidence": "_confidence",
+        "trial_rows": "_reading",
+        "underthinking": "_reasoning",
+        "wandering": "_process",
+        "width": "_width",
+    },
+)

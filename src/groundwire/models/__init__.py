@@ -4,39 +4,60 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundwire.core.first_use import at_first_use
+from groundwire.core._first_use import at_first_use
 
 if TYPE_CHECKING:
-    from groundwire.models.choice import backend_for
-    from groundwire.models.guard import allow_model_calls
-    from groundwire.models.litellm import LiteLLMBackend
-    from groundwire.models.openai_compatible import OpenAICompatibleBackend
-    from groundwire.models.replay import ReplayBackend
-    from groundwire.models.scripted import ScriptedBackend
-    from groundwire.models.vllm import VllmBackend
-    from groundwire.models.vllm_server import VllmServerBackend
+    from groundwire.models._choice import Patience, backend_for
+    from groundwire.models._guard import allow_model_calls
+    from groundwire.models._library import load_litellm
+    from groundwire.models._litellm import Fallbacks, LiteLLMBackend
+    from groundwire.models._local import LocalBackend
+    from groundwire.models._minilm import MiniLM
+    from groundwire.models._openai_compatible import OpenAICompatibleBackend
+    from groundwire.models._replay import ReplayBackend
+    from groundwire.models._scripted import ScriptedBackend
+    from groundwire.models._vllm import VllmBackend
+    from groundwire.models._vllm_server import VllmServerBackend
+    from groundwire.models._watched import WatchedBackend
+    from groundwire.models.local_model import SMOLLM2, ServerOptions
 
 __all__ = [
+    "SMOLLM2",
+    "Fallbacks",
     "LiteLLMBackend",
+    "LocalBackend",
+    "MiniLM",
     "OpenAICompatibleBackend",
+    "Patience",
     "ReplayBackend",
     "ScriptedBackend",
+    "ServerOptions",
     "VllmBackend",
     "VllmServerBackend",
+    "WatchedBackend",
     "allow_model_calls",
     "backend_for",
+    "load_litellm",
 ]
 
 __getattr__, __dir__ = at_first_use(
     __name__,
     {
-        "LiteLLMBackend": "litellm",
-        "OpenAICompatibleBackend": "openai_compatible",
-        "ReplayBackend": "replay",
-        "ScriptedBackend": "scripted",
-        "VllmBackend": "vllm",
-        "VllmServerBackend": "vllm_server",
-        "allow_model_calls": "guard",
-        "backend_for": "choice",
+        "Fallbacks": "_litellm",
+        "LiteLLMBackend": "_litellm",
+        "LocalBackend": "_local",
+        "MiniLM": "_minilm",
+        "OpenAICompatibleBackend": "_openai_compatible",
+        "Patience": "_choice",
+        "ReplayBackend": "_replay",
+        "SMOLLM2": "local_model",
+        "ScriptedBackend": "_scripted",
+        "ServerOptions": "local_model",
+        "VllmBackend": "_vllm",
+        "VllmServerBackend": "_vllm_server",
+        "WatchedBackend": "_watched",
+        "allow_model_calls": "_guard",
+        "backend_for": "_choice",
+        "load_litellm": "_library",
     },
 )

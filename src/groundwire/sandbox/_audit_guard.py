@@ -6,10 +6,10 @@ import asyncio
 from contextlib import aclosing
 from pathlib import Path
 
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import ConfigError, SandboxCrashed, SandboxError, SandboxUnavailable
-from groundwire.core.sandboxes import ExecResult, Limits, Sandbox
-from groundwire.sandbox.opening import open_sandbox
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import ConfigError, SandboxCrashed, SandboxError, SandboxUnavailable
+from groundwire.core._sandboxes import ExecResult, Limits, Sandbox
+from groundwire.sandbox._opening import open_sandbox
 from groundwire_audit import AuditError, GuardedEnd, GuardedJob, GuardUnavailable
 
 GIB = 1 << 30

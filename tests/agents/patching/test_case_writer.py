@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from groundwire.agents import LLMCaseWriter
-from groundwire.core.candidates import Tree
-from groundwire.core.contexts import WriterContext
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Backend, Completion, Request
-from groundwire.core.seeds import seed_for
-from groundwire.core.tasks import Hidden
+from groundwire.core._candidates import Tree
+from groundwire.core._contexts import WriterContext
+from groundwire.core._errors import ConfigError
+from groundwire.core._ids import seed_for
+from groundwire.core._models import Backend, Completion, Request
+from groundwire.core._tasks import Hidden
 from groundwire.models import ScriptedBackend
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from groundwire.agents.patching.edit_apply import MAX_FILE_BYTES, apply_edits, candidate_from
-from groundwire.agents.patching.edit_blocks import Edit, SearchReplace, WholeFile
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.errors import CandidateError
-from groundwire.core.tasks import Task
+from groundwire.agents.patching._edit_apply import MAX_FILE_BYTES, apply_edits, candidate_from
+from groundwire.agents.patching._edit_blocks import Edit, SearchReplace, WholeFile
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._errors import CandidateError
+from groundwire.core._tasks import Task
 
 if TYPE_CHECKING:
     from conftest import Scene

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from groundwire.agents.patching.edit_blocks import (
+from groundwire.agents.patching._edit_blocks import (
     MAX_ANSWER_CHARS,
     MAX_EDITS,
     SearchReplace,
@@ -16,7 +16,7 @@ from groundwire.agents.patching.edit_blocks import (
     parse_answer,
     render_answer,
 )
-from groundwire.core.errors import CandidateError
+from groundwire.core._errors import CandidateError
 
 MARKS = ["=======", "========", "<<<<<<< SEARCH", ">>>>>>> REPLACE", "FILE: other.py", "```", "````", "~~~", "", "  x"]
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\u2060"), max_size=30)

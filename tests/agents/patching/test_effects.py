@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from groundwire.agents import RuleCritic
-from groundwire.agents.patching.rule_critic import effects_of
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import Judged
-from groundwire.core.signals import Origin
-from groundwire.core.tasks import Task
+from groundwire.agents.patching._rule_critic import effects_of
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import Judged
+from groundwire.core._signals import Origin
+from groundwire.core._tasks import Task
 
 if TYPE_CHECKING:
     from conftest import Scene

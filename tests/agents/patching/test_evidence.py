@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundwire.agents.patching.evidence import MAX_CASES, difference, failing_evidence, lessons_as_data
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import Lesson
-from groundwire.core.signals import Origin
+from groundwire.agents.patching._evidence import MAX_CASES, difference, failing_evidence, lessons_as_data
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import Lesson
+from groundwire.core._signals import Origin
 
 if TYPE_CHECKING:
     from conftest import Scene

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from groundwire.agents.patching.function_writer import CALLS, GREEDY, SAMPLED, FunctionWriter
-from groundwire.core.errors import ConfigError, ModelRejected, ModelReplyInvalid, TaskError
+from groundwire.agents.patching._function_writer import CALLS, GREEDY, SAMPLED, FunctionWriter
+from groundwire.core._errors import ConfigError, ModelRejected, ModelReplyInvalid, TaskError
 from groundwire.models import ScriptedBackend
 
 STUB = {"m.py": 'def double(n):\n    """Return twice a number.\n\n    >>> double(2)\n    4\n    """\n    pass\n'}

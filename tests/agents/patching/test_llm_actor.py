@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundwire.agents import LLMActor
-from groundwire.agents.patching.edit_blocks import SearchReplace, WholeFile, render_answer
-from groundwire.agents.prompting.templates import load_prompt
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import Actor, Lesson, Reflection
-from groundwire.core.errors import ConfigError, ModelRejected, ModelReplyInvalid
-from groundwire.core.models import Request
-from groundwire.core.seeds import seed_for
-from groundwire.core.signals import Origin
-from groundwire.core.tasks import Hidden
+from groundwire.agents.patching._edit_blocks import SearchReplace, WholeFile, render_answer
+from groundwire.agents.prompting._templates import load_prompt
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import Actor, Lesson, Reflection
+from groundwire.core._errors import ConfigError, ModelRejected, ModelReplyInvalid
+from groundwire.core._ids import seed_for
+from groundwire.core._models import Request
+from groundwire.core._signals import Origin
+from groundwire.core._tasks import Hidden
 from groundwire.models import ScriptedBackend
 
 if TYPE_CHECKING:

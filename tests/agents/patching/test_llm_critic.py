@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from groundwire.agents import LLMCritic
-from groundwire.agents.patching.llm_critic import REFLECTION_CHARS
-from groundwire.agents.prompting.templates import load_prompt
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import Critic, Lesson, Reflection
-from groundwire.core.errors import ConfigError, ModelReplyInvalid, ModelRetryable
-from groundwire.core.seeds import seed_for
-from groundwire.core.signals import Origin
-from groundwire.core.tasks import Hidden
+from groundwire.agents.patching._llm_critic import REFLECTION_CHARS
+from groundwire.agents.prompting._templates import load_prompt
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import Critic, Lesson, Reflection
+from groundwire.core._errors import ConfigError, ModelReplyInvalid, ModelRetryable
+from groundwire.core._ids import seed_for
+from groundwire.core._signals import Origin
+from groundwire.core._tasks import Hidden
 from groundwire.models import ScriptedBackend
 
 if TYPE_CHECKING:

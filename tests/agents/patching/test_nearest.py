@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.agents.patching.edit_apply import SHOWN_LINES, closest_lines
+from groundwire.agents.patching._edit_apply import SHOWN_LINES, closest_lines
 
 FILE = [
     "def f(x):",

@@ -7,10 +7,10 @@ from guessing import ANSWER, Check, Guesser
 from trails import trail
 
 from groundwire import Budget, StopReason, Task, Tree
-from groundwire.agents.patching.llm_critic import Distiller
-from groundwire.agents.patching.past_versions import ChosenPast
-from groundwire.core.candidates import Candidate
-from groundwire.graphs.library.correction_memory import correction_memory
+from groundwire.agents.patching._llm_critic import Distiller
+from groundwire.agents.patching._variants import ChosenPast
+from groundwire.core._candidates import Candidate
+from groundwire.graphs.library._correction_memory import correction_memory
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundwire.agents.patching.project_view import Relevance, relevance_of, view_project
-from groundwire.core.prompt_text import inert
+from groundwire.agents.patching._project_view import Relevance, relevance_of, view_project
+from groundwire.core._prompt_text import inert
 
 if TYPE_CHECKING:
     from conftest import Scene

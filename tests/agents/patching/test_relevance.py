@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundwire.agents.patching.project_view import relevance_of
-from groundwire.core.signals import Origin
+from groundwire.agents.patching._project_view import relevance_of
+from groundwire.core._signals import Origin
 
 if TYPE_CHECKING:
     from conftest import Scene

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.agents import RuleCritic
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import CriticContext, Judged
-from groundwire.core.models import Backend, Completion, Request
-from groundwire.core.seal import Mint
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
-from groundwire.core.tasks import Task
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import CriticContext, Judged
+from groundwire.core._models import Backend, Completion, Request
+from groundwire.core._seal import Mint
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
+from groundwire.core._tasks import Task
 
 TASK = Task(id="t", tree=Tree({"shop/price.py": b"x = 1\n", "tests/test_a.py": b""}))
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from groundwire.agents.patching.function_writer import Stub, find_stub
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import TaskError
-from groundwire.core.tasks import Task
+from groundwire.agents.patching._function_writer import Stub, find_stub
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import TaskError
+from groundwire.core._tasks import Task
 
 DOC = '    """Return twice a number.\n\n    >>> double(2)\n    4\n    """\n'
 STUB = f"import math\n\n\ndef double(n: int) -> int:\n{DOC}    raise NotImplementedError\n\n\nx = 1\n"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.agents.patching.case_writer import ANSWER_CHARS, read_cases
+from groundwire.agents.patching._case_writer import ANSWER_CHARS, read_cases
 
 ANSWER = """Here are tests.
 

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from groundwire.agents.programs.command_actor import CommandActor
-from groundwire.agents.prompting.templates import load_prompt
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import Actor, Lesson, Reflection
-from groundwire.core.errors import CandidateError, ConfigError
-from groundwire.core.programs import ProgramRequest, ProgramResult
-from groundwire.core.sandboxes import Limits, Sandbox
-from groundwire.core.seeds import seed_for
-from groundwire.core.signals import Origin
-from groundwire.core.tasks import Hidden
+from groundwire.agents.programs._command_actor import CommandActor
+from groundwire.agents.prompting._templates import load_prompt
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import Actor, Lesson, Reflection
+from groundwire.core._errors import CandidateError, ConfigError
+from groundwire.core._ids import seed_for
+from groundwire.core._programs import ProgramRequest, ProgramResult
+from groundwire.core._sandboxes import Limits, Sandbox
+from groundwire.core._signals import Origin
+from groundwire.core._tasks import Hidden
 from groundwire.sandbox import open_sandbox
 
 if TYPE_CHECKING:

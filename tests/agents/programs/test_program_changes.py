@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.agents.patching.edit_apply import MAX_FILE_BYTES, candidate_of
-from groundwire.agents.programs.program_run import (
+from groundwire.agents.patching._edit_apply import MAX_FILE_BYTES, candidate_of
+from groundwire.agents.programs._program_run import (
     MAX_CHANGED_BYTES,
     MAX_CHANGED_FILES,
     MAX_REFUSED,
@@ -20,8 +20,8 @@ from groundwire.agents.programs.program_run import (
     read_report,
     sort_changes,
 )
-from groundwire.core.candidates import Tree, check_path
-from groundwire.core.tasks import Task
+from groundwire.core._candidates import Tree, check_path
+from groundwire.core._tasks import Task
 
 TREE = Tree({"shop/price.py": b"x = 1\n", "tests/test_price.py": b"", "README.md": b""})
 TASK = Task(id="t", tree=TREE)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from groundwire.agents import ReplayActor
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext
-from groundwire.core.errors import CandidateError
-from groundwire.core.models import Completion
-from groundwire.core.recordings import Failure, Recorded, Recording
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext
+from groundwire.core._errors import CandidateError
+from groundwire.core._models import Completion
+from groundwire.core._recordings import Failure, Recorded, Recording
 
 FILES = {"solution.py": "def f(): ...\n", "tests/test_f.py": "from solution import f\n"}
 

@@ -11,12 +11,12 @@ from pydantic import BaseModel, field_validator
 
 from groundwire import Budget, FeedbackGraph, StopReason, Task
 from groundwire.agents import ask_for
-from groundwire.agents.prompting.structured import Structured
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import ActorContext
-from groundwire.core.errors import ConfigError, ModelReplyInvalid
-from groundwire.core.models import Message, Request
-from groundwire.core.records import ModelCall
+from groundwire.agents.prompting._structured import Structured
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import ActorContext
+from groundwire.core._errors import ConfigError, ModelReplyInvalid
+from groundwire.core._models import Message, Request
+from groundwire.core._records import ModelCall
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 

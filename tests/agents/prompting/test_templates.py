@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import groundwire.agents
-from groundwire.agents.prompting.templates import load_prompt
+from groundwire.agents.prompting._templates import load_prompt
 
 FOLDER = Path(groundwire.agents.__file__).parent / "prompts"
 PUBLISHED = {

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from groundwire.agents.search.candidates import proposals
-from groundwire.agents.search.examples import read_examples
-from groundwire.agents.search.scene import Scene
-from groundwire.agents.search.source import apply, parse_source
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import ActorContext, Judged
-from groundwire.core.models import Backend, Completion, Request
-from groundwire.core.seal import Mint
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
-from groundwire.core.tasks import Task
+from groundwire.agents.search._candidates import proposals
+from groundwire.agents.search._examples import read_examples
+from groundwire.agents.search._scene import Scene
+from groundwire.agents.search._source import apply, parse_source
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import ActorContext, Judged
+from groundwire.core._models import Backend, Completion, Request
+from groundwire.core._seal import Mint
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
+from groundwire.core._tasks import Task
 
 Offers = Callable[..., list[tuple[str, str]]]
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from groundwire.agents import SearchActor
 from groundwire.agents.search import SearchActor as Same
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, EditStatistics, Needs
-from groundwire.core.signals import Origin
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, EditStatistics, Needs
+from groundwire.core._signals import Origin
 
 CODE = """def clamp(x, low, high):
     if x < low:

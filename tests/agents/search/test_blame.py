@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from groundwire.agents.search.blame import ALIKE, NOT_RUN, OUTSIDE_FACTOR, blame
-from groundwire.agents.search.localise import dstar, ochiai
-from groundwire.core.candidates import Candidate
+from groundwire.agents.search._blame import ALIKE, NOT_RUN, OUTSIDE_FACTOR, blame
+from groundwire.agents.search._localise import dstar, ochiai
+from groundwire.core._candidates import Candidate
 
 FILES = {"a.py": "x = 1\ny = 2\nz = 3\n", "b.py": "x = 1\n", "tests/test_a.py": "", "setup.py": "", "data.txt": ""}
 

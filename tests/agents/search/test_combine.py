@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from groundwire.agents.search.plan import MOST, Combinations, Progress
-from groundwire.agents.search.source import Edit, Proposal, Splice
+from groundwire.agents.search._plan import MOST, Combinations, Progress
+from groundwire.agents.search._source import Edit, Proposal, Splice
 
 EDITS = [Edit("m.py", Proposal("n", (Splice(i, i + 1, "x"),)), i, 1.0 - i / 100) for i in range(20)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.agents.search.source import Edit, Proposal, Splice, apply, note, overlap, parse_source
+from groundwire.agents.search._source import Edit, Proposal, Splice, apply, note, overlap, parse_source
 
 
 def test_splices_in_any_order() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.agents.search.equivalence import Units, meaning
-from groundwire.agents.search.source import Splice, parse_source
+from groundwire.agents.search._equivalence import Units, meaning
+from groundwire.agents.search._source import Splice, parse_source
 
 
 @pytest.mark.parametrize(

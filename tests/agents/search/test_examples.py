@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundwire.agents.search.examples import Examples, read_examples
+from groundwire.agents.search._examples import Examples, read_examples
 
 TESTS = b"""
 import pytest

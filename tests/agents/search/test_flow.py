@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from groundwire.agents.search.flow import Flow, Node, flow_of
+from groundwire.agents.search._flow import Flow, Node, flow_of
 
 
 def flow(code: str) -> Flow:
@@ -211,6 +211,6 @@ def test_parameters_of_all_kinds() -> None:
 
 
 def test_large_functions_are_not_followed_closely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.agents.search.flow.MAX_NODES", 3)
+    monkeypatch.setattr("groundwire.agents.search._flow.MAX_NODES", 3)
     found = flow("def f(a):\n    x = 1\n    x = 2\n    return x\n")
     assert data(found, 4) == {2, 3}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from groundwire.agents.search.kinds import annotation_kind, base, element, fit, kind_of, value_kind
+from groundwire.agents.search._kinds import annotation_kind, base, element, fit, kind_of, value_kind
 
 NAMES = {"n": "int", "x": "float", "s": "str", "words": "list/str", "grid": "list/list/int", "d": "dict"}
 CALLS = {"own": "list/int"}

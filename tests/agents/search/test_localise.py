@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.agents.search.localise import Counts, counts, dstar, ochiai, suspiciousness
+from groundwire.agents.search._localise import Counts, counts, dstar, ochiai, suspiciousness
 
 COUNTS = st.builds(Counts, st.integers(0, 50), st.integers(0, 50), st.integers(0, 50))
 

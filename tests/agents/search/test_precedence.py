@@ -7,8 +7,8 @@ import ast
 import libcst as cst
 import pytest
 
-from groundwire.agents.search.precedence import binding, fitted
-from groundwire.agents.search.source import Splice, apply, parse_source
+from groundwire.agents.search._precedence import binding, fitted
+from groundwire.agents.search._source import Splice, apply, parse_source
 
 PIECES = [
     "v", "f(v)", "v + w", "v * w", "-v", "v ** w", "v < w", "not v", "v and w", "v or w", "v if w else u", "v | w",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.agents.search.candidates import (
+from groundwire.agents.search._candidates import (
     CREDIT,
     DEFAULT_PRIOR,
     LEAST_FACTOR,
@@ -18,8 +18,8 @@ from groundwire.agents.search.candidates import (
     score,
     tie_break,
 )
-from groundwire.agents.search.source import Proposal, Splice
-from groundwire.core.contexts import EditStatistics
+from groundwire.agents.search._source import Proposal, Splice
+from groundwire.core._contexts import EditStatistics
 
 EDIT = Proposal("compare.boundary", (Splice(3, 4, "<="),), 0.5)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from groundwire.agents import RuleCritic, SearchActor
-from groundwire.core.candidates import Tree
-from groundwire.core.records import StopReason
-from groundwire.core.sandboxes import Limits
-from groundwire.core.signals import Verdict
-from groundwire.core.tasks import Hidden, Task
+from groundwire.core._candidates import Tree
+from groundwire.core._records import StopReason
+from groundwire.core._sandboxes import Limits
+from groundwire.core._signals import Verdict
+from groundwire.core._tasks import Hidden, Task
 from groundwire.graphs import Budget
-from groundwire.graphs.library.code_repair import code_repair
+from groundwire.graphs.library._code_repair import code_repair
 from groundwire.tools import HiddenTests, Pytest
 
 pytestmark = pytest.mark.slow

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from groundwire.agents.search.examples import read_examples
-from groundwire.agents.search.scene import Scene
-from groundwire.agents.search.source import Site, parse_source
+from groundwire.agents.search._examples import read_examples
+from groundwire.agents.search._scene import Scene
+from groundwire.agents.search._source import Site, parse_source
 
 CODE = """LIMIT = 10
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from groundwire.agents.search.slicing import Slicer
-from groundwire.core.signals import CaseOutcome, CaseResult
+from groundwire.agents.search._slicing import Slicer
+from groundwire.core._signals import CaseOutcome, CaseResult
 
 CODE = dedent("""\
     LIMIT = 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from groundwire.agents.search.source import Source, parse_source
+from groundwire.agents.search._source import Source, parse_source
 
 CODE = "# é\ndef f(a, b):  # ü\n    if (  a + b ) < len( a ) :\n        return [x for x in a]\n    return a.b(c=1)\n"
 

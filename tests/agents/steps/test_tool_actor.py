@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from groundwire.agents import ToolActor
-from groundwire.agents.steps.step_reader import read_step, schema_of
-from groundwire.core.contexts import Actor, ActorContext, Judged
-from groundwire.core.errors import CandidateError, ConfigError, ModelReplyInvalid
-from groundwire.core.models import Completion, Request, ToolCall, ToolSpec
-from groundwire.core.seal import Mint
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
-from groundwire.core.toolcalls import Answer, Call, Offer, Steps
+from groundwire.agents.steps._step_reader import read_step, schema_of
+from groundwire.core._contexts import Actor, ActorContext, Judged
+from groundwire.core._errors import CandidateError, ConfigError, ModelReplyInvalid
+from groundwire.core._models import Completion, Request, ToolCall, ToolSpec
+from groundwire.core._seal import Mint
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
+from groundwire.core._toolcalls import Answer, Call, Offer, Steps
 from groundwire.models import ScriptedBackend
 
 if TYPE_CHECKING:

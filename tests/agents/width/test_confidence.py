@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from traces import Traces
 
-from groundwire.agents.width.confident_vote import KILLED, KillBelow, StreamsProbabilities
-from groundwire.agents.width.voting import RunningGroup, groups, percentile, score, token_confidence
-from groundwire.core.models import Message, Request
+from groundwire.agents.width._confident_vote import KillBelow, StreamsProbabilities
+from groundwire.agents.width._voting import RunningGroup, groups, percentile, score, token_confidence
+from groundwire.core._models import Message, Request
+from groundwire.models._openai_compatible import KILLED
 
 DIP = [9.0] * 400 + [1.0] * 64 + [9.0] * 400
 ASK = Request(messages=(Message(role="user", content="?"),), logprobs=True, top_logprobs=20)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from groundwire.agents.width.answers import TextAnswer, bounded, final_part, plain_answer
-from groundwire.core.errors import TaskError
-from groundwire.core.thinking import without_thinking
+from groundwire.agents.width._answers import TextAnswer, bounded, final_part, plain_answer
+from groundwire.core._errors import TaskError
+from groundwire.core._reasoning_text import without_thinking
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.agents.width.voting import majority, shortest_majority, weighted
+from groundwire.agents.width._voting import majority, shortest_majority, weighted
 
 
 def test_plurality_counts_what_was_answered_and_says_where_it_was_a_tie() -> None:

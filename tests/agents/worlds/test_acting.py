@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from groundwire.agents.worlds import EpisodeCritic, ReActActor
-from groundwire.agents.worlds.acting import moves_as_data, read_action
-from groundwire.core.environments import Move, Scene
-from groundwire.core.errors import ConfigError
+from groundwire.agents.worlds._acting import moves_as_data, read_action
+from groundwire.core._environments import Move
+from groundwire.core._errors import ConfigError
+from groundwire.core._scenes import Scene
 
 FREE = Scene("A room.")
 HINTED = Scene("A room.", actions=("go north", "go north-east", "Take Lamp"))

@@ -20,19 +20,20 @@ from grid import MAP, STEPS, Grid, grid_task
 from worlds import Corridor, Porch
 
 from groundwire import Budget, FeedbackApp, Origin, StopReason, Verdict
-from groundwire.agents.patching.blind_actor import BlindActor
+from groundwire.agents.patching._variants import BlindActor
 from groundwire.agents.worlds import LEARNERS, BanditActor, TabularActor, learner_named
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, Judged
-from groundwire.core.environments import Move, Scene, Status, actions_in, attempt, environment_task, scene_as_text
-from groundwire.core.errors import ConfigError
-from groundwire.core.experience import NO_EXPERIENCE, Experience, Followed, Row, known, place_of
-from groundwire.core.records import CandidateRecord, ReflectionRecord, Store
-from groundwire.core.seal import Mint
-from groundwire.core.signals import Evidence, NoVerdict, Observation
-from groundwire.evaluation.carrying_over import carried_over
-from groundwire.evaluation.reading import read_run
-from groundwire.graphs.library.episodic import episodic
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, Judged
+from groundwire.core._environments import Move, actions_in, attempt, environment_task, scene_as_text
+from groundwire.core._errors import ConfigError
+from groundwire.core._experience import NO_EXPERIENCE, Experience, Followed, Row, known, place_of
+from groundwire.core._records import CandidateRecord, ReflectionRecord, Store
+from groundwire.core._scenes import Scene, Status
+from groundwire.core._seal import Mint
+from groundwire.core._signals import Evidence, NoVerdict, Observation
+from groundwire.evaluation._learning import carried_over
+from groundwire.evaluation._reading import read_run
+from groundwire.graphs.library._episodic import episodic
 from groundwire.memory import InMemoryStore, SqlStore
 
 MINT = Mint("run", b"k" * 32)
@@ -133,7 +134,7 @@ sys.path.insert(0, sys.argv[1])
 from grid import MAP, STEPS, Grid, grid_task
 from groundwire import Budget
 from groundwire.agents.worlds import learner_named
-from groundwire.graphs.library.episodic import episodic
+from groundwire.graphs.library._episodic import episodic
 from groundwire.memory import SqlStore
 
 async def main():

@@ -12,7 +12,7 @@ from langgraph.types import Command, Send
 from plain_nodes import Visited, graph_with, undeclared, visit, visited
 
 from groundwire import FeedbackGraph, StopReason, Task, UngroundedLoopError
-from groundwire.core.errors import GroundingError
+from groundwire.core._errors import GroundingError
 
 
 @pytest.mark.parametrize("target", ["write", ["write"], Send("write", {}), [Send("write", {})], ("write",)])

@@ -9,17 +9,17 @@ import pytest
 from guessing import Check, Guesser, Noter, answer, loop
 
 from groundwire import Budget, FeedbackGraph, StopReason, Task
-from groundwire.agents.patching.blind_actor import BlindActor
+from groundwire.agents.patching._variants import BlindActor
 from groundwire.agents.search import SearchActor
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, Needs
-from groundwire.core.errors import GraphError
-from groundwire.core.models import Message, Request
-from groundwire.core.records import ModelCall, Recall, ReflectionRecord, TrialRecord
-from groundwire.graphs.build.control import CONTROL_RULES, Spent, control_budget, resampling_of, spent_by
-from groundwire.graphs.run.gate import GateKind
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, Needs
+from groundwire.core._errors import GraphError
+from groundwire.core._models import Message, Request
+from groundwire.core._records import ModelCall, Recall, ReflectionRecord, TrialRecord
+from groundwire.graphs.build._control import CONTROL_RULES, Spent, control_budget, resampling_of, spent_by
+from groundwire.graphs.run._gate import GateKind
 from groundwire.memory import InMemoryStore
-from groundwire.models.scripted import ScriptedBackend
+from groundwire.models._scripted import ScriptedBackend
 
 
 @dataclass

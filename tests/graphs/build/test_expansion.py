@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from langgraph.graph import END, START, StateGraph
 
 from groundwire import FeedbackGraph
-from groundwire.graphs.build.proof import ungrounded_cycles, ungrounded_side_runs
+from groundwire.graphs.build._proof import ungrounded_cycles, ungrounded_side_runs
 
 NAMES = ["a", "b", "c"]
 

@@ -15,7 +15,7 @@ from groundwire import (
     Task,
     UngroundedLoopError,
 )
-from groundwire.core.errors import GraphError
+from groundwire.core._errors import GraphError
 
 
 def test_an_ungrounded_loop_does_not_compile(task: Task) -> None:

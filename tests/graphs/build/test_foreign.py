@@ -11,11 +11,11 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send
 
 from groundwire import FeedbackGraph, UngroundedLoopError
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext
-from groundwire.core.errors import GraphError
-from groundwire.graphs.build.expansion import builder_of, expand, held_graphs
-from groundwire.graphs.build.proof import EXIT, Edge, Role, ungrounded_cycles
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext
+from groundwire.core._errors import GraphError
+from groundwire.graphs.build._expansion import builder_of, expand, held_graphs
+from groundwire.graphs.build._proof import EXIT, Edge, Role, ungrounded_cycles
 
 
 class Notes(TypedDict):

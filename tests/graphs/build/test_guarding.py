@@ -11,7 +11,7 @@ from langgraph.types import Command, Send
 from plain_nodes import graph_with, team, undeclared, visit, visited
 
 from groundwire import FeedbackGraph, Task
-from groundwire.core.errors import GroundingError
+from groundwire.core._errors import GroundingError
 
 
 @pytest.mark.parametrize("compiled", [False, True])

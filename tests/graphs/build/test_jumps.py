@@ -13,7 +13,7 @@ from langgraph.types import Command, Send
 from langgraph.types import Command as Leap
 
 from groundwire import tools
-from groundwire.graphs.build.bounds import Jump, annotated_jumps, jumps_in, mentions_jump
+from groundwire.graphs.build._bounds import Jump, annotated_jumps, jumps_in, mentions_jump
 
 
 def plain(state: Any) -> dict[str, Any]:

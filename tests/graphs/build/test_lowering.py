@@ -18,7 +18,7 @@ from langgraph.types import RetryPolicy, StreamWriter
 from plain_nodes import Visited, graph_with, undeclared, visit, visited
 
 from groundwire import EpisodeState, FeedbackGraph, StopReason, Task, UngroundedLoopError
-from groundwire.core.errors import GraphError, GroundingError
+from groundwire.core._errors import GraphError, GroundingError
 from groundwire.graphs import Episode
 
 

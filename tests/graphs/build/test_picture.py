@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from guessing import Check, Guesser, Noter, loop
 
-from groundwire.graphs.build.picture import as_mermaid
+from groundwire.graphs.build._picture import as_mermaid
 
 
 def test_gates_are_dotted_a_pass_is_named_and_every_node_tells_its_role() -> None:

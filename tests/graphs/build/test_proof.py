@@ -9,8 +9,8 @@ from brute_force import repeats_in_simulation, runs_without_end
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.errors import GraphError, UngroundedLoopError
-from groundwire.graphs.build.proof import (
+from groundwire.core._errors import GraphError, UngroundedLoopError
+from groundwire.graphs.build._proof import (
     END,
     EXIT,
     MAY_HOLD_A_MODEL,

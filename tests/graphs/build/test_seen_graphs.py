@@ -11,9 +11,9 @@ from langgraph.graph import START
 from plain_nodes import graph_with, team, visit, visited
 
 from groundwire import FeedbackGraph, StopReason, Task
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext
-from groundwire.core.errors import GroundingError
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext
+from groundwire.core._errors import GroundingError
 
 
 def helper() -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groundwire.graphs.build.reachable import MOST, MOST_ITEMS, look
+from groundwire.graphs.build._reachable import MOST, MOST_ITEMS, look
 
 
 class Box:

@@ -2,14 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.errors import ConfigError
+from groundwire.core._errors import ConfigError
 from groundwire.graphs import library
-from groundwire.graphs.library.catalogue import NAMES, builder, card, cards, drawing
+from groundwire.graphs.library._catalogue import NAMES, builder, card, cards, drawing
 
 
 def test_every_module_that_holds_a_graph_is_listed_under_its_own_name() -> None:
     folder = Path(library.__file__).parent
-    holding = {path.stem for path in folder.glob("*.py") if "CARD = GraphCard(" in path.read_text()}
+    holding = {path.stem.removeprefix("_") for path in folder.glob("*.py") if "CARD = GraphCard(" in path.read_text()}
     assert set(NAMES) == holding
     assert [one.name for one in cards()] == list(NAMES)
 

@@ -12,11 +12,11 @@ from pages import check_page
 
 from groundwire import Budget, EpisodeResult, Origin, Rules, StopReason, Task, Tree, Verdict
 from groundwire.agents import LLMActor, RuleCritic
-from groundwire.agents.patching.local_or_global import GLOBAL, LOCAL, LocalOrGlobal
-from groundwire.core.models import Request
-from groundwire.core.records import Admission, CandidateRecord, ReflectionRecord
-from groundwire.core.signals import Observation, Signal
-from groundwire.graphs.library.code_repair import code_repair
+from groundwire.agents.patching._variants import GLOBAL, LOCAL, LocalOrGlobal
+from groundwire.core._models import Request
+from groundwire.core._records import Admission, CandidateRecord, ReflectionRecord
+from groundwire.core._signals import Observation, Signal
+from groundwire.graphs.library._code_repair import code_repair
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 from groundwire.tools import HiddenTests

@@ -11,10 +11,10 @@ from traces import Trace, Traces
 from wide import QUESTION, model, ran
 
 from groundwire import StopReason
-from groundwire.agents.width.answers import TextAnswer
-from groundwire.agents.width.confident_vote import ConfidentVote
-from groundwire.core.errors import ConfigError
-from groundwire.graphs.library.confident_vote import confident_vote
+from groundwire.agents.width._answers import TextAnswer
+from groundwire.agents.width._confident_vote import ConfidentVote
+from groundwire.core._errors import ConfigError
+from groundwire.graphs.library._confident_vote import confident_vote
 
 TEXT = TextAnswer()
 SURE, UNSURE = [9.0] * 200, [9.0] * 60 + [1.0] * 64 + [9.0] * 76

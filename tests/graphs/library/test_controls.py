@@ -15,24 +15,23 @@ from typer.testing import CliRunner
 from wide import QUESTION, asked, model, prompts, purposes, ran
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, StopReason
-from groundwire.agents.width.answers import TextAnswer
-from groundwire.agents.width.controls.drafts import BlindResampling, Fusion
-from groundwire.agents.width.controls.mad_debate import MadDebate
-from groundwire.agents.width.controls.self_refine import SelfRefine
-from groundwire.agents.width.controls.sets import Sets
-from groundwire.agents.width.controls.ssr import SocraticRefine
-from groundwire.cli.commands import app as cli
-from groundwire.core.errors import ConfigError, UngroundedLoopError, UngroundedPartError
-from groundwire.core.models import Request
-from groundwire.core.records import RunRecord
-from groundwire.core.seeds import seed_for
-from groundwire.graphs.library.blind_resampling import blind_resampling
-from groundwire.graphs.library.catalogue import cards
-from groundwire.graphs.library.fusion import fusion
-from groundwire.graphs.library.mad_debate import mad_debate
-from groundwire.graphs.library.self_refine import self_refine
-from groundwire.graphs.library.sets import sets
-from groundwire.graphs.library.ssr import ssr
+from groundwire.agents.width._answers import TextAnswer
+from groundwire.agents.width.controls._drafts import BlindResampling, Fusion, Sets
+from groundwire.agents.width.controls._mad_debate import MadDebate
+from groundwire.agents.width.controls._self_refine import SelfRefine
+from groundwire.agents.width.controls._ssr import SocraticRefine
+from groundwire.cli.commands._app import app as cli
+from groundwire.core._errors import ConfigError, UngroundedLoopError, UngroundedPartError
+from groundwire.core._ids import seed_for
+from groundwire.core._models import Request
+from groundwire.core._records import RunRecord
+from groundwire.graphs.library._blind_resampling import blind_resampling
+from groundwire.graphs.library._catalogue import cards
+from groundwire.graphs.library._fusion import fusion
+from groundwire.graphs.library._mad_debate import mad_debate
+from groundwire.graphs.library._self_refine import self_refine
+from groundwire.graphs.library._sets import sets
+from groundwire.graphs.library._ssr import ssr
 from groundwire.memory import SqlStore
 
 BUILDERS: dict[str, Callable[..., FeedbackGraph]] = {

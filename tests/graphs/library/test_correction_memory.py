@@ -12,12 +12,12 @@ from pages import check_page
 
 from groundwire import EpisodeResult, NoVerdict, Origin, StopReason, Task, Tree, Verdict
 from groundwire.agents import LLMActor
-from groundwire.agents.patching.llm_critic import Distiller
-from groundwire.core.candidates import Candidate
-from groundwire.core.models import Request
-from groundwire.core.records import Admission, ReflectionRecord, Store
-from groundwire.core.signals import Signal
-from groundwire.graphs.library.correction_memory import correction_memory
+from groundwire.agents.patching._llm_critic import Distiller
+from groundwire.core._candidates import Candidate
+from groundwire.core._models import Request
+from groundwire.core._records import Admission, ReflectionRecord, Store
+from groundwire.core._signals import Signal
+from groundwire.graphs.library._correction_memory import correction_memory
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.models import ScriptedBackend
 

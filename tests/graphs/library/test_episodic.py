@@ -14,13 +14,13 @@ from worlds import Porch, Quiz, Trouble
 
 from groundwire import Budget, EpisodeResult, NoVerdict, Origin, StopReason, Task, Verdict
 from groundwire.agents.worlds import EpisodeCritic, ReActActor, StepsCritic
-from groundwire.agents.worlds.acting import Remembers
-from groundwire.core.contexts import CriticContext, Reflection
-from groundwire.core.environments import actions_in, environment_task
-from groundwire.core.models import Request
-from groundwire.core.records import Admission, ReflectionRecord, Store
-from groundwire.core.signals import Signal
-from groundwire.graphs.library.episodic import QUESTIONS, episodic
+from groundwire.agents.worlds._acting import Remembers
+from groundwire.core._contexts import CriticContext, Reflection
+from groundwire.core._environments import actions_in, environment_task
+from groundwire.core._models import Request
+from groundwire.core._records import Admission, ReflectionRecord, Store
+from groundwire.core._signals import Signal
+from groundwire.graphs.library._episodic import QUESTIONS, episodic
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.models import ScriptedBackend
 

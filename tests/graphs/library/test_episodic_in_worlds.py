@@ -9,14 +9,14 @@ import pytest
 
 from groundwire import Budget, EpisodeResult, StopReason, Verdict
 from groundwire.agents.worlds import RandomActor, ReActActor, StepsCritic
-from groundwire.core.contexts import Actor
-from groundwire.core.models import Request
-from groundwire.core.signals import Signal
-from groundwire.graphs.library.episodic import episodic
+from groundwire.core._contexts import Actor
+from groundwire.core._models import Request
+from groundwire.core._signals import Signal
+from groundwire.graphs.library._episodic import episodic
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
-from groundwire.tools.environments.catalogue import world
-from groundwire.tools.environments.worlds.fiction_search.corpus import QUESTIONS
+from groundwire.tools.environments._catalogue import world
+from groundwire.tools.environments.worlds._fiction_search import QUESTIONS
 
 DESK = world("fiction-search")
 QUESTION = re.compile(r"Question: (.+)")

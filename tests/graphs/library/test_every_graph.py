@@ -8,13 +8,13 @@ import pytest
 from every_graph import EveryGraph, once
 from trails import trail
 
-from groundwire.core.models import Request
-from groundwire.core.recordings import Recording, recorded_calls
-from groundwire.core.records import ModelCall
-from groundwire.core.signals import Signal
-from groundwire.graphs.library.catalogue import NAMES, card
+from groundwire.core._models import Request
+from groundwire.core._recordings import Recording, recorded_calls
+from groundwire.core._records import ModelCall
+from groundwire.core._signals import Signal
+from groundwire.graphs.library._catalogue import NAMES, card
 from groundwire.models import ScriptedBackend
-from groundwire.models.replay import ReplayBackend
+from groundwire.models._replay import ReplayBackend
 
 
 def says(request: Request) -> str:

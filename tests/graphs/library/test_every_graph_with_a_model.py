@@ -9,9 +9,9 @@ from every_graph import EveryGraph, once
 from real_model import local_backend
 
 from groundwire import StopReason, Verdict
-from groundwire.core.records import Admission, ModelCall
-from groundwire.core.signals import Signal
-from groundwire.graphs.library.catalogue import NAMES, card
+from groundwire.core._records import Admission, ModelCall
+from groundwire.core._signals import Signal
+from groundwire.graphs.library._catalogue import NAMES, card
 from groundwire.models.local_model import ServerOptions
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]

@@ -11,13 +11,13 @@ from sample_numbers import sample_of, trial_of
 from wide import model, prompts, purposes, ran
 
 from groundwire import StopReason, Task, Tree
-from groundwire.agents.width.answers import FunctionBody, TextAnswer
-from groundwire.agents.width.parallel_refine import NEW, SYNTHESIS, VOTE, ParallelRefine
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Request
-from groundwire.core.prompt_text import CHARS_PER_TOKEN
-from groundwire.graphs.library.parallel_refine import parallel_refine
-from groundwire.models.scripted import count_tokens
+from groundwire.agents.width._answers import FunctionBody, TextAnswer
+from groundwire.agents.width._parallel_refine import NEW, SYNTHESIS, VOTE, ParallelRefine
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Request
+from groundwire.core._prompt_text import CHARS_PER_TOKEN
+from groundwire.graphs.library._parallel_refine import parallel_refine
+from groundwire.models._scripted import count_tokens
 from groundwire.tools import Doctest
 
 TEXT = TextAnswer()

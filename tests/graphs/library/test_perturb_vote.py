@@ -14,11 +14,11 @@ from sample_numbers import sample_of
 from wide import QUESTION, asked, model, ran
 
 from groundwire import Task, Tree
-from groundwire.agents.width.answers import TextAnswer
-from groundwire.agents.width.perturb_vote import PerturbVote, relabelled_digits, shuffled_options
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Request
-from groundwire.graphs.library.perturb_vote import perturb_vote
+from groundwire.agents.width._answers import TextAnswer
+from groundwire.agents.width._perturb_vote import PerturbVote, relabelled_digits, shuffled_options
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Request
+from groundwire.graphs.library._perturb_vote import perturb_vote
 
 TEXT = TextAnswer()
 SUDOKU = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79"

@@ -12,13 +12,14 @@ from worlds import Chain, Porch, Trap, Trouble
 
 from groundwire import Budget, EpisodeResult, FeedbackApp, Origin, StopReason, Verdict
 from groundwire.agents.worlds import Imagined, LLMForesight, LookaheadActor, Rollouts, Simulator, Value, WorldModel
-from groundwire.core.contexts import ActorContext
-from groundwire.core.environments import Move, Scene, Status, actions_in, environment_task
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Request
-from groundwire.core.records import Admission, CandidateRecord
-from groundwire.core.signals import Signal
-from groundwire.graphs.library.plan_ahead import plan_ahead
+from groundwire.core._contexts import ActorContext
+from groundwire.core._environments import Move, actions_in, environment_task
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Request
+from groundwire.core._records import Admission, CandidateRecord
+from groundwire.core._scenes import Scene, Status
+from groundwire.core._signals import Signal
+from groundwire.graphs.library._plan_ahead import plan_ahead
 from groundwire.models import ScriptedBackend
 
 TRAP = environment_task(Trap(), id="trap")

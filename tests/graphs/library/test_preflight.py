@@ -14,12 +14,12 @@ from trails import trail, turns
 
 from groundwire import FeedbackApp, Origin, StopReason, Task
 from groundwire.agents import ModelReviewer, ToolActor
-from groundwire.core.errors import ConfigError
-from groundwire.core.records import Record
-from groundwire.core.signals import NoVerdict, Signal
-from groundwire.core.toolcalls import Call, Reviewer, Ruling
-from groundwire.graphs.library.preflight import preflight
-from groundwire.graphs.library.tool_account import tool_account
+from groundwire.core._errors import ConfigError
+from groundwire.core._records import Record
+from groundwire.core._signals import NoVerdict, Signal
+from groundwire.core._toolcalls import Call, Reviewer, Ruling
+from groundwire.graphs.library._preflight import preflight
+from groundwire.graphs.library._tool_steps import tool_account
 from groundwire.models import ScriptedBackend
 from groundwire.tools import AnswerCheck, FunctionTool, RuleReviewer, Toolbox
 

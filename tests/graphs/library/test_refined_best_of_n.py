@@ -8,11 +8,11 @@ from sample_numbers import sample_of
 from wide import model, ran
 
 from groundwire import StopReason, Task, Tree, Verdict
-from groundwire.agents.width.answers import FunctionBody, TextAnswer
-from groundwire.agents.width.refined_best_of_n import ModelStepJudge, RefinedBestOfN, steps_of
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Request
-from groundwire.graphs.library.refined_best_of_n import refined_best_of_n
+from groundwire.agents.width._answers import FunctionBody, TextAnswer
+from groundwire.agents.width._refined_best_of_n import ModelStepJudge, RefinedBestOfN, steps_of
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Request
+from groundwire.graphs.library._refined_best_of_n import refined_best_of_n
 from groundwire.tools import Doctest
 
 TEXT = TextAnswer()

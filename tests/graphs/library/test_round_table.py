@@ -8,10 +8,10 @@ import pytest
 from guessing import Check
 from wide import asked, model, prompts, ran
 
-from groundwire.agents.width.answers import TextAnswer
-from groundwire.agents.width.round_table import RoundTable, stated_confidence, weight_of
-from groundwire.core.errors import ConfigError, UngroundedPartError
-from groundwire.graphs.library.round_table import round_table
+from groundwire.agents.width._answers import TextAnswer
+from groundwire.agents.width._round_table import RoundTable, stated_confidence, weight_of
+from groundwire.core._errors import ConfigError, UngroundedPartError
+from groundwire.graphs.library._round_table import round_table
 from groundwire.models import ScriptedBackend
 
 TEXT = TextAnswer()

@@ -10,16 +10,16 @@ from pages import check_page
 from trails import trail, turns
 
 from groundwire import Origin, Rules, StopReason, Task
-from groundwire.core.models import Request
-from groundwire.core.records import Record
-from groundwire.core.signals import Signal
-from groundwire.core.toolcalls import Steps, answer_of
-from groundwire.graphs.library.search_judge import search_judge
-from groundwire.graphs.library.tool_account import Cut, tool_account
+from groundwire.core._models import Request
+from groundwire.core._records import Record
+from groundwire.core._signals import Signal
+from groundwire.core._toolcalls import Steps, answer_of
+from groundwire.graphs.library._search_judge import search_judge
+from groundwire.graphs.library._tool_steps import Cut, tool_account
 from groundwire.models import ScriptedBackend
 from groundwire.tools import Corpus
-from groundwire.tools.environments.worlds.fiction_search.corpus import PASSAGES, QUESTIONS, Question
-from groundwire.tools.search import ByMeaning
+from groundwire.tools._search import ByMeaning
+from groundwire.tools.environments.worlds._fiction_search import PASSAGES, QUESTIONS, Question
 
 CORPUS = Corpus(PASSAGES)
 TASK = Task(id="town", prompt="In which town was the composer of The Glass Orchard born?")

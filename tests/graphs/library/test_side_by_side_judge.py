@@ -10,13 +10,13 @@ from guessing import Check
 from sample_numbers import sample_of
 from wide import QUESTION, asked, model, prompts, purposes, ran
 
-from groundwire.agents.width.answers import TextAnswer
-from groundwire.agents.width.sampling import Sampler
-from groundwire.agents.width.side_by_side import SideBySide, judge_side_by_side
-from groundwire.core.contexts import ActorContext
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Request
-from groundwire.graphs.library.side_by_side_judge import side_by_side_judge
+from groundwire.agents.width._answers import TextAnswer
+from groundwire.agents.width._sampling import Sampler
+from groundwire.agents.width._side_by_side import SideBySide, judge_side_by_side
+from groundwire.core._contexts import ActorContext
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Request
+from groundwire.graphs.library._side_by_side_judge import side_by_side_judge
 
 TEXT = TextAnswer()
 SAID = ["red", "red", "blue", "green"]

@@ -10,14 +10,14 @@ from pages import check_page
 from worlds import WAYS
 
 from groundwire import EpisodeResult, Observation, Origin, StopReason, Task, Tree, Verdict
-from groundwire.agents.steps.step_beam import NextStep, StepBeamActor, passed_share
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, Judged, ToolContext
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Request
-from groundwire.core.records import Admission, CandidateRecord, Record
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Signal
-from groundwire.graphs.library.step_beam import step_beam
+from groundwire.agents.steps._step_beam import NextStep, StepBeamActor, passed_share
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, Judged, ToolContext
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Request
+from groundwire.core._records import Admission, CandidateRecord, Record
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Signal
+from groundwire.graphs.library._step_beam import step_beam
 from groundwire.models import ScriptedBackend
 from groundwire.tools import Pytest
 

@@ -10,13 +10,13 @@ from guessing import Check, Guesser
 from wide import QUESTION, model
 
 from groundwire import Budget
-from groundwire.agents.width.answers import TextAnswer
-from groundwire.agents.width.controls.self_refine import SelfRefine
-from groundwire.agents.width.strategy_router import StrategyRouter, chosen, scores_from
-from groundwire.core.contexts import EditStatistics
-from groundwire.core.errors import ConfigError, UngroundedPartError
-from groundwire.core.records import CandidateRecord, Record
-from groundwire.graphs.library.strategy_router import strategy_router
+from groundwire.agents.width._answers import TextAnswer
+from groundwire.agents.width._strategy_router import StrategyRouter, chosen, scores_from
+from groundwire.agents.width.controls._self_refine import SelfRefine
+from groundwire.core._contexts import EditStatistics
+from groundwire.core._errors import ConfigError, UngroundedPartError
+from groundwire.core._records import CandidateRecord, Record
+from groundwire.graphs.library._strategy_router import strategy_router
 from groundwire.memory import SqlStore
 
 

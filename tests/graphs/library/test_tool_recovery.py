@@ -14,11 +14,11 @@ from trails import trail, turns
 
 from groundwire import Budget, EpisodeResult, StopReason, Task, Verdict
 from groundwire.agents import ToolActor
-from groundwire.core.models import Request
-from groundwire.core.records import Record
-from groundwire.core.toolcalls import Steps, answer_of
-from groundwire.graphs.library.tool_account import ToolAccount, tool_account
-from groundwire.graphs.library.tool_recovery import tool_recovery
+from groundwire.core._models import Request
+from groundwire.core._records import Record
+from groundwire.core._toolcalls import Steps, answer_of
+from groundwire.graphs.library._tool_recovery import tool_recovery
+from groundwire.graphs.library._tool_steps import ToolAccount, tool_account
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 from groundwire.tools import AnswerCheck, Toolbox

@@ -18,12 +18,12 @@ from worlds import Porch
 from groundwire import Budget, EpisodeResult, FeedbackGraph, StopReason, Task
 from groundwire.agents import LLMActor, LLMCritic
 from groundwire.agents.worlds import ReActActor, RollOutActor
-from groundwire.agents.worlds.roll_outs import kept_steps
-from groundwire.cli.export import Asked, run_export
-from groundwire.core.environments import environment_task
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Backend, Request
-from groundwire.graphs.library.trajectory_factory import trajectory_factory
+from groundwire.agents.worlds._roll_outs import kept_steps
+from groundwire.cli._export import Asked, run_export
+from groundwire.core._environments import environment_task
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Backend, Request
+from groundwire.graphs.library._trajectory_factory import trajectory_factory
 from groundwire.models import ScriptedBackend
 from groundwire.tools.environments import EnvironmentTool
 

@@ -10,12 +10,12 @@ import pytest
 from pages import check_page
 
 from groundwire import EpisodeResult, NoVerdict, StopReason, Task, Tree, Verdict
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Completion, Request
-from groundwire.core.records import Admission, CandidateRecord, ModelCall
-from groundwire.core.signals import Signal
-from groundwire.core.steps import StepRules
-from groundwire.graphs.library.verified_steps import verified_steps
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Completion, Request
+from groundwire.core._records import Admission, CandidateRecord, ModelCall
+from groundwire.core._signals import Signal
+from groundwire.core._steps import StepRules
+from groundwire.graphs.library._verified_steps import verified_steps
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.graphs.library.catalogue import NAMES, card
+from groundwire.graphs.library._catalogue import NAMES, card
 
 LIBRARY = Path(__file__).parents[3] / "src/groundwire/graphs/library"
 PAGES = Path(__file__).parents[3] / "docs/graphs"
-WIDE = [name for name in NAMES if "judged_outside(" in (LIBRARY / f"{name}.py").read_text()]
+WIDE = [name for name in NAMES if "judged_outside(" in (LIBRARY / f"_{name}.py").read_text()]
 
 
 @pytest.mark.parametrize("name", WIDE)

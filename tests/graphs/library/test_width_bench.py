@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 from sample_numbers import sample_of
 
-from groundwire.core.models import Completion, Message, Request
-from groundwire.core.recordings import read_recording
-from groundwire.demo.functions import function_tasks
+from groundwire.core._models import Completion, Message, Request
+from groundwire.core._recordings import read_recording
+from groundwire.demo._writing import function_tasks
 from groundwire.models import ReplayBackend
 
 BENCH = Path(__file__).parents[3] / "bench"

@@ -11,14 +11,14 @@ from dying import dies_and_goes_on
 from guessing import Check, Noter, answer
 
 from groundwire import EpisodeResult, FeedbackGraph, Limits, Observation, StopReason, Task
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, ToolContext
-from groundwire.core.models import Completion, Message, Request
-from groundwire.core.records import Intent, ModelCall
-from groundwire.core.sandboxes import SandboxInfo
-from groundwire.core.seal import MemoryKeys
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Origin, Signal, Verdict
-from groundwire.graphs.replay.reuse import Reuse
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, ToolContext
+from groundwire.core._models import Completion, Message, Request
+from groundwire.core._records import Intent, ModelCall
+from groundwire.core._sandboxes import SandboxInfo
+from groundwire.core._seal import MemoryKeys
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Origin, Signal, Verdict
+from groundwire.graphs.replay._reuse import Reuse
 from groundwire.memory import InMemoryStore
 
 BOX = SandboxInfo(kind="bubblewrap")
@@ -215,6 +215,6 @@ async def test_a_verdict_whose_seal_can_t_be_verified_is_not_taken(
     world: World, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = MemoryKeys()
-    monkeypatch.setattr("groundwire.graphs.run.app._MEMORY_KEYS", {world.store: keys})
+    monkeypatch.setattr("groundwire.graphs.run._app._MEMORY_KEYS", {world.store: keys})
     _, check, _ = await world.run(task, "all")
     assert len(check.judged) == 4

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import Judged
-from groundwire.core.seal import Mint
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
-from groundwire.graphs.run.acceptance import Change, Ladder, change_size, most_promising
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import Judged
+from groundwire.core._seal import Mint
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
+from groundwire.graphs.run._acceptance import Change, Ladder, change_size, most_promising
 
 MINT = Mint("run", b"k" * 32)
 BASE = Tree({"x": b"a\nb\nc\n"})

@@ -10,13 +10,13 @@ from guessing import Check, Guesser, Noter, loop
 from looking import looked
 
 from groundwire import FeedbackGraph, NoVerdict, Observation, Origin, Rules, StopReason, Task, Verdict
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ToolContext
-from groundwire.core.records import Admission, CandidateRecord, Intent, ReflectionRecord
-from groundwire.core.seal import Mint
-from groundwire.core.signals import Signal
-from groundwire.graphs.run.account import Account, account_of, non_discriminating
-from groundwire.graphs.run.gate import may_verify
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ToolContext
+from groundwire.core._records import Admission, CandidateRecord, Intent, ReflectionRecord
+from groundwire.core._seal import Mint
+from groundwire.core._signals import Signal
+from groundwire.graphs.run._account import Account, account_of, non_discriminating
+from groundwire.graphs.run._gate import may_verify
 from groundwire.memory import InMemoryStore
 
 MINT = Mint("run", b"k" * 32)

@@ -16,10 +16,10 @@ from groundwire import (
     StopReason,
     Task,
 )
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext
-from groundwire.core.errors import ConfigError
-from groundwire.core.records import EpisodeEnd
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext
+from groundwire.core._errors import ConfigError
+from groundwire.core._records import EpisodeEnd
 from groundwire.memory import InMemoryStore
 from groundwire.sandbox import open_sandbox
 

@@ -11,13 +11,13 @@ import pytest
 from guessing import ANSWER, Check, Guesser, answer, loop
 
 from groundwire import Budget, EpisodeResult, FeedbackApp, FeedbackGraph, Observation, StopReason, Task, Tree, Verdict
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, ToolContext
-from groundwire.core.errors import ConfigError, PartError, StorageError, TaskError
-from groundwire.core.records import CandidateRecord, EpisodeEnd, Record
-from groundwire.core.tasks import Hidden
-from groundwire.graphs.run.batch import Work, run_batch
-from groundwire.graphs.run.sandboxes import Sandboxes
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, ToolContext
+from groundwire.core._errors import ConfigError, PartError, StorageError, TaskError
+from groundwire.core._records import CandidateRecord, EpisodeEnd, Record
+from groundwire.core._tasks import Hidden
+from groundwire.graphs.run._batch import Work, run_batch
+from groundwire.graphs.run._sandboxes import Sandboxes
 from groundwire.memory import InMemoryStore
 
 

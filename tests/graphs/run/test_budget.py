@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.errors import BudgetExceeded
-from groundwire.core.models import Completion
-from groundwire.graphs.run.budget import Budget, Cost, Meter, RunBudget, RunMeter
+from groundwire.core._errors import BudgetExceeded
+from groundwire.core._models import Completion
+from groundwire.graphs.run._budget import Budget, Cost, Meter, RunBudget, RunMeter
 
 prices = st.floats(0, 1)
 sizes = st.integers(0, 500)

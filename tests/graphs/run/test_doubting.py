@@ -10,14 +10,14 @@ import pytest
 from guessing import Check, Guesser, Noter, answer
 
 from groundwire import Task
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import ToolContext
-from groundwire.core.records import Intent, StopReason
-from groundwire.core.signals import Signal, Verdict
-from groundwire.core.tasks import Hidden
-from groundwire.graphs.library.code_repair import code_repair
-from groundwire.graphs.run import rejudging as doubting
-from groundwire.graphs.run.rejudging import DOUBT
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import ToolContext
+from groundwire.core._records import Intent, StopReason
+from groundwire.core._signals import Signal, Verdict
+from groundwire.core._tasks import Hidden
+from groundwire.graphs.library._code_repair import code_repair
+from groundwire.graphs.run import _rejudging as doubting
+from groundwire.graphs.run._rejudging import DOUBT
 from groundwire.memory import InMemoryStore
 
 

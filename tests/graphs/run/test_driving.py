@@ -19,10 +19,10 @@ from groundwire import (
     StopReason,
     Task,
 )
-from groundwire.core.candidates import Tree
-from groundwire.core.errors import RecordNotFound, SealError
-from groundwire.core.records import Admission, ReflectionRecord
-from groundwire.core.signals import Evidence, Signal
+from groundwire.core._candidates import Tree
+from groundwire.core._errors import RecordNotFound, SealError
+from groundwire.core._records import Admission, ReflectionRecord
+from groundwire.core._signals import Evidence, Signal
 from groundwire.memory import InMemoryStore
 
 

@@ -18,8 +18,8 @@ from groundwire import (
     Task,
     Verdict,
 )
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.tasks import Hidden
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._tasks import Hidden
 
 
 @pytest.mark.parametrize(

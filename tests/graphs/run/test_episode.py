@@ -9,11 +9,11 @@ import pytest
 from guessing import Check, Guesser, Noter, answer, loop
 
 from groundwire import FeedbackGraph, Observation, Task
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, ToolContext
-from groundwire.core.models import Completion, Message, Request
-from groundwire.core.records import Artifact, CandidateRecord, EpisodeRecord, Intent, Record, TrialRecord
-from groundwire.core.signals import Signal
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, ToolContext
+from groundwire.core._models import Completion, Message, Request
+from groundwire.core._records import Artifact, CandidateRecord, EpisodeRecord, Intent, Record, TrialRecord
+from groundwire.core._signals import Signal
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 

@@ -11,15 +11,15 @@ from guessing import Check, Guesser, Noter, answer
 from looking import looked
 
 from groundwire import EpisodeResult, FeedbackGraph, Observation, StopReason, Task, Tree, Verdict
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, CriticContext, Lesson, Reflection, ToolContext
-from groundwire.core.errors import HiddenLeak
-from groundwire.core.models import Completion, Message, Request
-from groundwire.core.programs import ProgramRequest
-from groundwire.core.records import Artifact, EpisodeEnd, Intent, ModelCall, ReflectionRecord
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence
-from groundwire.core.tasks import Hidden
-from groundwire.graphs.run.firewall import Firewall, withheld
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, CriticContext, Lesson, Reflection, ToolContext
+from groundwire.core._errors import HiddenLeak
+from groundwire.core._models import Completion, Message, Request
+from groundwire.core._programs import ProgramRequest
+from groundwire.core._records import Artifact, EpisodeEnd, Intent, ModelCall, ReflectionRecord
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence
+from groundwire.core._tasks import Hidden
+from groundwire.graphs.run._firewall import Firewall, withheld
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 
@@ -124,7 +124,7 @@ def test_each_sink_is_watched() -> None:
 
 
 def test_a_signal_that_quotes_a_canary_is_not_written() -> None:
-    from groundwire.core.seal import Mint
+    from groundwire.core._seal import Mint
 
     guard = wall()
     for evidence in (

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire import Budget, FeedbackApp, FeedbackGraph, StopReason, Task
-from groundwire.core.records import Admission
-from groundwire.core.seal import Mint
-from groundwire.core.signals import EXTERNAL_ORIGINS, NoVerdict, Observation, Origin, Signal, Verdict
-from groundwire.graphs.build.declarations import Rules
-from groundwire.graphs.run import gate
-from groundwire.graphs.run.gate import CHECKS, GateKind, Question, Refusal, admit
+from groundwire.core._records import Admission
+from groundwire.core._seal import Mint
+from groundwire.core._signals import EXTERNAL_ORIGINS, NoVerdict, Observation, Origin, Signal, Verdict
+from groundwire.graphs.build._declarations import Rules
+from groundwire.graphs.run import _gate as gate
+from groundwire.graphs.run._gate import CHECKS, GateKind, Question, Refusal, admit
 from groundwire.memory import InMemoryStore
 
 KEY = b"k" * 32

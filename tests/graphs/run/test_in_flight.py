@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from virtual_time import run_in_virtual_time
 
 from groundwire import FeedbackGraph, StopReason, Task
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext
-from groundwire.core.models import Completion, Load, Message, Request
-from groundwire.graphs.run.in_flight import FIRST, MOST, InFlight
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext
+from groundwire.core._models import Completion, Load, Message, Request
+from groundwire.graphs.run._in_flight import FIRST, MOST, InFlight
 from groundwire.models import ScriptedBackend
 
 ASK = Request(messages=(Message(role="user", content="guess"),))

@@ -11,12 +11,12 @@ from dying import dies_and_goes_on
 from guessing import Check, answer
 
 from groundwire import Budget, FeedbackGraph, Observation, StopReason, Task
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, ToolContext
-from groundwire.core.errors import ModelRejected, ModelReplyInvalid
-from groundwire.core.models import Completion, Message, Request
-from groundwire.core.records import Intent, ModelCall
-from groundwire.core.signals import Origin, Signal
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, ToolContext
+from groundwire.core._errors import ModelRejected, ModelReplyInvalid
+from groundwire.core._models import Completion, Message, Request
+from groundwire.core._records import Intent, ModelCall
+from groundwire.core._signals import Origin, Signal
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 

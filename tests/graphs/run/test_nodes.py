@@ -18,10 +18,10 @@ from groundwire import (
     Task,
     Verdict,
 )
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext
-from groundwire.core.errors import GroundingError
-from groundwire.core.records import Admission
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext
+from groundwire.core._errors import GroundingError
+from groundwire.core._records import Admission
 from groundwire.memory import InMemoryStore
 
 

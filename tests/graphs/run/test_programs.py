@@ -14,11 +14,11 @@ import pytest
 
 from groundwire import Budget, Task, Tree, Verdict
 from groundwire.agents import CommandActor, RuleCritic
-from groundwire.core.candidates import Candidate
-from groundwire.core.errors import SandboxUnavailable
-from groundwire.core.records import CandidateRecord, EpisodeEnd, Intent, ProgramRun, Record, StopReason
+from groundwire.core._candidates import Candidate
+from groundwire.core._errors import SandboxUnavailable
+from groundwire.core._records import CandidateRecord, EpisodeEnd, Intent, ProgramRun, Record, StopReason
 from groundwire.graphs import FeedbackApp, SandboxOptions
-from groundwire.graphs.library.code_repair import code_repair
+from groundwire.graphs.library._code_repair import code_repair
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.tools import HiddenTests, Pytest
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from looking import Look, Looks, looked
 
 from groundwire import EpisodeResult, NoVerdict, Origin, Rules, StopReason, Task, Verdict
-from groundwire.core.records import Admission
-from groundwire.core.seal import Mint
-from groundwire.core.signals import Signal
-from groundwire.graphs.run.rejudging import reconcile
+from groundwire.core._records import Admission
+from groundwire.core._seal import Mint
+from groundwire.core._signals import Signal
+from groundwire.graphs.run._rejudging import reconcile
 from groundwire.memory import InMemoryStore
 
 GOOD, BAD = {"a": True, "b": True}, {"a": True, "b": False}

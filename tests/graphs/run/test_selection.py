@@ -12,14 +12,14 @@ from guessing import ANSWER, Guesser, Noter, answer
 from looking import Look, Looks, looked
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, NoVerdict, Observation, Origin, Rules, StopReason, Task
-from groundwire.core.candidates import Candidate, Tree
-from groundwire.core.contexts import ToolContext
-from groundwire.core.errors import GraphError
-from groundwire.core.records import Admission, CandidateRecord, Intent, Record, ReflectionRecord
-from groundwire.core.signals import Signal, Verdict
-from groundwire.core.tasks import Hidden
-from groundwire.graphs.library.code_repair import code_repair
-from groundwire.graphs.run.answer import Select
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._contexts import ToolContext
+from groundwire.core._errors import GraphError
+from groundwire.core._records import Admission, CandidateRecord, Intent, Record, ReflectionRecord
+from groundwire.core._signals import Signal, Verdict
+from groundwire.core._tasks import Hidden
+from groundwire.graphs.library._code_repair import code_repair
+from groundwire.graphs.run._answer import Select
 from groundwire.memory import InMemoryStore
 
 TASK = Task(

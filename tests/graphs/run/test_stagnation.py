@@ -11,12 +11,12 @@ from guessing import ANSWER, Check, Guesser, loop
 from looking import Look, Looks, looked
 
 from groundwire import Budget, EpisodeResult, FeedbackGraph, NoVerdict, Observation, Origin, Rules, StopReason, Task
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext
-from groundwire.core.records import Admission, TrialRecord
-from groundwire.core.seal import Mint
-from groundwire.core.signals import Evidence, Signal, Verdict
-from groundwire.graphs.run.stagnation import Failure, draws, failure_of, standstill
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext
+from groundwire.core._records import Admission, TrialRecord
+from groundwire.core._seal import Mint
+from groundwire.core._signals import Evidence, Signal, Verdict
+from groundwire.graphs.run._stagnation import Failure, draws, failure_of, standstill
 from groundwire.memory import InMemoryStore
 
 A, B, C = (Failure(frozenset(name), "kind") for name in "abc")

@@ -12,15 +12,15 @@ from trails import trail
 
 from groundwire import Budget, EpisodeResult, NoVerdict, Origin, Rules, StopReason, Task, Tree, Verdict
 from groundwire.agents import LLMActor, LLMCaseWriter, RuleCritic
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import Actor, ActorContext, Critic, CriticContext, Reflection, Tool
-from groundwire.core.errors import BudgetExceeded, ConfigError, GraphError, ModelError
-from groundwire.core.models import Request
-from groundwire.core.records import Intent
-from groundwire.core.tasks import Hidden
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import Actor, ActorContext, Critic, CriticContext, Reflection, Tool
+from groundwire.core._errors import BudgetExceeded, ConfigError, GraphError, ModelError
+from groundwire.core._models import Request
+from groundwire.core._records import Intent
+from groundwire.core._tasks import Hidden
 from groundwire.graphs import FeedbackGraph
-from groundwire.graphs.build.proof import prove
-from groundwire.graphs.library.code_repair import code_repair
+from groundwire.graphs.build._proof import prove
+from groundwire.graphs.library._code_repair import code_repair
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 from groundwire.tools import HiddenTests, ModelTests, Pytest

@@ -13,8 +13,8 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langgraph.checkpoint.memory import InMemorySaver
 
 from groundwire import Budget, FeedbackApp, FeedbackGraph, NoVerdict, Observation, Origin, Task, Tree, Verdict
-from groundwire.core.records import Record
-from groundwire.core.signals import Signal
+from groundwire.core._records import Record
+from groundwire.core._signals import Signal
 from groundwire.memory import InMemoryStore
 
 WORDS = ["wrong", "right", "x", "x right", "y"]

@@ -11,12 +11,12 @@ from dying import dies_and_goes_on
 
 from groundwire import EpisodeResult, Origin, StopReason, Task, Tree, Verdict
 from groundwire.agents import LLMCaseWriter, RuleCritic
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext
-from groundwire.core.records import Intent, ModelCall, Store
-from groundwire.core.signals import Signal
-from groundwire.core.tasks import Hidden
-from groundwire.graphs.library.code_repair import code_repair
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext
+from groundwire.core._records import Intent, ModelCall, Store
+from groundwire.core._signals import Signal
+from groundwire.core._tasks import Hidden
+from groundwire.graphs.library._code_repair import code_repair
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 from groundwire.tools import HiddenTests, ModelTests

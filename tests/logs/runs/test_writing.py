@@ -10,16 +10,16 @@ import pytest
 from published import published
 from small_logs import lay_out_worlds, questions, write_intercode, write_ldb, write_programs
 
-from groundwire.core.candidates import Candidate
-from groundwire.core.environments import actions_in, scene_of
-from groundwire.core.errors import RecordingError
-from groundwire.core.ids import new_id
-from groundwire.core.records import ModelCall, Record, ReflectionRecord, Store, TrialRecord
-from groundwire.core.seal import MemoryKeys, verify
-from groundwire.core.signals import NoVerdict, Origin, Signal, Verdict
+from groundwire.core._candidates import Candidate
+from groundwire.core._environments import actions_in, scene_of
+from groundwire.core._errors import RecordingError
+from groundwire.core._ids import new_id
+from groundwire.core._records import ModelCall, Record, ReflectionRecord, Store, TrialRecord
+from groundwire.core._seal import MemoryKeys, verify
+from groundwire.core._signals import NoVerdict, Origin, Signal, Verdict
 from groundwire.evaluation import Arm, read_run
 from groundwire.logs.runs import LoggedRun, runs_in, write_run
-from groundwire.logs.runs.writing import Written
+from groundwire.logs.runs._writing import Written
 from groundwire.memory import InMemoryStore, SqlStore
 
 KEYS = MemoryKeys()

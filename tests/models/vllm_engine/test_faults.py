@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.errors import ModelRejected, ModelRetryable
-from groundwire.models.vllm_engine.loading import EngineGone, log_tail, to_call_error, to_start_error
+from groundwire.core._errors import ModelRejected, ModelRetryable
+from groundwire.models.vllm_engine._loading import EngineGone, log_tail, to_call_error, to_start_error
 
 LOG = Path("/logs/vllm-1.log")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 PROGRAM = """
 import multiprocessing, subprocess, sys, time
-from groundwire.models.vllm_engine.leftovers import Leftovers
+from groundwire.models.vllm_engine._leftovers import Leftovers
 
 def engine(up):
     print(subprocess.Popen(["sleep", "600"]).pid, flush=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Load, Request
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Load, Request
 from groundwire.models import VllmBackend, backend_for
 from groundwire.models.vllm_engine import EngineOptions, parse_spec
 

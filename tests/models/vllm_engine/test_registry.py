@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 PROGRAM = """
-from groundwire.models.vllm_engine import registry
+from groundwire.models.vllm_engine import _registry as registry
 
 ends = []
 registry.close_engines = lambda: ends[0].set()

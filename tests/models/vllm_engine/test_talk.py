@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from groundwire.core.errors import ModelRejected, ModelReplyInvalid, ModelRetryable
-from groundwire.core.models import Load, Message, Request
-from groundwire.models.vllm_engine.engine import Gauge
-from groundwire.models.vllm_engine.talk import Watching, completion_of, prompt_text, sampling_arguments
+from groundwire.core._errors import ModelRejected, ModelReplyInvalid, ModelRetryable
+from groundwire.core._models import Load, Message, Request
+from groundwire.models.vllm_engine._engine import Gauge
+from groundwire.models.vllm_engine._talk import Watching, completion_of, prompt_text, sampling_arguments
 
 HELLO = Message(role="user", content="hello")
 

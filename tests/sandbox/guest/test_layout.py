@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.candidates import check_path
-from groundwire.core.errors import CandidateError
+from groundwire.core._candidates import check_path
+from groundwire.core._errors import CandidateError
 from groundwire.sandbox.guest import layout
 from groundwire.sandbox.guest.wire import MAX_FILE_BYTES
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attacks.model import BARE, Attack, Prey
-from groundwire.core.sandboxes import ExecResult
+from groundwire.core._sandboxes import ExecResult
 
 __all__ = ["ATTACKS"]
 

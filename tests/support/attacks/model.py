@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.core.sandboxes import ExecResult
+from groundwire.core._sandboxes import ExecResult
 
 __all__ = ["BARE", "NO_FILTER", "Attack", "Prey", "breached", "without"]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from household import write_game
 
-from groundwire.core.environments import Status
-from groundwire.core.errors import ConfigError
-from groundwire.tools.environments.alfworld import readable
-from groundwire.tools.environments.catalogue import world
+from groundwire.core._errors import ConfigError
+from groundwire.core._scenes import Status
+from groundwire.tools.environments._alfworld import readable
+from groundwire.tools.environments._catalogue import world
 
 DATA = os.environ.get("ALFWORLD_DATA", "")
 

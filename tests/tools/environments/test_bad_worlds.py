@@ -17,15 +17,16 @@ from gymnasium import spaces
 
 from groundwire import Budget, Candidate, EpisodeResult, NoVerdict, StopReason, Verdict
 from groundwire.agents.worlds import StepsCritic
-from groundwire.core.contexts import ActorContext
-from groundwire.core.environments import Environment, Scene, Status, attempt, moves_so_far, scene_of
-from groundwire.core.errors import TaskError
-from groundwire.core.records import EpisodeEnd, EpisodeRecord, Record, ReflectionRecord, TrialEnd
-from groundwire.core.signals import Signal
-from groundwire.graphs.library.episodic import episodic
+from groundwire.core._contexts import ActorContext
+from groundwire.core._environments import Environment, attempt, moves_so_far, scene_of
+from groundwire.core._errors import TaskError
+from groundwire.core._records import EpisodeEnd, EpisodeRecord, Record, ReflectionRecord, TrialEnd
+from groundwire.core._scenes import Scene, Status
+from groundwire.core._signals import Signal
+from groundwire.graphs.library._episodic import episodic
 from groundwire.memory import SqlStore
+from groundwire.tools.environments._world import World
 from groundwire.tools.environments.gymnasium import GymnasiumEnvironment
-from groundwire.tools.environments.world import World
 
 RELEASED = threading.Event()
 ACTIONS = 4

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from gymnasium import registry
 
-from groundwire.core.environments import Status
-from groundwire.core.errors import ConfigError, TaskError
-from groundwire.tools.environments.catalogue import BUILT_IN, world
+from groundwire.core._errors import ConfigError, TaskError
+from groundwire.core._scenes import Status
+from groundwire.tools.environments._catalogue import BUILT_IN, world
 
 OWN = '''
 """Worlds of a user's own."""
 from __future__ import annotations
 from dataclasses import dataclass
 import gymnasium
-from groundwire.core.environments import Scene, Status
-from groundwire.tools.environments.world import World
+from groundwire.core._environments import Scene, Status
+from groundwire.tools.environments._world import World
 
 @dataclass
 class Lamp:

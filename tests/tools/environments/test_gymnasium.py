@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from groundwire.core.environments import Scene, Status, start_of
-from groundwire.core.errors import ConfigError
-from groundwire.tools.environments.catalogue import world
+from groundwire.core._environments import start_of
+from groundwire.core._errors import ConfigError
+from groundwire.core._scenes import Scene, Status
+from groundwire.tools.environments._catalogue import world
 from groundwire.tools.environments.gymnasium import End, GymnasiumEnvironment, rule_of
-from groundwire.tools.environments.gymnasium.spaces import action_words, observation_as_text
+from groundwire.tools.environments.gymnasium._spaces import action_words, observation_as_text
 
 
 def play(name: str, *actions: str, seed: int = 0) -> list[Scene]:

@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 import pytest
 from worlds import Porch, Quiz, Trouble
 
-from groundwire.core.environments import Scene, Status
-from groundwire.core.errors import ConfigError
-from groundwire.tools.environments.catalogue import world
+from groundwire.core._errors import ConfigError
+from groundwire.core._scenes import Scene, Status
+from groundwire.tools.environments._catalogue import world
+from groundwire.tools.environments._world import World
 from groundwire.tools.environments.http import HttpEnvironment, WorldServer
-from groundwire.tools.environments.http.client import TOKEN
-from groundwire.tools.environments.world import World
+from groundwire.tools.environments.http._client import TOKEN
 
 Answer = tuple[int, dict[str, str], bytes]
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import pytest
 
 from groundwire import StopReason, Verdict
-from groundwire.core.steps import first_broken
-from groundwire.graphs.library.verified_steps import verified_steps
+from groundwire.core._steps import first_broken
+from groundwire.graphs.library._verified_steps import verified_steps
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
-from groundwire.tools.environments.catalogue import world
-from groundwire.tools.environments.one_shot import answer_task, step_rules, wrong_with
-from groundwire.tools.environments.worlds import countdown, game24
-from groundwire.tools.environments.worlds.knights_and_knaves.play import begin as island
-from groundwire.tools.environments.worlds.knights_and_knaves.play import solve as who_is_what
-from groundwire.tools.environments.worlds.numbers.combining import solve, written
-from groundwire.tools.environments.worlds.sudoku.play import begin as grid
-from groundwire.tools.environments.worlds.sudoku.play import solutions
+from groundwire.tools.environments._catalogue import world
+from groundwire.tools.environments._one_shot import answer_task, step_rules, wrong_with
+from groundwire.tools.environments.worlds import _countdown as countdown
+from groundwire.tools.environments.worlds import _game24 as game24
+from groundwire.tools.environments.worlds._knights_and_knaves import begin as island
+from groundwire.tools.environments.worlds._knights_and_knaves import solve as who_is_what
+from groundwire.tools.environments.worlds._numbers import solve, written
+from groundwire.tools.environments.worlds._sudoku import begin as grid
+from groundwire.tools.environments.worlds._sudoku import solutions
 
 
 def answers(seed: int) -> dict[str, str]:

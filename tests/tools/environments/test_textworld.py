@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core.environments import Scene, Status
-from groundwire.core.errors import ConfigError
-from groundwire.tools.environments import textworld as games
-from groundwire.tools.environments.catalogue import world
-from groundwire.tools.environments.textworld import PRESETS, Recipe, TextWorldEnvironment, game_file, said
+from groundwire.core._errors import ConfigError
+from groundwire.core._scenes import Scene, Status
+from groundwire.tools.environments import _textworld as games
+from groundwire.tools.environments._catalogue import world
+from groundwire.tools.environments._textworld import PRESETS, Recipe, TextWorldEnvironment, game_file, said
 
 
 @pytest.mark.slow

@@ -11,20 +11,11 @@ import pytest
 from worlds import Corridor, Porch, Quiz, Trouble
 
 from groundwire import NoVerdict, Observation, Origin, Task, Tree, Verdict
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ToolContext
-from groundwire.core.environments import (
-    ACTIONS,
-    START,
-    Environment,
-    Scene,
-    Status,
-    actions_in,
-    attempt,
-    environment_task,
-    start_of,
-)
-from groundwire.core.errors import CandidateError, ConfigError, TaskError
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ToolContext
+from groundwire.core._environments import ACTIONS, START, Environment, actions_in, attempt, environment_task, start_of
+from groundwire.core._errors import CandidateError, ConfigError, TaskError
+from groundwire.core._scenes import Scene, Status
 from groundwire.tools.environments import EnvironmentTool
 
 NO_CONTEXT: Any = ToolContext(sandbox=None, call=None)  # pyright: ignore[reportArgumentType]  it needs neither

@@ -11,14 +11,14 @@ import pytest
 from made_rows import made
 from recorded_runs import question, repairing, saying, trajectories
 
-from groundwire.core.errors import ConfigError
-from groundwire.training.exporting import Rules, export
-from groundwire.training.filters.agreement import Agreement, K, SameAnswer, agreed, read_same_answers
-from groundwire.training.forms import sft
-from groundwire.training.methods import consistent_answers
-from groundwire.training.methods.consistent_answers import ConsistentAnswerRow
-from groundwire.training.schema import Options
-from groundwire.training.writing import opened
+from groundwire.core._errors import ConfigError
+from groundwire.training._exporting import Rules, export
+from groundwire.training._schema import Options
+from groundwire.training._writing import opened
+from groundwire.training.filters._agreement import Agreement, K, SameAnswer, agreed, read_same_answers
+from groundwire.training.forms import _sft as sft
+from groundwire.training.methods import _consistent_answers as consistent_answers
+from groundwire.training.methods._consistent_answers import ConsistentAnswerRow
 
 Adder = Callable[[int, int], str]
 

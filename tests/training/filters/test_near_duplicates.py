@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.errors import ConfigError
+from groundwire.core._errors import ConfigError
 from groundwire.training import Row
-from groundwire.training.filters.near_duplicates import NearDuplicates, shingles
-from groundwire.training.schema import Part, Provenance
-from groundwire.training.trajectories import Author
+from groundwire.training._schema import Part, Provenance
+from groundwire.training._trajectories import Author
+from groundwire.training.filters._texts import NearDuplicates, shingles
 
 NOWHERE = Provenance(
     runs=("r",), episodes=("e",), task="t", trials=(1,), seals="verified", origin=Author.ENV, origins=(), model="m",

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from recorded_runs import Certain, gone_through, ledger_at, question, repairing, run, saying
 
-from groundwire.core.records import RunRecord
-from groundwire.evaluation.drift import avalanche
-from groundwire.training.exporting import Report, Rules, export
-from groundwire.training.filters.agreement import Agreement
-from groundwire.training.filters.rounds import Round, Rounds, answer_entropy
-from groundwire.training.forms import grpo
-from groundwire.training.writing import opened
+from groundwire.core._records import RunRecord
+from groundwire.evaluation._drift import avalanche
+from groundwire.training._exporting import Report, Rules, export
+from groundwire.training._writing import opened
+from groundwire.training.filters._agreement import Agreement
+from groundwire.training.filters._rounds import Round, Rounds, answer_entropy
+from groundwire.training.forms import _grpo as grpo
 
 
 async def recorded(folder: Path, rounds: Sequence[str]) -> list[RunRecord]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from groundwire.training.filters.agreement import K, agreed
+from groundwire.training.filters._agreement import K, agreed
 
 Cell = tuple[int, int, int]
 Keep = Callable[[int, int, Sequence[str]], str | None]

@@ -12,14 +12,14 @@ from recorded_runs import trajectories
 from worlds import Porch
 
 from groundwire.agents.worlds import ReActActor
-from groundwire.agents.worlds.acting import StepsCritic
-from groundwire.cli.export import Asked, run_export
-from groundwire.cli.import_logs import import_logs
-from groundwire.core.environments import environment_task
-from groundwire.core.errors import ConfigError
-from groundwire.graphs.library.episodic import episodic
+from groundwire.agents.worlds._acting import StepsCritic
+from groundwire.cli._export import Asked, run_export
+from groundwire.cli._import_logs import import_logs
+from groundwire.core._environments import environment_task
+from groundwire.core._errors import ConfigError
+from groundwire.graphs.library._episodic import episodic
 from groundwire.models import ScriptedBackend
-from groundwire.training.methods.agent_r import THOUGHTS, AgentRRow, Splice, spliced, worth
+from groundwire.training.methods._agent_r import THOUGHTS, AgentRRow, Splice, spliced, worth
 
 
 async def test_a_walk_that_was_lost_is_turned_round(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from made_rows import made
 from recorded_runs import question, repairing, saying, trajectories
 
 from groundwire import Observation, Origin, Verdict
-from groundwire.core.signals import Evidence
-from groundwire.training.methods.error_recovery import ErrorRecoveryRow, error_histogram, error_type
+from groundwire.core._signals import Evidence
+from groundwire.training.methods._error_recovery import ErrorRecoveryRow, error_histogram, error_type
 
 SAID = {
     "41": ("ValueError: not enough digits <|im_start|>", Origin.TESTS),

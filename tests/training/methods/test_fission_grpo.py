@@ -7,8 +7,8 @@ from pathlib import Path
 from method_rows import exported, made
 from tool_runs import answering, calling, counted
 
-from groundwire.core.toolcalls import Call
-from groundwire.training.methods.fission_grpo import FissionRow, names_the_call
+from groundwire.core._toolcalls import Call
+from groundwire.training.methods._fission_grpo import FissionRow, names_the_call
 
 NORTH, SOUT, SOUTH = (calling("count", store=name) for name in ("north", "sout", "south"))
 

@@ -15,13 +15,13 @@ from method_rows import exported, made
 from recorded_runs import ledger_at, question, read, repairing, run, saying
 
 from groundwire import FeedbackGraph
-from groundwire.core.candidates import Candidate
-from groundwire.core.contexts import ActorContext, Needs
-from groundwire.core.errors import ConfigError
-from groundwire.core.models import Message, Request
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, Needs
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Message, Request
 from groundwire.models import ScriptedBackend
-from groundwire.training.methods.flawed_thinking import KINDS, FlawedRow, Kind, inject_error, robustness
-from groundwire.training.methods.score_steps import step_offsets
+from groundwire.training.methods._flawed_thinking import KINDS, FlawedRow, Kind, inject_error, robustness
+from groundwire.training.methods._score_steps import step_offsets
 
 TRACE = "I multiply both numbers.\n6 * 7 = 42, which is more than 40.\nSo the result is 42.\n"
 

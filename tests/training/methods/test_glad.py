@@ -11,11 +11,11 @@ from recorded_runs import ledger_at, read, run, trajectories
 from worlds import Chain, Porch
 
 from groundwire.agents.worlds import RandomActor, ReActActor
-from groundwire.agents.worlds.acting import StepsCritic
-from groundwire.core.environments import environment_task
-from groundwire.graphs.library.episodic import episodic
+from groundwire.agents.worlds._acting import StepsCritic
+from groundwire.core._environments import environment_task
+from groundwire.graphs.library._episodic import episodic
 from groundwire.models import ScriptedBackend
-from groundwire.training.methods.glad import GladRow, tree_of
+from groundwire.training.methods._glad import GladRow, tree_of
 
 
 async def test_values_of_a_chain_that_random_walks_went_through(tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 from made_rows import made
 from recorded_runs import ledger_at, question, read, repairing, run, saying
 
-from groundwire.agents.prompting.templates import load_prompt
-from groundwire.training.exporting import Rules, export
-from groundwire.training.leaks import Leaks
-from groundwire.training.methods import hybrid_refining
-from groundwire.training.methods.hybrid_refining import HybridRow, orders
-from groundwire.training.schema import Options
-from groundwire.training.writing import opened
+from groundwire.agents.prompting._templates import load_prompt
+from groundwire.training._exporting import Rules, export
+from groundwire.training._leaks import Leaks
+from groundwire.training._schema import Options
+from groundwire.training._writing import opened
+from groundwire.training.methods import _hybrid_refining as hybrid_refining
+from groundwire.training.methods._hybrid_refining import HybridRow, orders
 
 
 def candidate_of(text: str) -> str:

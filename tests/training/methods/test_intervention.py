@@ -12,13 +12,13 @@ from worlds import Porch
 
 from groundwire import Task, Tree
 from groundwire.agents.worlds import ReActActor
-from groundwire.agents.worlds.acting import StepsCritic
-from groundwire.core.environments import environment_task
-from groundwire.core.steps import StepRules
-from groundwire.graphs.library.episodic import episodic
-from groundwire.graphs.library.verified_steps import verified_steps
+from groundwire.agents.worlds._acting import StepsCritic
+from groundwire.core._environments import environment_task
+from groundwire.core._steps import StepRules
+from groundwire.graphs.library._episodic import episodic
+from groundwire.graphs.library._verified_steps import verified_steps
 from groundwire.models import ScriptedBackend
-from groundwire.training.methods.intervention import FEWEST, InterventionRow, continuation_pass
+from groundwire.training.methods._intervention import FEWEST, InterventionRow, continuation_pass
 
 PROOF = Task(id="proof", prompt="Prove it.", tree=Tree({"answer.md": b""}), editable=("answer.md",))
 RULES = StepRules(check=lambda steps: "a lie" if "lie" in steps[-1] else "")

@@ -13,10 +13,10 @@ from method_rows import made
 from recorded_runs import ledger_at, read, run
 from tool_runs import STOCK, answering, calling, counting
 
-from groundwire.core.errors import ConfigError
-from groundwire.core.toolcalls import Call
-from groundwire.training.methods.match_tir import UNMATCHED, MatchTirRow, advantages, hard, rows, similarity, soft
-from groundwire.training.schema import Options, Rejected
+from groundwire.core._errors import ConfigError
+from groundwire.core._toolcalls import Call
+from groundwire.training._schema import Options, Rejected
+from groundwire.training.methods._match_tir import UNMATCHED, MatchTirRow, advantages, hard, rows, similarity, soft
 
 SCORES = st.integers(1, 4).flatmap(
     lambda width: st.lists(

@@ -10,7 +10,7 @@ from method_rows import exported, made
 from recorded_runs import ledger_at, question, read, repairing, run, saying, trajectories
 
 from groundwire import Origin
-from groundwire.training.methods.mistake_tuning import CORRECT, INCORRECT, MistakeRow, mistakes_in
+from groundwire.training.methods._mistake_tuning import CORRECT, INCORRECT, MistakeRow, mistakes_in
 
 
 async def test_both_domains_have_as_many_rows(tmp_path: Path) -> None:

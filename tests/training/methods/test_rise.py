@@ -8,8 +8,8 @@ import pytest
 from method_rows import exported, made
 from recorded_runs import repairing, saying, trajectories
 
-from groundwire.core.errors import ConfigError
-from groundwire.training.methods.rise import RiseRow, filters_of, regression_weights
+from groundwire.core._errors import ConfigError
+from groundwire.training.methods._rise import RiseRow, filters_of, regression_weights
 
 
 async def test_a_run_that_was_wrong_twice_and_then_right(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from guessing import Check
 from method_rows import exported, made
 from recorded_runs import ledger_at, read, repairing, run, saying, trajectories
 
-from groundwire.training.methods.rl2f import MASKED, Rl2fRow, holds_the_answer
+from groundwire.training.methods._rl2f import MASKED, Rl2fRow, holds_the_answer
 
 
 async def test_turns_with_who_was_shown_what_and_rewards_of_the_check(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from recorded_runs import repairing, saying, trajectories
 
 from groundwire import FeedbackGraph, Origin, Task
 from groundwire.agents import LLMActor
-from groundwire.core.candidates import Candidate
-from groundwire.core.errors import ConfigError
+from groundwire.core._candidates import Candidate
+from groundwire.core._errors import ConfigError
 from groundwire.models import ScriptedBackend
-from groundwire.tools.person import Person
-from groundwire.training.methods.rlhs import Hindsight, RlhsRow
+from groundwire.tools._person import Person
+from groundwire.training.methods._rlhs import Hindsight, RlhsRow
 
 NOON, LATER = "2026-01-31T12:00:00+00:00", "2026-01-31T12:00:01+00:00"
 

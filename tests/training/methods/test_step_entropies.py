@@ -13,12 +13,12 @@ from recorded_runs import Certain, trajectories
 from worlds import Porch
 
 from groundwire.agents.worlds import ReActActor
-from groundwire.agents.worlds.acting import StepsCritic
-from groundwire.core.environments import environment_task
-from groundwire.core.errors import ConfigError
-from groundwire.graphs.library.episodic import episodic
+from groundwire.agents.worlds._acting import StepsCritic
+from groundwire.core._environments import environment_task
+from groundwire.core._errors import ConfigError
+from groundwire.graphs.library._episodic import episodic
 from groundwire.models import ScriptedBackend
-from groundwire.training.methods.step_entropies import StepEntropyRow, confidence, modulated, normalised
+from groundwire.training.methods._step_entropies import StepEntropyRow, confidence, modulated, normalised
 
 SAYS = ["Action: look", "Action: kick door", "Action: lift mat", "Action: unlock door"]
 

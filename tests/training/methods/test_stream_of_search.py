@@ -8,15 +8,14 @@ from made_rows import made
 from recorded_runs import question, repairing, saying, trajectories
 
 from groundwire.agents.worlds import ReActActor
-from groundwire.agents.worlds.acting import StepsCritic
-from groundwire.graphs.library.episodic import episodic
+from groundwire.agents.worlds._acting import StepsCritic
+from groundwire.graphs.library._episodic import episodic
 from groundwire.models import ScriptedBackend
-from groundwire.tools.environments.catalogue import world
-from groundwire.tools.environments.worlds.countdown import puzzle
-from groundwire.tools.environments.worlds.numbers.combining import solve
+from groundwire.tools.environments._catalogue import world
+from groundwire.tools.environments.worlds._countdown import puzzle
+from groundwire.tools.environments.worlds._numbers import solve
 from groundwire.training import Trajectory
-from groundwire.training.methods.stream_of_search import StreamOfSearchRow
-from groundwire.training.stream_of_search import Node, read
+from groundwire.training.methods._stream_of_search import Node, StreamOfSearchRow, read
 
 SEED = 3
 

@@ -11,15 +11,15 @@ import pytest
 from made_rows import made
 from recorded_runs import Certain, ledger_at, question, read, repairing, run, saying, trajectories
 
-from groundwire.core.errors import ConfigError
-from groundwire.training.exporting import Rules, export
-from groundwire.training.filters.perplexity import Perplexity
-from groundwire.training.losses import Losses
-from groundwire.training.methods import student_traces
-from groundwire.training.methods.selective_rewrites import SelectiveRewriteRow, better
-from groundwire.training.methods.student_traces import StudentTraceRow
-from groundwire.training.schema import Options
-from groundwire.training.writing import opened
+from groundwire.core._errors import ConfigError
+from groundwire.training._exporting import Rules, export
+from groundwire.training._losses import Losses
+from groundwire.training._schema import Options
+from groundwire.training._writing import opened
+from groundwire.training.filters._texts import Perplexity
+from groundwire.training.methods import _student_traces as student_traces
+from groundwire.training.methods._selective_rewrites import SelectiveRewriteRow, better
+from groundwire.training.methods._student_traces import StudentTraceRow
 
 
 async def test_failed_runs_are_kept_with_their_perplexity_by_which_they_can_be_filtered(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 """Program repair without a model."""
 
-from groundwire.agents.search.actor import SearchActor
+from groundwire.agents.search._actor import SearchActor
 
 __all__ = ["SearchActor"]

@@ -1,7 +1,7 @@
 """Actors that act in environments: by a model, by learning without one, by planning; and critics of their trials."""
 
-from groundwire.agents.worlds.acting import EpisodeCritic, ReActActor, StepsCritic
-from groundwire.agents.worlds.learners import (
+from groundwire.agents.worlds._acting import EpisodeCritic, ReActActor, StepsCritic
+from groundwire.agents.worlds._learners import (
     LEARNERS,
     BanditActor,
     HeuristicActor,
@@ -11,9 +11,16 @@ from groundwire.agents.worlds.learners import (
     TabularActor,
     learner_named,
 )
-from groundwire.agents.worlds.lookahead import LookaheadActor, Rollouts, Value
-from groundwire.agents.worlds.roll_outs import RollOutActor
-from groundwire.agents.worlds.world_models import Imagined, LLMForesight, Simulator, WorldModel
+from groundwire.agents.worlds._lookahead import (
+    Imagined,
+    LLMForesight,
+    LookaheadActor,
+    Rollouts,
+    Simulator,
+    Value,
+    WorldModel,
+)
+from groundwire.agents.worlds._roll_outs import RollOutActor
 
 __all__ = [
     "LEARNERS",

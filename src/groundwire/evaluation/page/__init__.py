@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from groundwire.evaluation.page.page import render_page
+from groundwire.evaluation.page._page import render_page
 
 __all__ = ["render_page"]

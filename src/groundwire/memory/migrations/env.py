@@ -1,12 +1,11 @@
-"""Run by Alembic on the connection that `groundwire.memory.engine` hands over, in its transaction."""
+"""Run by Alembic on the connection that `groundwire.memory._engine` hands over, in its transaction."""
 
 from __future__ import annotations
 
 from alembic import context
 
-from groundwire.memory import derived_tables  # noqa: F401  # pyright: ignore[reportUnusedImport]  # part of the metadata
-from groundwire.memory.engine import VERSION_TABLE
-from groundwire.memory.tables import Base
+from groundwire.memory._engine import VERSION_TABLE
+from groundwire.memory._tables import Base
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -1,6 +1,6 @@
 """Models that run on this machine: which files they are, where they lie, how they get there; and `local`'s server."""
 
-from groundwire.models.local_model.files import (
+from groundwire.models.local_model._files import (
     MINILM,
     MINILM_TOKENIZER,
     MODELS,
@@ -12,8 +12,8 @@ from groundwire.models.local_model.files import (
     package_folder,
     verify_model,
 )
-from groundwire.models.local_model.install import Installed, Progress, install_model, remove_model
-from groundwire.models.local_model.server import (
+from groundwire.models.local_model._install import Installed, Progress, install_model, remove_model
+from groundwire.models.local_model._server import (
     LlamaServer,
     ServerOptions,
     close_servers,

@@ -1,5 +1,5 @@
 """Worlds to act in, and the tool that says how it went there."""
 
-from groundwire.tools.environments.tool import EnvironmentTool
+from groundwire.tools.environments._tool import EnvironmentTool
 
 __all__ = ["EnvironmentTool"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from groundwire.training.schema import Row
+from groundwire.training._schema import Row
 
 __all__ = ["Filter"]
 

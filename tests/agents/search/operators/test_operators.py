@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from groundwire.agents.search.candidates import PRIORS
+from groundwire.agents.search._candidates import PRIORS
 
 Offers = Callable[..., list[tuple[str, str]]]
 

@@ -7,8 +7,8 @@ from collections import Counter, deque
 
 import pytest
 
-from groundwire.core.environments import Status
-from groundwire.tools.environments.worlds.crafting.world import (
+from groundwire.core._scenes import Status
+from groundwire.tools.environments.worlds._crafting import (
     GOALS,
     MATERIALS,
     RECIPES,
@@ -23,8 +23,7 @@ from groundwire.tools.environments.worlds.crafting.world import (
     product,
     short_of,
 )
-from groundwire.tools.environments.worlds.playing import Refused
-from groundwire.tools.environments.worlds.solving import shortest
+from groundwire.tools.environments.worlds._playing import Refused, shortest
 
 
 def can_be_made(order: Order) -> bool:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.core.environments import Scene, Status
-from groundwire.tools.environments.worlds.fiction_search.corpus import PASSAGES, QUESTIONS
-from groundwire.tools.environments.worlds.fiction_search.editions import edition
-from groundwire.tools.environments.worlds.fiction_search.world import WORLD, begin, is_same_answer
-from groundwire.tools.environments.worlds.playing import Refused
-from groundwire.tools.environments.worlds.solving import shortest
+from groundwire.core._scenes import Scene, Status
+from groundwire.tools.environments.worlds._fiction_search import (
+    PASSAGES,
+    QUESTIONS,
+    WORLD,
+    begin,
+    edition,
+    is_same_answer,
+)
+from groundwire.tools.environments.worlds._playing import Refused, shortest
 
 EDITIONS = range(15)
 

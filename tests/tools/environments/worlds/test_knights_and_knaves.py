@@ -8,10 +8,19 @@ from itertools import product
 
 import pytest
 
-from groundwire.core.environments import Status
-from groundwire.tools.environments.worlds.knights_and_knaves.play import IslandPosition, Puzzle, begin, generate, solve
-from groundwire.tools.environments.worlds.knights_and_knaves.statements import Both, Either, If, Kind
-from groundwire.tools.environments.worlds.playing import Refused
+from groundwire.core._scenes import Status
+from groundwire.tools.environments.worlds._knights_and_knaves import (
+    Both,
+    Either,
+    If,
+    IslandPosition,
+    Kind,
+    Puzzle,
+    begin,
+    generate,
+    solve,
+)
+from groundwire.tools.environments.worlds._playing import Refused
 
 
 def means(sentence: str, kinds: dict[str, bool]) -> bool:

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from groundwire import Budget, Rules, StopReason, Verdict
 from groundwire.agents.worlds import RandomActor, StepsCritic
-from groundwire.core.environments import Environment, Scene, Status
-from groundwire.graphs.library.episodic import episodic
+from groundwire.core._environments import Environment
+from groundwire.core._scenes import Scene, Status
+from groundwire.graphs.library._episodic import episodic
 from groundwire.memory import InMemoryStore
-from groundwire.tools.environments.catalogue import world
+from groundwire.tools.environments._catalogue import world
 
 NAMES = ("countdown", "game24", "knights-and-knaves", "sudoku", "sudoku-9")
 NAMED = st.sampled_from(NAMES)

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from groundwire.core.environments import Status
-from groundwire.tools.environments.worlds.maze.world import FITS, METALS, WORLD, begin, generate
-from groundwire.tools.environments.worlds.playing import Refused
-from groundwire.tools.environments.worlds.solving import shortest
+from groundwire.core._scenes import Status
+from groundwire.tools.environments.worlds._maze import FITS, METALS, WORLD, begin, generate
+from groundwire.tools.environments.worlds._playing import Refused, shortest
 
 SEEDS = range(200)
 Place = tuple[int, int]

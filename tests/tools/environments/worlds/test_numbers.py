@@ -13,25 +13,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core.environments import Status
-from groundwire.tools.environments.worlds import countdown, game24
-from groundwire.tools.environments.worlds.numbers.combining import (
+from groundwire.core._scenes import Status
+from groundwire.tools.environments.worlds import _countdown as countdown
+from groundwire.tools.environments.worlds import _game24 as game24
+from groundwire.tools.environments.worlds._numbers import (
     COUNTDOWN,
     GAME24,
+    BadExpression,
+    NumbersPosition,
     Puzzle,
+    WrongAnswer,
     after,
+    judge,
     moves,
+    read_expression,
     solve,
     written,
 )
-from groundwire.tools.environments.worlds.numbers.position import (
-    BadExpression,
-    NumbersPosition,
-    WrongAnswer,
-    judge,
-    read_expression,
-)
-from groundwire.tools.environments.worlds.playing import Refused
+from groundwire.tools.environments.worlds._playing import Refused
 
 SHAPES = ("(({0}{4}{1}){5}{2}){6}{3}", "({0}{4}({1}{5}{2})){6}{3}", "({0}{4}{1}){5}({2}{6}{3})",
           "{0}{4}(({1}{5}{2}){6}{3})", "{0}{4}({1}{5}({2}{6}{3}))")  # fmt: skip

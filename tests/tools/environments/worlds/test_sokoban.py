@@ -6,9 +6,9 @@ from itertools import combinations
 
 import pytest
 
-from groundwire.core.environments import Status
-from groundwire.tools.environments.worlds.playing import Refused
-from groundwire.tools.environments.worlds.sokoban.world import (
+from groundwire.core._scenes import Status
+from groundwire.tools.environments.worlds._playing import Refused, shortest
+from groundwire.tools.environments.worlds._sokoban import (
     ROOMS,
     Arrangement,
     InRoom,
@@ -17,7 +17,6 @@ from groundwire.tools.environments.worlds.sokoban.world import (
     dead_cells,
     distances,
 )
-from groundwire.tools.environments.worlds.solving import shortest
 
 BY = {"north": (-1, 0), "east": (0, 1), "south": (1, 0), "west": (0, -1)}
 

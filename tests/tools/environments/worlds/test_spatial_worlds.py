@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.core.environments import Environment, Scene, Status, tidied
-from groundwire.tools.environments.catalogue import world
-from groundwire.tools.environments.worlds.crafting.world import Order, Workshop
-from groundwire.tools.environments.worlds.crafting.world import begin as in_workshop
-from groundwire.tools.environments.worlds.maze.world import begin as in_maze
-from groundwire.tools.environments.worlds.solving import shortest
+from groundwire.core._environments import Environment
+from groundwire.core._scenes import Scene, Status, tidied
+from groundwire.tools.environments._catalogue import world
+from groundwire.tools.environments.worlds._crafting import Order, Workshop
+from groundwire.tools.environments.worlds._crafting import begin as in_workshop
+from groundwire.tools.environments.worlds._maze import begin as in_maze
+from groundwire.tools.environments.worlds._playing import shortest
 
 WORLDS = {"maze": 12, "sokoban": 20, "crafting": 12, "fiction-search": 3}
 """Each with how many seeds are gone through in full, or as far as `STATES` goes."""

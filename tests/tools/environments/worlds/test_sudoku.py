@@ -7,10 +7,10 @@ from itertools import permutations, product
 
 import pytest
 
-from groundwire.core.environments import Status
-from groundwire.tools.environments.catalogue import world
-from groundwire.tools.environments.worlds.playing import Refused
-from groundwire.tools.environments.worlds.sudoku.play import (
+from groundwire.core._scenes import Status
+from groundwire.tools.environments._catalogue import world
+from groundwire.tools.environments.worlds._playing import Refused
+from groundwire.tools.environments.worlds._sudoku import (
     EMPTY,
     Grid,
     SudokuPosition,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from groundwire.core.signals import Signal
-from groundwire.core.signatures import failure_signature
+from groundwire.core._signals import Signal
+from groundwire.core._signatures import failure_signature
 
 revision = "0002"
 down_revision = "0001"

@@ -1,6 +1,6 @@
 """Lessons (what was recalled, what came of it, what was decided), namespaces, prices of intents, programs, full text.
 
-The tables that memory derives from the ledger are only made here: `groundwire.memory.derive` fills them after any
+The tables that memory derives from the ledger are only made here: `groundwire.memory._derive` fills them after any
 upgrade.
 """
 

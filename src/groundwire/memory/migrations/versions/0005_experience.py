@@ -1,4 +1,4 @@
-"""Experience: where actions led in worlds. The table is only made here: `groundwire.memory.derive` fills it."""
+"""Experience: where actions led in worlds. The table is only made here: `groundwire.memory._derive` fills it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,356 @@
+"""An actor that asks a language model for a change, in the form that the model can give it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from groundwire.agents.patching._edit_apply import candidate_from
+from groundwire.agents.patching._edit_blocks import (
+    MAX_ANSWER_CHARS,
+    MAX_EDITS,
+    Edit,
+    SearchReplace,
+    clean_path,
+    parse_answer,
+)
+from groundwire.agents.patching._evidence import (
+    attempt_as_data,
+    failing_evidence,
+    failing_of,
+    lessons_as_data,
+    lessons_to_show,
+    reflection_as_data,
+)
+from groundwire.agents.patching._project_view import ProjectView, relevance_of, view_project
+from groundwire.agents.prompting._structured import complained, replied
+from groundwire.agents.prompting._templates import load_prompt, risen
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, Needs
+from groundwire.core._errors import CandidateError, ConfigError, ModelReplyInvalid
+from groundwire.core._ids import seed_in
+from groundwire.core._models import Backend, Message, Request, SwitchPenalty
+from groundwire.core._prompt_text import data, plain, tagged, unfence
+from groundwire.models._choice import backend_for
+
+# The forms in which a model may answer, each with its prompt, its schema if it has one, and how it is read.
+
+AnswerForm = Literal["auto", "edits", "whole", "schema"]
+
+
+class _Strict(BaseModel):
+    # what providers with strict schemas ask for: no other fields, and none that may be left out
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class ProposedEdit(_Strict):
+    """Lines to find in a file, once, and lines to put in their place."""
+
+    path: str = Field(description="The file, relative to the project's root.")
+    search: str = Field(description="Whole lines exactly as the file has them now; empty to make a new file.")
+    replace: str = Field(description="The lines that take their place; empty to delete them.")
+
+
+class ProposedChange(_Strict):
+    """A whole answer."""
+
+    cause: str = Field(description="What is wrong, in one or two sentences.")
+    edits: tuple[ProposedEdit, ...] = Field(description="All edits that together fix it.")
+
+
+@dataclass(frozen=True)
+class Form:
+    """One form of answer.
+
+    Args:
+        prompt: the prompt file that asks for it.
+        read: a model's text → edits; raises CandidateError with words for the model.
+        schema: the JSON schema that the request carries; None: free text.
+    """
+
+    prompt: str
+    read: Callable[[str], tuple[Edit, ...]]
+    schema: Mapping[str, Any] | None = None
+
+
+def read_structured(answer: str) -> tuple[Edit, ...]:
+    """Reads an answer that is JSON in the form of `ProposedChange`. A provider's promise is not relied on.
+
+    Raises:
+        CandidateError: it is something else, or too much.
+    """
+    if len(answer) > MAX_ANSWER_CHARS:
+        raise CandidateError(
+            f"The answer has {len(answer)} characters; at most {MAX_ANSWER_CHARS} are read.",
+            do="Give only the lines that change.",
+        )
+    try:
+        change = ProposedChange.model_validate_json(answer)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the answer"
+        raise CandidateError(
+            f"The answer is not JSON of the form that was asked for; at {place}: {first['msg']}.",
+            do="Answer with the JSON object alone.",
+        ) from None
+    if not 0 < len(change.edits) <= MAX_EDITS:
+        raise CandidateError(
+            f"The answer holds {len(change.edits)} edits.", do=f"Give at least one and at most {MAX_EDITS}."
+        )
+    return tuple(SearchReplace(clean_path(e.path), _lines(e.search), _lines(e.replace)) for e in change.edits)
+
+
+def _lines(text: str) -> str:
+    plain = unfence(text.replace("\r\n", "\n"))
+    return plain if not plain or plain.endswith("\n") else f"{plain}\n"
+
+
+@cache
+def form_named(name: Literal["edits", "whole", "schema"]) -> Form:
+    """The form of that name."""
+    if name == "schema":
+        return Form("repair_schema_v1", read_structured, ProposedChange.model_json_schema())
+    return Form("repair_whole_v2" if name == "whole" else "repair_edits_v2", parse_answer)
+
+
+# An actor that asks a language model for a change: search/replace blocks, whole files, or JSON where the model can.
+
+TEMPERATURE, TEMPERATURE_OF_MANY = 0.2, 0.8
+"""One answer had better be the likeliest; several are worth their price only if they differ."""
+WHOLE_FILE_LINES = 60
+MAX_EDITABLE_NAMES = 100
+
+
+class LLMActor:
+    """Proposes what a model answers, after checking that it can be applied.
+
+    An answer that can't be read or applied is sent back with the precise complaint; one that was judged before is asked
+    for again, warmer. Both are bounded, both are calls of their own in the ledger (purposes `correct` and `propose`),
+    and neither rewrites what was judged: it is the form of an answer that is corrected, before it is a candidate. Calls
+    go through `context.call` only.
+
+    Args:
+        model: a LiteLLM id, `scripted:FILE`, or a backend.
+        temperature: of the first call, raised by 0.15 for each escalation and each renewed try, up to 1.5; None: 0.2
+            for one answer, 0.8 for several.
+        max_tokens: tokens of each answer.
+        samples: answers asked for at once; fewer where the graph wants fewer. Equal ones make one candidate.
+        context_tokens: tokens that files and tests may take in the prompt, at 3.5 characters a token.
+        answer: `edits` for search/replace blocks, `whole` for whole files, `schema` for JSON by a schema; `auto`: whole
+            for one small file, else JSON where the backend has a true attribute `structured`, else blocks. Where JSON
+            was asked for and something else came, blocks are asked for.
+        repairs: calls a trial that may send an unusable answer back.
+        resamples: calls a trial that may ask again for something new.
+        coverage: wants to know which lines the failing cases ran, to choose what is shown of a large project.
+        switch_penalty: makes a model that thinks aloud finish a thought first; the model must be able to.
+
+    Raises:
+        ConfigError: an argument is out of range, or the model's form is not known.
+    """
+
+    def __init__(
+        self,
+        model: str | Backend,
+        *,
+        temperature: float | None = None,
+        max_tokens: int = 4096,
+        samples: int = 1,
+        context_tokens: int = 12_000,
+        answer: AnswerForm = "auto",
+        repairs: int = 2,
+        resamples: int = 2,
+        coverage: bool = True,
+        switch_penalty: SwitchPenalty | None = None,
+    ) -> None:
+        if min(max_tokens, samples, context_tokens) < 1 or min(repairs, resamples, temperature or 0) < 0:
+            raise ConfigError(
+                "LLMActor got an argument out of range.",
+                do="max_tokens, samples and context_tokens are at least 1; the other numbers at least 0.",
+            )
+        self.needs = Needs(coverage=coverage)
+        self._backend = backend_for(model)
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+        self._samples = samples
+        self._context_tokens = context_tokens
+        self._answer: AnswerForm = answer
+        self._repairs = repairs
+        self._resamples = resamples
+        self._switch_penalty = switch_penalty
+
+    @property
+    def backend(self) -> Backend:
+        """The model it asks."""
+        return self._backend
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        """See `Actor`. Where every answer had been judged before, one of those, so that the loop knows it is stuck.
+
+        An escalated context asks for all `n` answers at once, however few are asked for otherwise.
+
+        Raises:
+            ModelReplyInvalid: no answer could be read and applied.
+            ModelError, BudgetExceeded: from `context.call`.
+        """
+        usual = min(n, self._samples)
+        if usual < 1:
+            return ()
+        opening = self._opening(context, usual)
+        question = replace(opening, samples=n) if context.escalation else opening
+        repairs, warmer, calls = self._repairs, 0, 0
+        repeated: Candidate | None = None
+        while True:
+            answers = await self._ask(context, question, calls, warmer)
+            calls += 1
+            if answers.new:
+                return tuple(answers.new.values())[:n]
+            repeated = answers.repeated[1] if answers.repeated else repeated
+            if answers.no_schema:
+                opening = self._opening(context, usual, form="edits")
+            if answers.problem and repairs:
+                repairs -= 1
+                question = opening if answers.no_schema else _sent_back(opening, *answers.problem)
+            elif warmer < self._resamples:
+                warmer += 1
+                question = _asked_again(opening, *answers.repeated) if answers.repeated else opening
+            elif repeated:
+                return (repeated,)
+            else:
+                raise _unusable(self._backend.model, calls, answers)
+
+    async def _ask(self, context: ActorContext, question: _Question, call: int, warmer: int) -> _Answers:
+        try:
+            completion = await context.call(self._backend, self._request(context, question, call, warmer))
+        except ModelReplyInvalid as error:
+            has_schema = question.form.schema is not None
+            return _Answers(problem=("", CandidateError(error.what)), no_schema=has_schema, cure=error.do)
+        answers = _Answers(cut="length" in completion.finish_reasons)
+        for text in completion.texts or ("",):
+            try:
+                candidate = candidate_from(question.form.read(text), context.tree, context.task)
+            except CandidateError as error:
+                answers.problem = answers.problem or (text, error)
+                continue
+            if candidate.is_base or candidate.digest in context.tried:
+                answers.repeated = answers.repeated or (text, candidate)
+            else:
+                answers.new.setdefault(candidate.digest, candidate)
+        return answers
+
+    def _request(self, context: ActorContext, question: _Question, call: int, warmer: int) -> Request:
+        start = self._temperature
+        if start is None:
+            start = TEMPERATURE_OF_MANY if question.samples > 1 else TEMPERATURE
+        return Request(
+            messages=question.messages,
+            n=question.samples,
+            temperature=risen(start, context.escalation + warmer),
+            max_tokens=self._max_tokens,
+            seed=seed_in(context, "propose", call=call),
+            json_schema=question.form.schema,
+            switch_penalty=self._switch_penalty,
+            purpose=question.purpose,
+            prompt_digest=question.prompt_digest,
+        )
+
+    def _opening(
+        self, context: ActorContext, samples: int, form: Literal["edits", "whole", "schema"] | None = None
+    ) -> _Question:
+        task = context.task.public()
+        failing = failing_of(context)
+        signal = failing.signal if failing else None
+        changed = {path for judged in (failing, context.best) if judged for path in judged.candidate.changes}
+        relevance = relevance_of(context.tree, signal, context.coverage, sorted(changed))
+        view = view_project(task, context.tree, relevance, self._context_tokens, last=changed)
+        chosen = form_named(form or self._form(view, context))
+        prompt = load_prompt(chosen.prompt)
+        messages = prompt.messages(
+            task=data("task", task.prompt, id=task.id),
+            tests=view.tests,
+            sources=view.sources,
+            not_shown=view.omitted,
+            editable=_editable(view),
+            lessons=lessons_as_data(lessons_to_show(context)),
+            attempt=attempt_as_data(context),
+            evidence=failing_evidence(signal) if signal else "",
+            reflection=reflection_as_data(context),
+            stuck=tagged("stuck", "", times=context.escalation) if context.escalation else "",
+        )
+        return _Question(messages, prompt.digest, chosen, samples)
+
+    def _form(self, view: ProjectView, context: ActorContext) -> Literal["edits", "whole", "schema"]:
+        if self._answer != "auto":
+            return self._answer
+        shown = view.editable
+        if len(shown) == 1 and context.tree.files[shown[0]].count(b"\n") <= WHOLE_FILE_LINES:
+            return "whole"
+        return "schema" if getattr(self._backend, "structured", False) else "edits"
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What one call asks.
+
+    Args:
+        messages: the whole conversation.
+        prompt_digest: sha256 of the prompt file behind its last message.
+        form: the form of the answer.
+        samples: answers wanted.
+        purpose: as the ledger keeps it.
+    """
+
+    messages: tuple[Message, ...]
+    prompt_digest: str
+    form: Form
+    samples: int
+    purpose: str = "propose"
+
+
+@dataclass
+class _Answers:
+    """What a completion's texts came to.
+
+    Args:
+        new: candidates by digest.
+        repeated: the first text that makes a candidate which was judged before.
+        problem: the first text that can't be used, and why.
+        cut: True where a text ended at its token limit.
+        no_schema: True where the model did not hold to the schema that the request carried.
+        cure: what the user can do about an answer that could not be read at all.
+    """
+
+    new: dict[str, Candidate] = field(default_factory=dict[str, Candidate])
+    repeated: tuple[str, Candidate] | None = None
+    problem: tuple[str, CandidateError] | None = None
+    cut: bool = False
+    no_schema: bool = False
+    cure: str = ""
+
+
+def _sent_back(opening: _Question, answer: str, error: CandidateError) -> _Question:
+    messages, digest = complained(opening.messages, answer, str(error))
+    return replace(opening, messages=messages, prompt_digest=digest, samples=1, purpose="correct")
+
+
+def _asked_again(opening: _Question, answer: str, candidate: Candidate) -> _Question:
+    what = data("attempt", candidate.note or "no change", changes=len(candidate.changes))
+    messages, digest = replied(opening.messages, answer, "already_tried_v1", attempt=what)
+    return replace(opening, messages=messages, prompt_digest=digest)
+
+
+def _editable(view: ProjectView) -> str:
+    names = [plain(path, 300) for path in view.editable[:MAX_EDITABLE_NAMES]]
+    if len(view.editable) > MAX_EDITABLE_NAMES:
+        names.append(f"and {len(view.editable) - MAX_EDITABLE_NAMES} more of the files above")
+    return ", ".join(names) or "new files only"
+
+
+def _unusable(model: str, calls: int, answers: _Answers) -> ModelReplyInvalid:
+    why = plain(answers.problem[1].what, 300) if answers.problem else "no text"
+    advice = "Raise max_tokens: the answer was cut off." if answers.cut else answers.cure
+    advice = advice or "Use a stronger model, or answer='whole'."
+    return ModelReplyInvalid(f"{model} gave no usable edit in {calls} calls; the last complaint: {why}", do=advice)

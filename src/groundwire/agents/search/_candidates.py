@@ -1,0 +1,299 @@
+"""All single edits of a project, best first, made as they are asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import libcst as cst
+
+from groundwire.agents.search._blame import Blame
+from groundwire.agents.search._equivalence import Units
+from groundwire.agents.search._examples import Examples
+from groundwire.agents.search._scene import Scene
+from groundwire.agents.search._source import Edit, Proposal, Site, Source, parse_source
+from groundwire.agents.search.operators import RULES, Rule
+from groundwire.core._candidates import Tree
+from groundwire.core._contexts import EditCounts, EditStatistics
+
+# All single edits of a file: every rule at every site it looks at.
+
+
+@cache
+def _rules(kind: type[cst.CSTNode]) -> tuple[Rule, ...]:
+    return tuple(rule for rule in RULES if issubclass(kind, rule.nodes))
+
+
+def proposals(site: Site, scene: Scene, *, evaluated: bool) -> Iterator[Proposal]:
+    """What the operators offer at one site.
+
+    Args:
+        site: where.
+        scene: the file.
+        evaluated: False where the site is an expression that is never evaluated (a name that is bound).
+    """
+    if site.is_expression and not evaluated:
+        return
+    for rule in _rules(type(site.node)):
+        yield from rule.offer(site, scene)
+
+
+# How often each edit operator is the one that repairs, before anything was learned.
+
+DEFAULT_PRIOR = 0.1
+
+PRIORS: Mapping[str, float] = {
+    "compare.boundary": 1.0,
+    "compare.negate": 1.0,
+    "compare.swap": 1.0,
+    "compare.replace": 0.5,
+    "compare.sides": 0.8,
+    "compare.both": 0.3,
+    "compare.chain": 0.2,
+    "arith.swap": 0.9,
+    "arith.operands": 0.6,
+    "arith.regroup": 0.4,
+    "arith.sign": 0.2,
+    "arith.add_term": 0.5,
+    "assign.plain": 0.2,
+    "assign.accumulate": 0.4,
+    "assign.reversed": 0.3,
+    "assign.fold": 0.3,
+    "bool.and_or": 1.0,
+    "bool.negate": 0.8,
+    "bool.flip": 0.9,
+    "cond.fixed": 0.02,
+    "cond.add_clause": 0.12,
+    "cond.remove": 0.4,
+    "cond.add_filter": 0.2,
+    "cond.exchange": 0.8,
+    "cond.add_guard": 0.2,
+    "const.off_by_one": 0.9,
+    "const.replace": 0.5,
+    "const.borrow": 0.15,
+    "const.everywhere": 0.3,
+    "const.shift_all": 0.4,
+    "str.case": 0.3,
+    "str.const": 0.3,
+    "str.borrow": 0.3,
+    "str.delete": 0.4,
+    "str.insert": 0.15,
+    "init.value": 0.4,
+    "name.swap": 0.8,
+    "name.element": 0.3,
+    "name.target": 0.6,
+    "name.exchange": 0.7,
+    "expr.hoist": 0.7,
+    "expr.borrow": 0.25,
+    "call.swap": 0.8,
+    "call.wrap": 0.4,
+    "call.nest": 0.3,
+    "method.swap": 0.8,
+    "attribute.swap": 0.5,
+    "args.swap": 0.7,
+    "args.drop": 0.3,
+    "args.add": 0.4,
+    "args.receiver": 0.3,
+    "element.swap": 0.7,
+    "element.drop": 0.4,
+    "slice.bounds": 0.6,
+    "slice.add": 0.3,
+    "index.off_by_one": 0.6,
+    "index.from_end": 0.4,
+    "index.to_slice": 0.2,
+    "index.add": 0.2,
+    "loop.range_bounds": 0.8,
+    "loop.iterable": 0.3,
+    "loop.leave": 0.6,
+    "loop.keyword": 0.2,
+    "return.change": 0.4,
+    "return.plain": 0.1,
+    "return.exchange": 0.8,
+    "return.flip_all": 0.8,
+    "return.add": 0.4,
+    "return.discarded": 0.4,
+    "return.early": 0.1,
+    "stmt.delete": 0.5,
+    "stmt.duplicate": 0.15,
+    "stmt.move": 0.4,
+    "stmt.dedent": 0.5,
+    "stmt.indent": 0.3,
+    "stmt.copy": 0.2,
+    "stmt.update": 0.2,
+    "branch.exchange": 0.7,
+    "branch.flatten_else": 0.3,
+    "branch.drop_else": 0.2,
+    "branch.elif": 0.3,
+}
+"""Operator → prior, relative to the most likely ones at 1."""
+
+# The order of edits: blame of the line, prior of the operator, what memory learned, and how small the edit is.
+
+CREDIT = 12.0
+"""Passes at its parent's rate that each circle is credited with, so that a young memory changes little."""
+LEAST_FACTOR, MOST_FACTOR = 0.25, 4.0
+BYTES_OF_ONE_PERCENT = 4
+
+
+def factors(statistics: EditStatistics) -> Mapping[str, float]:
+    """How much better or worse than the priors say each operator paid before, as a factor; absent: 1.
+
+    Candidates are tried by falling score, so each of them should pass equally often, whatever its operator; where an
+    operator passed more often than that, its prior was too small. Rates are shrunk from circle to circle, in the manner
+    of empirical Bayes (Efron and Morris, JASA 70, 1975): from everything that was seen towards 1, from the family
+    towards that, from failures alike towards the family. So the narrow circle counts the more, the more it has seen.
+
+    Args:
+        statistics: what memory knows of the three circles; the wider ones contain the narrower ones.
+    """
+    family = _without(statistics.family, statistics.alike)
+    overall = _without(_without(statistics.overall, statistics.alike), family)
+    found: Mapping[str, float] = {}
+    for circle in (overall, family, statistics.alike):
+        found = _shrunk(circle, found)
+    return {name: min(MOST_FACTOR, max(LEAST_FACTOR, factor)) for name, factor in found.items()}
+
+
+def _without(circle: EditCounts, inner: EditCounts) -> EditCounts:
+    """A circle without what a narrower one has counted already."""
+    less = {name: inner.get(name, (0, 0)) for name in circle}
+    return {n: (max(0, used - less[n][0]), max(0, passed - less[n][1])) for n, (used, passed) in circle.items()}
+
+
+def _shrunk(circle: EditCounts, wider: Mapping[str, float]) -> Mapping[str, float]:
+    used, passed = (sum(counts[place] for counts in circle.values()) for place in (0, 1))
+    if not used or not passed:
+        return wider
+    found = dict(wider)
+    for name, (tried, paid) in circle.items():
+        expected = tried * passed / used
+        found[name] = (paid + CREDIT * wider.get(name, 1.0)) / (expected + CREDIT)
+    return found
+
+
+def score(proposal: Proposal, blame: float, learned: Mapping[str, float]) -> float:
+    """The rank of a proposal; larger is tried earlier.
+
+    Args:
+        proposal: what is replaced.
+        blame: of its line, 0 to 1.
+        learned: see `factors`.
+    """
+    prior = PRIORS.get(proposal.name, DEFAULT_PRIOR) * learned.get(proposal.name, 1.0)
+    size = sum(len(s.text) for s in proposal.splices)
+    return blame * prior * proposal.weight * 0.99 ** (size / BYTES_OF_ONE_PERCENT)
+
+
+def tie_break(proposal: Proposal, path: str, seed: int) -> int:
+    """Orders edits of equal score: by a hash that depends on the seed only; with seed 0, by their place in the text."""
+    if seed == 0:
+        return proposal.splices[0].start
+    text = f"{seed}:{path}:{proposal.name}:" + ";".join(f"{s.start},{s.end},{s.text}" for s in proposal.splices)
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+
+
+# All single edits of a project, best first, made as they are asked for: files are parsed when their turn comes.
+
+GROUP_BYTES = 256 * 1024
+"""Files that are ranked together, in bytes of source."""
+WAVE_SITES = 1500
+"""Syntax nodes whose edits are ranked together."""
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A file that was parsed."""
+
+    source: Source
+    scene: Scene
+    units: Units
+
+
+class Stream:
+    """The edits of a tree.
+
+    Args:
+        tree: the base.
+        where: blame by line; names the files that may be edited.
+        examples: what the visible tests tell.
+        learned: factor by operator, see `rank.factors`.
+        seed: orders edits of equal score.
+    """
+
+    def __init__(self, tree: Tree, where: Blame, examples: Examples, learned: Mapping[str, float], seed: int) -> None:
+        self._tree = tree
+        self._blame = where
+        self._examples = examples
+        self._learned = learned
+        self._seed = seed
+        self._parsed: dict[str, Parsed | None] = {}
+        self._edits = self._ranked()
+        self._made: list[Edit] = []
+
+    def parsed(self, path: str) -> Parsed | None:
+        """The file, parsed once; None where that can't be done."""
+        if path not in self._parsed:
+            source = parse_source(path, self._tree.files[path])
+            self._parsed[path] = Parsed(source, Scene(source, self._examples), Units(source)) if source else None
+        return self._parsed[path]
+
+    def key(self, edits: tuple[Edit, ...]) -> str | None:
+        """What the edits mean together (see `Units.key`); None where the files would not compile or not change."""
+        by_path: dict[str, list[Edit]] = {}
+        for edit in edits:
+            by_path.setdefault(edit.path, []).append(edit)
+        keys: list[str] = []
+        for path, mine in sorted(by_path.items()):
+            parsed = self.parsed(path)
+            found = parsed.units.key([s for e in mine for s in e.proposal.splices]) if parsed else None
+            if found is None:
+                return None
+            keys.append(f"{path}:{found}")
+        return "\n".join(keys)
+
+    def at(self, index: int) -> Edit | None:
+        """The edit at a place of the order, counted from 0; None after the last one."""
+        while len(self._made) <= index:
+            edit = next(self._edits, None)
+            if edit is None:
+                return None
+            self._made.append(edit)
+        return self._made[index]
+
+    def _ranked(self) -> Iterator[Edit]:
+        group: list[Parsed] = []
+        size = 0
+        for path in self._blame.paths:
+            parsed = self.parsed(path)
+            if parsed is None:
+                continue
+            group.append(parsed)
+            size += len(parsed.source.data)
+            if size >= GROUP_BYTES:
+                yield from self._waves(group)
+                group, size = [], 0
+        yield from self._waves(group)
+
+    def _waves(self, group: list[Parsed]) -> Iterator[Edit]:
+        sites: list[tuple[float, Parsed, Site]] = []
+        for parsed in group:
+            path, source = parsed.source.path, parsed.source
+            sites += [
+                (self._blame.of(path, site.line, source.last_line(site)), parsed, site)
+                for site in source.sites
+                if site.statement is not None
+            ]
+        sites.sort(key=lambda item: -item[0])
+        for start in range(0, len(sites), WAVE_SITES):
+            edits = [e for b, parsed, site in sites[start : start + WAVE_SITES] for e in self._at_site(b, parsed, site)]
+            edits.sort(key=lambda e: (-e.score, e.path, tie_break(e.proposal, e.path, self._seed), e.name))
+            yield from edits
+
+    def _at_site(self, blamed: float, parsed: Parsed, site: Site) -> Iterator[Edit]:
+        evaluated = not site.is_expression or site in parsed.source.evaluated
+        path = parsed.source.path
+        for proposal in proposals(site, parsed.scene, evaluated=evaluated):
+            line = parsed.source.line_of(proposal.splices[0].start)
+            yield Edit(path, proposal, line, score(proposal, blamed, self._learned))

@@ -1,0 +1,119 @@
+"""Branches: guards too many or too few, bodies exchanged, a lost else, an if that is a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from groundwire.agents.search._kinds import base
+from groundwire.agents.search._scene import Scene
+from groundwire.agents.search._source import Proposal, Site, Splice
+from groundwire.agents.search.operators._base import Rule
+from groundwire.agents.search.operators._logic import conditions
+from groundwire.agents.search.operators._statements import is_movable, line_region, nested, reindented, siblings, step
+
+MAX_GUARDS = 40
+MAX_EARLY = 20
+
+
+def _guard(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """`statement` → `if condition: statement`."""
+    small = site.node.body[0] if isinstance(site.node, cst.SimpleStatementLine) else None
+    if site.function is None or not isinstance(
+        small, (cst.Expr, cst.AugAssign, cst.Assign, cst.Return, cst.Break, cst.Continue)
+    ):
+        return
+    if (isinstance(small, cst.Expr) and isinstance(small.value, cst.SimpleString)) or not is_movable(site, scene):
+        return
+    start, end = line_region(site, scene)
+    indent, inner = scene.source.indent(site), nested(site, scene)
+    body = reindented(site, inner, scene)
+    scale = 0.5 if isinstance(small, cst.Return) and siblings(site)[-1] is site else 1.0
+    for text, weight in conditions(site, scene)[:MAX_GUARDS]:
+        guarded = f"{indent}if {text}:{scene.source.newline}{body}"
+        yield Proposal("cond.add_guard", (Splice(start, end, guarded),), weight * scale)
+
+
+def _early(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """`if condition: return value` before the first statement of a function or before a return."""
+    function = site.function
+    if function is None or not scene.source.is_first_on_line(site) or not isinstance(function.node, cst.FunctionDef):
+        return
+    first = site.parent is not None and site.parent.parent is function and siblings(site)[0] is site
+    if not first and not any(isinstance(s.node, cst.Return) for s in site.all("body")):
+        return
+    kind = scene.call_kinds.get(function.node.name.value, "")
+    start, _ = line_region(site, scene)
+    indent, newline = scene.source.indent(site), scene.source.newline
+    inner = indent + step(scene)
+    for text, weight in conditions(site, scene)[:MAX_EARLY]:
+        for value, likely in _plain_values(base(kind), [v.name for v in scene.visible(site) if v.parameter][:2]):
+            line = f"{indent}if {text}:{newline}{inner}return {value}{newline}"
+            yield Proposal("return.early", (Splice(start, start, line),), weight * likely)
+
+
+def _plain_values(kind: str, parameters: list[str]) -> list[tuple[str, float]]:
+    table = {"bool": ["False", "True"], "int": ["0", "1", "-1"], "float": ["0.0"], "str": ["''"], "list": ["[]"]}
+    values = [(v, 1.0) for v in table.get(kind, ["None", "False"])]
+    return values + [(name, 0.4) for name in parameters]
+
+
+def _exchange(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """The branches of an if trade places."""
+    body, orelse = site.child("body"), site.child("orelse")
+    other = orelse.child("body") if orelse is not None and isinstance(orelse.node, (cst.Else, cst.If)) else None
+    if body is None or other is None:
+        return
+    if not (isinstance(body.node, cst.IndentedBlock) and isinstance(other.node, cst.IndentedBlock)):
+        return
+    first, second = scene.source.text(body), scene.source.text(other)
+    if '"""' not in first + second:
+        yield Proposal("branch.exchange", (Splice(body.start, body.end, second), Splice(other.start, other.end, first)))
+
+
+def _unwrap(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """The guard goes, the guarded statements stay; or the else goes, its statements stay."""
+    body, orelse = site.child("body"), site.child("orelse")
+    if body is None or site.slot == "orelse" or not scene.source.is_first_on_line(site):
+        return
+    indent = scene.source.indent(site)
+    start, end = line_region(site, scene)
+    inside = [s for s in body.children if s.is_statement]
+    if isinstance(body.node, cst.IndentedBlock) and all(is_movable(s, scene) for s in inside):
+        kept = "".join(reindented(s, indent, scene) for s in inside)
+        yield Proposal("cond.remove", (Splice(start, end, kept),), 0.7)
+    if orelse is not None and isinstance(orelse.node, cst.Else):
+        other = orelse.child("body")
+        if other is not None and isinstance(other.node, cst.IndentedBlock):
+            _, body_end = line_region(body, scene)
+            tail = [s for s in other.children if s.is_statement]
+            if all(is_movable(s, scene) for s in tail):
+                kept = "".join(reindented(s, indent, scene) for s in tail)
+                yield Proposal("branch.flatten_else", (Splice(body_end, end, kept),), 0.7)
+        yield Proposal("branch.drop_else", (Splice(line_region(body, scene)[1], end, ""),), 0.6)
+
+
+def _keyword(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """`elif` ↔ `if`, `if` ↔ `while`."""
+    data = scene.source.data
+    if data[site.start : site.start + 4] == b"elif":
+        yield Proposal("branch.elif", (Splice(site.start, site.start + 4, "if"),))
+    elif isinstance(site.node, cst.If):
+        block = siblings(site)
+        place = block.index(site) if site in block else 0
+        if place > 0 and isinstance(block[place - 1].node, cst.If) and block[place - 1].child("orelse") is None:
+            yield Proposal("branch.elif", (Splice(site.start, site.start, "el"),))
+        if site.child("orelse") is None:
+            yield Proposal("loop.keyword", (Splice(site.start, site.start + 2, "while"),), 0.6)
+    elif isinstance(site.node, cst.While):
+        yield Proposal("loop.keyword", (Splice(site.start, site.start + 5, "if"),), 0.6)
+
+
+RULES = (
+    Rule((cst.SimpleStatementLine,), _guard),
+    Rule((cst.SimpleStatementLine, cst.If, cst.For, cst.While), _early),
+    Rule((cst.If,), _exchange),
+    Rule((cst.If,), _unwrap),
+    Rule((cst.If, cst.While), _keyword),
+)

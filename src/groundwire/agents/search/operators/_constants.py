@@ -1,0 +1,183 @@
+"""Constants: off by one, other numbers, other texts, other initial values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from groundwire.agents.search._precedence import ATOM, UNARY
+from groundwire.agents.search._scene import Scene, int_value
+from groundwire.agents.search._source import Proposal, Site, Splice
+from groundwire.agents.search.operators._base import Rule, replace
+
+
+def _integer(site: Site, scene: Scene) -> Iterator[Proposal]:
+    value = int_value(site)
+    if value is None:
+        return
+    in_sign = isinstance(site.parent and site.parent.node, cst.UnaryOperation)
+    offered = {value}
+    for new, name, weight in (
+        (value + 1, "const.off_by_one", 1.0),
+        (value - 1, "const.off_by_one", 1.0),
+        (0, "const.replace", 0.6),
+        (1, "const.replace", 0.6),
+        (2, "const.replace", 0.4),
+        (-1, "const.replace", 0.3),
+        (value + 2, "const.replace", 0.2),
+        (value * 2, "const.replace", 0.2),
+        (value - 2, "const.replace", 0.15),
+        (-value, "const.replace", 0.2),
+        (10, "const.replace", 0.1),
+        (3, "const.replace", 0.15),
+        (value * 10, "const.replace", 0.05),
+        (value // 2, "const.replace", 0.1),
+    ):
+        if new not in offered and not (in_sign and new < 0):
+            offered.add(new)
+            yield replace(name, site, str(new), ATOM if new >= 0 else UNARY, weight)
+    for position, borrowed in enumerate(scene.vocabulary.numbers):
+        if borrowed not in offered and isinstance(borrowed, int) and not (in_sign and borrowed < 0):
+            offered.add(borrowed)
+            yield replace("const.borrow", site, str(borrowed), ATOM if borrowed >= 0 else UNARY, 0.9**position)
+
+
+def _float(site: Site, scene: Scene) -> Iterator[Proposal]:
+    if not isinstance(site.node, cst.Float):
+        return
+    value = float(site.node.value)
+    offered = {repr(value), site.node.value}
+    candidates = [value + 1, value - 1, 0.0, 1.0, 2.0, 0.5, value * 2, value / 2, value * 10, value / 10]
+    if value:
+        candidates.append(1 / value)
+    for position, new in enumerate(candidates):
+        text = repr(new)
+        if text not in offered and new >= 0 and len(text) < 12:
+            offered.add(text)
+            yield replace("const.replace", site, text, ATOM, 0.95**position)
+    for position, borrowed in enumerate(scene.vocabulary.numbers):
+        text = repr(borrowed)
+        if text not in offered and borrowed >= 0:
+            offered.add(text)
+            yield replace("const.borrow", site, text, ATOM, 0.8**position)
+
+
+def _string(site: Site, scene: Scene) -> Iterator[Proposal]:
+    node = site.node
+    if not isinstance(node, cst.SimpleString) or node.prefix.lower() not in ("", "r", "u") or len(node.quote) > 1:
+        return
+    value = node.evaluated_value
+    if not isinstance(value, str):
+        return
+    offered = {value}
+    for name, new, weight in _variations(value, scene):
+        if new not in offered:
+            offered.add(new)
+            yield replace(name, site, _quoted(new, node.quote), ATOM, weight)
+
+
+def _variations(value: str, scene: Scene) -> Iterator[tuple[str, str, float]]:
+    if value.lower() != value:
+        yield "str.case", value.lower(), 0.6
+    if value.upper() != value:
+        yield "str.case", value.upper(), 0.6
+    if value.capitalize() not in (value, value.upper()):
+        yield "str.case", value.capitalize(), 0.5
+    yield "str.const", "", 0.6 if len(value) <= 1 else 0.3
+    if value != " ":
+        yield "str.const", " ", 0.4 if len(value) <= 1 else 0.1
+    for position, borrowed in enumerate(scene.vocabulary.strings):
+        similar = 1.0 if abs(len(borrowed) - len(value)) <= 2 else 0.4
+        yield "str.borrow", borrowed, similar * 0.9**position
+    if 1 < len(value) <= 40:
+        for position in range(len(value)):
+            edge = 1.0 if position in (0, len(value) - 1) else 0.5
+            yield "str.delete", value[:position] + value[position + 1 :], edge
+    for extra, weight in ((" ", 0.6), (",", 0.2), ("\n", 0.2), (".", 0.2)):
+        yield "str.insert", value + extra, weight
+        yield "str.insert", extra + value, weight * 0.5
+
+
+def _quoted(value: str, quote: str) -> str:
+    text = repr(value)
+    if text[0] == quote or quote in value or text[0] in text[1:-1]:
+        return text
+    return f"{quote}{text[1:-1]}{quote}"
+
+
+_INITIAL: dict[str, tuple[tuple[str, float], ...]] = {
+    "int": (
+        ("0", 1.0),
+        ("1", 1.0),
+        ("-1", 0.5),
+        ("None", 0.3),
+        ("float('inf')", 0.3),
+        ("float('-inf')", 0.3),
+        ("2", 0.3),
+    ),
+    "float": (("0.0", 1.0), ("1.0", 1.0), ("float('inf')", 0.4), ("float('-inf')", 0.4)),
+    "str": (("''", 1.0), ("None", 0.4), ("[]", 0.2)),
+    "list": (("[]", 1.0), ("{}", 0.2), ("set()", 0.2), ("''", 0.1)),
+    "none": (("0", 0.6), ("''", 0.5), ("[]", 0.6), ("False", 0.5), ("float('inf')", 0.2), ("{}", 0.3)),
+    "bool": (("None", 0.3),),
+    "set": (("[]", 0.5), ("{}", 0.3)),
+    "dict": (("[]", 0.3), ("set()", 0.4)),
+}
+
+
+def _initial(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """The first value of a variable, and the value that a branch returns when there is nothing to do."""
+    if site.slot != "value" or not isinstance(site.parent and site.parent.node, (cst.Assign, cst.Return)):
+        return
+    if not isinstance(
+        site.node, (cst.Integer, cst.Float, cst.SimpleString, cst.List, cst.Name, cst.UnaryOperation, cst.Dict)
+    ):
+        return
+    kind = scene.kind(site).split("/")[0]
+    text = scene.source.text(site)
+    if isinstance(site.node, cst.Name) and text not in ("None", "True", "False"):
+        return
+    offered = {text}
+    for new, weight in (*_INITIAL.get(kind, ()), *_INITIAL.get(scene.wanted(site).split("/")[0], ())):
+        if new not in offered and not (isinstance(site.node, cst.Integer) and new.lstrip("-").isdigit()):
+            offered.add(new)
+            yield replace("init.value", site, new, ATOM if new[0] != "-" else UNARY, weight)
+
+
+def _everywhere(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """One wrong number that a function uses more than once changes at all its places."""
+    places: dict[int, list[Site]] = {}
+    for inner in site.walk():
+        value = int_value(inner)
+        if value is not None and inner.function is site:
+            places.setdefault(value, []).append(inner)
+    for value, sites in places.items():
+        if 1 < len(sites) <= 6:
+            for new, weight in ((value + 1, 1.0), (value - 1, 1.0), (0, 0.4), (1, 0.4), (2, 0.4)):
+                if new >= 0 and new != value:
+                    splices = tuple(Splice(s.start, s.end, str(new)) for s in sites)
+                    yield Proposal("const.everywhere", splices, weight)
+
+
+def _shift_all(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """All plain numbers that a function returns are off by one, each by the same."""
+    values = [
+        v for r in site.walk() if isinstance(r.node, cst.Return) and r.function is site and (v := r.child("value"))
+    ]
+    numbers = [(v, n) for v in values if (n := int_value(v)) is not None]
+    if 1 < len(numbers) <= 6:
+        for step in (-1, 1):
+            if all(n + step >= 0 for _, n in numbers):
+                splices = tuple(Splice(v.start, v.end, str(n + step)) for v, n in numbers)
+                yield Proposal("const.shift_all", splices)
+
+
+RULES = (
+    Rule((cst.Integer,), _integer),
+    Rule((cst.FunctionDef,), _everywhere),
+    Rule((cst.FunctionDef,), _shift_all),
+    Rule((cst.Float,), _float),
+    Rule((cst.SimpleString,), _string),
+    Rule((cst.BaseExpression,), _initial),
+)

@@ -1,0 +1,188 @@
+"""Conditions: and/or, negations, clauses too many or too few, and truth values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import libcst as cst
+
+from groundwire.agents.search._kinds import ITERABLES, NUMBERS, base, fit
+from groundwire.agents.search._precedence import AND, ATOM, COMPARISON, NOT, OR, binding
+from groundwire.agents.search._scene import Scene, Variable
+from groundwire.agents.search._source import Proposal, Site, Splice
+from groundwire.agents.search.operators._base import Rule, replace
+
+# Conditions that could be meant at a place: borrowed from the file, or made of the variables that exist there.
+
+MAX_CONDITIONS = 60
+MAX_BORROWED_CHARS = 50
+NEAREST = 8
+"""Variables that new conditions are made of."""
+
+
+def conditions(site: Site, scene: Scene) -> list[tuple[str, float]]:
+    """Conditions that could stand at a site, each with a weight: those of the file first, then simple new ones."""
+    visible = scene.visible(site)
+    place = (site.function, tuple(v.name for v in visible))
+    known = scene.conditions.get(place)
+    if known is None:
+        known = scene.conditions[place] = _made(site, visible, scene)
+    return known
+
+
+def _made(site: Site, visible: list[Variable], scene: Scene) -> list[tuple[str, float]]:
+    found: dict[str, float] = {}
+    known = {v.name for v in visible}
+    scope = set(scene.names(site.function))
+    for donor in scene.donors_at(site):
+        plain = donor.kind != "bool" or donor.text in ("True", "False") or len(donor.text) > MAX_BORROWED_CHARS
+        if not plain and not (donor.names & scope) - known:
+            near = 1.0 if donor.site.function is site.function else 0.4
+            found.setdefault(donor.text if donor.level >= COMPARISON else f"({donor.text})", near)
+    nearest = visible[:NEAREST]
+    for variable in nearest:
+        for text, weight in _simple(variable):
+            found.setdefault(text, weight)
+    for first, second in combinations(nearest, 2):
+        for text, weight in _pairs(first, second):
+            found.setdefault(text, weight)
+    return sorted(found.items(), key=lambda item: -item[1])[:MAX_CONDITIONS]
+
+
+def _simple(variable: Variable) -> Iterator[tuple[str, float]]:
+    name, kind = variable.name, base(variable.kind)
+    if kind in NUMBERS or not kind:
+        yield from ((f"{name} > 0", 0.4), (f"{name} > 1", 0.2), (f"{name} != 0", 0.2), (f"{name} < 0", 0.2),
+                    (f"{name} % 2 == 0", 0.25), (f"{name} % 2 == 1", 0.2), (f"{name} == 0", 0.2))  # fmt: skip
+    if kind in ITERABLES or not kind:
+        yield from ((name, 0.3), (f"not {name}", 0.3), (f"len({name}) > 1", 0.15))
+    if kind == "bool":
+        yield from ((name, 0.6), (f"not {name}", 0.6))
+    if not kind:
+        yield from ((f"{name} is None", 0.2), (f"{name} is not None", 0.2))
+    if kind == "str":
+        yield from ((f"{name}.isdigit()", 0.15), (f"{name}.isalpha()", 0.15), (f"{name}.isupper()", 0.1))
+
+
+def _pairs(first: Variable, second: Variable) -> Iterator[tuple[str, float]]:
+    a, b = first.name, second.name
+    closeness = fit(first.kind, second.kind)
+    if closeness >= 0.3:
+        yield from ((f"{a} == {b}", 0.4 * closeness), (f"{a} != {b}", 0.4 * closeness),
+                    (f"{a} < {b}", 0.3 * closeness), (f"{a} > {b}", 0.3 * closeness))  # fmt: skip
+    if base(first.kind) in ITERABLES:
+        yield from ((f"{b} in {a}", 0.2), (f"{b} not in {a}", 0.3))
+    if base(second.kind) in ITERABLES:
+        yield from ((f"{a} in {b}", 0.2), (f"{a} not in {b}", 0.3))
+
+
+def is_condition(site: Site) -> bool:
+    """True if the value decides a branch, loop or filter as a whole."""
+    parent = site.parent
+    return (
+        parent is not None
+        and site.slot == "test"
+        and isinstance(parent.node, (cst.If, cst.While, cst.IfExp, cst.CompIf, cst.Assert))
+    )
+
+
+def _and_or(site: Site, scene: Scene) -> Iterator[Proposal]:
+    operator, left, right = site.child("operator"), site.child("left"), site.child("right")
+    if operator is None or left is None or right is None or not isinstance(site.node, cst.BooleanOperation):
+        return
+    new = "or" if isinstance(site.node.operator, cst.And) else "and"
+    level = AND if new == "and" else OR
+    parts = [scene.source.text(s) for s in (left, right)]
+    for place, side in enumerate((left, right)):
+        node = side.node
+        if side.start and isinstance(node, cst.BaseExpression) and (node.lpar or binding(node) < level + place):
+            parts[place] = f"({parts[place]})"
+    yield replace("bool.and_or", site, f"{parts[0]} {new} {parts[1]}", level)
+
+
+def _negate(site: Site, scene: Scene) -> Iterator[Proposal]:
+    text, node = scene.source.text(site), site.node
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        inner = site.child("expression")
+        if inner is not None:
+            yield replace("bool.negate", site, scene.source.text(inner), binding(node.expression))
+    elif isinstance(node, cst.BaseExpression) and not isinstance(node, cst.Comparison):
+        clause = is_condition(site) or isinstance(site.parent and site.parent.node, cst.BooleanOperation)
+        result = site.slot == "value" and isinstance(site.parent and site.parent.node, (cst.Return, cst.Assign))
+        if clause or (result and scene.wanted(site) == "bool"):
+            inner_text = text if binding(node) >= NOT else f"({text})"
+            yield replace("bool.negate", site, f"not {inner_text}", NOT, 1.0 if clause else 0.7)
+
+
+def _truth(site: Site, scene: Scene) -> Iterator[Proposal]:
+    if isinstance(site.node, cst.Name) and site.node.value in ("True", "False"):
+        yield replace("bool.flip", site, "False" if site.node.value == "True" else "True", ATOM)
+
+
+def _fixed_condition(site: Site, scene: Scene) -> Iterator[Proposal]:
+    if is_condition(site) and not isinstance(site.parent and site.parent.node, cst.While):
+        yield replace("cond.fixed", site, "True", ATOM)
+        yield replace("cond.fixed", site, "False", ATOM)
+
+
+def _add_clause(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """A clause that was forgotten: `if a:` → `if a and b:` with conditions that could stand here."""
+    if not is_condition(site) and not _is_truth_result(site, scene):
+        return
+    node, text = site.node, scene.source.text(site)
+    assert isinstance(node, cst.BaseExpression)
+    for clause, weight in conditions(site, scene):
+        if clause != text:
+            for word, level in (("and", AND), ("or", OR)):
+                left = text if binding(node) >= level else f"({text})"
+                yield replace("cond.add_clause", site, f"{left} {word} {clause}", level, weight)
+
+
+def _is_truth_result(site: Site, scene: Scene) -> bool:
+    return (
+        isinstance(site.parent and site.parent.node, cst.Return)
+        and scene.kind(site) == "bool"
+        and isinstance(site.node, (cst.Comparison, cst.BooleanOperation, cst.Call, cst.UnaryOperation))
+    )
+
+
+def _remove_filter(site: Site, scene: Scene) -> Iterator[Proposal]:
+    data = scene.source.data
+    start = site.start
+    while start > 0 and data[start - 1 : start].isspace():
+        start -= 1
+    yield Proposal("cond.remove", (Splice(start, site.end, ""),))
+
+
+def _add_filter(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """`x for x in y` → `x for x in y if …`."""
+    if site.all("ifs") or site.child("inner_for_in") is not None:
+        return
+    target = site.child("target")
+    iterable = site.child("iter")
+    if target is None or iterable is None:
+        return
+    names = {s.node.value for s in target.walk() if isinstance(s.node, cst.Name)}
+    for text, weight in conditions(target, scene):
+        if any(name in text for name in names):
+            yield Proposal("cond.add_filter", (Splice(site.end, site.end, f" if {text}"),), weight)
+
+
+def _conditional(site: Site, scene: Scene) -> Iterator[Proposal]:
+    body, orelse = site.child("body"), site.child("orelse")
+    if body is not None and orelse is not None:
+        first, second = scene.source.text(body), scene.source.text(orelse)
+        yield Proposal("cond.exchange", (Splice(body.start, body.end, second), Splice(orelse.start, orelse.end, first)))
+
+
+RULES = (
+    Rule((cst.BooleanOperation,), _and_or),
+    Rule((cst.BaseExpression,), _negate),
+    Rule((cst.Name,), _truth),
+    Rule((cst.BaseExpression,), _fixed_condition),
+    Rule((cst.BaseExpression,), _add_clause),
+    Rule((cst.CompIf,), _remove_filter),
+    Rule((cst.CompFor,), _add_filter),
+    Rule((cst.IfExp,), _conditional),
+)

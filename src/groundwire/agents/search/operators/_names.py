@@ -1,0 +1,157 @@
+"""Names: another variable in scope, another part of the same file."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import libcst as cst
+
+from groundwire.agents.search._kinds import base, element, fit
+from groundwire.agents.search._precedence import ATOM, SUM, binding
+from groundwire.agents.search._scene import Scene
+from groundwire.agents.search._source import Proposal, Site
+from groundwire.agents.search.operators._base import Rule, exchange, replace
+
+_CONSTANT_NAMES = ("True", "False", "None")
+MAX_BORROWED = 40
+
+
+def _swap(site: Site, scene: Scene) -> Iterator[Proposal]:
+    node = site.node
+    if not isinstance(node, cst.Name) or site.slot == "func" or node.value in _CONSTANT_NAMES:
+        return
+    kind = scene.kind(site)
+    for position, variable in enumerate(v for v in scene.visible(site) if v.name != node.value):
+        yield replace("name.swap", site, variable.name, ATOM, fit(kind, variable.kind) * 0.93**position)
+
+
+def _assigned(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """`max_depth -= 1` where `depth -= 1` was meant: another variable is changed."""
+    target = site.child("target")
+    if target is None or not isinstance(target.node, cst.Name):
+        return
+    kind = scene.names(site.function).get(target.node.value, "")
+    for position, variable in enumerate(v for v in scene.visible(site) if v.name != target.node.value):
+        yield replace("name.target", target, variable.name, ATOM, fit(kind, variable.kind) * 0.93**position)
+
+
+def _element(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """A name stands where an element was meant: `x` → `values[i]`."""
+    node = site.node
+    if not isinstance(node, cst.Name) or site.slot == "func" or node.value in _CONSTANT_NAMES:
+        return
+    kind, visible = scene.kind(site), scene.visible(site)
+    indexes = [v for v in visible if base(v.kind) == "int" and not v.parameter][:3]
+    for position, holder in enumerate(v for v in visible if base(v.kind) in ("list", "str", "tuple")):
+        for place, index in enumerate(indexes):
+            if node.value not in (index.name, holder.name):
+                weight = fit(kind, element(holder.kind)) * 0.8 ** (position + place)
+                yield replace("name.element", site, f"{holder.name}[{index.name}]", ATOM, weight)
+
+
+def _fold(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """A running value forgets what it was: `best = f(all)` → `best = max(best, x)`."""
+    targets, value = site.all("targets"), site.child("value")
+    target = targets[0].child("target") if len(targets) == 1 else None
+    if target is None or value is None or not isinstance(target.node, cst.Name):
+        return
+    if not any(isinstance(a.node, (cst.For, cst.While)) for a in site.above()):
+        return
+    name, text = target.node.value, scene.source.text(value)
+    others = [text, *[v.name for v in scene.visible(site) if v.name != name][:4]]
+    for position, other in enumerate(others):
+        for template, level in (("max({}, {})", ATOM), ("min({}, {})", ATOM), ("{} + {}", SUM)):
+            yield replace("assign.fold", value, template.format(name, other), level, 0.8**position)
+
+
+def _hoist(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """An expression becomes one of its own parts: `f(x) + y` → `f(x)`, `sorted(x)` → `x`, `x + y + y + x` → `x + y`."""
+    if isinstance(site.node, (cst.Name, cst.BaseNumber, cst.SimpleString)) or site.slot == "func":
+        return
+    wanted = scene.wanted(site)
+    offered = {scene.source.text(site)}
+    for depth, part in _parts(site):
+        text = scene.source.text(part)
+        if text in offered or depth > 4:
+            continue
+        offered.add(text)
+        assert isinstance(part.node, cst.BaseExpression)
+        # an index that takes the place of its element is seldom meant
+        share = 0.2 if any(a.slot == "slice" for a in _between(part, site)) else 0.7 ** (depth - 1)
+        yield replace("expr.hoist", site, text, binding(part.node), fit(wanted, scene.kind(part)) * share)
+
+
+def _between(part: Site, whole: Site) -> Iterator[Site]:
+    yield part
+    yield from itertools.takewhile(lambda a: a is not whole, part.above())
+
+
+def _parts(site: Site, depth: int = 0) -> Iterator[tuple[int, Site]]:
+    if isinstance(site.node, cst.BaseComp):
+        # what is below may use names that only the comprehension binds
+        clause = site.child("for_in")
+        iterable = clause.child("iter") if clause else None
+        if iterable is not None:
+            yield depth + 1, iterable
+        return
+    for child in site.children:
+        if child.slot in ("attr", "keyword") or isinstance(site.node, cst.Lambda):
+            continue
+        below = depth + 1 if child.is_expression and child.slot != "func" else depth
+        if below > depth:
+            yield below, child
+        yield from _parts(child, below)
+
+
+def _borrow(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """An expression of the same file takes the place of another one of its kind."""
+    if site.slot in ("func", "attr") or isinstance(site.parent and site.parent.node, (cst.Expr, cst.Attribute)):
+        return
+    wanted, text = scene.wanted(site), scene.source.text(site)
+    known = {v.name for v in scene.visible(site)}
+    scope = set(scene.names(site.function))
+    offers: list[tuple[float, str, int]] = []
+    for donor in scene.donors_at(site):
+        if donor.text == text or _is_plain(donor.site.node):
+            continue
+        if isinstance(donor.site.node, cst.Name) or donor.site.slot == "func" or (donor.names & scope) - known:
+            continue
+        near = 1.0 if donor.site.function is site.function else 0.4
+        related = 1.5 if donor.names & _names(site) else 1.0
+        offers.append(
+            (fit(wanted, donor.kind) * near * related * 0.98 ** (len(donor.text) / 2), donor.text, donor.level)
+        )
+    offers.sort(key=lambda offer: -offer[0])
+    for weight, offered, level in offers[:MAX_BORROWED]:
+        yield replace("expr.borrow", site, offered, level, weight)
+
+
+def _is_plain(node: cst.CSTNode) -> bool:
+    inner = node.expression if isinstance(node, cst.UnaryOperation) else node
+    return isinstance(inner, (cst.BaseNumber, cst.SimpleString))
+
+
+def _names(site: Site) -> set[str]:
+    return {s.node.value for s in site.walk() if isinstance(s.node, cst.Name)}
+
+
+def _name_exchange(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """Two names of one expression trade places: `x in y` → `y in x`, `end - begin` → `begin - end`."""
+    if not isinstance(site.node, (cst.BinaryOperation, cst.Comparison, cst.Call, cst.Subscript, cst.Return)):
+        return
+    names = [s for s in site.walk() if isinstance(s.node, cst.Name) and s.slot not in ("func", "attr", "keyword")]
+    if len(names) == 2 and scene.source.text(names[0]) != scene.source.text(names[1]):
+        yield exchange("name.exchange", names[0], names[1], scene)
+
+
+RULES = (
+    Rule((cst.Name,), _swap),
+    Rule((cst.Name,), _element),
+    Rule((cst.Assign,), _fold),
+    Rule((cst.AugAssign,), _assigned),
+    Rule((cst.AssignTarget,), _assigned),
+    Rule((cst.BaseExpression,), _hoist),
+    Rule((cst.BaseExpression,), _borrow),
+    Rule((cst.BaseExpression,), _name_exchange),
+)

@@ -1,0 +1,97 @@
+"""Results: what is returned, where, and which branch returns which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from groundwire.agents.search._kinds import base, fit
+from groundwire.agents.search._precedence import ATOM
+from groundwire.agents.search._scene import Scene
+from groundwire.agents.search._source import Proposal, Site, Splice
+from groundwire.agents.search.operators._base import Rule, exchange, replace
+
+
+def _change(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """Another variable, or a plain value, is returned."""
+    value = site.child("value")
+    if value is None:
+        return
+    wanted, text = scene.wanted(value), scene.source.text(value)
+    offered = {text}
+    for position, variable in enumerate(scene.visible(site)):
+        if variable.name not in offered and not isinstance(value.node, cst.Name):
+            offered.add(variable.name)
+            yield replace("return.change", value, variable.name, ATOM, fit(wanted, variable.kind) * 0.9**position)
+    plain = {"bool": ("True", "False"), "int": ("0", "1", "-1", "None"), "str": ("''", "None"), "list": ("[]", "None"),
+             "float": ("0.0", "None"), "none": ("False", "[]", "0", "''")}  # fmt: skip
+    if text in ("True", "False"):
+        return
+    for new in plain.get(base(wanted), ("None", "True", "False")):
+        if new not in offered:
+            yield replace("return.plain", value, new, ATOM, 0.3)
+
+
+def _exchange(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """Two branches return each other's value."""
+    returns = [s for s in site.walk() if isinstance(s.node, cst.Return) and s.function is site]
+    values = [value for r in returns if (value := r.child("value")) is not None]
+    for position, first in enumerate(values):
+        for second in values[position + 1 : position + 4]:
+            if scene.source.text(first) != scene.source.text(second):
+                yield exchange("return.exchange", first, second, scene)
+
+
+def _flip_all(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """Every plain True becomes False and the other way round."""
+    flips = [
+        s
+        for r in site.walk()
+        if isinstance(r.node, cst.Return) and r.function is site
+        for s in [r.child("value")]
+        if s is not None and isinstance(s.node, cst.Name) and s.node.value in ("True", "False")
+    ]
+    if len({scene.source.text(s) for s in flips}) == 2 and len(flips) > 2:
+        yield Proposal(
+            "return.flip_all",
+            tuple(Splice(s.start, s.end, "False" if scene.source.text(s) == "True" else "True") for s in flips),
+        )
+
+
+def _missing(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """A function that falls off its end returns a variable."""
+    body = site.child("body")
+    if body is None or not isinstance(body.node, cst.IndentedBlock) or not body.children:
+        return
+    last = body.children[-1]
+    if isinstance(last.node, cst.SimpleStatementLine) and isinstance(last.node.body[-1], (cst.Return, cst.Raise)):
+        return
+    wanted = scene.call_kinds.get(site.node.name.value, "") if isinstance(site.node, cst.FunctionDef) else ""
+    indent, newline = scene.source.indent(last), scene.source.newline
+    names = [(v.name, fit(wanted, v.kind) * 0.9**i) for i, v in enumerate(scene.variables(site)[:8])]
+    plain = [("True", 0.5), ("False", 0.5)] if wanted in ("bool", "") else []
+    for text, weight in names + plain:
+        yield Proposal("return.add", (Splice(last.end, last.end, f"{newline}{indent}return {text}"),), weight)
+
+
+def _discarded(site: Site, scene: Scene) -> Iterator[Proposal]:
+    """A value that is computed and thrown away is returned, or kept in the variable that it was made from."""
+    small = site.all("body")
+    if len(small) != 1 or not isinstance(small[0].node, cst.Expr):
+        return
+    value = small[0].child("value")
+    if value is None or isinstance(value.node, (cst.SimpleString, cst.Ellipsis)):
+        return
+    yield Proposal("return.discarded", (Splice(value.start, value.start, "return "),))
+    for variable in scene.visible(site)[:4]:
+        yield Proposal("return.discarded", (Splice(value.start, value.start, f"{variable.name} = "),), 0.3)
+
+
+RULES = (
+    Rule((cst.Return,), _change),
+    Rule((cst.FunctionDef,), _exchange),
+    Rule((cst.FunctionDef,), _flip_all),
+    Rule((cst.FunctionDef,), _missing),
+    Rule((cst.SimpleStatementLine,), _discarded),
+)

@@ -1,0 +1,174 @@
+"""Reads a model's next step, and has another model look at a call before it is made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, cast
+
+from groundwire.agents.prompting._templates import load_prompt
+from groundwire.core._contexts import ModelCaller
+from groundwire.core._errors import CandidateError, ModelReplyInvalid
+from groundwire.core._models import Backend, Completion, Request, ToolSpec
+from groundwire.core._prompt_text import data, head_tail, plain, unfence
+from groundwire.core._tasks import Task
+from groundwire.core._toolcalls import Answer, Call, Offer, Ruling, SeenCall, Step, Steps
+from groundwire.models._choice import backend_for
+
+# Reads a model's next step: a native tool call, or one JSON object in its text.
+
+MAX_CHARS = 64_000
+MAX_STARTS = 64
+"""Opening braces at which an object is looked for; a flood of them is no answer."""
+FORM = 'Answer with one JSON object: {"tool": "…", "arguments": {…}} or {"answer": "…"}.'
+
+
+def read_step(completion: Completion, *, native: bool = False) -> Step:
+    """The step that a completion's first sample asks for.
+
+    Of several native calls the first is taken: each call is made, and seen, before the next.
+
+    Args:
+        completion: what the model answered.
+        native: True where it was offered tools of its own, so that any other text is its answer.
+
+    Raises:
+        CandidateError: there is none that can be read; its words are for the model.
+    """
+    calls = completion.tool_calls[0] if completion.tool_calls else ()
+    if calls:
+        return Call(calls[0].name, _object(calls[0].arguments))
+    text = completion.texts[0] if completion.texts else ""
+    try:
+        return _read_text(text)
+    except CandidateError:
+        if native and text.strip():
+            return Answer(unfence(text).strip())
+        raise
+
+
+def schema_of(tools: Sequence[ToolSpec], offer: Offer) -> Mapping[str, Any]:
+    """The JSON schema of what is on offer, for models that are held to one."""
+    forms: list[Mapping[str, Any]] = []
+    if offer.calls:
+        forms += [_form(tool=_constant(tool.name), arguments=tool.parameters) for tool in tools]
+    if offer.answer:
+        forms.append(_form(answer={"type": "string"}))
+    return forms[0] if len(forms) == 1 else {"anyOf": forms}
+
+
+def _form(**fields: Any) -> Mapping[str, Any]:
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def _constant(value: str) -> Mapping[str, Any]:
+    return {"type": "string", "enum": [value]}
+
+
+def _read_text(text: str) -> Step:
+    if len(text) > MAX_CHARS:
+        raise CandidateError(f"The answer has {len(text)} characters; at most {MAX_CHARS} are read.", do=FORM)
+    for found in objects_in(unfence(text)):
+        match found:
+            case {"tool": str(tool), **rest} if tool:
+                return Call(tool, _mapping(rest.get("arguments", {})))
+            case {"answer": str() | int() | float() as answer}:
+                return Answer(str(answer).strip())
+            case _:
+                pass
+    raise CandidateError("No step was found in the answer.", do=FORM)
+
+
+def objects_in(text: str) -> list[Mapping[str, Any]]:
+    """The outermost JSON objects in a text, in order."""
+    decoder = json.JSONDecoder(parse_constant=_refused)
+    found: list[Mapping[str, Any]] = []
+    start = text.find("{")
+    for _ in range(MAX_STARTS):
+        if start < 0:
+            break
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            end = start + 1
+        else:
+            found.append(value)
+        start = text.find("{", end)
+    return found
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    try:
+        return _mapping(json.loads(text[:MAX_CHARS] or "{}", parse_constant=_refused))
+    except (ValueError, RecursionError) as error:
+        raise CandidateError(f"The call's arguments are no JSON object: {error}.", do=FORM) from None
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise CandidateError("A call's arguments must be a JSON object.", do=FORM)
+    return cast("dict[str, Any]", value)
+
+
+def _refused(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+# Another model looks at a call before it is made.
+
+RULINGS = {"allow": True, "veto": False, "doubt": None}
+SAID_CHARS = 200
+OUTPUT_CHARS = 1000
+
+
+class ModelReviewer:
+    """Asks a model whether a call should be made (GUI-Critic-R1, arXiv 2506.04614). What it says that can't be read is
+    doubt, and doubt is never consent.
+
+    Args:
+        model: a LiteLLM id, `scripted:FILE`, or a backend; not the actor's model.
+        policy: what is to be kept to, in words.
+        max_tokens: tokens of its answer.
+    """
+
+    def __init__(self, model: str | Backend, policy: str = "", *, max_tokens: int = 512) -> None:
+        self._backend = backend_for(model)
+        self._policy = policy
+        self._max_tokens = max_tokens
+
+    @property
+    def backend(self) -> Backend:
+        """The model it asks."""
+        return self._backend
+
+    async def review(self, steps: Steps, seen: Sequence[SeenCall], task: Task, call: ModelCaller) -> Ruling:
+        """See `groundwire.core._toolcalls.Reviewer`."""
+        prompt = load_prompt("review_call_v1")
+        made = [data("made", f"{one.call.line}\n{head_tail(one.output, OUTPUT_CHARS)}", id=one.id) for one in seen]
+        request = Request(
+            messages=prompt.messages(
+                policy=data("policy", self._policy) if self._policy else "",
+                task=data("task", task.prompt, id=task.id),
+                made="\n".join(made),
+                call=data("call", steps.calls[-1].line),
+            ),
+            max_tokens=self._max_tokens,
+            purpose="review",
+            prompt_digest=prompt.digest,
+        )
+        try:
+            completion = await call(self._backend, request)
+        except ModelReplyInvalid:  # an empty answer, or a refusal, is doubt
+            return _read("")
+        return _read(completion.texts[0] if completion.texts else "")
+
+
+def _read(text: str) -> Ruling:
+    for found in objects_in(text):
+        match found:
+            case {"ruling": str(ruling)} if ruling in RULINGS:
+                why, instead = str(found.get("why", "")), str(found.get("instead", ""))
+                return Ruling(RULINGS[ruling], plain(why, SAID_CHARS), plain(instead, SAID_CHARS))
+            case _:
+                pass
+    return Ruling(None, "the reviewer's answer could not be read")

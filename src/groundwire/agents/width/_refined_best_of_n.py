@@ -1,0 +1,191 @@
+"""Best of n, repaired before it is chosen: a bad step is cut out, put right, and gone on from (arXiv 2508.04088)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from groundwire.agents.prompting._templates import load_prompt
+from groundwire.agents.width._answers import bounded
+from groundwire.agents.width._sampling import Asking, Draft, Question, Sampler, named, ranked
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Backend, Message
+from groundwire.core._reasoning_text import without_thinking
+
+STEP_TOKENS = 600
+MOST_STEPS = 64
+_STEP = re.compile(r"^[ \t*_]{0,10}step[ \t]{0,3}:[ \t*_]{0,5}(\d{1,4}|none)", re.IGNORECASE | re.MULTILINE)
+_CORRECTED = re.compile(r"^[ \t*_]{0,10}corrected[ \t]{0,3}:[*_]{0,3}", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class BadStep:
+    """The first step that does not hold.
+
+    Args:
+        index: counted from 0.
+        corrected: what it should be.
+    """
+
+    index: int
+    corrected: str
+
+
+class StepJudge(Protocol):
+    """Finds bad steps. It is another model than the author, or a program; its word only widens the pool."""
+
+    async def first_bad(
+        self, context: ActorContext, task: str, answers: Sequence[Sequence[str]]
+    ) -> list[BadStep | None]:
+        """The first bad step of each answer.
+
+        Args:
+            context: what the actor works from.
+            task: as labelled data.
+            answers: the steps of each.
+        """
+        ...
+
+
+def steps_of(text: str) -> list[str]:
+    """Paragraphs, or lines where there is one paragraph only; joined they are the text again."""
+    parts = re.split(r"(?<=\n\n)(?=\S)", text)
+    return parts if len(parts) > 1 else text.splitlines(keepends=True)
+
+
+class ModelStepJudge:
+    """Asks a model about each answer, one call each.
+
+    Args:
+        model: an id or a backend.
+        max_tokens: of its answer.
+
+    Raises:
+        ConfigError: the model can't be had.
+    """
+
+    def __init__(self, model: str | Backend, *, max_tokens: int = 1024) -> None:
+        self._sampler = Sampler(model, temperature=0.0, max_tokens=max_tokens)
+
+    @property
+    def model(self) -> str:
+        """The model's id."""
+        return self._sampler.backend.model
+
+    async def first_bad(
+        self, context: ActorContext, task: str, answers: Sequence[Sequence[str]]
+    ) -> list[BadStep | None]:
+        """See `StepJudge`."""
+        prompt = load_prompt("find_bad_step_v1")
+        asked = [prompt.messages(task=task, steps=_as_data(steps)) for steps in answers]
+        said = await self._sampler.texts(context, asked, prompt.name, "judge", stage=1)
+        return [_read(text, len(steps)) for text, steps in zip(said, answers, strict=True)]
+
+
+class RefinedBestOfN:
+    """`samples` answers; where a step is bad, one more that keeps what was before it; all of them to the check.
+
+    The pool is what is judged: give the graph a width of twice the samples, so that the executed check chooses among
+    all of them. The model must go on with an answer that is begun.
+
+    Args:
+        model: a model id or a backend.
+        asking: how one answer is asked for and read.
+        judge: finds the first bad step; another model, since the author agrees with its own.
+        samples: N.
+        temperature: of answers.
+        max_tokens: of each.
+
+    Raises:
+        ConfigError: an argument is out of range, or author and judge are one model.
+    """
+
+    def __init__(
+        self,
+        model: str | Backend,
+        asking: Asking,
+        judge: StepJudge,
+        *,
+        samples: int = 4,
+        temperature: float = 0.8,
+        max_tokens: int = 2048,
+    ) -> None:
+        self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
+        if samples < 1:
+            raise ConfigError(f"{samples} samples are none.", do="At least 1.")
+        if getattr(judge, "model", None) == self._sampler.backend.model:
+            raise ConfigError(
+                f"{self._sampler.backend.model} would judge its own steps, and it agrees with them.",
+                do="Give another model, or a program, as the judge of steps.",
+            )
+        self._asking = asking
+        self._judge = judge
+        self._samples = samples
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        """See `Actor`: the samples whose steps all hold, then continuations, then the samples that they mend.
+
+        Raises:
+            ModelError, BudgetExceeded: from `context.call`.
+            TaskError: the task asks for nothing that `asking` can make.
+        """
+        asking = self._asking
+        question = asking.question(context)
+        drafts = await self._sampler.drafts(context, asking, question, self._samples, stage=0)
+        texts = [without_thinking(draft.text) for draft in drafts]
+        answers = [steps_of(text)[:MOST_STEPS] for text in texts]
+        bad = await self._judge.first_bad(context, asking.statement(context), answers)
+        begun = [
+            "".join(steps[: found.index]) + _in_place_of(steps[found.index], found.corrected)
+            for steps, found in zip(answers, bad, strict=True)
+            if found
+        ]
+        mended: list[Candidate | None] = []
+        if begun:
+            questions = [_going_on(question, text) for text in begun]
+            more = await self._sampler.drafts(context, asking, questions, stage=2)
+            mended = [self._whole(text, draft, context) for text, draft in zip(begun, more, strict=True)]
+        sound = _named([draft for draft, found in zip(drafts, bad, strict=True) if not found], "its steps hold")
+        doubted = _named([draft for draft, found in zip(drafts, bad, strict=True) if found], "a step was called bad")
+        return ranked([*sound, *filter(None, mended), *doubted], context, n)
+
+    def _whole(self, begun: str, draft: Draft, context: ActorContext) -> Candidate | None:
+        answer = self._asking.read(begun + draft.text, context)
+        return named(answer, "best_of_n.refined", "gone on from a corrected step") if answer else None
+
+
+def _going_on(question: Question, begun: str) -> Question:
+    """The question with the answer begun; some questions begin it themselves."""
+    *before, last = question.messages
+    if last.role == "assistant":
+        last = last.model_copy(update={"content": last.content + begun})
+    else:
+        before, last = [*before, last], Message(role="assistant", content=begun)
+    return Question((*before, last), question.prompt_digest, question.stop)
+
+
+def _in_place_of(step: str, corrected: str) -> str:
+    """The correction with the indentation and the line ends of what it replaces."""
+    indent, end = step[: len(step) - len(step.lstrip(" \t"))], step[len(step.rstrip()) :]
+    return indent + corrected + (end if "\n" in end else "\n")
+
+
+def _named(drafts: Sequence[Draft], note: str) -> list[Candidate]:
+    return [named(draft.answer, "best_of_n.sample", note) for draft in drafts if draft.answer]
+
+
+def _as_data(steps: Sequence[str]) -> str:
+    return "\n".join(bounded("step", step.strip(), STEP_TOKENS, number=i) for i, step in enumerate(steps, 1))
+
+
+def _read(text: str, steps: int) -> BadStep | None:
+    said = without_thinking(text)
+    found, corrected = _STEP.search(said), _CORRECTED.search(said)
+    if found is None or corrected is None or not found[1].isdigit() or not 1 <= int(found[1]) <= steps:
+        return None
+    better = said[corrected.end() :].strip()
+    return BadStep(int(found[1]) - 1, better) if better else None

@@ -1,0 +1,443 @@
+"""An actor that looks ahead in a tree of imagined trajectories, does one thing, and plans anew."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from groundwire.agents.patching._evidence import lessons_as_data
+from groundwire.agents.prompting._structured import answered
+from groundwire.agents.prompting._templates import check_range, load_prompt
+from groundwire.agents.worlds._acting import hints_as_data, moves_as_data, scene_as_data
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext, Needs
+from groundwire.core._environments import Environment, Move, attempt, moves_so_far, start_of, transitions
+from groundwire.core._errors import CandidateError, ConfigError
+from groundwire.core._ids import seed_in
+from groundwire.core._models import Backend, Request
+from groundwire.core._prompt_text import data, plain
+from groundwire.core._scenes import Scene, Status, tidied
+from groundwire.models._choice import backend_for
+
+# Models of a world: what an action would lead to, before it is done. A guess is never a signal.
+
+LINE_CHARS = 500
+TEN = 10.0
+
+
+@dataclass(frozen=True)
+class Imagined:
+    """What an action is thought to lead to.
+
+    Args:
+        scene: what would be seen.
+        value: 0 to 1, how good that would be; None where the model says nothing about it.
+    """
+
+    scene: Scene
+    value: float | None = None
+
+
+class WorldModel(Protocol):
+    """Foresees one step."""
+
+    async def imagine(self, context: ActorContext, moves: Sequence[Move], action: str) -> Imagined:
+        """What `action` would lead to after `moves`, of which the first ones are real and the others imagined."""
+        ...
+
+
+class Proposer(Protocol):
+    """Says what is worth looking into."""
+
+    async def __call__(self, context: ActorContext, moves: Sequence[Move], n: int) -> Sequence[str]:
+        """At most `n` actions, the most promising first."""
+        ...
+
+
+def scene_after(context: ActorContext, moves: Sequence[Move]) -> Scene:
+    """The scene that the moves lead to."""
+    return moves[-1].scene if moves else start_of(context.task).scene
+
+
+async def hinted(context: ActorContext, moves: Sequence[Move], n: int) -> Sequence[str]:
+    """The world's own hints: a `Proposer` that asks nobody."""
+    return scene_after(context, moves).actions[:n]
+
+
+class Simulator:
+    """Foresees by trying it out in a copy of the world, begun with the task's seed.
+
+    Use it where a simulator is what one has. The copy is reset for each question, and never touches the world that
+    judges.
+
+    Args:
+        make: makes the copy, at the first question.
+    """
+
+    def __init__(self, make: Callable[[], Environment]) -> None:
+        self._make = make
+        self._world: Environment | None = None
+
+    async def imagine(self, context: ActorContext, moves: Sequence[Move], action: str) -> Imagined:
+        """See `WorldModel`.
+
+        Raises:
+            CandidateError: the copy broke; the episode ends, and this is why.
+        """
+        try:
+            if self._world is None:
+                self._world = self._make()
+            scene = self._world.reset(start_of(context.task).seed)
+            for done in (*(move.action for move in moves), action):
+                scene = self._world.act(done)
+            return Imagined(tidied(scene))
+        except Exception as error:
+            said = plain(f"{type(error).__name__}: {error}", LINE_CHARS)
+            raise CandidateError(f"The copy of the world, in which the plan is made, broke: {said}") from error
+
+    def close(self) -> None:
+        """Frees what the copy holds; the next question makes a new one."""
+        if self._world is not None:
+            self._world.close()
+            self._world = None
+
+
+class LLMForesight:
+    """A language model that proposes actions, foresees their outcome and says how good that would be, as in RAFA
+    (arXiv 2309.17382). It is both a `WorldModel` and a `Proposer` (`propose`).
+
+    Args:
+        model: a LiteLLM id, `scripted:FILE`, or a backend.
+        temperature: of the calls.
+        max_tokens: tokens of each answer.
+
+    Raises:
+        ConfigError: an argument is out of range, or the model's form is not known.
+    """
+
+    def __init__(self, model: str | Backend, *, temperature: float = 0.0, max_tokens: int = 256) -> None:
+        check_range("LLMForesight", temperature=temperature, max_tokens=max_tokens)
+        self._backend = backend_for(model)
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+
+    @property
+    def backend(self) -> Backend:
+        """The model it asks."""
+        return self._backend
+
+    async def propose(self, context: ActorContext, moves: Sequence[Move], n: int) -> Sequence[str]:
+        """See `Proposer`. Where the world gives hints, only these count, as it spells them."""
+        scene = scene_after(context, moves)
+        text = await self._ask(
+            context,
+            "propose_actions_v1",
+            lessons=lessons_as_data(context.lessons),
+            steps=moves_as_data(moves),
+            scene=scene_as_data(scene, is_first=not moves),
+            can_do=hints_as_data(scene),
+            count=str(n),
+        )
+        lines = [plain(re.sub(r"^\W*\d*[.)]?\s+", "", f" {line}"), LINE_CHARS) for line in text.splitlines()]
+        hints = {hint.casefold(): hint for hint in scene.actions}
+        named = [hints.get(line.casefold(), "" if hints else line) for line in lines]
+        return list(dict.fromkeys(action for action in named if action))[:n] or list(scene.actions[:n])
+
+    async def imagine(self, context: ActorContext, moves: Sequence[Move], action: str) -> Imagined:
+        """See `WorldModel`. What can't be read counts as running, and as nothing said about its value."""
+        scene = scene_after(context, moves)
+        text = await self._ask(
+            context,
+            "imagine_v1",
+            steps=moves_as_data(moves),
+            scene=scene_as_data(scene, is_first=not moves),
+            action=data("action", action),
+        )
+        said = {key.casefold(): value.strip() for key, value in re.findall(r"^\W*(\w+)\W*:(.*)$", text, re.MULTILINE)}
+        status = said.get("status", "").casefold().strip(" .*")
+        number = re.match(r"\d+(?:\.\d+)?", said.get("value", ""))
+        return Imagined(
+            Scene(
+                plain(said.get("scene", text), LINE_CHARS),
+                Status(status) if status in (Status.WON, Status.LOST) else Status.RUNNING,
+                scene.actions,
+            ),
+            min(1.0, float(number[0]) / TEN) if number else None,
+        )
+
+    async def _ask(self, context: ActorContext, name: str, **values: str) -> str:
+        prompt = load_prompt(name)
+        request = Request(
+            messages=prompt.messages(task=data("task", context.task.prompt, id=context.task.id), **values),
+            temperature=self._temperature,
+            max_tokens=self._max_tokens,
+            seed=seed_in(context, "plan"),
+            purpose="plan",
+            prompt_digest=prompt.digest,
+        )
+        completion = await answered(context.call, self._backend, request)
+        return completion.texts[0] if completion.texts else ""
+
+
+# The tree of what might come: each way down is one imagined trajectory, and its value is backed up to the root.
+
+
+@dataclass
+class Node:
+    """A place.
+
+    Args:
+        scene: what is seen there, or thought to be.
+        value: what the model of the world says that it is worth; None where it says nothing.
+        visits: trajectories that came through.
+        total: the sum of their values.
+        children: by action, in the order in which the actions were proposed; None before they were.
+    """
+
+    scene: Scene
+    value: float | None = None
+    visits: int = 0
+    total: float = 0.0
+    children: dict[str, Node | None] | None = field(default=None)
+
+    @property
+    def mean(self) -> float:
+        """The mean value of the trajectories that came through; 0 where none did."""
+        return self.total / self.visits if self.visits else 0.0
+
+    def choose(self, explore: float) -> str:
+        """The action to look into next: one that was never looked into, in order, else by UCB1 (Auer et al. 2002)."""
+        actions = self.children or {}
+        for action, child in actions.items():
+            if child is None or not child.visits:
+                return action
+        return max(actions, key=lambda action: self._ucb(actions[action], explore))
+
+    def _ucb(self, child: Node | None, explore: float) -> float:
+        if child is None or not child.visits:
+            return math.inf
+        return child.mean + explore * math.sqrt(math.log(self.visits) / child.visits)
+
+    def best(self) -> str:
+        """The action with the best mean value, the first where several are equal; empty where nothing is known."""
+        known: Mapping[str, float] = {a: child.mean for a, child in (self.children or {}).items() if child is not None}
+        return max(known, key=lambda action: known[action]) if known else ""
+
+
+# What a place in an imagined world is worth, where the model of it does not say.
+
+ENDS = {Status.WON: 1.0, Status.LOST: 0.0, Status.ENDED: 0.0}
+"""What is over needs no estimate."""
+MANY = 64
+
+
+class Value(Protocol):
+    """Values a whole trajectory that is not over."""
+
+    async def __call__(self, context: ActorContext, moves: Sequence[Move]) -> float:
+        """0 to 1. It calls a model through `context.call` only."""
+        ...
+
+
+class Rollouts:
+    """The mean outcome of random ways on from there, in the model of the world: MC-Critic (ProAct, arXiv 2602.05327).
+
+    Args:
+        world: where the ways are walked.
+        count: how many; the paper's configuration has 1000.
+        depth: the most actions of one way; a way that is not over by then counts as lost.
+        propose: what may be done; default: the world's hints.
+
+    Raises:
+        ConfigError: an argument is below 1.
+    """
+
+    def __init__(self, world: WorldModel, *, count: int = 32, depth: int = 16, propose: Proposer = hinted) -> None:
+        if min(count, depth) < 1:
+            raise ConfigError("Rollouts got an argument out of range.", do="Use a count and a depth of 1 or more.")
+        self._world = world
+        self._count = count
+        self._depth = depth
+        self._propose = propose
+
+    async def __call__(self, context: ActorContext, moves: Sequence[Move]) -> float:
+        """See `Value`. The same place and seed give the same value."""
+        chance = random.Random(f"{context.seed} {[move.action for move in moves]}")
+        return sum([await self._way(context, list(moves), chance) for _ in range(self._count)]) / self._count
+
+    async def _way(self, context: ActorContext, moves: list[Move], chance: random.Random) -> float:
+        for _ in range(self._depth):
+            actions = await self._propose(context, moves, MANY)
+            if not actions:
+                return 0.0
+            action = chance.choice(list(actions))
+            scene = (await self._world.imagine(context, moves, action)).scene
+            moves.append(Move(action, scene))
+            if scene.status is not Status.RUNNING:
+                return ENDS[scene.status]
+        return 0.0
+
+
+# An actor that looks ahead, does one thing, and plans anew from what has really happened.
+
+REMEMBERED = 200
+"""Scores of trajectories that are kept (FLARE)."""
+UNKNOWN = 0.5
+
+
+class LookaheadActor:
+    """Imagines trajectories, backs their values up, does the first action of the best way (FLARE, arXiv 2601.22311).
+
+    What the world has really answered in this episode replaces what the model of it imagines (RAFA, arXiv 2309.17382),
+    so that one surprise changes the next plan. Only what was observed is remembered so, never what was imagined.
+
+    Args:
+        world: foresees steps.
+        value: values trajectories that are not over, where `world` says nothing; default: all the same, 0.5.
+        propose: what is worth looking into; default: the world's hints.
+        width: actions looked into from one place.
+        depth: actions of one imagined trajectory. 1 is greedy.
+        simulations: trajectories imagined for one action.
+        discount: what a value is worth one action later.
+        explore: how much UCB1 prefers what it knows little of.
+        sees_all: True where a scene shows all that matters, so that what an action led to in one place is known for
+            each place that looks the same; False: only after the same actions.
+
+    Raises:
+        ConfigError: an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        world: WorldModel,
+        *,
+        value: Value | None = None,
+        propose: Proposer = hinted,
+        width: int = 8,
+        depth: int = 3,
+        simulations: int = 16,
+        discount: float = 0.9,
+        explore: float = 1.0,
+        sees_all: bool = True,
+    ) -> None:
+        if min(width, depth, simulations) < 1 or not 0 < discount <= 1 or explore < 0:
+            raise ConfigError(
+                "LookaheadActor got an argument out of range.",
+                do="width, depth and simulations are at least 1, discount above 0 and at most 1, explore at least 0.",
+            )
+        self.needs = Needs(episode=True)
+        self._settings = _Settings(world, propose, width, depth, simulations, discount, explore, sees_all)
+        self._value = value
+        self._scores: OrderedDict[tuple[str, str], float] = OrderedDict()
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        """See `Actor`. One action more than was done; nothing where no action is proposed.
+
+        Raises:
+            ModelError, BudgetExceeded: from `context.call`.
+        """
+        moves = moves_so_far(context.judged, context.failing)
+        plan = _Plan(self._settings, self._score, context, moves)
+        root = Node(moves[-1].scene if moves else start_of(context.task).scene)
+        for _ in range(self._settings.simulations):
+            if not await plan.simulate(root):
+                return ()
+        action = root.best()
+        made = attempt(context.task, context.trial, [*(move.action for move in moves), action])
+        child = (root.children or {}).get(action)
+        note = f"{made.note} (value {child.mean if child else 0.0:.2f}, {root.visits} trajectories)"
+        return (Candidate(made.base_digest, made.changes, ("plan.lookahead",), note),)
+
+    async def _score(self, context: ActorContext, moves: Sequence[Move]) -> float:
+        """The value of a trajectory that is not over; one that ends in a place that was valued before is not valued
+        again."""
+        if self._value is None:
+            return UNKNOWN
+        where = moves[-1].scene.text if self._settings.sees_all else repr([move.action for move in moves])
+        place = (context.task.tree.digest, where)
+        if place in self._scores:
+            self._scores.move_to_end(place)
+        else:
+            self._scores[place] = await self._value(context, moves)
+            if len(self._scores) > REMEMBERED:
+                self._scores.popitem(last=False)
+        return self._scores[place]
+
+
+@dataclass(frozen=True)
+class _Settings:
+    world: WorldModel
+    propose: Proposer
+    width: int
+    depth: int
+    simulations: int
+    discount: float
+    explore: float
+    sees_all: bool
+
+
+class _Plan:
+    """One round of planning, from one place.
+
+    Args:
+        settings: the actor's.
+        score: values a trajectory that is not over.
+        context: the actor's.
+        moves: what was really done in this trial.
+    """
+
+    def __init__(self, settings: _Settings, score: Value, context: ActorContext, moves: Sequence[Move]) -> None:
+        self._settings = settings
+        self._score = score
+        self._context = context
+        self._moves = moves
+        known = transitions(context.judged, start_of(context.task).scene)
+        self._after = {(t.done, t.action): t.after for t in known}
+        self._seen = {(t.before.text, t.action): t.after for t in known} if settings.sees_all else {}
+
+    async def simulate(self, root: Node) -> bool:
+        """Imagines one trajectory and backs its value up; False where there is nothing to do at the root."""
+        settings = self._settings
+        node, way, moves = root, [root], list(self._moves)
+        for _ in range(settings.depth):
+            if node.scene.status is not Status.RUNNING or not await self._actions(node, moves):
+                break
+            action = node.choose(settings.explore)
+            node = await self._child(node, moves, action)
+            moves.append(Move(action, node.scene))
+            way.append(node)
+        if node is root:
+            return False
+        value = await self._worth(node, moves)
+        for distance, passed in enumerate(reversed(way)):
+            passed.visits += 1
+            passed.total += value * settings.discount**distance
+        return True
+
+    async def _actions(self, node: Node, moves: Sequence[Move]) -> bool:
+        """True if there is something to do; proposed once for each place."""
+        if node.children is None:
+            proposed = await self._settings.propose(self._context, moves, self._settings.width)
+            node.children = dict.fromkeys(list(proposed)[: self._settings.width])
+        return bool(node.children)
+
+    async def _child(self, node: Node, moves: Sequence[Move], action: str) -> Node:
+        """What really followed, where that is known, else what is imagined."""
+        children = node.children or {}
+        child = children.get(action)
+        if child is None:
+            done = tuple(move.action for move in moves)
+            real = self._after.get((done, action)) or self._seen.get((node.scene.text, action))
+            said = Imagined(real) if real else await self._settings.world.imagine(self._context, moves, action)
+            children[action] = child = Node(said.scene, said.value)
+        return child
+
+    async def _worth(self, node: Node, moves: Sequence[Move]) -> float:
+        if node.scene.status is not Status.RUNNING:
+            return ENDS[node.scene.status]
+        return node.value if node.value is not None else await self._score(self._context, moves)

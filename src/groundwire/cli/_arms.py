@@ -1,0 +1,201 @@
+"""The arms of a comparison: the graph as it is, and its controls on the same tasks and seeds at equal cost."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Protocol
+
+from groundwire.benchmarks import Item
+from groundwire.cli._graph_choice import Builder, built, self_refine_of
+from groundwire.cli._parts import Kit
+from groundwire.cli._suite import Suite
+from groundwire.cli._tally import Tally
+from groundwire.core._errors import ConfigError
+from groundwire.core._records import EpisodeEnd
+from groundwire.graphs import FeedbackApp, FeedbackGraph, Rules
+from groundwire.graphs.build._control import CONTROL_RULES, Spent, control_budget, resampling_of, spent_by
+from groundwire.graphs.run._budget import Budget
+from groundwire.graphs.run._result import EXIT_CODES
+from groundwire.memory import SqlStore
+
+RUNS_LOOKED_AT = 1000
+BROKEN = frozenset({3, 5, 6, 7, 130})
+"""Exit codes of episodes that say nothing of an arm: no verdict, a model's or the ledger's trouble, an error in a part,
+interrupted."""
+
+
+class Arm(Protocol):
+    """One side of a comparison."""
+
+    name: str
+    store: SqlStore
+    run_id: str
+    """Empty before it has begun."""
+    tally: Tally
+
+    @property
+    def at_once(self) -> int | None:
+        """Episodes at a time; None: four, or as many as keep a local engine full."""
+        ...
+
+    def app(self, item: Item) -> FeedbackApp:
+        """The graph for one task."""
+        ...
+
+
+class Main:
+    """The graph as it was named.
+
+    Args:
+        suite: what is run.
+        kit: its parts.
+        store: ledger and memory.
+        builder: makes the graph.
+    """
+
+    name = "main"
+    tally: Tally
+
+    def __init__(self, suite: Suite, kit: Kit, store: SqlStore, builder: Builder) -> None:
+        self.suite = suite
+        self.kit = kit
+        self.store = store
+        self.builder = builder
+        self.run_id = ""
+
+    @property
+    def at_once(self) -> int | None:
+        """See `Arm`."""
+        return self.suite.workers
+
+    def graph(self, item: Item) -> FeedbackGraph:
+        """Not yet compiled."""
+        return built(self.builder, self.kit, item.task, self.suite.options)
+
+    def app(self, item: Item) -> FeedbackApp:
+        """See `Arm`."""
+        return self.compiled(self.graph(item), self.kit.budget, self.kit.rules)
+
+    def compiled(self, graph: FeedbackGraph, budget: Budget, rules: Rules) -> FeedbackApp:
+        """With the run's ledger and sandbox."""
+        return graph.compile(
+            store=self.store,
+            budget=budget,
+            run_budget=Kit.totals(self.kit.settings),
+            sandbox=self.kit.sandbox,
+            rules=rules,
+        )
+
+
+class Control(ABC):
+    """What all controls share: they are held to what each episode of the other arm used.
+
+    Args:
+        main: the other arm, which has ended.
+    """
+
+    name = ""
+    tally: Tally
+
+    def __init__(self, main: Main) -> None:
+        self.main = main
+        self.store = main.store
+        self.run_id = ""
+        self._spent: dict[str, Spent] = {}
+
+    @property
+    def at_once(self) -> int | None:
+        """See `Arm`."""
+        return self.main.suite.workers
+
+    @abstractmethod
+    def app(self, item: Item) -> FeedbackApp:
+        """See `Arm`."""
+
+    @abstractmethod
+    def check(self, item: Item) -> None:
+        """Says so before anything is paid for if this control can't be made.
+
+        Raises:
+            ConfigError, GraphError: it can't, and why.
+        """
+
+    async def read(self, items: Sequence[Item]) -> None:
+        """Reads what the other arm's episodes used; those that broke are left out."""
+        wanted = {item.task.id for item in items}
+        store = self.main.store
+        for episode in await store.episodes(self.main.run_id):
+            records = await store.records(episode.id)
+            end = next((r for r in records if isinstance(r, EpisodeEnd)), None)
+            if end and EXIT_CODES[end.stop_reason] not in BROKEN and episode.task_id in wanted:
+                self._spent[episode.task_id] = spent_by(records)
+
+    def is_paired(self, item: Item) -> bool:
+        """True if the other arm came to an end there that can be compared with."""
+        return item.task.id in self._spent
+
+    @property
+    def held_to(self) -> str:
+        """What is equal, for people."""
+        return "equal tokens" if any(s.by_model for s in self._spent.values()) else "as many candidates"
+
+
+class Resampling(Control):
+    """First tries over and over: no feedback, no reflection, no memory."""
+
+    name = "resampling"
+
+    def check(self, item: Item) -> None:
+        """See `Control`."""
+        resampling_of(self.main.graph(item), Spent())
+
+    def app(self, item: Item) -> FeedbackApp:
+        """See `Arm`."""
+        spent = self._spent[item.task.id]
+        rules = CONTROL_RULES.model_copy(
+            update=self.main.kit.rules.model_dump(include={"rejudge_fails", "rejudge_passes"})
+        )
+        graph = resampling_of(self.main.graph(item), spent)
+        return self.main.compiled(graph, control_budget(self.main.kit.budget, spent), rules)
+
+
+class Ungrounded(Control):
+    """The model goes back over its own answer (Self-Refine), and nothing outside it steers."""
+
+    name = "self_refine"
+
+    def check(self, item: Item) -> None:
+        """See `Control`."""
+        self_refine_of(self.main.kit, item.task)
+
+    def app(self, item: Item) -> FeedbackApp:
+        """See `Arm`."""
+        kit = self.main.kit
+        budget = control_budget(kit.budget, self._spent[item.task.id])
+        return self.main.compiled(self_refine_of(kit, item.task), budget, kit.rules)
+
+
+def first_app(arm: Arm, items: Sequence[Item]) -> FeedbackApp:
+    """The graph of the first task that it can be made for: one bad task is no reason to run none.
+
+    Raises:
+        Exception: what the first task raised, where none can be had.
+    """
+    first: Exception | None = None
+    for item in items:
+        try:
+            return arm.app(item)
+        except Exception as error:
+            first = first or error
+    raise first or ConfigError("There are no tasks.")
+
+
+async def control_run_of(store: SqlStore, main: str, name: str) -> str:
+    """The control arm of a run, where it has begun; else empty."""
+    for run in await store.runs(limit=RUNS_LOOKED_AT):
+        config = json.loads(run.config)
+        if config.get("control_of") == main and config.get("control") == name:
+            return run.id
+    return ""

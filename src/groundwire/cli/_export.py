@@ -1,0 +1,330 @@
+"""`groundwire export`: runs as training data, through filters, and what became of every episode."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from rich.console import Console
+from rich.text import Text
+
+from groundwire.cli._repair import open_store, unique_run
+from groundwire.cli._text import plural
+from groundwire.core._errors import ConfigError
+from groundwire.core._records import RunRecord
+from groundwire.core._settings import Settings
+from groundwire.core._text import lines_of, plain
+from groundwire.evaluation._drift import avalanche
+from groundwire.memory import SqlStore
+from groundwire.training._catalogue import form, form_names
+from groundwire.training._exporting import Admitted, Report, Rules, export
+from groundwire.training._leaks import Leaks
+from groundwire.training._losses import Losses, read_losses
+from groundwire.training._runs import Trajectories, hidden_texts_of
+from groundwire.training._schema import Options, json_schema
+from groundwire.training._trajectories import Flaw, Trajectory
+from groundwire.training._writing import Sink, opened
+from groundwire.training.filters import Filter
+from groundwire.training.filters._agreement import Agreement, SameAnswer, read_same_answers
+from groundwire.training.filters._rounds import Rounds
+from groundwire.training.filters._texts import NearDuplicates, Perplexity
+
+# The filters of `groundwire export`: made from its flags, and what they came to.
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedFilters:
+    """What was asked for; see the command's flags."""
+
+    min_agreement: float | None = None
+    min_answers: int = 5
+    same_answer: Path | None = None
+    near_duplicates: float | None = None
+    losses: Path | None = None
+    max_ppl: float | None = None
+    rounds: bool = False
+
+
+def filters_of(
+    asked: AskedFilters, trajectories: Iterable[Trajectory], losses: Mapping[str, Losses], runs: Sequence[str]
+) -> Sequence[Filter]:
+    """The filters, in the order in which rows go through them.
+
+    Args:
+        asked: the flags.
+        trajectories: all that is exported; what needs to know all of them goes through them first.
+        losses: as given.
+        runs: their ids, in the order in which they were named.
+
+    Raises:
+        ConfigError: a flag's value is out of range, or something is missing.
+        RecordingError: a file can't be read.
+        StorageError: the ledger can't be read.
+    """
+    found: list[Filter] = []
+    if asked.min_agreement is not None:
+        found.append(Agreement.of(trajectories, asked.min_agreement, asked.min_answers))
+    if asked.same_answer is not None:
+        found.append(SameAnswer.of(trajectories, read_same_answers(asked.same_answer)))
+    if asked.max_ppl is not None:
+        found.append(Perplexity(asked.max_ppl, losses))
+    if asked.near_duplicates is not None:
+        # behind the others: a row that one of them left out is nobody's duplicate
+        found.append(NearDuplicates(asked.near_duplicates))
+    if asked.rounds:
+        if len(runs) < 2:
+            raise ConfigError("Rounds are at least two runs.", do="Name the run of each round, the first one first.")
+        found.append(Rounds(trajectories, runs))
+    return found
+
+
+def _rounds(filters: Iterable[Filter]) -> Rounds | None:
+    return next((one for one in filters if isinstance(one, Rounds)), None)
+
+
+def rounds_data(filters: Iterable[Filter]) -> dict[str, Any]:
+    """The rounds as plain data, where they were asked for."""
+    rounds = _rounds(filters)
+    return {} if rounds is None else {"rounds": [asdict(one) for one in rounds.told()], "alarm": _alarm(rounds)}
+
+
+def _alarm(rounds: Rounds) -> int | None:
+    told = rounds.told()
+    return avalanche([one.accuracy for one in told], [one.acceptance for one in told])
+
+
+def round_lines(filters: Iterable[Filter]) -> Iterator[str]:
+    """A line a round."""
+    rounds = _rounds(filters)
+    for number, one in enumerate(rounds.told() if rounds else (), 1):
+        tokens = "" if one.token_entropy is None else f"  token entropy {one.token_entropy:.2f}"
+        yield (
+            f"round {number}  {one.answers} answers  right {one.accuracy:.2f}  kept {one.acceptance:.2f}"
+            f"  disagree {one.disagreement:.2f}  distinct {one.distinct}  entropy {one.entropy:.2f}{tokens}"
+        )
+
+
+def alarms(filters: Sequence[Filter], report: Report) -> Iterator[str]:
+    """What whoever exports must be warned of."""
+    yield from report.notes
+    rounds = _rounds(filters)
+    if rounds is not None and (number := _alarm(rounds)) is not None:
+        yield (
+            f"error avalanche: by round {number} fewer answers are right and more are kept, twice in a row; don't train"
+            " on this round, and look at what the filter lets through (arXiv 2309.08589)"
+        )
+
+
+# `groundwire export`: runs as training data, and what became of every episode.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What was asked for; see the command's flags."""
+
+    runs: Sequence[str]
+    form: str
+    out: Path | None
+    target_model: str = ""
+    keep_failed: bool | None = None
+    keep_model_only: bool = False
+    mixed_revisions: bool = False
+    truncated: bool = False
+    unverified: bool = False
+    gold: Path | None = None
+    filters: AskedFilters = field(default_factory=AskedFilters)
+    as_json: bool = False
+
+
+def list_forms(*, as_json: bool) -> int:
+    """Lists all formats."""
+    forms = [form(name) for name in form_names()]
+    if as_json:
+        json.dump([{"name": one.name, "about": one.about} for one in forms], sys.stdout, indent=2)
+        sys.stdout.write("\n")
+        return 0
+    for one in forms:
+        Console(highlight=False).print(Text(f"{one.name:<18}{one.about}"), soft_wrap=True)
+    return 0
+
+
+def print_schema(name: str) -> int:
+    """Prints the JSON Schema of a format's rows."""
+    json.dump(json_schema(form(name)), sys.stdout, indent=2)
+    sys.stdout.write("\n")
+    return 0
+
+
+def run_export(asked: Asked, flags: Mapping[str, Any]) -> int:
+    """Exports runs.
+
+    Returns:
+        0; 1 where there was nothing that could be exported, and then no file is written.
+
+    Raises:
+        ConfigError: something is missing, or a run holds answers of several models.
+        StorageError: the ledger can't be read, or the file not be written.
+    """
+    if not asked.runs or not asked.form or asked.out is None:
+        raise ConfigError(
+            "An export needs runs, a format and a file.",
+            do="groundwire export RUN --format sft --out rows.jsonl   (formats:  groundwire export --list)",
+        )
+    chosen = form(asked.form)
+    console = Console(stderr=True, highlight=False)
+    options = _options(asked)
+    rules = Rules(allowed=_allowed(asked), keep_model_only=asked.keep_model_only)
+    store = open_store(Settings.resolve(flags))
+    try:
+        runs, secrets = asyncio.run(_read(store, asked.runs))
+        trajectories = Trajectories(store, runs)
+        # what is refused has no say in what the rest is held against
+        admitted = Admitted(trajectories, rules, Report())
+        rules = replace(
+            rules,
+            leaks=Leaks(gold=_gold(asked.gold), secrets=secrets),
+            filters=filters_of(asked.filters, admitted, options.losses, [run.id for run in runs]),
+        )
+        with _written(asked.out, chosen.name, console) as (sink, progress):
+            report = export(chosen, trajectories, sink, options=options, rules=rules, progress=progress)
+            if not report.rows:
+                raise _Nothing(report)
+    except _Nothing as nothing:
+        report = nothing.report
+    finally:
+        asyncio.run(store.aclose())
+    _tell(console, asked, report, rules.filters)
+    return 0 if report.rows else 1
+
+
+def _options(asked: Asked) -> Options:
+    filters = asked.filters
+    chosen = Options(target_model=asked.target_model, keep_failed=asked.keep_failed, least_answers=filters.min_answers)
+    if filters.losses is not None:
+        chosen = replace(chosen, losses=read_losses(filters.losses))
+    return chosen if filters.min_agreement is None else replace(chosen, agreement=filters.min_agreement)
+
+
+class _Nothing(Exception):
+    """There is nothing to write, so nothing is written."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__()
+        self.report = report
+
+
+async def _read(store: SqlStore, prefixes: Sequence[str]) -> tuple[list[RunRecord], Sequence[str]]:
+    runs = {run.id: run for run in [await unique_run(store, prefix) for prefix in prefixes]}
+    return list(runs.values()), await hidden_texts_of(store, list(runs.values()))
+
+
+def _allowed(asked: Asked) -> frozenset[Flaw]:
+    told = {
+        Flaw.MIXED_REVISIONS: asked.mixed_revisions,
+        Flaw.TRUNCATED: asked.truncated,
+        Flaw.UNVERIFIED: asked.unverified,
+    }
+    return frozenset(flaw for flaw, allowed in told.items() if allowed)
+
+
+class _Gold(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    task: str
+    answers: list[str]
+
+
+def _gold(path: Path | None) -> Mapping[str, Sequence[str]]:
+    if path is None:
+        return {}
+    found: dict[str, list[str]] = {}
+    for number, line in lines_of(path):
+        if not line.strip():
+            continue
+        try:
+            told = _Gold.model_validate_json(line)
+        except ValidationError as error:
+            raise ConfigError(
+                f"{path}:{number} names no task with answers: {error.errors()[0]['msg']}.",
+                do='Write JSON lines like {"task": "sum", "answers": ["42"]}.',
+            ) from error
+        found.setdefault(told.task, []).extend(told.answers)
+    return found
+
+
+@contextmanager
+def _written(path: Path, name: str, console: Console) -> Generator[tuple[Sink, Callable[[int], None]]]:
+    """The file, and who is told how far it is."""
+    with opened(path, form(name)) as sink:
+        if not console.is_terminal:
+            yield sink, _nobody
+            return
+        with console.status("reading the ledger") as status:
+
+            def told(rows: int) -> None:
+                status.update(f"{rows} rows")
+
+            yield sink, told
+
+
+def _nobody(_rows: int) -> None:
+    """No terminal, no progress."""
+
+
+def _tell(console: Console, asked: Asked, report: Report, filters: Sequence[Filter]) -> None:
+    warnings = [*_warnings(asked, report), *alarms(filters, report)]
+    if asked.as_json:
+        told = {
+            "format": asked.form,
+            "file": str(asked.out) if report.rows else None,
+            **report.data(),
+            **rounds_data(filters),
+            "warnings": warnings,
+        }
+        json.dump(told, sys.stdout, indent=2)
+        sys.stdout.write("\n")
+        return
+    console.print(Text(f"{plural(report.rows, 'row')} from {plural(report.episodes, 'episode')}"), soft_wrap=True)
+    for title, counts in (
+        ("episodes refused", report.refused),
+        ("no row", report.rejected),
+        ("vouched for by", report.origins),
+        ("written by", report.sources),
+    ):
+        for name, count in counts.most_common():
+            console.print(Text(f"  {title:<18}{count:>8}  {plain(name, limit=80)}"), soft_wrap=True)
+            for place in report.examples.get(name, ())[:1]:
+                console.print(Text(f"  {'':<28}{plain(place, limit=200)}", style="dim"), soft_wrap=True)
+    if report.duplicates:
+        console.print(Text(f"  {'duplicates':<18}{report.duplicates:>8}  left out"), soft_wrap=True)
+    for name, mean in report.means.items():
+        console.print(Text(f"  mean {name}: {mean:.3f}"), soft_wrap=True)
+    for line in round_lines(filters):
+        console.print(Text(f"  {line}"), soft_wrap=True)
+    for warning in warnings:
+        console.print(Text(f"warning: {plain(warning, limit=600)}", style="yellow"), soft_wrap=True)
+    if report.rows:
+        console.print(Text(f"written: {plain(str(asked.out), limit=400)}", style="dim"), soft_wrap=True)
+    else:
+        console.print(Text("nothing could be exported; no file was written", style="bold red"), soft_wrap=True)
+
+
+def _warnings(asked: Asked, report: Report) -> Iterator[str]:
+    if report.off_policy:
+        sources = ", ".join(name for name in report.sources if name != asked.target_model)
+        yield (
+            f"off-policy: {report.off_policy} of {plural(report.rows, 'row')} come from {sources}, not from"
+            f" {asked.target_model}. Fine-tuning on another model's corrections does not teach a model to correct its"
+            " own mistakes (arXiv 2409.12917): run the tasks with the model that is to be trained."
+        )
+    elif report.rows and report.sources and not asked.target_model:
+        yield "no --target-model was named, so it is not known whether these rows are on-policy"
+    if report.origins["model"]:
+        alone = plural(report.origins["model"], "row")
+        yield f"{alone} rest on nothing but a model; training on such rows loses what is rare (arXiv 2305.17493)"

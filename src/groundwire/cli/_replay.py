@@ -1,0 +1,105 @@
+"""`groundwire replay`: a recorded run once more, from the ledger alone, and the first difference if there is one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from groundwire import __version__
+from groundwire.cli._repair import build, open_store, unique_run
+from groundwire.cli._text import plural
+from groundwire.core._errors import ConfigError
+from groundwire.core._records import RunRecord, Store
+from groundwire.core._settings import Settings
+from groundwire.core._text import plain
+from groundwire.graphs.replay._replay import Replayed
+from groundwire.graphs.run._resuming import task_of
+
+SHOWN_CHARS = 400
+
+
+def replay_run(prefix: str, flags: Mapping[str, Any], *, verify: bool, as_json: bool) -> int:
+    """Replays a run.
+
+    Args:
+        prefix: the run's id, or a unique beginning of it.
+        flags: where the ledger is.
+        verify: True: a difference is a failure.
+        as_json: print JSON.
+
+    Returns:
+        0; with `verify` 1 where a replayed record is not the recorded one.
+    """
+
+    async def replay() -> tuple[RunRecord, Sequence[Replayed]]:
+        async with aclosing(open_store(Settings.resolve(flags))) as store:
+            run = await unique_run(store, prefix)
+            return run, await _replay(store, run)
+
+    run, episodes = asyncio.run(replay())
+    differs = any(episode.difference for episode in episodes)
+    if as_json:
+        same = {"run_id": run.id, "version": run.version, "same": not differs}
+        json.dump({**same, "episodes": [asdict(episode) for episode in episodes]}, sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        _print(Console(highlight=False), run, episodes)
+    return 1 if verify and differs else 0
+
+
+async def _replay(store: Store, run: RunRecord) -> Sequence[Replayed]:
+    episodes = await store.episodes(run.id)
+    if not episodes:
+        raise ConfigError(f"Run {run.id} has no episode.", do="List the runs:  groundwire show")
+    settings = _settings(run)
+    replayed: list[Replayed] = []
+    for episode in episodes:
+        task = await task_of(episode, store)
+        replayed.append(await build(settings, task, store).areplay(task, run_id=run.id, episode_id=episode.id))
+    return replayed
+
+
+def _settings(run: RunRecord) -> Settings:
+    """What the run was asked to do; nothing of the environment has a say in it."""
+    config: dict[str, Any] = json.loads(run.config)
+    if config.get("demo"):
+        from groundwire.cli._demo import LIMITS
+
+        return Settings.model_validate(LIMITS)
+    if config.get("cli"):
+        return Settings.model_validate(config["cli"]["settings"])
+    raise ConfigError(
+        f"Run {run.id} was not begun by `groundwire repair` or `groundwire demo`, so its graph is not known here.",
+        do="Replay it where its graph is:  await app.areplay(task, run_id=…, episode_id=…)",
+    )
+
+
+def _print(console: Console, run: RunRecord, episodes: Sequence[Replayed]) -> None:
+    if run.version != __version__:
+        console.print(Text(f"recorded by groundwire {plain(run.version)}, replayed by {__version__}", style="yellow"))
+    for episode in episodes:
+        _print_episode(console, episode)
+
+
+def _print_episode(console: Console, episode: Replayed) -> None:
+    found = episode.difference
+    line = Text("✗ " if found else "✓ ", style="bold red" if found else "bold green")
+    line.append(f"episode {episode.episode_id}   {plain(episode.task_id, limit=60)}", style="default")
+    line.append(f"   {plural(episode.compared, 'record')} the same", style="default")
+    if not episode.is_whole:
+        line.append("   up to where the clock or the disk ended it", style="yellow")
+    if not episode.seals_verified:
+        line.append("   seals not verified: the run's key is not here", style="yellow")
+    console.print(line, soft_wrap=True)
+    if found:
+        console.print(Text(f"  record {found.position}, {found.kind}, {plain(found.field, limit=120)}"), soft_wrap=True)
+        console.print(Text(f"    recorded: {plain(found.recorded, limit=SHOWN_CHARS)}"), soft_wrap=True)
+        console.print(Text(f"    replayed: {plain(found.replayed, limit=SHOWN_CHARS)}"), soft_wrap=True)

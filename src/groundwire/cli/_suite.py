@@ -1,0 +1,247 @@
+"""What a run of many tasks consists of: where the tasks come from, which of them are run, and how that is kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from groundwire.benchmarks import Item, benchmark
+from groundwire.cli._checks import check_exists, check_folders
+from groundwire.core._candidates import IGNORED_FOLDERS
+from groundwire.core._environments import start_of
+from groundwire.core._errors import ConfigError, TaskError
+from groundwire.core._paths import at_home
+from groundwire.core._settings import Settings
+from groundwire.core._tasks import Task
+
+if TYPE_CHECKING:
+    from groundwire.graphs.run._answer import Select
+
+
+SPLITS = frozenset({"train", "dev", "valid", "validation", "test"})
+"""Names of a folder of tasks that say which split they are."""
+MARKS = ("task.toml", "pyproject.toml", "setup.py", "*.py", "tests/test_*.py", "test/test_*.py")
+"""What a folder holds that is a task, and not a folder of tasks."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Part `part` of `parts`, counted from 1."""
+
+    part: int = 1
+    parts: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """`2/8`.
+
+        Raises:
+            ConfigError: it is no part of a whole.
+        """
+        left, slash, right = text.partition("/")
+        if slash and left.isdecimal() and right.isdecimal() and 1 <= int(left) <= int(right):
+            return cls(int(left), int(right))
+        raise ConfigError(f"{text!r} is no shard.", do="Give part and number of parts, for example --shard 2/8.")
+
+    def of(self, items: Sequence[Item]) -> list[Item]:
+        """Every `parts`-th item: the parts share none, and together they are all."""
+        return list(items[self.part - 1 :: self.parts])
+
+    def __str__(self) -> str:
+        return f"{self.part}/{self.parts}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where tasks come from.
+
+    Args:
+        kind: `folders`; `bench`: a public benchmark; or `world`: an environment, a task a seed.
+        paths: folders of tasks; or the benchmark's data.
+        name: the benchmark's, or the world's.
+        repos: clones, for a benchmark of repositories.
+        split: only this split; empty: all.
+        seeds: how many worlds.
+        first_seed: of the first of them; each next one has the next seed.
+    """
+
+    kind: Literal["folders", "bench", "world"]
+    paths: tuple[Path, ...]
+    name: str = ""
+    repos: Path | None = None
+    split: str = ""
+    seeds: int = 0
+    first_seed: int = 0
+
+    def check(self) -> None:
+        """Refuses what is not there, without reading any task.
+
+        Raises:
+            TaskError, ConfigError: a folder, the data, the benchmark or the world.
+        """
+        if self.kind == "world":
+            from groundwire.tools.environments._catalogue import world
+
+            world(self.name)
+            return
+        if self.kind == "bench":
+            benchmark(self.name, repos=self.repos)
+            check_exists(self.paths[0], self.repos, do="Name the benchmark's file, or a folder that holds it.")
+        else:
+            check_folders(self.paths, do="Name task folders, or a folder of them.")
+
+    def items(self) -> list[Item]:
+        """All tasks, in order.
+
+        Raises:
+            TaskError, RecordingError, ConfigError: they can't be read, or two have one id.
+        """
+        if self.kind == "bench":
+            items = list(benchmark(self.name, repos=self.repos).items(self.paths[0]))
+        elif self.kind == "world":
+            from groundwire.tools.environments._catalogue import world
+
+            kind = world(self.name)
+            return [Item(kind.task(self.first_seed + n), "") for n in range(self.seeds)]
+        else:
+            items = [item for path in self.paths for item in _in_folder(path)]
+        items = [item for item in items if self.split in ("", item.split)]
+        if not items:
+            raise TaskError(
+                f"There is no task{f' of the split {self.split}' if self.split else ''} in {self.paths[0]}.",
+                do="Name task folders, or a folder of them; see docs/tasks.md.",
+            )
+        twice = [name for name, count in Counter(item.task.id for item in items).items() if count > 1]
+        if twice:
+            raise TaskError(f"Two tasks have the id {twice[0]!r}.", do="Give each an id of its own in task.toml.")
+        return items
+
+    @property
+    def repairs(self) -> bool:
+        """True if something stands there already that the tests are to fail on first."""
+        return self.kind == "folders" or (self.kind == "bench" and benchmark(self.name, repos=self.repos).repairs)
+
+    def as_data(self) -> dict[str, Any]:
+        """As the ledger keeps it."""
+        return {
+            "kind": self.kind,
+            "paths": [str(at_home(path).resolve()) for path in self.paths],
+            "name": str(at_home(self.name).resolve()) if ".py:" in self.name else self.name,
+            "repos": str(at_home(self.repos).resolve()) if self.repos else None,
+            "split": self.split,
+            "seeds": self.seeds,
+            "first_seed": self.first_seed,
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """From what the ledger keeps."""
+        repos = Path(data["repos"]) if data["repos"] else None
+        return cls(
+            data["kind"],
+            tuple(map(Path, data["paths"])),
+            data["name"],
+            repos,
+            data["split"],
+            data.get("seeds", 0),
+            data.get("first_seed", 0),
+        )
+
+
+def _in_folder(path: Path) -> Iterator[Item]:
+    check_folders([path], do="Name task folders, or a folder of them.")
+    root = at_home(path)
+    if any(next(root.glob(mark), None) for mark in MARKS):
+        yield Item(Task.from_folder(root), root.parent.name if root.parent.name in SPLITS else "")
+        return
+    below = sorted(p for p in root.iterdir() if p.is_dir() and p.name not in IGNORED_FOLDERS and p.name[0] != ".")
+    for folder in below:
+        yield from _in_folder(folder)
+
+
+def chosen(items: Sequence[Item], limit: int | None, shard: Shard) -> list[Item]:
+    """The shard of the first `limit` tasks."""
+    return shard.of(items[:limit])
+
+
+@dataclass(frozen=True)
+class Suite:
+    """One run of many tasks.
+
+    Args:
+        graph: as on the command line.
+        source: where the tasks come from.
+        settings: of every episode.
+        limit: only the first so many tasks.
+        shard: only this part of them.
+        select: how an answer is chosen, where the graph can be told (`code_repair`).
+        workers: episodes at a time; None: four, or as many as keep a local engine full.
+        control: True: blind resampling on the same tasks and seeds follows.
+        ungrounded: True: the ungrounded control follows too.
+    """
+
+    graph: str
+    source: Source
+    settings: Settings = field(default_factory=Settings)
+    limit: int | None = None
+    shard: Shard = Shard()
+    select: Select = "best"
+    workers: int | None = None
+    control: bool = False
+    ungrounded: bool = False
+
+    def items(self) -> list[Item]:
+        """The tasks that are run.
+
+        Raises:
+            TaskError, RecordingError, ConfigError: as `Source.items`; or nothing is left of them.
+        """
+        items = chosen(self.source.items(), self.limit, self.shard)
+        if not items:
+            raise ConfigError(f"The shard {self.shard} of these tasks is empty.", do="Make fewer parts.")
+        return items
+
+    def seed_of(self, item: Item) -> int:
+        """Of all choices in its episode: the run's, or, where each task is a world of its own, that world's."""
+        return start_of(item.task).seed if self.source.kind == "world" else self.settings.seed
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Of the graph's builder."""
+        return {"select": self.select, "baseline": self.source.repairs}
+
+    def as_data(self, items: Sequence[Item]) -> dict[str, Any]:
+        """As the ledger keeps it, with the tasks, by their files' digests, and their splits."""
+        return {
+            "graph": self.graph,
+            "source": self.source.as_data(),
+            "settings": self.settings.model_dump(mode="json", exclude={"db"}),
+            "limit": self.limit,
+            "shard": str(self.shard),
+            "select": self.select,
+            "workers": self.workers,
+            "control": self.control,
+            "ungrounded": self.ungrounded,
+            "seed": self.settings.seed,
+            "splits": dict(Counter(item.split for item in items)),
+            "tasks": [[item.task.id, item.task.tree.digest, item.split] for item in items],
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any], flags: Mapping[str, Any]) -> Self:
+        """From what the ledger keeps; `flags` say where the ledger is."""
+        given = {name: value for name, value in flags.items() if value is not None}
+        return cls(
+            graph=data["graph"],
+            source=Source.from_data(data["source"]),
+            settings=Settings.resolve({**data["settings"], **given}),
+            limit=data["limit"],
+            shard=Shard.parse(data["shard"]),
+            select=data["select"],
+            workers=data["workers"],
+            control=data["control"],
+            ungrounded=data["ungrounded"],
+        )

@@ -1,0 +1,137 @@
+"""All commands: the module of one is imported, and its flags are made, once it is called or listed by `--help`."""
+
+from __future__ import annotations
+
+import sys
+from collections import UserDict
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple, NoReturn
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from groundwire.cli._checks import loading
+from groundwire.core._errors import GroundwireError
+
+RUN_CODES = (
+    "Exit codes: 0 all verified, 1 some unsolved, 2 usage, 3 some without a verdict, 4 budget, 5 model, 6 storage,"
+    " 7 an error in a part, 130."
+)
+LEARN_CODES = (
+    "Exit codes: 0 all won, 1 some not won, 2 usage, 3 some without a verdict, 4 budget, 5 model, 6 storage,"
+    " 7 an error in a part, 130."
+)
+EXPORT_CODES = (
+    "Exit codes: 0 rows were written, 1 nothing could be exported, 2 usage, 6 storage, 130. Formats: docs/training.md."
+)
+
+
+class _Home(NamedTuple):
+    """Where a command is, or a group of them, and what its help ends with."""
+
+    module: str
+    name: str
+    epilog: str | None = None
+
+
+_HOMES = {
+    "demo": _Home("first_steps", "demo"),
+    "repair": _Home("repair", "repair"),
+    "resume": _Home("ledger", "resume"),
+    "replay": _Home("ledger", "replay"),
+    "audit": _Home("audit", "audit"),
+    "run": _Home("run", "run", RUN_CODES),
+    "bench": _Home("run", "bench", RUN_CODES),
+    "learn": _Home("learn", "learn", LEARN_CODES),
+    "report": _Home("ledger", "report", "What each number means: docs/evaluation.md."),
+    "export": _Home("export", "export", EXPORT_CODES),
+    "import": _Home("ledger", "import_", "Which logs are known, and what they hold: docs/logs.md."),
+    "graphs": _Home("first_steps", "graphs"),
+    "show": _Home("ledger", "show"),
+    "doctor": _Home("first_steps", "doctor"),
+    "memory": _Home("memory", "memory"),
+    "model": _Home("model", "models"),
+}
+
+
+class _Commands(UserDict[str, Any]):
+    """The commands by their names, in the order of `--help`; one is made when it is first looked up."""
+
+    def __init__(self) -> None:
+        super().__init__(dict.fromkeys(_HOMES))
+
+    def __getitem__(self, name: str) -> Any:
+        if self.data[name] is None:
+            self.data[name] = _made(name, _HOMES[name])
+        return self.data[name]
+
+
+def _made(name: str, home: _Home) -> Any:
+    with loading():
+        command = getattr(import_module(f"groundwire.cli.commands._{home.module}"), home.name)
+    if isinstance(command, typer.Typer):
+        return get_command(command)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name, epilog=home.epilog)(command)
+    return get_command(alone)
+
+
+class _Group(TyperGroup):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = _Commands()
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with loading():  # the first flag that Typer reads makes it import pydantic
+            return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    name="groundwire",
+    cls=_Group,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Agents in which nothing is corrected unless something outside the model said it was wrong.",
+    epilog="Exit codes: 0 verified, 1 unsolved, 2 usage, 3 no verdict, 4 budget, 5 model, 6 storage,"
+    " 7 an error in a part, 130 interrupted.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from groundwire import __version__
+
+        typer.echo(f"groundwire {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Agents in which nothing is corrected unless something outside the model said it was wrong."""
+
+
+def main() -> None:
+    """The program: every error of ours is a message and an exit code, never a traceback."""
+    try:
+        app()
+    except GroundwireError as error:
+        _fail(error)
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        sys.exit(130)
+
+
+def _fail(error: GroundwireError) -> NoReturn:
+    from groundwire.core._text import plain
+
+    typer.echo(f"error: {plain(error.what, limit=2000)}", err=True)
+    if error.do:
+        typer.echo(f"  {plain(error.do, limit=2000)}", err=True)
+    sys.exit(error.exit_code)

@@ -1,0 +1,115 @@
+"""`groundwire export`: the command and its flags; what it does is in `groundwire.cli._export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from groundwire.cli._checks import check_exists, check_into, loading, settled
+from groundwire.cli.commands._options import Db, Json
+
+
+def export(
+    runs: Annotated[
+        list[str] | None, typer.Argument(help="The runs' ids, or any unique beginnings.", metavar="RUN...")
+    ] = None,
+    format: Annotated[
+        str, typer.Option(help="sft, dpo, kto, prm, grpo, rlvr, trajectory, or a method; --list names all.")
+    ] = "",
+    out: Annotated[Path | None, typer.Option(help="File to write: .jsonl or .parquet.")] = None,
+    target_model: Annotated[
+        str, typer.Option(help="Model that is to be trained; rows that another one wrote are marked off-policy.")
+    ] = "",
+    keep_failed: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep-failed/--only-passed",
+            help="Answers that executed checks failed.  [default: kept, but for sft, which is imitated]",
+            show_default=False,
+        ),
+    ] = None,
+    keep_model_only: Annotated[
+        bool, typer.Option("--keep-model-only", help="Keep rows that nothing but a model stands behind.")
+    ] = False,
+    allow_mixed_revisions: Annotated[
+        bool, typer.Option("--allow-mixed-revisions", help="Export runs that several models or revisions wrote.")
+    ] = False,
+    allow_truncated: Annotated[
+        bool, typer.Option("--allow-truncated", help="Export episodes that were cut off, or lack records.")
+    ] = False,
+    allow_unverified: Annotated[
+        bool, typer.Option("--allow-unverified", help="Export though the run's key is not here to verify its seals.")
+    ] = False,
+    gold: Annotated[
+        Path | None,
+        typer.Option(help='JSON lines, each {"task": id, "answers": [...]}: rows that show one of these are left out.'),
+    ] = None,
+    min_agreement: Annotated[
+        float | None,
+        typer.Option(help="Share of the answers to the same question that must say the same, 0 to 1."),
+    ] = None,
+    min_answers: Annotated[int, typer.Option(help="How many answers a question must have to agree.")] = 5,
+    same_answer: Annotated[
+        Path | None,
+        typer.Option(help='JSON lines, each {"tasks": [id, id]}: tasks whose answers must agree, as a+b and b+a.'),
+    ] = None,
+    near_duplicates: Annotated[
+        float | None,
+        typer.Option(help="Leave out rows at least so much like one before, 0.5 to 1 (Jaccard).", metavar="SIMILARITY"),
+    ] = None,
+    losses: Annotated[
+        Path | None,
+        typer.Option(help='JSON lines, each {"turn": id, "answer_given_prompt": nats}: under the model to be trained.'),
+    ] = None,
+    max_ppl: Annotated[
+        float | None, typer.Option(help="Highest perplexity of an answer by --losses; unknown ones are left out.")
+    ] = None,
+    rounds: Annotated[
+        bool, typer.Option("--rounds", help="The runs are rounds of self-training, in this order: compare them.")
+    ] = False,
+    schema: Annotated[str, typer.Option(metavar="FORMAT", help="Print the JSON Schema of a format, and end.")] = "",
+    list_: Annotated[bool, typer.Option("--list", help="List all formats, and end.")] = False,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Write what runs came to as training data: rewards from executed checks alone, and where every part is from."""
+    if format or schema:
+        from groundwire.training._catalogue import check_name
+
+        check_name(schema or format)
+    if not schema and not list_:
+        check_exists(gold, same_answer, losses, do="Name a file of JSON lines.")
+        check_into(out)
+        settled({"db": db})
+    with loading():
+        from groundwire.cli._export import Asked, AskedFilters, list_forms, print_schema, run_export
+
+    if list_:
+        raise typer.Exit(list_forms(as_json=json))
+    if schema:
+        raise typer.Exit(print_schema(schema))
+    asked = Asked(
+        runs=tuple(runs or ()),
+        form=format,
+        out=out,
+        target_model=target_model,
+        keep_failed=keep_failed,
+        keep_model_only=keep_model_only,
+        mixed_revisions=allow_mixed_revisions,
+        truncated=allow_truncated,
+        unverified=allow_unverified,
+        gold=gold,
+        filters=AskedFilters(
+            min_agreement=min_agreement,
+            min_answers=min_answers,
+            same_answer=same_answer,
+            near_duplicates=near_duplicates,
+            losses=losses,
+            max_ppl=max_ppl,
+            rounds=rounds,
+        ),
+        as_json=json,
+    )
+    raise typer.Exit(run_export(asked, {"db": db}))

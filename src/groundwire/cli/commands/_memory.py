@@ -1,0 +1,197 @@
+"""`groundwire memory …`: the commands and their flags; what they do is in `groundwire.cli._lessons`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from groundwire.cli._checks import check_exists, loading, settled
+
+memory = typer.Typer(
+    name="memory",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Look at what memory holds, and decide about it.",
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Db = Annotated[str | None, typer.Option(help="Database URL.  [default: SQLite in the user's data folder]")]
+Namespace = Annotated[
+    str | None, typer.Option(help="Whose memory.  [default: $GROUNDWIRE_NAMESPACE, else the unnamed one]")
+]
+Family = Annotated[str, typer.Option(help="Only lessons of this family.")]
+TaskId = Annotated[str, typer.Option("--task", help="Only lessons of this task.")]
+Limit = Annotated[int, typer.Option(min=1, max=100_000, help="The most that are shown.")]
+Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids, or any unique beginnings of them.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Reason = Annotated[str, typer.Option(help="Why; kept with the decision.")]
+
+
+@memory.command("list")
+def list_(
+    family: Family = "",
+    task: TaskId = "",
+    state: Annotated[
+        str, typer.Option(help="active, quarantined, repeat, echo or unbacked.  [default: all of them]")
+    ] = "",
+    limit: Limit = 30,
+    json: Json = False,
+    db: Db = None,
+    namespace: Namespace = None,
+) -> None:
+    """List lessons, newest first."""
+    from groundwire.memory._policy import state_named
+
+    wanted = state_named(state)
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli._lessons import list_lessons
+    flags = {"db": db, "namespace": namespace}
+    raise typer.Exit(list_lessons(flags, family=family, task=task, state=wanted, limit=limit, as_json=json))
+
+
+@memory.command()
+def search(
+    text: Annotated[str, typer.Argument(help="Words that the lesson holds.")],
+    family: Family = "",
+    task: TaskId = "",
+    limit: Limit = 10,
+    json: Json = False,
+    db: Db = None,
+    namespace: Namespace = None,
+) -> None:
+    """Find lessons by their words, best first; of the newest 200 that match."""
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli._lessons import search_lessons
+    flags = {"db": db, "namespace": namespace}
+    raise typer.Exit(search_lessons(text, flags, family=family, task=task, limit=limit, as_json=json))
+
+
+@memory.command()
+def show(
+    lesson: Annotated[str, typer.Argument(metavar="ID", help="An id, or any unique beginning of it.")],
+    json: Json = False,
+    db: Db = None,
+    namespace: Namespace = None,
+) -> None:
+    """Show a lesson: its text, the signal behind it, when it was recalled and what came of it."""
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli._lessons import show_lesson
+    raise typer.Exit(show_lesson(lesson, {"db": db, "namespace": namespace}, as_json=json))
+
+
+@memory.command()
+def forget(
+    lessons: Annotated[list[str] | None, typer.Argument(metavar="[ID...]", help="Ids, or beginnings of them.")] = None,
+    family: Annotated[str, typer.Option(help="All lessons of this family.")] = "",
+    task: Annotated[str, typer.Option(help="All lessons of this task.")] = "",
+    reason: Reason = "",
+    yes: Yes = False,
+    json: Json = False,
+    db: Db = None,
+    namespace: Namespace = None,
+) -> None:
+    """Delete lessons, with all that say the same; that they existed stays known."""
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli._lessons import forget_lessons
+    flags = {"db": db, "namespace": namespace}
+    raise typer.Exit(
+        forget_lessons(lessons or [], flags, family=family, task=task, reason=reason, yes=yes, as_json=json)
+    )
+
+
+@memory.command()
+def quarantine(
+    lessons: Ids,
+    release: Annotated[
+        bool, typer.Option("--release", help="Recall them again; what was measured before no longer counts.")
+    ] = False,
+    reason: Reason = "",
+    yes: Yes = False,
+    json: Json = False,
+    db: Db = None,
+    namespace: Namespace = None,
+) -> None:
+    """Keep lessons, but recall them no more."""
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli._lessons import quarantine_lessons
+    flags = {"db": db, "namespace": namespace}
+    raise typer.Exit(quarantine_lessons(lessons, flags, release=release, reason=reason, yes=yes, as_json=json))
+
+
+@memory.command()
+def export(
+    file: Annotated[Path | None, typer.Argument(help="Where to write; - for standard output.  [default: -]")] = None,
+    db: Db = None,
+    namespace: Namespace = None,
+) -> None:
+    """Write all lessons as JSON lines, each with the signal behind it."""
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli._lessons import export_to
+    raise typer.Exit(export_to(file, {"db": db, "namespace": namespace}))
+
+
+@memory.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="A file that `groundwire memory export` wrote; - for standard input.")],
+    json: Json = False,
+    db: Db = None,
+    namespace: Namespace = None,
+) -> None:
+    """Read lessons from a file; those that are there already change nothing."""
+    if str(file) != "-":
+        check_exists(file, do="Name a file that you may read.")
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli._lessons import import_from
+    raise typer.Exit(import_from(file, {"db": db, "namespace": namespace}, as_json=json))
+
+
+@memory.command()
+def stats(json: Json = False, db: Db = None, namespace: Namespace = None) -> None:
+    """Show how much memory holds, how often trials pass, and which lessons help or harm."""
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli._lessons import show_stats
+    raise typer.Exit(show_stats({"db": db, "namespace": namespace}, as_json=json))
+
+
+@memory.command()
+def vacuum(
+    older_than: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="DAYS", help="Drop prompts, answers and bodies of episodes that ended before."),
+    ] = None,
+    quarantined: Annotated[
+        float | None, typer.Option(min=0, metavar="DAYS", help="Forget lessons that were quarantined before.")
+    ] = None,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Conclude everything again from the ledger.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be dropped.")] = False,
+    yes: Yes = False,
+    json: Json = False,
+    db: Db = None,
+    namespace: Namespace = None,
+) -> None:
+    """Drop what retention rules no longer keep, and give the space back to the disk."""
+    settled({"db": db, "namespace": namespace})
+    with loading():
+        from groundwire.cli._lessons import tidy_up
+    raise typer.Exit(
+        tidy_up(
+            {"db": db, "namespace": namespace},
+            older_than=older_than,
+            quarantined=quarantined,
+            rebuild=rebuild,
+            dry_run=dry_run,
+            yes=yes,
+            as_json=json,
+        )
+    )

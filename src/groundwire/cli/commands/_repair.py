@@ -1,0 +1,118 @@
+"""`groundwire repair`: the command and its flags; what it does is in `groundwire.cli._repair`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from groundwire.cli._checks import check_folders, loading, settled
+from groundwire.cli.commands._options import Db, Json, ModelSeconds, SandboxKind
+
+
+def repair(
+    path: Annotated[Path, typer.Argument(help="The project's root.")] = Path(),
+    test: Annotated[str | None, typer.Option(help='Command that judges a candidate.  [default: "pytest -q"]')] = None,
+    hidden: Annotated[str | None, typer.Option(help="Command that judges once, after the tests pass.")] = None,
+    hidden_dir: Annotated[
+        str | None, typer.Option(help="Folder that only this last judging may see, relative to PATH.")
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option(help="JUnit XML file that the test command writes, relative to PATH.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Model id (LiteLLM; further ones after commas are fallbacks), openai-compatible:URL#MODEL, local, or"
+            " local:PATH.gguf.  [default: the search actor, which needs no model]"
+        ),
+    ] = None,
+    actor_command: Annotated[
+        str | None,
+        typer.Option(
+            help="Program that edits the files: a coding agent, a script. {prompt_file}, {prompt}, {task_file} and"
+            " {workdir} in it are filled in; without the first two it reads the prompt from its standard input."
+        ),
+    ] = None,
+    actor_env: Annotated[
+        list[str] | None, typer.Option(help="Variable that this program sees too (an API key, HOME); may be repeated.")
+    ] = None,
+    actor_seconds: Annotated[
+        float | None, typer.Option(min=0, help="Wall seconds of one run of it.  [default: 600]")
+    ] = None,
+    actor_sandbox: Annotated[
+        bool | None,
+        typer.Option("--actor-sandbox", help="Run it in the sandbox.  [default: as you, in a folder of its own]"),
+    ] = None,
+    actor_network: Annotated[
+        bool | None, typer.Option("--actor-network", help="Let it reach the network from the sandbox.")
+    ] = None,
+    actor_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Let it reach this from the sandbox, and nothing that is not named; may be repeated.",
+        ),
+    ] = None,
+    actor_git: Annotated[
+        bool | None, typer.Option("--actor-git", help="Give it a git repository of one commit.")
+    ] = None,
+    model_tests: Annotated[
+        bool | None,
+        typer.Option("--model-tests", help="Let the model write the tests. What passes these is not verified."),
+    ] = None,
+    own_tests: Annotated[
+        bool | None,
+        typer.Option("--own-tests", help="Let the model write tests beside yours: they may ask for another try."),
+    ] = None,
+    rejudge: Annotated[
+        int | None,
+        typer.Option(min=0, help="Times a verdict is looked at again before anything rests on it.  [default: 1]"),
+    ] = None,
+    max_trials: Annotated[int | None, typer.Option(min=1, help="Trials after the baseline.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(min=0, help="Wall seconds.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=0, help="Prompt and completion tokens.")] = None,
+    max_calls: Annotated[int | None, typer.Option(min=0, help="Model calls.")] = None,
+    max_usd: Annotated[float | None, typer.Option(min=0, help="US dollars; an unknown price is refused.")] = None,
+    usd_per_token: Annotated[
+        float | None, typer.Option(min=0, help="Price of a model whose price is not known.")
+    ] = None,
+    model_seconds: ModelSeconds = None,
+    width: Annotated[
+        int | None,
+        typer.Option(
+            "--width", "--n", "-n", min=1, help="Candidates of one trial: samples of a model, runs of a program."
+        ),
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Write the verified change into the project.")] = False,
+    patch: Annotated[Path | None, typer.Option(help="Write the verified patch to this file.")] = None,
+    python: Annotated[
+        Path | None, typer.Option(help="Interpreter that runs the project.  [default: its .venv, else this one]")
+    ] = None,
+    sandbox: SandboxKind = None,
+    image: Annotated[str | None, typer.Option(help="Docker image.  [default: python:3.12-slim]")] = None,
+    db: Db = None,
+    embeddings: Annotated[
+        bool | None,
+        typer.Option("--embeddings", help="Compare lessons by their meaning too, with a small model on this CPU."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of every choice.")] = None,
+    reuse: Annotated[
+        str | None,
+        typer.Option(
+            help="What of the ledger may stand for new work: never, calls (answers of models to the very same requests)"
+            " or all (verdicts on the very same candidates too).  [default: never]"
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Repair a project whose tests fail; the outcome is a verified patch, or the reason why there is none."""
+    flags = dict(locals())
+    for name in ("path", "apply", "patch", "json"):
+        flags.pop(name)
+    check_folders([path], do="Give the path of the project's root.")
+    settings = settled(flags, project=path)
+    with loading():
+        from groundwire.cli._repair import run_repair
+    raise typer.Exit(run_repair(path, settings, apply=apply, patch_file=patch, as_json=json))

@@ -1,0 +1,296 @@
+"""Trials out of a ledger: one pass over an episode's records, one row a trial."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from groundwire.core._records import (
+    Admission,
+    EpisodeEnd,
+    EpisodeRecord,
+    Intent,
+    ModelCall,
+    ProgramRun,
+    Record,
+    ReflectionRecord,
+    RunRecord,
+    Store,
+    TrialEnd,
+    TrialRecord,
+)
+from groundwire.core._signals import Evidence, NoVerdict, Origin, Signal, Verdict
+from groundwire.core._signatures import failure_signature
+from groundwire.evaluation._rows import Sample, Step, TrialRow
+from groundwire.evaluation._trials import Trials
+
+DETAIL_CHARS = 300
+"""Of what failed, kept for the reader."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFacts:
+    """What a run's numbers have to be read with.
+
+    Args:
+        graph: its graph's name.
+        created_at: ISO 8601, UTC.
+        version: groundwire's.
+        grounded: False if a loop of the graph needed no outside signal.
+        trust: opinions that the graph names as trusted (`human`, `other_model`).
+        control_of: id of the run that this one is the control arm of: `control_of` in the run's config; else empty.
+        control: what kind of control (`resampling`, `ungrounded`): `control` in the config; else empty.
+        model: the model, as the config names it; empty where there is none.
+        imported: the published log that it was read from, where nothing was run here; else empty.
+    """
+
+    graph: str = ""
+    created_at: str = ""
+    version: str = ""
+    grounded: bool = True
+    trust: tuple[str, ...] = ()
+    control_of: str = ""
+    control: str = ""
+    model: str = ""
+    imported: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """One side of a comparison: a run, or what somebody logged.
+
+    Args:
+        name: for people; a run's id.
+        trials: all its trials.
+        facts: what its numbers have to be read with.
+    """
+
+    name: str
+    trials: Trials
+    facts: RunFacts = field(default_factory=RunFacts)
+
+
+async def read_run(store: Store, run: RunRecord) -> Arm:
+    """Reads a whole run.
+
+    Raises:
+        StorageError: the ledger can't be read, or a row of it was damaged.
+    """
+    rows: list[TrialRow] = []
+    for episode in await store.episodes(run.id):
+        rows += trial_rows(episode, await store.records(episode.id))
+    return Arm(name=run.id, trials=Trials.of(rows), facts=_facts(run))
+
+
+def _facts(run: RunRecord) -> RunFacts:
+    config: dict[str, Any] = json.loads(run.config)
+    imported: Mapping[str, Any] = config.get("imported") or {}
+    return RunFacts(
+        graph=run.graph,
+        created_at=run.created_at,
+        version=run.version,
+        grounded=bool(config.get("grounded", True)),
+        trust=tuple(map(str, config.get("trust", ()))),
+        control_of=str(config.get("control_of", "")),
+        control=str(config.get("control", "")),
+        model=str(config.get("model", "") or config.get("cli", {}).get("settings", {}).get("model") or ""),
+        imported=str(imported.get("name", "")),
+    )
+
+
+def trial_rows(episode: EpisodeRecord, records: Sequence[Record]) -> Sequence[TrialRow]:
+    """An episode's trials; one row without a verdict where it has none.
+
+    Args:
+        episode: the episode.
+        records: all of its records, in the order in which they were written.
+    """
+    read = _Episode(episode, records)
+    return [read.row(trial) for trial in sorted(read.trials) or [0]]
+
+
+@dataclass
+class _Trial:
+    """What the records say of one trial."""
+
+    judged: list[Signal] = field(default_factory=list[Signal])
+    calls: list[ModelCall] = field(default_factory=list[ModelCall])
+    programs: list[ProgramRun] = field(default_factory=list[ProgramRun])
+    times: list[str] = field(default_factory=list[str])
+    begun: TrialRecord | None = None
+    trigger: Origin | None = None
+    reflections: int = 0
+
+
+_WORK = (TrialRecord, Signal, ReflectionRecord, Intent, ModelCall, ProgramRun, TrialEnd)
+"""Records that say that a trial took place, and when."""
+
+
+class _Episode:
+    def __init__(self, episode: EpisodeRecord, records: Sequence[Record]) -> None:
+        self._episode = episode
+        self._stop = ""
+        self._validated = False
+        self._intents: dict[str, Intent] = {}
+        self._unfinished: dict[int, list[Intent]] = {}
+        self._signals = {r.id: r for r in records if isinstance(r, Signal)}
+        self.trials: dict[int, _Trial] = {}
+        opened: Origin | None = None
+        for record in records:
+            if isinstance(record, EpisodeEnd):
+                self._stop = str(record.stop_reason)
+                continue
+            trial = self._place(record)
+            match record:
+                case Signal() if record.origin is not Origin.RULE and trial:
+                    trial.judged.append(record)
+                case Admission(admitted=True, edge="refine"):
+                    signal = self._signals.get(record.signal_id)
+                    opened = signal.origin if signal else None
+                case TrialRecord() if trial:
+                    trial.begun, trial.trigger, opened = record, opened, None
+                case ReflectionRecord() if trial:
+                    trial.reflections += 1
+                case ModelCall() if trial:
+                    trial.calls.append(record)
+                case ProgramRun() if trial:
+                    trial.programs.append(record)
+                case Intent():
+                    self._intents[record.id] = record
+                    self._validated |= record.kind == "model_tests" and json.loads(record.body)["validated"]
+                case _:
+                    pass
+        self._find_unfinished()
+
+    def _place(self, record: Record) -> _Trial | None:
+        """The record's trial, where it is one that an actor had a part in or that was judged."""
+        if not isinstance(record, _WORK):
+            return None
+        trial = self.trials.setdefault(record.trial, _Trial())
+        trial.times.append(record.created_at)
+        return trial
+
+    def _find_unfinished(self) -> None:
+        ended = {call.intent_id for trial in self.trials.values() for call in trial.calls}
+        for intent in self._intents.values():
+            if intent.kind == "model_call" and intent.id not in ended:
+                self._unfinished.setdefault(intent.trial, []).append(intent)
+
+    def row(self, number: int) -> TrialRow:
+        trial = self.trials.get(number, _Trial())
+        lost = self._unfinished.get(number, [])
+        paid = [call for call in trial.calls if not call.reused]
+        prices = [None if call.usd is None and not call.error else call.usd or 0.0 for call in paid]
+        prices += [intent.usd for intent in lost]
+        judged = _Judged(trial.judged)
+        proposed = [call.model for call in trial.calls if call.purpose == "propose" and call.model]
+        return TrialRow(
+            run=self._episode.run_id,
+            episode=self._episode.id,
+            task=self._episode.task_id,
+            family=self._episode.family,
+            seed=self._episode.seed,
+            trial=number,
+            candidate=judged.candidate,
+            visible=judged.visible,
+            hidden=judged.hidden,
+            origin=judged.origin,
+            trigger=trial.trigger,
+            signature=judged.signature,
+            detail=judged.detail,
+            model=proposed[-1] if proposed else "",
+            tokens=sum(map(_tokens, paid)) + sum(intent.tokens for intent in lost),
+            critical_tokens=_critical_tokens(paid, self._intents) + sum(intent.tokens for intent in lost),
+            usd=None if None in prices else sum(price for price in prices if price is not None),
+            seconds=_wall_seconds(trial.times),
+            calls=len(paid) + len(lost),
+            judgings=len(trial.judged),
+            lessons=len(trial.begun.lessons) if trial.begun else 0,
+            reflections=trial.reflections,
+            escalation=trial.begun.escalation if trial.begun else 0,
+            oracle=self._validated or any(signal.oracle for signal in trial.judged),
+            stop=self._stop,
+            samples=judged.samples,
+            steps=judged.steps,
+        )
+
+
+class _Judged:
+    """What the signals of one trial come to."""
+
+    def __init__(self, signals: Sequence[Signal]) -> None:
+        hidden = [s for s in signals if s.origin is Origin.HIDDEN_TESTS]
+        steering = [s for s in signals if s.origin is not Origin.HIDDEN_TESTS]
+        # the last look at a candidate by a tool is what was acted on
+        last = {(s.candidate_digest, s.issuer): s for s in steering if s.reason is not NoVerdict.GO_ON}
+        self._by_candidate: dict[str, list[Signal]] = {}
+        for (digest, _), signal in last.items():
+            self._by_candidate.setdefault(digest, []).append(signal)
+        self._hidden: Mapping[str, Verdict] = {s.candidate_digest: s.verdict for s in hidden}
+        verdicts = {digest: _together(signals) for digest, signals in self._by_candidate.items()}
+        passed = [digest for digest, verdict in verdicts.items() if verdict is Verdict.PASS]
+        judged_hidden = [digest for digest in verdicts if digest in self._hidden]
+        said = [digest for digest, verdict in verdicts.items() if verdict is not Verdict.NONE]
+        self.candidate = next(reversed(judged_hidden or passed[:1] or said or list(verdicts)), "")
+        self.visible = verdicts.get(self.candidate, Verdict.NONE)
+        self.hidden = self._hidden.get(self.candidate, Verdict.NONE)
+        decided = [s for s in self._by_candidate.get(self.candidate, ()) if s.verdict is self.visible]
+        self.origin = decided[0].origin if decided else None
+        self.signature = failure_signature(decided[0].evidence) if self.visible is Verdict.FAIL and decided else ""
+        self.detail = _headline(decided[0].evidence) if decided and self.visible is not Verdict.PASS else ""
+        self.samples = tuple(Sample(digest, self._truth(digest, verdict)) for digest, verdict in verdicts.items())
+        self.steps = tuple(_steps(steering))
+
+    def _truth(self, digest: str, verdict: Verdict) -> Verdict:
+        return self._hidden.get(digest, verdict)
+
+
+def _headline(evidence: Evidence) -> str:
+    failed = evidence.failed()
+    return (f"{failed[0].id}: {failed[0].message}" if failed else evidence.detail)[:DETAIL_CHARS]
+
+
+def _together(signals: Sequence[Signal]) -> Verdict:
+    """One candidate's verdict by all tools that judged it."""
+    verdicts = {signal.verdict for signal in signals}
+    if Verdict.FAIL in verdicts:
+        return Verdict.FAIL
+    return Verdict.PASS if verdicts == {Verdict.PASS} else Verdict.NONE
+
+
+_STEPPED = (Origin.ENVIRONMENT, Origin.TOOL_ERROR, Origin.VERIFIER, Origin.EXECUTION)
+
+
+def _steps(signals: Sequence[Signal]) -> Iterator[Step]:
+    """Steps in an environment and tool calls: there, each signal of a trial is about one more of them."""
+    told = [s for s in signals if s.origin in _STEPPED]
+    if any(s.reason is NoVerdict.GO_ON for s in told) or any(s.origin is Origin.TOOL_ERROR for s in told):
+        for signal in told:
+            yield Step(signal.candidate_digest, signal.verdict is not Verdict.FAIL)
+
+
+def _tokens(call: ModelCall) -> int:
+    return call.prompt_tokens + call.completion_tokens
+
+
+def _critical_tokens(calls: Sequence[ModelCall], intents: Mapping[str, Intent]) -> int:
+    """Tokens that were waited for: of calls that ran at the same time, those of the longest."""
+    spans = sorted(
+        (intents[c.intent_id].created_at if c.intent_id in intents else c.created_at, c.created_at, _tokens(c))
+        for c in calls
+    )
+    total, longest, until = 0, 0, ""
+    for begun, ended, used in spans:
+        if begun >= until:
+            total, longest = total + longest, 0
+        longest, until = max(longest, used), max(until, ended)
+    return total + longest
+
+
+def _wall_seconds(times: Sequence[str]) -> float:
+    if len(times) < 2:
+        return 0.0
+    return (datetime.fromisoformat(max(times)) - datetime.fromisoformat(min(times))).total_seconds()

@@ -1,0 +1,309 @@
+"""Trials as columns: what every metric reads, whether they come from our ledger or from somebody's published log."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from groundwire.core._signals import Origin
+from groundwire.evaluation._rows import (
+    CODES,
+    NONE,
+    ORIGINS,
+    PASS,
+    VERDICTS,
+    Bools,
+    Floats,
+    Ints,
+    Labels,
+    Ragged,
+    Sample,
+    Step,
+    TrialRow,
+)
+
+_TEXTS = ("run", "episode", "task", "family", "candidate", "signature", "detail", "model", "stop")
+_COUNTS = (
+    "seed", "trial", "tokens", "critical_tokens", "calls", "judgings", "lessons", "reflections", "escalation"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Trials:
+    """Many trials, a column a field of `TrialRow`, in the order of episode and trial.
+
+    Verdicts are numbers (`PASS`, `FAIL`, `NONE`), origins their places in `ORIGINS`, an unknown price is NaN. Episodes
+    are numbered from 0 in the order of their rows. Build it with `of` or `from_columns`, which put the rows in order.
+    """
+
+    run: Labels
+    episode: Labels
+    task: Labels
+    family: Labels
+    seed: Ints
+    trial: Ints
+    candidate: Labels
+    visible: Ints
+    hidden: Ints
+    origin: Ints
+    trigger: Ints
+    signature: Labels
+    detail: Labels
+    model: Labels
+    tokens: Ints
+    critical_tokens: Ints
+    usd: Floats
+    seconds: Floats
+    calls: Ints
+    judgings: Ints
+    lessons: Ints
+    reflections: Ints
+    escalation: Ints
+    oracle: Bools
+    stop: Labels
+    sampled: Ragged
+    sample_answer: Labels
+    sample_verdict: Ints
+    sample_weight: Floats
+    stepped: Ragged
+    step_action: Labels
+    step_ok: Bools
+
+    @classmethod
+    def of(cls, rows: Iterable[TrialRow]) -> Self:
+        """From rows, in any order."""
+        told = list(rows)
+        samples = [sample for row in told for sample in row.samples]
+        steps = [step for row in told for step in row.steps]
+        columns: dict[str, Any] = {name: Labels.of(getattr(row, name) for row in told) for name in _TEXTS}
+        columns |= {name: np.array([getattr(row, name) for row in told], dtype=np.int64) for name in _COUNTS}
+        return cls(
+            **columns,
+            visible=np.array([CODES[row.visible] for row in told], dtype=np.int8),
+            hidden=np.array([CODES[row.hidden] for row in told], dtype=np.int8),
+            origin=np.array([_origin(row.origin) for row in told], dtype=np.int8),
+            trigger=np.array([_origin(row.trigger) for row in told], dtype=np.int8),
+            usd=np.array([math.nan if row.usd is None else row.usd for row in told], dtype=np.float64),
+            seconds=np.array([row.seconds for row in told], dtype=np.float64),
+            oracle=np.array([row.oracle for row in told], dtype=np.bool_),
+            sampled=Ragged.of(len(row.samples) for row in told),
+            sample_answer=Labels.of(sample.answer for sample in samples),
+            sample_verdict=np.array([CODES[sample.verdict] for sample in samples], dtype=np.int8),
+            sample_weight=np.array([sample.weight for sample in samples], dtype=np.float64),
+            stepped=Ragged.of(len(row.steps) for row in told),
+            step_action=Labels.of(step.action for step in steps),
+            step_ok=np.array([step.ok for step in steps], dtype=np.bool_),
+        )._in_order()
+
+    @classmethod
+    def from_columns(cls, **columns: Labels | Ints | Floats | Bools | Ragged) -> Self:
+        """From columns, in any order of rows; those that are left out hold a row's default.
+
+        Raises:
+            ValueError: `episode` or `task` is missing, or a column is of another length.
+        """
+        if not {"episode", "task"} <= columns.keys():
+            raise ValueError("the columns episode and task are needed")
+        count = len(columns["episode"])  # pyright: ignore[reportArgumentType]  always Labels
+        full: dict[str, Any] = {**_defaults(count), **columns}
+        for name, column in full.items():
+            length = len(column.starts) - 1 if isinstance(column, Ragged) else len(column)
+            if length != count and not name.startswith(("sample_", "step_")):
+                raise ValueError(f"the column {name} has {length} rows, not {count}")
+        return cls(**full)._in_order()
+
+    def __len__(self) -> int:
+        return len(self.trial)
+
+    def rows(self) -> Iterator[TrialRow]:
+        """The same as rows."""
+        for at in range(len(self)):
+            yield self.row(at)
+
+    def row(self, at: int) -> TrialRow:
+        """One row."""
+        values: dict[str, Any] = {name: getattr(self, name)[at] for name in _TEXTS}
+        values |= {name: int(getattr(self, name)[at]) for name in _COUNTS}
+        usd = float(self.usd[at])
+        samples = range(self.sampled.starts[at], self.sampled.starts[at + 1])
+        steps = range(self.stepped.starts[at], self.stepped.starts[at + 1])
+        return TrialRow(
+            **values,
+            visible=VERDICTS[int(self.visible[at])],
+            hidden=VERDICTS[int(self.hidden[at])],
+            origin=_named(self.origin[at]),
+            trigger=_named(self.trigger[at]),
+            usd=None if math.isnan(usd) else usd,
+            seconds=float(self.seconds[at]),
+            oracle=bool(self.oracle[at]),
+            samples=tuple(
+                Sample(self.sample_answer[i], VERDICTS[int(self.sample_verdict[i])], float(self.sample_weight[i]))
+                for i in samples
+            ),
+            steps=tuple(Step(self.step_action[i], bool(self.step_ok[i])) for i in steps),
+        )
+
+    def take(self, rows: Ints | Bools) -> Self:
+        """These rows only."""
+        at: Ints = np.arange(len(self))[rows]
+        sampled, samples = self.sampled.take(at)
+        stepped, steps = self.stepped.take(at)
+        chosen: dict[str, Any] = {"sampled": sampled, "stepped": stepped}
+        for field in fields(self):
+            column = getattr(self, field.name)
+            if field.name in chosen:
+                continue
+            which = samples if field.name.startswith("sample_") else steps if field.name.startswith("step_") else at
+            chosen[field.name] = column.take(which) if isinstance(column, Labels) else column[which]
+        return type(self)(**chosen)
+
+    def _in_order(self) -> Self:
+        order = np.lexsort((self.trial, self.episode.codes))
+        return self if np.array_equal(order, np.arange(len(order))) else self.take(order)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """By episode, its first row."""
+        codes = self.episode.codes
+        return np.flatnonzero(np.concatenate([np.ones(min(len(codes), 1), dtype=np.bool_), codes[1:] != codes[:-1]]))
+
+    @cached_property
+    def ends(self) -> Ints:
+        """By episode, its last row."""
+        return np.concatenate([self.starts[1:], [len(self)]])[: len(self.starts)].astype(np.int64) - 1
+
+    @cached_property
+    def number(self) -> Ints:
+        """By row, its episode's number."""
+        return np.repeat(np.arange(len(self.starts)), self.ends - self.starts + 1)
+
+    @cached_property
+    def truth(self) -> Ints:
+        """By row, whether the candidate is right, as far as is known.
+
+        What the hidden tests said; where they were not asked, the visible verdict. Tests that a model wrote, other
+        models and people know no truth: without hidden tests it is NONE.
+        """
+        believed = np.where(np.isin(self.origin, _NO_TRUTH), NONE, self.visible)
+        return np.where(self.hidden != NONE, self.hidden, believed).astype(np.int8)
+
+    @cached_property
+    def answer(self) -> Ints:
+        """By row, the row whose candidate was the episode's answer then: a trial that brought nothing to judge (the
+        actor had nothing new, the model broke) leaves the answer as it was."""
+        at = np.arange(len(self))
+        nothing = (self.visible == NONE) & (self.hidden == NONE) & (self.judgings == 0)
+        held = np.maximum.accumulate(np.where(nothing, -1, at)) if len(self) else at
+        return np.where(held >= self.starts[self.number], held, at)
+
+    @cached_property
+    def is_given(self) -> Bools:
+        """By row, True for the judging of what was there before (trial 0)."""
+        return self.trial <= 0
+
+
+_NO_TRUTH = [ORIGINS.index(origin) for origin in (Origin.MODEL_TESTS, Origin.OTHER_MODEL, Origin.HUMAN, Origin.RULE)]
+
+
+def _origin(origin: Origin | None) -> int:
+    return -1 if origin is None else ORIGINS.index(origin)
+
+
+def _named(code: Any) -> Origin | None:
+    return None if code < 0 else ORIGINS[int(code)]
+
+
+def _defaults(count: int) -> dict[str, Any]:
+    nothing: Sequence[int] = ()
+    empty = Labels(np.zeros(count, dtype=np.int32), ("",))
+    none = np.full(count, NONE, dtype=np.int8)
+    zeros = np.zeros(count, dtype=np.int64)
+    no_lists = Ragged(np.zeros(count + 1, dtype=np.int64))
+    return {
+        **dict.fromkeys(_TEXTS, empty),
+        **dict.fromkeys(_COUNTS, zeros),
+        **dict.fromkeys(("visible", "hidden", "origin", "trigger"), none),
+        "trial": np.ones(count, dtype=np.int64),
+        "usd": np.zeros(count),
+        "seconds": np.zeros(count),
+        "oracle": np.zeros(count, dtype=np.bool_),
+        "sampled": no_lists,
+        "sample_answer": Labels(np.array(nothing, dtype=np.int32), ()),
+        "sample_verdict": np.array(nothing, dtype=np.int8),
+        "sample_weight": np.array(nothing, dtype=np.float64),
+        "stepped": no_lists,
+        "step_action": Labels(np.array(nothing, dtype=np.int32), ()),
+        "step_ok": np.array(nothing, dtype=np.bool_),
+    }
+
+
+# Episodes out of trials: what each began with, its first try, and the answer that it ended with.
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """One number an episode; −1 stands for a row that there is not.
+
+    Args:
+        trials: their trials.
+        first: row of the first try: the first trial after what was given (trial 0).
+        last: row of the last try that brought something to judge: its candidate is the episode's answer. Where none
+            did, the last try.
+        given: True where what was given passed already, so that nothing was tried.
+    """
+
+    trials: Trials
+    first: Ints
+    last: Ints
+    given: Bools
+
+    @classmethod
+    def of(cls, trials: Trials) -> Episodes:
+        """From trials."""
+        tries = ~trials.is_given
+        count = np.add.reduceat(tries, trials.starts, dtype=np.int64) if len(trials) else np.zeros(0, dtype=np.int64)
+        held = trials.answer[trials.ends] if len(trials) else count
+        held = np.where(trials.is_given[held], trials.ends, held) if len(trials) else held
+        last = np.where(count > 0, held, -1)
+        first = np.where(count > 0, trials.ends - count + 1, -1)
+        given = (count == 0) & (trials.truth[trials.starts] == PASS)
+        return cls(trials, first, last, given)
+
+    @property
+    def counted(self) -> Bools:
+        """Those with something to solve; the others are told apart, and left out of every rate."""
+        return ~self.given
+
+    @property
+    def tried(self) -> Bools:
+        """Those with at least one try."""
+        return self.last >= 0
+
+    def truth(self, rows: Ints) -> Ints:
+        """What is known of the candidates of these rows; NONE where there is no row."""
+        known = self.trials.truth[np.maximum(rows, 0)] if len(self.trials) else np.zeros(0, dtype=np.int8)
+        return np.where(rows >= 0, known, NONE)
+
+    @property
+    def first_right(self) -> Bools:
+        """By episode, True where the first try is known to be right."""
+        return self.truth(self.first) == PASS
+
+    @property
+    def final_right(self) -> Bools:
+        """By episode, True where the answer is known to be right."""
+        return self.truth(self.last) == PASS
+
+    @property
+    def task(self) -> Ints:
+        """By episode, its task's code."""
+        return self.trials.task.codes[self.trials.starts]
+
+    def total(self, column: Ints) -> Ints:
+        """By episode, the sum of a column of its trials."""
+        return np.add.reduceat(column, self.trials.starts) if len(self.trials) else column[:0]

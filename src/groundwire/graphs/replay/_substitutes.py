@@ -1,0 +1,193 @@
+"""What judges in a tool's place where the ledger holds its verdict: in a replay, or where a policy allows it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, suppress
+
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import BatchTool, DoubtingTool, RepeatableTool, Tool, ToolContext, WritingTool
+from groundwire.core._errors import GroundwireError, ModelError, RecordingMissing, ToolError
+from groundwire.core._models import Completion, Request
+from groundwire.core._records import Intent
+from groundwire.core._signals import Observation, Signal, canonical
+from groundwire.core._tasks import Task
+from groundwire.graphs.replay._recorded import Recordings, observed
+from groundwire.graphs.replay._reuse import Judging
+from groundwire.graphs.run._episode import Episode
+
+
+def stand_in(name: str, tool: Tool, *, hidden: bool, episode: Episode) -> Tool:
+    """The tool of a tool node, or what stands in for it.
+
+    Args:
+        name: the node's name.
+        tool: its tool.
+        hidden: True if it judges hidden tests: a candidate's digest does not cover them, so that nothing is reused.
+        episode: the running episode.
+    """
+    if episode.recordings is not None:
+        return _RecordedTool(name, episode, episode.recordings)
+    is_allowed = episode.cache is not None and episode.cache.takes_verdicts and not hidden
+    if is_allowed and isinstance(tool, RepeatableTool) and not isinstance(tool, WritingTool):
+        return _CachedTool(name, tool, episode)
+    return tool
+
+
+async def observe(
+    tool: Tool, candidates: Sequence[Candidate], task: Task, context: ToolContext, *, name: str
+) -> AsyncGenerator[tuple[Candidate, Observation], None]:
+    """An observation for each candidate, in their order.
+
+    Args:
+        tool: what judges.
+        candidates: what it judges.
+        task: the task as it sees it.
+        context: what it works with.
+        name: the tool node's, for the message.
+
+    Raises:
+        ToolError: it gave too few observations, too many, or what is none.
+    """
+    if len(candidates) < 2 or not isinstance(tool, BatchTool):
+        for candidate in candidates:
+            yield candidate, _checked(name, await tool.judge(candidate, task, context))
+        return
+    waiting = iter(candidates)
+    async with aclosing(tool.judge_many(candidates, task, context)) as observations:
+        given = 0
+        async for observation in observations:
+            given += 1
+            candidate = next(waiting, None)
+            if candidate is None:
+                raise _miscounted(name, f"more than {len(candidates)}", len(candidates))
+            yield candidate, _checked(name, observation)
+    if given < len(candidates) and not isinstance(tool, _RecordedTool):
+        raise _miscounted(name, str(given), len(candidates))
+
+
+def _checked(name: str, observation: object) -> Observation:
+    if isinstance(observation, Observation):
+        return observation
+    raise ToolError(
+        f"The tool {name} gave {type(observation).__name__} where an Observation belongs.",
+        do="Return groundwire.Observation(verdict=…, origin=…) for each candidate.",
+    )
+
+
+def _miscounted(name: str, given: str, wanted: int) -> ToolError:
+    return ToolError(
+        f"The tool {name} gave {given} observations on {wanted} candidates.",
+        do="Yield exactly one for each candidate, in their order; one without a verdict where it can't judge.",
+    )
+
+
+class _RecordedTool:
+    """Judges from the ledger alone. See `groundwire.core._contexts.BatchTool`."""
+
+    def __init__(self, name: str, episode: Episode, recordings: Recordings) -> None:
+        self._name = name
+        self._episode = episode
+        self._recordings = recordings
+
+    async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+        """Raises RecordingMissing where nothing is recorded."""
+        signal = self._recordings.look(context.trial, self._name, candidate.digest)
+        if signal is None:
+            raise RecordingMissing(
+                f"The ledger holds no verdict of {self._name} on candidate {candidate.digest[:12]}… in trial"
+                f" {context.trial}. Nothing was run."
+            )
+        return await self._seen(signal, context)
+
+    async def judge_many(
+        self, candidates: Sequence[Candidate], task: Task, context: ToolContext
+    ) -> AsyncGenerator[Observation, None]:
+        """As far as it is recorded: the run had seen enough there."""
+        yield await self.judge(candidates[0], task, context)
+        for candidate in candidates[1:]:
+            signal = self._recordings.look(context.trial, self._name, candidate.digest)
+            if signal is None:
+                return
+            yield await self._seen(signal, context)
+
+    async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
+        """See `groundwire.core._contexts.DoubtingTool`."""
+        return self._recordings.doubt(context.trial, candidate.digest)
+
+    async def _seen(self, signal: Signal, context: ToolContext) -> Observation:
+        for intent in self._recordings.asked_before(signal):
+            # what the tool had asked a model is asked of the ledger
+            with suppress(ModelError):
+                await context.call(_Nobody(), Request.model_validate_json(intent.body))
+        taken = self._recordings.reused_for(signal)
+        if taken is not None:
+            await _note(self._episode, signal.trial, signal.candidate_digest, taken.body)
+        return await self._recordings.observation(signal)
+
+
+class _Nobody:
+    """Stands where a backend is asked for, in a replay: the ledger answers before it would be asked."""
+
+    model = ""
+
+    async def complete(self, request: Request) -> Completion:
+        raise NotImplementedError
+
+    async def complete_many(self, requests: Sequence[Request]) -> Sequence[Completion]:
+        raise NotImplementedError
+
+    def price(self, request: Request) -> float | None:
+        return None
+
+
+class _CachedTool:
+    """Judges what the ledger holds no verdict on, and takes the others. See `groundwire.core._contexts.BatchTool`."""
+
+    def __init__(self, name: str, tool: RepeatableTool, episode: Episode) -> None:
+        self._name = name
+        self._tool = tool
+        self._episode = episode
+
+    async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+        """See `groundwire.core._contexts.Tool`."""
+        signal = await self._find(candidate, task, context)
+        return await self._take(signal, context) if signal else await self._tool.judge(candidate, task, context)
+
+    async def judge_many(
+        self, candidates: Sequence[Candidate], task: Task, context: ToolContext
+    ) -> AsyncGenerator[Observation, None]:
+        """See `groundwire.core._contexts.BatchTool`."""
+        found = [await self._find(candidate, task, context) for candidate in candidates]
+        rest = [candidate for candidate, signal in zip(candidates, found, strict=True) if signal is None]
+        async with aclosing(observe(self._tool, rest, task, context, name=self._name)) as judged:
+            for signal in found:
+                yield await self._take(signal, context) if signal else (await anext(judged))[1]
+            async for _more in judged:  # which says that it is one too many
+                pass
+
+    async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
+        """See `groundwire.core._contexts.DoubtingTool`."""
+        return await self._tool.doubt(candidate, task, context) if isinstance(self._tool, DoubtingTool) else ""
+
+    async def _find(self, candidate: Candidate, task: Task, context: ToolContext) -> Signal | None:
+        cache = self._episode.cache
+        if cache is None or context.want_coverage:
+            return None
+        try:
+            sandbox = await context.sandbox()
+        except (GroundwireError, OSError):
+            return None  # the tool says so itself
+        command = self._tool.command_for(task)
+        judging = Judging(self._name, self._tool.identity, command, task, sandbox.info)
+        return await cache.verdict(candidate.digest, judging)
+
+    async def _take(self, signal: Signal, context: ToolContext) -> Observation:
+        place = {"run": signal.run_id, "episode": signal.episode_id, "signal": signal.id, "judged": signal.created_at}
+        await _note(self._episode, context.trial, signal.candidate_digest, canonical(place))
+        return Observation(**observed(signal)).model_copy(update={"duration_s": 0.0, "taken_from": signal.id})
+
+
+async def _note(episode: Episode, trial: int, candidate_digest: str, body: str) -> None:
+    """Says from where a verdict is taken, before it is."""
+    await episode.record(Intent(episode_id=episode.id, trial=trial, kind="reuse", digest=candidate_digest, body=body))

@@ -1,0 +1,168 @@
+"""An account of an episode: what its ledger says about how well its verdicts were founded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from groundwire.core._records import Admission, CandidateRecord, EpisodeEnd, Intent, Record, ReflectionRecord
+from groundwire.core._signals import NoVerdict, Origin, Signal, Verdict
+from groundwire.graphs.run._acceptance import Ladder, TradeOff
+from groundwire.graphs.run._gate import NAMED_ONLY
+
+
+@dataclass(frozen=True)
+class WrittenTests:
+    """Tests that a model wrote.
+
+    Args:
+        kept: how many judge.
+        dropped: how many don't: they do not parse, say nothing, or fail on the reference.
+        validated: True if a reference solution was run against them.
+    """
+
+    kept: int = 0
+    dropped: int = 0
+    validated: bool = False
+
+
+@dataclass(frozen=True)
+class Account:
+    """What an episode's verdicts rest on.
+
+    Args:
+        retries: judgings repeated because something around the candidate broke.
+        rejudged: judgings repeated to find out whether a verdict holds.
+        rejudged_s: wall seconds that these took.
+        flaky: ids of cases that ended differently on the same candidate.
+        non_discriminating: commands that never gave both verdicts.
+        trade_offs: candidates that fix some cases and break others; none of them was accepted.
+        standstill: why the loop was found not to move, each time.
+        hidden_accesses: times the hidden tests were laid out.
+        steering: of these, times after which something was still proposed or reflected on. More than 0 would mean that
+            hidden tests steered.
+        oracle: True if a signal used the answer key, or tests that a model wrote were checked against it.
+        opinions: origins that count only where the graph names them (`human`, `other_model`) and that gave signals.
+        written: tests that a model wrote, if any.
+        disagrees: what these said of the candidate that is handed out all the same, since the user's tests passed it
+            (`graphs.run.answer`); "" where they were content.
+    """
+
+    retries: int = 0
+    rejudged: int = 0
+    rejudged_s: float = 0.0
+    flaky: tuple[str, ...] = ()
+    non_discriminating: tuple[str, ...] = ()
+    trade_offs: tuple[TradeOff, ...] = ()
+    standstill: tuple[str, ...] = ()
+    hidden_accesses: int = 0
+    steering: int = 0
+    oracle: bool = False
+    opinions: tuple[str, ...] = ()
+    written: WrittenTests | None = None
+    disagrees: str = ""
+
+
+def account_of(records: Iterable[Record]) -> Account:
+    """Draws up the account.
+
+    Args:
+        records: an episode's, in the order in which they were written.
+    """
+    told = list(records)
+    signals = [r for r in told if isinstance(r, Signal)]
+    judgings = [s for s in signals if s.origin is not Origin.RULE]
+    again, after_none = _repeated(judgings)
+    written = _written(told)
+    return Account(
+        retries=len(after_none),
+        rejudged=len(again),
+        rejudged_s=sum(s.duration_s for s in again),
+        flaky=tuple(sorted({name for s in judgings for name in s.evidence.flaky})),
+        non_discriminating=non_discriminating(judgings),
+        trade_offs=_trade_offs(judgings),
+        standstill=tuple(s.evidence.detail for s in signals if s.origin is Origin.RULE),
+        hidden_accesses=sum(_is_access(r) for r in told),
+        steering=_steering(told),
+        oracle=any(s.oracle for s in judgings) or bool(written and written.validated),
+        opinions=tuple(sorted({str(s.origin) for s in judgings if s.origin in NAMED_ONLY})),
+        written=written,
+        disagrees=_disagreeing(told),
+    )
+
+
+def non_discriminating(signals: Iterable[Signal]) -> tuple[str, ...]:
+    """Commands that never gave both verdicts, so that their signals told nothing apart.
+
+    Hidden tests judge only what passes the visible ones, so nothing follows from theirs.
+    """
+    seen: dict[str, set[Verdict]] = {}
+    for signal in signals:
+        if signal.verdict is not Verdict.NONE and signal.origin not in (Origin.HIDDEN_TESTS, Origin.RULE):
+            seen.setdefault(" ".join(signal.command) or signal.issuer, set()).add(signal.verdict)
+    return tuple(sorted(command for command, verdicts in seen.items() if len(verdicts) == 1))
+
+
+def _repeated(signals: Sequence[Signal]) -> tuple[list[Signal], list[Signal]]:
+    """Signals about what had been judged in the same trial already: after a verdict, and after none."""
+    last: dict[tuple[int, str, str], Signal] = {}
+    after_verdict: list[Signal] = []
+    after_none: list[Signal] = []
+    for signal in signals:
+        place = (signal.trial, signal.issuer, signal.candidate_digest)
+        before = last.get(place)
+        if before is not None:
+            gave = before.verdict is not Verdict.NONE or before.reason is NoVerdict.FLAKY
+            (after_verdict if gave else after_none).append(signal)
+        last[place] = signal
+    return after_verdict, after_none
+
+
+def _trade_offs(signals: Iterable[Signal]) -> tuple[TradeOff, ...]:
+    ladder = Ladder()
+    for signal in signals:
+        ladder.take(signal)
+    return ladder.trade_offs
+
+
+def _is_access(record: Record) -> bool:
+    return isinstance(record, Intent) and record.kind == "hidden_access"
+
+
+def _steering(records: Sequence[Record]) -> int:
+    """Accesses to the hidden tests with a proposal, a reflection or an opened gate behind them."""
+    steered = 0
+    later = False
+    for record in reversed(records):
+        if _is_access(record):
+            steered += later
+        elif isinstance(record, CandidateRecord | ReflectionRecord):
+            later = True
+        elif isinstance(record, Admission):
+            later = later or record.admitted
+    return steered
+
+
+def _disagreeing(records: Sequence[Record]) -> str:
+    """What the tests that a model wrote said of what was handed out; the last word on it counts."""
+    ends = [r for r in records if isinstance(r, EpisodeEnd) and r.verdict is Verdict.PASS]
+    given = ends[-1].best_candidate if ends else ""
+    kept = [r for r in records if isinstance(r, Intent) and r.kind == "stands" and r.digest == given]
+    if not given or not kept:
+        return ""
+    weaker = json.loads(kept[-1].body)["issuer"]
+    signals = [r for r in records if isinstance(r, Signal) and r.origin is not Origin.RULE]
+    about = [s for s in signals if (s.trial, s.issuer, s.candidate_digest) == (kept[-1].trial, weaker, given)]
+    return about[-1].evidence.detail if about and about[-1].verdict is Verdict.FAIL else ""
+
+
+def _written(records: Iterable[Record]) -> WrittenTests | None:
+    bodies = [json.loads(r.body) for r in records if isinstance(r, Intent) and r.kind == "model_tests"]
+    if not bodies:
+        return None
+    return WrittenTests(
+        kept=sum(len(b["cases"]) for b in bodies),
+        dropped=sum(len(b["dropped"]) for b in bodies),
+        validated=any(b["validated"] for b in bodies),
+    )

@@ -1,0 +1,306 @@
+"""The nodes of a feedback graph, but the tool's: what wraps an actor, a critic and a person; a trial in one superstep.
+
+Each wrapper enforces at run time what the proof showed at compile time: an actor or critic that no signal has let in is
+refused, whatever edge led to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from langgraph._internal._constants import CONFIG_KEY_CHECKPOINTER
+from langgraph.config import get_config
+from langgraph.graph import END
+from langgraph.runtime import Runtime
+from langgraph.types import Command, interrupt
+
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import (
+    Actor,
+    ActorContext,
+    Critic,
+    CriticContext,
+    EditStatistics,
+    Judged,
+    Lesson,
+    Needs,
+    Reflection,
+    ToolContext,
+)
+from groundwire.core._errors import CandidateError, GroundingError, RecordingExhausted
+from groundwire.core._experience import NO_EXPERIENCE
+from groundwire.core._records import Admission, StopReason
+from groundwire.core._signals import Evidence, NoVerdict, Observation, Origin, Verdict
+from groundwire.core._tasks import Task
+from groundwire.core._toolcalls import Ruling, Steps, ruled
+from groundwire.graphs.build._bounds import Node
+from groundwire.graphs.run._answer import LastAnswer
+from groundwire.graphs.run._calls import EpisodeCaller, EpisodeRunner
+from groundwire.graphs.run._episode import Episode
+from groundwire.graphs.run._gate import GateKind
+from groundwire.graphs.run._memory import begin_trial, edits_for, experience_for, given_to, reflection_on
+from groundwire.graphs.run._stagnation import draws
+from groundwire.graphs.run._state import EpisodeState, Route
+
+# What wraps an actor and a critic.
+
+Update = Mapping[str, Any]
+"""What a node returns to LangGraph: the state's fields that change."""
+
+
+def stop(reason: StopReason, detail: str = "") -> Update:
+    """Leads to the end."""
+    return {"route": Route.STOP, "stop_reason": reason, "detail": detail}
+
+
+def let_in(episode: Episode, state: EpisodeState) -> tuple[Admission, Judged]:
+    """The admission that lets the next node in, its signal's seal verified again.
+
+    Raises:
+        GroundingError: there is none, or it is not about the current candidate.
+        SealError: the signal is not what was minted.
+    """
+    admission = episode.history.admissions.get(state.admission)
+    if admission is None:
+        raise GroundingError(f"Episode {episode.id}: no signal has opened the way to this node.")
+    signal = episode.history.signal(admission.signal_id)
+    episode.mint.verify(signal)
+    if not admission.admitted or admission.candidate_digest != state.candidate or admission.trial != state.trial:
+        raise GroundingError(f"Episode {episode.id}: the admission {admission.id} is not about the current candidate.")
+    return admission, episode.history.judged(signal)
+
+
+class ActorNode:
+    """Lets an actor propose, once per admission.
+
+    Args:
+        name: the node's name.
+        actor: what proposes.
+        width: candidates asked for in one trial.
+        may_begin: True if it may act before anything was proposed or judged.
+        last: set where its last candidate is handed in when it has nothing new.
+    """
+
+    def __init__(self, name: str, actor: Actor, *, width: int, may_begin: bool, last: LastAnswer | None = None) -> None:
+        self.name = name
+        self.actor = actor
+        self.width = width
+        self.may_begin = may_begin
+        self.last = last
+        self.needs: Needs = getattr(actor, "needs", Needs())
+
+    async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Update:
+        """One superstep."""
+        episode = runtime.context
+        # a first try needs no signal; what it proposed stays recorded, so it can't be had twice
+        first = self.may_begin and state.trial == 0 and state.step == 0
+        admission, failing = (None, None) if first else let_in(episode, state)
+        advancing = admission is not None and admission.edge == GateKind.ADVANCE
+        trial = state.trial if advancing else state.trial + 1
+        step = state.step + 1 if advancing else 1
+        lessons = await begin_trial(episode, trial, self.needs, failing, escalation=state.escalation)
+        fresh, escalation = self._recorded(episode, trial, step), state.escalation
+        known = bool(fresh)
+        detail, repeated = "", None
+        if not known:
+            try:
+                fresh, escalation, repeated = await self._fresh(state, episode, trial, failing, lessons)
+            except (CandidateError, RecordingExhausted) as refused:
+                detail = refused.what
+        update = {"trial": trial, "step": step, "admission": "", "reflection": "", "escalation": escalation}
+        if not fresh:
+            asked = escalation - state.escalation
+            stuck = f"same_candidate: only what was judged before, {asked} times"
+            update = {**update, **(stop(StopReason.STUCK, stuck) if asked else stop(StopReason.EXHAUSTED, detail))}
+            last = self.last
+            return last.after_proposing(update, state.candidate, repeated, state.trial, episode) if last else update
+        for candidate in fresh:
+            self._check(candidate, episode, extends=failing.candidate if advancing and failing else None)
+        if not known:
+            await episode.propose(trial, self.name, fresh)
+        return {**update, "candidate": fresh[0].digest, "signal": "", "route": Route.NEXT}
+
+    def _recorded(self, episode: Episode, trial: int, step: int) -> list[Candidate]:
+        """What an earlier process had proposed for this very step, so that nothing is paid for twice."""
+        steps = episode.history.steps.get(trial, [])
+        return [episode.history.candidates[d] for mine in steps[step - 1 : step] for d in mine]
+
+    async def _fresh(
+        self,
+        state: EpisodeState,
+        episode: Episode,
+        trial: int,
+        failing: Judged | None,
+        lessons: Sequence[Lesson],
+    ) -> tuple[list[Candidate], int, Candidate | None]:
+        """Candidates never judged before; asks again, escalated, while the actor only repeats itself.
+
+        Returns:
+            The candidates, the escalation that brought them, and the last of the repeated ones.
+        """
+        repeated: Candidate | None = None
+        statistics = await edits_for(episode, trial, failing) if self.needs.edit_statistics else EditStatistics()
+        experience = await experience_for(episode, trial) if self.needs.experience else NO_EXPERIENCE
+        history = episode.history
+        record = history.reflections.get(state.reflection)
+        judged = history.judged_until(state.trial) if self.needs.episode else history.judged_of(state.trial)
+        escalation = state.escalation
+        for escalation in range(state.escalation, state.escalation + max(1, episode.rules.escalations)):
+            context = ActorContext(
+                task=episode.task.public(),
+                tree=episode.best_tree(),
+                call=EpisodeCaller(episode, trial),
+                best=history.best,
+                baseline=next(iter(history.judged_of(0)), None),
+                failing=failing,
+                judged=judged,
+                trial=trial,
+                coverage=history.coverage,
+                lessons=lessons,
+                reflection=Reflection(record.text, record.by, record.raw) if record else None,
+                tried=history.tried,
+                edit_statistics=statistics,
+                experience=experience,
+                escalation=escalation,
+                seed=episode.seed,
+                seed_rule=episode.seed_rule,
+                program=EpisodeRunner(episode, trial),
+                sandbox=episode.program_sandbox,
+            )
+            proposed = await self.actor.propose(context, draws(self.width, escalation))
+            if not proposed:
+                return [], state.escalation, repeated
+            repeated = proposed[-1]
+            fresh = list({c.digest: c for c in proposed if c.digest not in history.candidates}.values())
+            if fresh:
+                return fresh[: self.width], escalation, None
+        return [], escalation + 1, repeated
+
+    def _check(self, candidate: Candidate, episode: Episode, *, extends: Candidate | None) -> None:
+        if candidate.base_digest != episode.task.tree.digest:
+            raise CandidateError(
+                f"{self.name} proposed a candidate against another tree than the task's.",
+                do="Make candidates with base_digest=context.task.tree.digest.",
+            )
+        if extends is not None and not candidate.extends(extends):
+            raise GroundingError(
+                f"{self.name} was let in by `advance`, which may only append, and rewrote what was there.",
+                do="Append to the current candidate; a rewrite needs a `refine` edge and a sealed FAIL.",
+            )
+
+
+class CriticNode:
+    """Lets a critic reflect on the failing signal, once per admission.
+
+    Args:
+        name: the node's name.
+        critic: what reflects.
+    """
+
+    def __init__(self, name: str, critic: Critic) -> None:
+        self.name = name
+        self.critic = critic
+
+    async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Update:
+        """One superstep."""
+        episode = runtime.context
+        admission, failing = let_in(episode, state)
+        if state.reflection:
+            raise GroundingError(f"{self.name} has reflected on signal {admission.signal_id} already.")
+        recorded = episode.history.reflection_on(admission.signal_id)
+        if recorded is not None:
+            return {"reflection": recorded.id}
+        context = CriticContext(
+            task=episode.task.public(),
+            failing=failing,
+            tree=failing.candidate.applied_to(episode.task.tree),
+            call=EpisodeCaller(episode, state.trial),
+            lessons=await given_to(episode, state.trial, failing),
+            trial=state.trial,
+            judged=episode.history.judged_until(state.trial),
+            seed=episode.seed,
+            seed_rule=episode.seed_rule,
+        )
+        reflection = await self.critic.reflect(context)
+        record = reflection_on(episode, failing, reflection, by=self.name)
+        await episode.record(record)
+        return {"reflection": record.id}
+
+
+# Strides: a trial in one superstep, where nobody asked to see its nodes one by one.
+#
+# LangGraph takes about a quarter of a millisecond of CPU for a superstep, whatever the node does. A run without a
+# checkpointer, an interrupt, a callback or a config of its own is the same with one superstep a trial: the same
+# nodes, in the same order, with the same records in the ledger.
+
+Way: TypeAlias = Callable[[EpisodeState], "str | Sequence[str]"]
+"""Where a node leads, read from the state that it left."""
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A node and where it leads."""
+
+    node: Node
+    way: Way
+
+
+class Stride:
+    """Runs nodes one after the other until the next actor, the end, or a node that is LangGraph's business.
+
+    Args:
+        start: the node that it begins with.
+        legs: the nodes that it may run.
+        ends_before: nodes before which it ends: one trial is one superstep, so that its limit still counts trials.
+    """
+
+    def __init__(self, start: str, legs: Mapping[str, Leg], ends_before: Collection[str]) -> None:
+        self._start = start
+        self._legs = legs
+        self._ends_before = frozenset(ends_before)
+
+    async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Command[Any]:
+        """One superstep."""
+        update: dict[str, Any] = {}
+        leg = self._legs[self._start]
+        while True:
+            changed = await leg.node(state, runtime)
+            update.update(changed)
+            state = state.model_copy(update=changed)  # unchecked: the values are the nodes' own
+            to = leg.way(state)
+            if not isinstance(to, str) or to == END or to in self._ends_before or to not in self._legs:
+                return Command(update=update, goto=to)
+            leg = self._legs[to]
+
+
+# A person's word, by LangGraph's interrupt: the episode pauses, and goes on with the answer.
+
+
+class AskPerson:
+    """Asks whether the last call may be made. The answer is given to `arun(…, episode_id=…, resume=…)`.
+
+    `True` or `"yes"`: it is made. Anything else is a veto, and a text is handed to the actor as it was said. The graph
+    must be compiled with a checkpointer; without one there is nobody to ask, no verdict, and no call.
+    """
+
+    never_passes = True
+
+    async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+        """See `groundwire.core._contexts.Tool`."""
+        if get_config().get("configurable", {}).get(CONFIG_KEY_CHECKPOINTER) is None:
+            said = "a person should decide; compile the graph with a checkpointer to be asked"
+            reason = NoVerdict.UNDECIDED
+            return Observation(verdict=Verdict.NONE, reason=reason, origin=Origin.HUMAN, evidence=Evidence(detail=said))
+        steps = Steps.of(candidate)
+        call = steps.calls[-1]
+        doubts = [j.signal.evidence.detail for j in context.past() if j.signal.candidate_digest == candidate.digest]
+        question = {"tool": call.tool, "arguments": dict(call.arguments), "doubt": doubts[-1] if doubts else ""}
+        return ruled(_read(interrupt(question)), steps, Origin.HUMAN)
+
+
+def _read(said: Any) -> Ruling:
+    if said is True or said == "yes":
+        return Ruling(True, "a person allowed it")
+    return Ruling(False, "a person refused it", "" if said is False or said == "no" else str(said))

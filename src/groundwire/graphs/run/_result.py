@@ -1,0 +1,174 @@
+"""What an episode came to: its last record, and what a person or a script is handed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from groundwire.core._candidates import make_patch
+from groundwire.core._contexts import Judged
+from groundwire.core._errors import GroundwireError, PartError
+from groundwire.core._records import EpisodeEnd, StopReason
+from groundwire.core._signals import Evidence, Origin, Signal, Verdict
+from groundwire.graphs.run._account import Account, account_of
+from groundwire.graphs.run._answer import passed_by, said_against, what_stands
+from groundwire.graphs.run._episode import Episode
+
+# What an episode came to.
+
+EXIT_CODES = {
+    StopReason.VERIFIED: 0,
+    StopReason.ALREADY_PASSING: 0,
+    StopReason.INTERNAL_PASS: 1,
+    StopReason.HIDDEN_FAILED: 1,
+    StopReason.HIDDEN_LEAK: 1,
+    StopReason.EXHAUSTED: 1,
+    StopReason.STUCK: 1,
+    StopReason.REFUSED: 1,
+    StopReason.NO_VERDICT: 3,
+    StopReason.BUDGET_TRIALS: 4,
+    StopReason.BUDGET_STEPS: 4,
+    StopReason.BUDGET_USD: 4,
+    StopReason.BUDGET_TOKENS: 4,
+    StopReason.BUDGET_CALLS: 4,
+    StopReason.BUDGET_SECONDS: 4,
+    StopReason.BUDGET_RUN: 4,
+    StopReason.BUDGET_REFINEMENTS: 4,
+    StopReason.TOOL_EXHAUSTED: 1,
+    StopReason.REJECTED: 1,
+    StopReason.MODEL_ERROR: 5,
+    StopReason.STORAGE_ERROR: 6,
+    StopReason.INTERNAL_ERROR: PartError.exit_code,
+    StopReason.INTERRUPTED: 130,
+}
+
+
+@dataclass(frozen=True)
+class EpisodeResult:
+    """One episode's outcome.
+
+    Args:
+        run_id: its run.
+        episode_id: its id in the ledger.
+        task_id: what was to be solved.
+        verdict: PASS only if something outside the model said so.
+        stop_reason: why it ended.
+        detail: one line for people.
+        best: the best verified candidate with its signal; None where nothing was judged.
+        patch: the verified candidate as a patch that `git apply` takes; empty unless the verdict is PASS.
+        trials: trials after the baseline.
+        signals: how many were sealed.
+        reflections: how many were written.
+        candidates: how many were proposed.
+        usd: US dollars spent on models.
+        tokens: prompt and completion tokens.
+        seconds: wall seconds.
+        completion_tokens: tokens that models wrote, of all calls together (B_total).
+        critical_tokens: of these, those that had to wait for one another (B_seq): of calls that an actor makes side by
+            side only the longest counts.
+        grounded: False if a part of the graph revises its own text without a signal: a control.
+        error: what ended it, where an error did; `PartError` for one that is none of ours, which is its `__cause__`.
+        hidden: the hidden tests' signal, if they were reached; it holds no word of them.
+        account: what the verdicts rest on: flaky cases, judgings repeated, trade-offs, accesses to the hidden tests.
+        hidden_evidence: what the hidden tests showed, in full, for the person who reads this; it is kept nowhere.
+        lines_known_by_heart: lines of the hidden tests that a model wrote without having been shown them.
+    """
+
+    run_id: str
+    episode_id: str
+    task_id: str
+    verdict: Verdict
+    stop_reason: StopReason
+    detail: str = ""
+    best: Judged | None = None
+    patch: str = ""
+    trials: int = 0
+    signals: int = 0
+    reflections: int = 0
+    candidates: int = 0
+    usd: float = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+    completion_tokens: int = 0
+    critical_tokens: int = 0
+    grounded: bool = True
+    error: GroundwireError | None = None
+    hidden: Signal | None = None
+    account: Account = field(default_factory=Account)
+    hidden_evidence: Evidence | None = None
+    lines_known_by_heart: int = 0
+    interrupts: Sequence[object] = ()
+
+    @property
+    def oracle(self) -> bool:
+        """True if the answer key was used: such a result can't be compared with one that had none."""
+        return self.account.oracle
+
+    @property
+    def exit_code(self) -> int:
+        """The process exit code that stands for it."""
+        return EXIT_CODES[self.stop_reason]
+
+
+# What an episode ends with: its last record, and its result.
+
+
+def end_of(episode: Episode, reason: StopReason, detail: str) -> EpisodeEnd:
+    """The record that ends an episode; what stands is submitted, whatever ends the loop."""
+    stands = what_stands(episode, reason)
+    if stands is not None:
+        against = said_against(episode.history, stands.digest)
+        said = ", ".join(filter(None, (str(reason), detail)))
+        episode.submit(passed_by(stands, episode.history))
+        reason, detail = StopReason.VERIFIED, "; ".join(filter(None, (against, f"after that: {said}")))
+    solved = reason in (StopReason.VERIFIED, StopReason.ALREADY_PASSING)
+    best = episode.history.best
+    unjudged = reason is StopReason.NO_VERDICT or (best is None and reason is not StopReason.HIDDEN_FAILED)
+    return EpisodeEnd(
+        episode_id=episode.id,
+        verdict=Verdict.PASS if solved else Verdict.NONE if unjudged else Verdict.FAIL,
+        stop_reason=reason,
+        best_candidate=best.candidate.digest if best and not best.candidate.is_base else "",
+        detail=detail,
+    )
+
+
+def result_of(
+    episode: Episode,
+    error: GroundwireError | None = None,
+    interrupts: Sequence[object] = (),
+    *,
+    grounded: bool = True,
+) -> EpisodeResult:
+    """What the caller gets, also of an episode that paused."""
+    history, meter, task = episode.history, episode.meter, episode.task
+    account = account_of(history.records)
+    end = history.end or end_of(episode, StopReason.INTERRUPTED, "Paused; the ledger holds all so far.")
+    best = history.best
+    verified = end.verdict is Verdict.PASS and best is not None
+    return EpisodeResult(
+        run_id=episode.run_id,
+        episode_id=episode.id,
+        task_id=task.id,
+        verdict=end.verdict,
+        stop_reason=end.stop_reason,
+        detail=end.detail,
+        best=best,
+        patch=make_patch(task.tree, best.candidate.changes, best.candidate.modes) if verified and best else "",
+        trials=max(history.proposed, default=0),
+        signals=len(history.signals),
+        reflections=len(history.reflections),
+        candidates=len(history.candidates) - 1,
+        usd=meter.used.usd,
+        tokens=meter.used.tokens,
+        seconds=meter.seconds,
+        completion_tokens=history.tokens_written.total,
+        critical_tokens=history.tokens_written.critical,
+        grounded=grounded,
+        error=error,
+        hidden=next((s for s in history.signals.values() if s.origin is Origin.HIDDEN_TESTS), None),
+        interrupts=interrupts,
+        account=replace(account, trade_offs=episode.ladder.trade_offs),
+        hidden_evidence=episode.hidden_evidence,
+        lines_known_by_heart=len(episode.firewall.own_lines),
+    )

@@ -1,0 +1,158 @@
+"""What the durable store does with a database, in the thread that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any, TypeVar, cast
+
+from sqlalchemy import Connection
+
+from groundwire.core._contexts import EditCounts, EditStatistics, Lesson
+from groundwire.core._errors import StorageError
+from groundwire.core._masking import Masker
+from groundwire.core._records import LessonMark, Record, ReflectionRecord, TrialEnd
+from groundwire.memory import _derive as derive
+from groundwire.memory._database import Database
+from groundwire.memory._mapping import CODECS, Codec, codec_of, masked, names_of
+from groundwire.memory._policy import Scope, lesson_of
+from groundwire.memory._sql import Sql
+from groundwire.memory._statements import EPISODE_RECORDS, NAMED, OWNER, Inserts, inserts_for
+from groundwire.memory._text import escape, unescape
+
+R = TypeVar("R")
+
+
+def append_each(
+    database: Database, namespace: str, groups: Sequence[Sequence[Record]]
+) -> Sequence[BaseException | None]:
+    """Writes groups of records, each as a whole or not at all, and what memory concludes from them.
+
+    All go into one transaction; where one of them can't be kept, each gets a transaction of its own. Records are
+    numbered in their order.
+
+    Returns:
+        For each group why nothing of it was written; None where it is kept.
+    """
+    # Masked and encoded before the transaction: a large signal must not keep other processes from writing.
+    masker = Masker()
+    kept = [[safe for record in records if (safe := masked(record, masker)) is not None] for records in groups]
+    rows = [[codec_of(record).encode(record) for record in records] for records in kept]
+    trouble = _tried(database, namespace, list(chain(*kept)), list(chain(*rows)))
+    if trouble is None or len(groups) == 1 or not _is_one_records_fault(trouble):
+        return [trouble] * len(groups)
+    return [_tried(database, namespace, *group) for group in zip(kept, rows, strict=True)]
+
+
+def _tried(
+    database: Database, namespace: str, records: Sequence[Record], rows: Sequence[tuple[Any, ...]]
+) -> Exception | None:
+    try:
+        if records:
+            database.write(lambda session: _write(session, namespace, records, rows))
+    except Exception as trouble:
+        return trouble
+    return None
+
+
+def _is_one_records_fault(trouble: Exception) -> bool:
+    """True where the others can be kept without it: not where the database is locked, full, gone or cut off."""
+    if not isinstance(trouble, StorageError):
+        return True
+    # by name: SQLAlchemy's, or the driver's own, which PEP 249 names alike
+    return bool({"DataError", "IntegrityError"} & {kind.__name__ for kind in type(trouble.__cause__).__mro__})
+
+
+def _write(session: Connection, namespace: str, records: Sequence[Record], rows: Sequence[tuple[Any, ...]]) -> None:
+    inserts = inserts_for(session.dialect)
+    numbers = inserts.number(session, len(records))
+    by_kind: dict[type[Any], list[tuple[Any, ...]]] = {}
+    ends: list[tuple[int, TrialEnd]] = []
+    reflections: list[tuple[int, ReflectionRecord]] = []
+    for number, record, row in zip(numbers, records, rows, strict=True):
+        if isinstance(record, ReflectionRecord) and derive.is_forgotten(session, namespace, record):
+            continue
+        stamped = (number, *row, escape(namespace)) if codec_of(record) in NAMED else (number, *row)
+        if not isinstance(record, TrialEnd):
+            by_kind.setdefault(type(record), []).append(stamped)
+            if isinstance(record, ReflectionRecord):
+                reflections.append((number, record))
+        elif inserts.insert_new(session, TrialEnd, stamped):
+            ends.append((number, record))
+    for kind, values in by_kind.items():
+        inserts.insert(session, kind, values)
+    if reflections:
+        derive.learn(session, namespace, reflections)
+    if LessonMark in by_kind:
+        derive.decide(session, namespace, [r for r in records if isinstance(r, LessonMark)])
+    if ends:
+        _conclude(session, inserts, namespace, derive.settle(session, ends))
+
+
+def _conclude(session: Connection, inserts: Inserts, namespace: str, marks: Sequence[LessonMark]) -> None:
+    if marks:
+        codec = CODECS[LessonMark]
+        numbers = inserts.number(session, len(marks))
+        rows = [(n, *codec.encode(mark), escape(namespace)) for n, mark in zip(numbers, marks, strict=True)]
+        inserts.insert(session, LessonMark, rows)
+        derive.decide(session, namespace, marks)
+
+
+def rows_of(database: Database, query: Sql, values: Mapping[str, Any], kind: type[R]) -> list[R]:
+    """The records of one class that a query finds."""
+    rows = database.read(lambda session: query.rows(session, **values))
+    return [cast("R", CODECS[kind].decode(row[1:])) for row in rows]
+
+
+def records_of(database: Database, namespace: str, episode_id: str) -> list[Record]:
+    """All of an episode's records, in the order they were written; none where it is another namespace's."""
+
+    def work(session: Connection) -> list[tuple[int, Codec, Sequence[Any]]]:
+        owner = OWNER.rows(session, episode_id=episode_id)
+        if owner and owner[0][0] != escape(namespace):
+            return []
+        return [
+            (row[0], codec, row)
+            for codec, query in EPISODE_RECORDS
+            for row in query.rows(session, episode_id=episode_id)
+        ]
+
+    found = sorted(database.read(work), key=lambda item: item[0])
+    return [codec.decode(row[1:]) for _, codec, row in found]
+
+
+_REFLECTIONS = CODECS[ReflectionRecord]
+_BY_ID = Sql(f"SELECT {names_of(_REFLECTIONS)} FROM reflections WHERE id = :id AND namespace = :namespace")
+
+
+def lessons_of(database: Database, namespace: str, ids: Sequence[str]) -> list[Lesson]:
+    """The lessons of these ids, in their order, as far as they are there."""
+
+    def work(session: Connection) -> list[Lesson]:
+        rows = [row for lesson_id in ids for row in _BY_ID.rows(session, id=lesson_id, namespace=namespace)]
+        return [lesson_of(cast("ReflectionRecord", _REFLECTIONS.decode(row))) for row in rows]
+
+    return database.read(work)
+
+
+_EDITS = Sql(
+    "SELECT edit, used, passed FROM edit_rates WHERE namespace = :namespace AND scope = :scope AND key = :key"
+    " ORDER BY edit"
+)
+
+
+def edit_statistics(database: Database, namespace: str, family: str, signature: str) -> EditStatistics:
+    """Per circle and edit name: candidates that used it, candidates of these that passed."""
+
+    def work(session: Connection) -> EditStatistics:
+        def counts(scope: Scope, key: str) -> EditCounts:
+            rows = _EDITS.rows(session, namespace=namespace, scope=scope.value, key=key)
+            return {unescape(edit): (used, passed) for edit, used, passed in rows}
+
+        return EditStatistics(
+            alike=counts(Scope.SIGNATURE, signature) if signature else {},
+            family=counts(Scope.FAMILY, family) if family else {},
+            overall=counts(Scope.ALL, ""),
+        )
+
+    return database.read(work)

@@ -1,0 +1,305 @@
+"""Records as rows and back. Nothing here knows a database: the in-memory store holds records to the same rules."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Any, cast, get_type_hints
+
+from pydantic import ValidationError
+
+from groundwire.core._candidates import Candidate
+from groundwire.core._errors import CandidateError, StorageError
+from groundwire.core._masking import Masker
+from groundwire.core._records import (
+    Admission,
+    Artifact,
+    CandidateRecord,
+    EpisodeEnd,
+    EpisodeRecord,
+    Intent,
+    LessonMark,
+    Mark,
+    ModelCall,
+    ProgramRun,
+    Recall,
+    Record,
+    ReflectionRecord,
+    RunEnd,
+    RunRecord,
+    StopReason,
+    TrialEnd,
+    TrialRecord,
+)
+from groundwire.core._signals import CaseResult, Signal, Verdict, canonical
+from groundwire.core._signatures import failure_signature
+from groundwire.memory._text import escape, unescape
+
+_MAX_INT = 2**63 - 1
+
+Row = Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Codec:
+    """One record type as rows of one table.
+
+    Args:
+        type: the record's class.
+        table: the table's name.
+        columns: the columns it fills, in order; `seq` is not among them.
+        key: the columns by which a record is known: writing a known one again changes nothing. `()`: each is kept.
+        encode: record → values in the order of `columns`. Raises StorageError where no database could keep a value.
+        decode: values in that order → record. Raises StorageError where the row was damaged.
+    """
+
+    type: type[Record]
+    table: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+    encode: Callable[[Any], tuple[Any, ...]]
+    decode: Callable[[Row], Record]
+
+
+def check(record: Record) -> None:
+    """Raises what writing the record to a database would raise.
+
+    Raises:
+        StorageError: a number that no database can keep.
+        TypeError: not a record.
+    """
+    if isinstance(record, Signal):
+        _int64(record.trial)
+        _int64(record.exit_code or 0)
+    else:
+        codec_of(record).encode(record)
+
+
+def masked(record: Record, masker: Masker) -> Record | None:
+    """The record as it may be kept: every secret that is recognised masked.
+
+    Returns:
+        None for a candidate's body that holds one: with a byte changed it would be another candidate's, and a patch
+        made from it would write the mark into somebody's files.
+    """
+    if isinstance(record, Signal):
+        # The mint has masked it before it sealed it; a seal that can't be kept is better lost than a secret kept.
+        body = record.to_json()
+        clean = masker.json(body)
+        return record if clean == body else Signal.from_json(clean)
+    if isinstance(record, Artifact):
+        body = record.body.decode("latin-1")
+        if masker(body) == body and (record.kind != CANDIDATE or _changes_hold_none(record.body, masker)):
+            return record
+        return None if record.kind == CANDIDATE else replace(record, body=masker(body).encode("latin-1"))
+    changed: dict[str, Any] = {}
+    for name, is_json in _texts_of(type(record)):
+        value = getattr(record, name)
+        clean = _masked_value(value, masker, is_json=is_json)
+        if clean != value:
+            changed[name] = clean
+    return replace(record, **changed) if changed else record
+
+
+CANDIDATE = "candidate"
+"""Kind of artifacts that hold a candidate's changes; known by the candidate's own digest."""
+
+_MACHINE_MADE = frozenset(
+    {
+        "id", "run_id", "episode_id", "signal_id", "intent_id", "lesson_id", "candidate_digest", "digest",
+        "base_digest", "best_candidate", "artifact", "candidate", "request_digest", "created_at", "edge", "lessons",
+        "reused",
+    }
+)  # fmt: skip
+_JSON = frozenset({"config", "task", "completion", "body"})
+
+
+@lru_cache(maxsize=64)
+def _texts_of(kind: type[Any]) -> tuple[tuple[str, bool], ...]:
+    """Fields that can hold a secret: (name, whether it is JSON)."""
+    if kind not in CODECS:
+        raise TypeError(f"{kind.__name__} is not a ledger record")
+    hints = get_type_hints(kind)
+    return tuple(
+        (field.name, field.name in _JSON)
+        for field in fields(kind)
+        if hints[field.name] in (str, tuple[str, ...]) and field.name not in _MACHINE_MADE
+    )
+
+
+def _masked_value(value: Any, masker: Masker, *, is_json: bool) -> Any:
+    if isinstance(value, tuple):
+        return tuple(masker(text) for text in cast("tuple[str, ...]", value))
+    return masker.json(value) if is_json else masker(value)
+
+
+def _changes_hold_none(body: bytes, masker: Masker) -> bool:
+    try:
+        changes = Candidate.from_bytes(body).changes
+    except CandidateError:
+        return True
+    return masker.finds_none((content or b"").decode("latin-1") for content in changes.values())
+
+
+def codec_of(record: Record) -> Codec:
+    """The record's codec.
+
+    Raises:
+        TypeError: not a record.
+    """
+    try:
+        return CODECS[type(record)]
+    except KeyError:
+        raise TypeError(f"{type(record).__name__} is not a ledger record") from None
+
+
+def names_of(codec: Codec) -> str:
+    """The codec's columns as SQL names them, in its order."""
+    return ", ".join(f'"{name}"' for name in codec.columns)
+
+
+def key_of(record: Record) -> tuple[object, ...] | None:
+    """What the record is known by; None where every one is kept."""
+    codec = codec_of(record)
+    return (codec.table, *(getattr(record, name) for name in codec.key)) if codec.key else None
+
+
+def _int64(value: int) -> int:
+    if not -_MAX_INT - 1 <= value <= _MAX_INT:
+        raise StorageError(
+            "A record holds a whole number of more than 64 bits, which no database here can keep.",
+            do="Keep seeds, counts and exit codes below 2**63.",
+        )
+    return int(value)
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise StorageError(
+            f"A record holds {value} where a number of seconds or dollars belongs.",
+            do="Give None where a price is not known.",
+        )
+    return float(value)
+
+
+def _strings_in(value: tuple[str, ...]) -> str:
+    return canonical(list(value))
+
+
+def strings_out(value: str) -> tuple[str, ...]:
+    """The tuple that was kept as a JSON list."""
+    return tuple(json.loads(value))
+
+
+def _optional(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else convert(value)
+
+
+_CONVERTERS: dict[object, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    str: (escape, unescape),
+    int: (_int64, int),
+    int | None: (_optional(_int64), _optional(int)),
+    float: (_finite, float),
+    float | None: (_optional(_finite), _optional(float)),
+    bool: (bool, bool),
+    bytes: (bytes, bytes),
+    tuple[str, ...]: (_strings_in, strings_out),
+    Verdict: (str, Verdict),
+    StopReason: (str, StopReason),
+    Mark: (str, Mark),
+}
+
+
+def _dataclass_codec(kind: type[Any], table: str, key: tuple[str, ...]) -> Codec:
+    hints = get_type_hints(kind)
+    columns = tuple(field.name for field in fields(kind))
+    into = tuple((name, _CONVERTERS[hints[name]][0]) for name in columns)
+    out = tuple((name, _CONVERTERS[hints[name]][1]) for name in columns)
+
+    def encode(record: object) -> tuple[Any, ...]:
+        return tuple([convert(getattr(record, name)) for name, convert in into])
+
+    def decode(row: Row) -> Record:
+        try:
+            values = {name: convert(value) for (name, convert), value in zip(out, row, strict=True)}
+            return cast("Record", kind(**values))
+        except (ValueError, TypeError) as error:
+            raise _damaged(table) from error
+
+    return Codec(kind, table, columns, key, encode, decode)
+
+
+_SIGNAL_COLUMNS = (
+    "id", "run_id", "episode_id", "trial", "origin", "verdict", "reason", "issuer", "candidate_digest", "exit_code",
+    "n_passed", "n_failed", "signature", "partial", "oracle", "created_at", "body",
+)  # fmt: skip
+
+
+def _signal_in(signal: Signal) -> tuple[Any, ...]:
+    results = [case.result for case in signal.evidence.cases]
+    n_failed = sum(not result.ok for result in results)
+    return (
+        escape(signal.id),
+        escape(signal.run_id),
+        escape(signal.episode_id),
+        _int64(signal.trial),
+        str(signal.origin),
+        str(signal.verdict),
+        None if signal.reason is None else str(signal.reason),
+        escape(signal.issuer),
+        escape(signal.candidate_digest),
+        None if signal.exit_code is None else _int64(signal.exit_code),
+        len(results) - n_failed - results.count(CaseResult.SKIPPED),
+        n_failed,
+        escape(failure_signature(signal.evidence)),
+        signal.partial,
+        signal.oracle,
+        escape(signal.created_at),
+        signal.to_json(),
+    )
+
+
+def _signal_out(row: Row) -> Signal:
+    try:
+        return Signal.from_json(row[-1])
+    except ValidationError as error:
+        raise _damaged("signals") from error
+
+
+def _damaged(table: str) -> StorageError:
+    return StorageError(
+        f"A row of the table {table} can't be read back: it was changed after it was written, or the disk damaged it.",
+        do="Restore the database from a copy, or run the task again; what can't be read is not guessed at.",
+    )
+
+
+CODECS: dict[type[Any], Codec] = {
+    codec.type: codec
+    for codec in (
+        _dataclass_codec(RunRecord, "runs", ("id",)),
+        _dataclass_codec(RunEnd, "run_ends", ()),
+        _dataclass_codec(EpisodeRecord, "episodes", ("id",)),
+        _dataclass_codec(EpisodeEnd, "episode_ends", ()),
+        _dataclass_codec(TrialRecord, "trials", ("episode_id", "trial")),
+        _dataclass_codec(Recall, "recalls", ("episode_id", "trial", "lesson_id")),
+        _dataclass_codec(TrialEnd, "trial_ends", ("episode_id", "trial")),
+        _dataclass_codec(CandidateRecord, "candidates", ("episode_id", "digest")),
+        Codec(Signal, "signals", _SIGNAL_COLUMNS, ("id",), _signal_in, _signal_out),
+        _dataclass_codec(Admission, "admissions", ("episode_id", "id")),
+        _dataclass_codec(ReflectionRecord, "reflections", ("id",)),
+        _dataclass_codec(LessonMark, "lesson_marks", ()),
+        _dataclass_codec(Intent, "intents", ("episode_id", "id")),
+        _dataclass_codec(ModelCall, "model_calls", ()),
+        _dataclass_codec(ProgramRun, "program_runs", ()),
+        _dataclass_codec(Artifact, "artifacts", ("digest",)),
+    )
+}
+"""By record class."""
+
+OF_EPISODE: tuple[Codec, ...] = tuple(
+    codec for codec in CODECS.values() if codec.type is EpisodeRecord or "episode_id" in codec.columns
+)
+"""What `Store.records` returns: all that belongs to one episode."""

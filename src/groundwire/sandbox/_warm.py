@@ -1,0 +1,183 @@
+"""Our side of a fork server: hands out descriptors, so that many commands can run at once and none sees another."""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import os
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+
+from groundwire.core._candidates import NO_MODES, Tree
+from groundwire.core._errors import SandboxCrashed
+from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, SandboxInfo, WarmSandbox
+from groundwire.sandbox._cgroups import CgroupPool
+from groundwire.sandbox._conversing import converse
+from groundwire.sandbox._environment import require
+from groundwire.sandbox._exchange import Channel, laid_bytes, make_job
+from groundwire.sandbox._process import Process, pipe, writable
+
+DIED = "The fork server died."
+AGAIN = "Start another one with `Sandbox.warm`."
+
+
+class ForkServer:
+    """Conforms to `groundwire.core._sandboxes.WarmSandbox`. Made by a sandbox; belongs to its event loop.
+
+    Args:
+        process: the sandbox that the server runs in.
+        control: our end of the socket over which it takes commands.
+        tree: the base tree, which the server holds.
+        info: what the server runs in.
+        python: the interpreter's path inside.
+        environment: makes a command's environment from what is added.
+        cgroups: where a command's control group comes from.
+        box: the writable folder inside.
+        base: where the base tree lies inside.
+        nproc: RLIMIT_NPROC for a command; 0: none.
+        cold: runs the commands that need a network.
+        resources: closed with it, which ends the server.
+    """
+
+    def __init__(
+        self,
+        process: Process,
+        control: socket.socket,
+        *,
+        tree: Tree,
+        info: SandboxInfo,
+        python: str,
+        environment: Callable[[Mapping[str, str] | None], dict[str, str]],
+        cgroups: CgroupPool,
+        box: str,
+        base: str,
+        nproc: Callable[[Limits], int],
+        cold: WarmSandbox,
+        resources: ExitStack,
+    ) -> None:
+        self._process = process
+        self._control = control
+        self._tree = tree
+        self._tree_bytes = laid_bytes(tree.files)
+        self._info = info
+        self._python = python
+        self._environment = environment
+        self._cgroups = cgroups
+        self._box = box
+        self._base = base
+        self._nproc = nproc
+        self._cold = cold
+        self._resources = resources
+        self._handing = asyncio.Lock()
+        self._closed = False
+        self._slots = asyncio.Semaphore(max(2, os.cpu_count() or 1))
+
+    @property
+    def pid(self) -> int:
+        """The process, outside, with which everything in it ends."""
+        return self._process.pid
+
+    async def run(
+        self,
+        arguments: Sequence[str],
+        changes: Mapping[str, bytes | None],
+        limits: Limits,
+        *,
+        modes: Mapping[str, bool] = NO_MODES,
+        env: Mapping[str, str] | None = None,
+        collect: Sequence[str] = (),
+    ) -> ExecResult:
+        """See `groundwire.core._sandboxes.WarmSandbox.run`."""
+        require(limits, self._info)
+        if limits.network:
+            # the server's namespace has none
+            return await self._cold.run(arguments, changes, limits, modes=modes, env=env, collect=collect)
+        changed = {path: content for path, content in changes.items() if content is not None}
+        job = make_job(
+            box=self._box,
+            arguments=arguments,
+            python=self._python,
+            tree=Tree(changed, self._tree.executable_with(modes) & changed.keys()),
+            deleted=sorted(path for path, content in changes.items() if content is None),
+            base=self._base,
+            env=self._environment(env),
+            collect=collect,
+            limits=limits,
+            disk_bytes=limits.disk_bytes + self._tree_bytes + laid_bytes(changed),
+            nproc=self._nproc(limits),
+            watch=not self._cgroups.available,
+        )
+        async with self._slots:
+            group = self._cgroups.take(limits.memory_bytes, limits.processes + 1)
+            try:
+                with pipe() as out, pipe() as err:
+                    near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+                    with near, far:
+                        channel = Channel(near)
+                        await self._hand_over(far.fileno(), out[1], err[1])
+                        far.close()
+                        for ends in (out, err):
+                            os.close(ends[1])
+                            ends[1] = -1
+                        return await converse(channel, job, limits, stdout=out[0], stderr=err[0], group=group)
+            except SandboxCrashed as error:
+                if self._process.ended:
+                    raise SandboxCrashed(DIED, do=AGAIN) from error
+                raise
+            finally:
+                self._cgroups.give_back(group)
+
+    async def _hand_over(self, *fds: int) -> None:
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
+        async with self._handing:
+            while not self._closed and not self._process.ended:
+                try:
+                    self._control.sendmsg([b"c"], rights)
+                    return
+                except BlockingIOError:
+                    await writable(self._control)
+                except OSError as error:
+                    raise SandboxCrashed(f"{DIED[:-1]}: {error}.", do=AGAIN) from error
+        raise SandboxCrashed(DIED, do=AGAIN)
+
+    async def aclose(self) -> None:
+        """Ends the fork server and everything in it."""
+        if not self._closed:
+            self._closed = True
+            self._resources.close()
+
+
+class ColdForks:
+    """Stands in for a fork server where there can be none: each command gets a fresh sandbox.
+
+    Conforms to `groundwire.core._sandboxes.WarmSandbox`.
+
+    Args:
+        sandbox: what runs the commands.
+        tree: the base tree.
+        support: laid for each command.
+    """
+
+    def __init__(self, sandbox: Sandbox, tree: Tree, support: Mapping[str, bytes]) -> None:
+        self._sandbox = sandbox
+        self._tree = tree
+        self._support = support
+
+    async def run(
+        self,
+        arguments: Sequence[str],
+        changes: Mapping[str, bytes | None],
+        limits: Limits,
+        *,
+        modes: Mapping[str, bool] = NO_MODES,
+        env: Mapping[str, str] | None = None,
+        collect: Sequence[str] = (),
+    ) -> ExecResult:
+        """See `groundwire.core._sandboxes.WarmSandbox.run`."""
+        tree = self._tree.with_changes(changes, modes)
+        command = ["python", *arguments]
+        return await self._sandbox.run(command, tree, limits, env=env, support=self._support, collect=collect)
+
+    async def aclose(self) -> None:
+        """Nothing of it is left running between commands."""

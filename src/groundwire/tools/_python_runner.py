@@ -1,0 +1,266 @@
+"""Runs one of our reporting runners (pytest, unittest, doctest) in the sandbox, with the project's Python."""
+
+from __future__ import annotations
+
+import json
+import marshal
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.machinery import SourceFileLoader
+from importlib.util import MAGIC_NUMBER, source_hash
+from pathlib import Path
+from types import CodeType
+from typing import Any, cast
+
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._paths import matches
+from groundwire.core._sandboxes import ExecResult
+from groundwire.core._signals import NoVerdict, Observation, Origin
+from groundwire.core._tasks import Task
+from groundwire.tools._apartness import modules_kept_apart
+from groundwire.tools._commands import Invocation, RunnerName, read_command
+from groundwire.tools._endings import ended_by, harmless, how_it_ended
+from groundwire.tools._guard import digests, tampering
+from groundwire.tools._preload import imports_from_outside
+from groundwire.tools._reports import ReportProblem, RunReport, read_coverage, read_report
+from groundwire.tools._running import NotRunnable, Reading, Start
+from groundwire.tools._verdicts import Situation, decide, no_verdict, tampered, tampering_with_report, without_report
+
+# Brings our runners into the sandbox, and starts them there.
+
+REPORT, LINES, STACK = "report.jsonl", "lines.jsonl", "stack.txt"
+ENVIRONMENT: Mapping[str, str] = {
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "NO_COLOR": "1",
+    "TERM": "dumb",
+    "COLUMNS": "120",
+}
+"""The same candidate shall give the same output: no colours, no random hash seed, no stranger's plugin."""
+
+# Runs our module before anything of the project can be imported: neither the work folder nor PYTHONPATH is on the
+# import path until pytest and all we need are loaded, so a `json.py` or `pytest.py` in the project can't stand in for
+# them. Then the path is as it would have been, and at its end come the folders that an editable install would add.
+_BOOT = """
+import os, sys
+name, here, more, sys.argv[1:] = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
+work, old = os.getcwd(), [p for p in sys.path if p]
+theirs = {os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep)} | {work}
+sys.path[:] = [os.environ["GROUNDWIRE_SUPPORT"]] + [p for p in old if os.path.isabs(p) and p not in theirs]
+run = __import__(name).prepare()
+sys.path[:] = [work] * (here == "here") + [p for p in old if p != os.environ["GROUNDWIRE_SUPPORT"]]
+more = [os.path.normpath(os.path.join(work, m)) for m in more.split(os.pathsep) if m]
+sys.path += [p for p in more if p not in sys.path]
+del name, here, more, work, old, theirs, os.environ["GROUNDWIRE_SUPPORT"], os.environ["GROUNDWIRE_OUT"]
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def arguments_of(module: str, invocation: Invocation, tree: Tree) -> tuple[str, ...]:
+    """Arguments of the Python interpreter that run one of our modules in place of the runner that was named."""
+    here = "here" if invocation.here else "-"
+    return ("-c", _BOOT, f"_gw_{module}", here, os.pathsep.join(_install_folders(tree)), *invocation.arguments)
+
+
+def _install_folders(tree: Tree) -> Sequence[str]:
+    """What an editable install of the project would put on the import path: it can't be followed into the sandbox."""
+    if not any(name in tree.files for name in ("pyproject.toml", "setup.py", "setup.cfg")):
+        return ()
+    return ("src", ".") if any(p.startswith("src/") and p.endswith(".py") for p in tree.files) else (".",)
+
+
+@cache
+def _ours() -> Mapping[str, bytes]:
+    files: dict[str, bytes] = {}
+    for path in sorted((Path(__file__).parent / "inside").glob("*.py")):
+        if path.name != "__init__.py":
+            source = path.read_bytes()
+            files[f"_gw_{path.name}"] = source
+            files[f"__pycache__/_gw_{path.stem}.{sys.implementation.cache_tag}.pyc"] = _compiled(path, source)
+    return files
+
+
+def _compiled(path: Path, source: bytes) -> bytes:
+    """Bytecode in the form of PEP 552, never checked against its source; another Python than ours ignores it.
+
+    Each run would have to compile our modules otherwise, which takes as long as a small test suite. This process takes
+    it from its own `__pycache__` where that is there.
+    """
+    name = f"_gw_{path.stem}"
+    code = _named(cast("CodeType", SourceFileLoader(name, str(path)).get_code(name)), f"{name}.py")
+    return MAGIC_NUMBER + (1).to_bytes(4, "little") + source_hash(source) + marshal.dumps(code)
+
+
+def _named(code: CodeType, file: str) -> CodeType:
+    """The same code as if it had been compiled from `file`: no path of this machine goes into the sandbox."""
+    parts = tuple(_named(part, file) if isinstance(part, CodeType) else part for part in code.co_consts)
+    return code.replace(co_filename=file, co_consts=parts)
+
+
+def support_files(settings: Mapping[str, Any]) -> Mapping[str, bytes]:
+    """Our modules, and what they are told."""
+    return {**_ours(), "_gw_settings.json": json.dumps(settings, sort_keys=True).encode()}
+
+
+# Which pytest plugins a project declares.
+#
+# A plugin of an installed distribution is loaded only if the project names that distribution among its requirements
+# or plugins. Strangers in the same environment cost start-up time, and the verdict would rest on them.
+
+_DECLARING = (
+    "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "pytest.ini", ".pytest.ini", "pytest.toml", "Pipfile",
+    "noxfile.py", "environment*.yml", "environment*.yaml", "**/*requirements*.txt", "**/*requirements*.in",
+    "**/*requirements*/**/*.txt", "**/*requirements*/**/*.in", "constraints*.txt",
+)  # fmt: skip
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_COMMENT = re.compile(r"(?m)(^|\s)#.*$")
+MAX_FILE_BYTES = 1024 * 1024
+
+
+def declared_names(tree: Tree) -> frozenset[str]:
+    """Names, normalised as on the package index, that the project's requirement and tool files mention.
+
+    More than the plugins' names is in it; what counts is which of them are installed and carry a plugin.
+    """
+    return frozenset(_names(tree))
+
+
+def _names(tree: Tree) -> Iterator[str]:
+    for path, content in tree.files.items():
+        if matches(path, _DECLARING) and len(content) <= MAX_FILE_BYTES:
+            text = _COMMENT.sub("", content.decode("utf-8", "replace"))
+            for word in _NAME.findall(text):
+                yield re.sub(r"[-_.]+", "-", word).strip("-").lower()
+
+
+# Runs one of our reporting runners (pytest, unittest, doctest) with the project's Python.
+
+STACK_LINES = 8
+Guard = Callable[[Candidate, Task, Invocation], Observation | None]
+More = Callable[[Task, Invocation], tuple[str, ...]]
+
+
+def nothing_more(_task: Task, _invocation: Invocation) -> tuple[str, ...]:
+    """No further arguments."""
+    return ()
+
+
+@dataclass(frozen=True)
+class PythonRunner:
+    """A runner that reports through our own lines. See `groundwire.tools._running.Runner`.
+
+    Args:
+        name: which runner.
+        default: the command where neither the tool nor the task has one.
+        command: a command that goes before the task's.
+        preload: modules that a fork server imports once.
+        in_search: arguments that go after the user's where many candidates are judged in a fork server.
+        cure: what to do where the runner is missing.
+        more: arguments that go before the user's.
+        guard: finds further ways in which a candidate reaches for the yardstick.
+        apart: keep the assertions in a process of their own, where the tests allow that.
+    """
+
+    name: RunnerName
+    default: tuple[str, ...]
+    command: tuple[str, ...] | None = None
+    preload: tuple[str, ...] = ()
+    in_search: More = nothing_more
+    cure: str = ""
+    more: More = nothing_more
+    guard: Guard = lambda _candidate, _task, _invocation: None
+    origin: Origin = Origin.TESTS
+    apart: bool = False
+
+    @property
+    def identity(self) -> str:
+        """See `Runner`."""
+        return f"{self.name} apart" if self.apart else self.name
+
+    def tampering(self, candidate: Candidate, task: Task) -> Observation | None:
+        """See `Runner`."""
+        return tampering(candidate, task) or self.guard(candidate, task, read_command(self._command(task)))
+
+    def start(self, task: Task, *, coverage_of: Tree | None, together: bool = False) -> Start:
+        """See `Runner`."""
+        shown = self._command(task)
+        invocation = read_command(shown)
+        if invocation.runner != self.name:
+            raise NotRunnable(f"{' '.join(shown)!r} is not a {self.name} command; use tool_for(command).")
+        everywhere = (*self.more(task, invocation), *invocation.arguments)
+        in_search = replace(invocation, arguments=(*everywhere, *self.in_search(task, invocation)))
+        invocation = replace(invocation, arguments=everywhere)
+        module = f"{self.name}_main"
+        keep_apart = self.apart and not together and coverage_of is None
+        modules = modules_kept_apart(task) if keep_apart else ()
+        settings = {
+            "apart": list(modules),
+            "lines": None if coverage_of is None else [p for p in sorted(coverage_of.files) if _counts(p, task)],
+            "yardstick": digests(task),
+            "declared": sorted(declared_names(task.tree)) if self.name == "pytest" else [],
+        }
+        return Start(
+            shown=shown,
+            command=("python", *invocation.flags, *arguments_of(module, invocation, task.tree)),
+            warm=None if invocation.flags or coverage_of is not None else arguments_of(module, in_search, task.tree),
+            preload=(*self.preload, *imports_from_outside(task.tree)),
+            env={**ENVIRONMENT, **invocation.env},
+            support=support_files(settings),
+            collect=(REPORT, STACK) if coverage_of is None else (REPORT, STACK, LINES),
+            sealed=True,
+            apart=bool(modules),
+        )
+
+    def read(self, result: ExecResult, key: bytes, situation: Situation) -> Reading:
+        """See `Runner`."""
+        body = result.files.get(REPORT)
+        situation = replace(situation, cure=self.cure)
+        if body is None:
+            return Reading(without_report(situation), unreliable=True)
+        try:
+            report = read_report(body, key)
+        except ReportProblem as problem:
+            attempts = tampering_with_report(situation) if problem.forged else ()
+            found = tampered(attempts) if attempts else no_verdict(problem.reason, problem.detail)
+            return Reading(found, unreliable=True)
+        if report.unfit:
+            return Reading(no_verdict(NoVerdict.RUNNER_CRASHED, report.unfit), unreliable=True, unfit=report.unfit)
+        report = _with_stack(report, result)
+        lines = result.files.get(LINES)
+        return Reading(
+            decide(report, situation),
+            coverage=read_coverage(lines, report.selected or ()) if lines is not None else None,
+            selected=report.selected,
+            unreliable=bool(report.broken or report.late or report.unfinished or ended_by(result)),
+            touched=frozenset({*report.touched, *report.left_touched}),
+        )
+
+    def _command(self, task: Task) -> tuple[str, ...]:
+        return self.command or task.command or self.default
+
+
+def _counts(path: str, task: Task) -> bool:
+    return path.endswith(".py") and task.may_edit(path)
+
+
+def _with_stack(report: RunReport, result: ExecResult) -> RunReport:
+    """Says where the case hung, if the run was ended while it ran."""
+    stack = result.files.get(STACK)
+    if report.unfinished is None or report.status is not None or not stack:
+        return report
+    last = stack.decode("utf-8", "replace").rpartition("most recent call first")[2]
+    frames = [line.strip() for line in last.splitlines() if _is_of_project(line)][:STACK_LINES]
+    why = f"the process {how_it_ended(result)} while the case ran"
+    where = "; it hung in (innermost first)\n" + harmless("\n".join(frames)) if frames else ""
+    return replace(report, broke_off=why + where)
+
+
+def _is_of_project(line: str) -> bool:
+    return line.lstrip().startswith("File ") and not any(
+        part in line for part in ("/site-packages/", "/lib/python3", "/_gw_", '"<', "/_pytest/", "/pluggy/")
+    )
