@@ -21,7 +21,14 @@ LEAVES = "import os; out = os.path.join(os.environ['GROUNDWIRE_OUT'], 'audit.jso
 
 @pytest.fixture(autouse=True)
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_guards, "entry_points", lambda *, group: ())
+    offer(monkeypatch)
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, *guards: object) -> None:
+    def entry_points(*, group: str) -> list[object]:
+        return list(guards) if group == _guards.GROUP else []
+
+    monkeypatch.setattr(_guards, "entry_points", entry_points)
 
 
 def job(folder: Path, **more: object) -> ImportJob:
@@ -136,7 +143,7 @@ def test_an_installed_guard_comes_before_our_own(monkeypatch: pytest.MonkeyPatch
         def load(self) -> object:
             return print
 
-    monkeypatch.setattr(_guards, "entry_points", lambda *, group: [Offered()] if group == _guards.GROUP else [])
+    offer(monkeypatch, Offered())
     assert find_guard() is print
 
 

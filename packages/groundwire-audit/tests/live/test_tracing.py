@@ -10,8 +10,8 @@ from langgraph.graph import END, START
 from langgraph.graph import StateGraph as TypedStateGraph
 from langgraph.types import Command, Send
 
-from groundwire_audit import audit
-from groundwire_audit.live._importing import ImportFailed, ImportJob, trace_imported
+from groundwire_audit import ImportFailed, audit
+from groundwire_audit.live._importing import ImportJob, trace_imported
 from groundwire_audit.live._tracing import TraceReport, follow_events
 
 StateGraph: Any = TypedStateGraph  # its methods are only partly typed
