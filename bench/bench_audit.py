@@ -24,9 +24,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from groundwire.auditing.report import Loop, Verdict
-from groundwire.auditing.source.discover import audit_path
 from groundwire.core import wilson
+from groundwire_audit._discover import audit_path
+from groundwire_audit._report import Grounding, Loop
 
 SET = Path(__file__).with_name("audit_set")
 HALVES = ["tuning", "held_out", "later", "fresh"]
@@ -137,7 +137,7 @@ def table(found: list[Outcome]) -> dict[str, dict[str, int]]:
             "reported": sum(o.got == v for o in found),
             "there": sum(o.expected == v for o in found),
         }
-        for v in Verdict
+        for v in Grounding
     }
 
 
@@ -151,9 +151,9 @@ def show(half: str, found: list[Outcome], graphs: int, seconds: float) -> None:
         print(f"{verdict:<12} {_share(row['right'], row['reported'])}   {_share(row['right'], row['there'])}")
     print(f"{'all loops':<12} {'':<27}   {_share(right, len(labelled))}")
     harmless = [o for o in labelled if o.expected in {"tool_loop", "grounded", "worklist"}]
-    alarms = sum(o.got == Verdict.UNGROUNDED for o in harmless)
-    tool_loops = [o for o in labelled if o.expected == Verdict.TOOL_LOOP]
-    on_tools = sum(o.got == Verdict.UNGROUNDED for o in tool_loops)
+    alarms = sum(o.got == Grounding.UNGROUNDED for o in harmless)
+    tool_loops = [o for o in labelled if o.expected == Grounding.TOOL_LOOP]
+    on_tools = sum(o.got == Grounding.UNGROUNDED for o in tool_loops)
     print(
         f"called ungrounded though grounded, tool loop or worklist: {alarms} of {len(harmless)};"
         f" of tool loops {on_tools} of {len(tool_loops)}"

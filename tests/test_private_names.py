@@ -149,7 +149,7 @@ def _node_defaults() -> None:
     assert builder._node_defaults != empty
 
 
-@canary("_tools_by_name", do=f"auditing/live/langchain_objects.py finds a ToolNode's tools by it; {GRAPHS}")
+@canary("_tools_by_name", do=f"groundwire_audit/live/_lift.py finds a ToolNode's tools by it; {GRAPHS}")
 def _tools_by_name() -> None:
     prebuilt: Any = pytest.importorskip("langgraph.prebuilt")
 
@@ -161,7 +161,7 @@ def _tools_by_name() -> None:
     assert set(node._tools_by_name) == {"tool"}
 
 
-@canary("_transform", do="auditing/live/langchain_objects.py finds a RunnableGenerator's function by it")
+@canary("_transform", do="groundwire_audit/live/_lift.py finds a RunnableGenerator's function by it")
 def _transform() -> None:
     from langchain_core.runnables import RunnableGenerator
 

@@ -1,7 +1,4 @@
-"""An agent framework in which nothing is corrected unless something outside the model said it was wrong.
-
-PYTEST_DONT_REWRITE: it comes with a pytest plugin, and may be imported before pytest starts.
-"""
+"""An agent framework in which nothing is corrected unless something outside the model said it was wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ from groundwire.core._first_use import at_first_use
 from groundwire.core._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from groundwire.auditing import audit
     from groundwire.core._candidates import Candidate, Tree
     from groundwire.core._contexts import Actor, ActorContext, Critic, CriticContext, Tool, ToolContext
     from groundwire.core._errors import GroundwireError, UngroundedLoopError
@@ -38,6 +34,7 @@ if TYPE_CHECKING:
         RunBudget,
         SandboxOptions,
     )
+    from groundwire_audit import audit
 
 __all__ = [
     "Actor",
@@ -104,6 +101,6 @@ __getattr__, __dir__ = at_first_use(
         "Tree": "core._candidates",
         "UngroundedLoopError": "core._errors",
         "Verdict": "core._signals",
-        "audit": "auditing",
     },
+    elsewhere={"audit": "groundwire_audit"},
 )

@@ -116,10 +116,11 @@ def test_repair_comes_to_its_baseline_with_what_it_uses(tmp_path: Path) -> None:
     start(tmp_path, "repair", ".")  # makes the database, which takes the migrations
     found, said = start(tmp_path, "repair", ".")
     assert found["code"] is None, said
+    assert not any(name.startswith("groundwire_audit") for name in found["modules"])
     ours = [name for name in found["modules"] if name.startswith("groundwire.")]
     unused = (
         "groundwire.agents.worlds", "groundwire.agents.width", "groundwire.models",
-        "groundwire.auditing", "groundwire.benchmarks", "groundwire.cli._export", "groundwire.cli._report",
+        "groundwire.benchmarks", "groundwire.cli._export", "groundwire.cli._report",
         "groundwire.demo", "groundwire.evaluation", "groundwire.graphs.run._result",
         "groundwire.logs", "groundwire.memory._derived_tables", "groundwire.memory._experience",
         "groundwire.memory.migrations", "groundwire.memory._tables", "groundwire.sandbox._proxy",

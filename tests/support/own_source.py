@@ -11,14 +11,17 @@ from pathlib import Path
 __all__ = ["SOURCE", "foreign_imports", "is_private", "parsed"]
 
 SOURCE = Path(__file__).parents[2] / "src" / "groundwire"
+AUDIT = Path(__file__).parents[2] / "packages" / "groundwire-audit" / "src" / "groundwire_audit"
+OURS = {SOURCE.name, AUDIT.name}
 GUESTS = "_gw_"
 """How our modules that run in the sandbox are called there."""
 
 
 @cache
 def parsed() -> Mapping[str, ast.Module]:
-    """Path below the package → its syntax tree; the demo's projects are no part of it."""
+    """Path below the package → its syntax tree; those of `groundwire_audit` begin with that. No demo projects."""
     found = {path.relative_to(SOURCE).as_posix(): path for path in sorted(SOURCE.rglob("*.py"))}
+    found |= {path.relative_to(AUDIT.parent).as_posix(): path for path in sorted(AUDIT.rglob("*.py"))}
     return {name: ast.parse(path.read_bytes()) for name, path in found.items() if not name.startswith("demo/projects/")}
 
 
@@ -34,7 +37,7 @@ def foreign_imports(module: ast.Module) -> Iterator[str]:
     for node in ast.walk(module):
         for name in _imported(node, texts):
             top = name.partition(".")[0]
-            if top not in sys.stdlib_module_names and top != "groundwire" and not top.startswith(GUESTS):
+            if top not in sys.stdlib_module_names and top not in OURS and not top.startswith(GUESTS):
                 yield name
 
 

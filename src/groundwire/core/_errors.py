@@ -28,6 +28,8 @@
         ├── StorageBusy             locked for longer than we wait; may be retried
         └── RecordNotFound          no record under that id
 
+The audit is a distribution of its own, with errors of its own: `groundwire_audit.AuditError`, exit 2 or 3.
+
 Each error says what was being done, what happened, and what to do. Only the classes that say so may be retried, and
 only by the one owner of retries of that boundary.
 """

@@ -22,10 +22,6 @@ LEARN_CODES = (
     "Exit codes: 0 all won, 1 some not won, 2 usage, 3 some without a verdict, 4 budget, 5 model, 6 storage,"
     " 7 an error in a part, 130."
 )
-AUDIT_CODES = (
-    "Exit codes: 0 nothing ungrounded, 1 a loop is ungrounded, 2 usage, 3 something can't be seen."
-    " Verdicts, roles and what is not said: docs/audit.md."
-)
 EXPORT_CODES = (
     "Exit codes: 0 rows were written, 1 nothing could be exported, 2 usage, 6 storage, 130. Formats: docs/training.md."
 )
@@ -44,7 +40,7 @@ _HOMES = {
     "repair": _Home("repair", "repair"),
     "resume": _Home("ledger", "resume"),
     "replay": _Home("ledger", "replay"),
-    "audit": _Home("audit", "audit", AUDIT_CODES),
+    "audit": _Home("audit", "audit"),
     "run": _Home("run", "run", RUN_CODES),
     "bench": _Home("run", "bench", RUN_CODES),
     "learn": _Home("learn", "learn", LEARN_CODES),

@@ -284,6 +284,10 @@ class FeedbackGraph:
         """Roles and edges as declared, nested graphs spelt out; what the proof works on."""
         return wiring_of(self.parts)
 
+    def __gated_wiring__(self) -> Wiring:
+        """See `groundwire_audit.GatedGraph`."""
+        return self.wiring()
+
     def compile(
         self,
         *,

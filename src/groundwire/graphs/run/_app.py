@@ -435,6 +435,10 @@ class FeedbackApp:
         """`astream` for where a person types; options as there."""
         return iterate(self.astream(task, **options), "stream", "astream")
 
+    def __gated_wiring__(self) -> Wiring:
+        """See `groundwire_audit.GatedGraph`."""
+        return self.wiring
+
     def _graph_for(self, config: Mapping[str, Any] | None) -> Any:
         """The graph with one superstep a trial, unless somebody is to see or keep the supersteps of each node."""
         if self._fused is None or config or tracing_is_enabled():

@@ -1,0 +1,165 @@
+"""Audits graphs that were read, whatever they were read from: their loops, and the wiring itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from groundwire_audit._report import Finding, GraphReport, Grounding, Loop, Mode, failed
+from groundwire_audit.judging._loops import components, loops_in_source, loops_of
+from groundwire_audit.judging._wiring import WiredGraph, wire
+from groundwire_audit.reading._frames import Frame
+from groundwire_audit.reading._graph import END, START, DeclaredGraph
+from groundwire_audit.reading._nodes import follow_action, state_of
+from groundwire_audit.reading._reader import TooComplex
+from groundwire_audit.reading._source_reader import SourceReader
+
+# Findings about the wiring itself: nodes that can't be reached, loops without an exit, edges to nowhere.
+
+
+def check_structure(wiring: WiredGraph) -> list[Finding]:
+    """Dead nodes, loops with no exit, edges that name no node. Of a graph that isn't wired at all, nothing."""
+    graph = wiring.graph
+    found = list(wiring.findings)
+    known = {*graph.nodes, START, END}
+    for (source, target), edge in wiring.edges.items():
+        for name in (source, target):
+            if name not in known and not name.startswith("{"):
+                message = f"The edge {source} → {target} names {name!r}, which is no node."
+                found.append(Finding("unknown-node", message, edge.place))
+    symbolic = any(n.startswith("{") for n in (*graph.nodes, *(x for pair in wiring.edges for x in pair)))
+    if symbolic or wiring.anywhere or not graph.nodes:
+        return _once(found)
+    forward: dict[str, set[str]] = {}
+    for source, target in wiring.edges:
+        forward.setdefault(source, set()).add(target)
+    if START in forward:
+        reached = _reached([START], forward)
+        found += [
+            Finding("dead-node", f"No path from the start reaches {name}.", node.place)
+            for name, node in graph.nodes.items()
+            if name not in reached
+        ]
+    for component in components(graph.nodes, forward):
+        leaves = any(t not in component for s in component for t in forward.get(s, ()))
+        parent = component & wiring.to_parent
+        human = component & graph.gates
+        if not leaves and not parent and not human:
+            name = next(n for n in graph.nodes if n in component)
+            shown = ", ".join(n for n in graph.nodes if n in component)
+            found.append(Finding("no-exit", f"Nothing leads out of the loop over {shown}.", graph.nodes[name].place))
+    return _once(found)
+
+
+def _reached(starts: Iterable[str], steps: dict[str, set[str]]) -> set[str]:
+    seen = set(starts)
+    pending = list(seen)
+    while pending:
+        for target in steps.get(pending.pop(), ()):
+            if target not in seen:
+                seen.add(target)
+                pending.append(target)
+    return seen
+
+
+def _once(findings: Iterable[Finding]) -> list[Finding]:
+    return list(dict.fromkeys(findings))
+
+
+# Audits graphs that were read, whatever they were read from.
+
+SEVERITY = list(Grounding)
+MAX_NESTING = 5
+
+
+def audit_graphs(reader: SourceReader, graphs: Sequence[DeclaredGraph], mode: Mode) -> list[GraphReport]:
+    """Reports on each graph that is not inside another one of them."""
+    reports: list[tuple[DeclaredGraph, GraphReport]] = []
+    for graph in graphs:
+        reader.refill()
+        try:
+            reports.append((graph, _report(reader, graph, mode)))
+        except (RecursionError, TooComplex):
+            finding = Finding("too-complex", f"{_name(graph)} is too large to follow.", graph.place)
+            reports.append((graph, _unseen(graph, mode, finding)))
+        except Exception as error:  # strangers write what nobody foresaw
+            reports.append((graph, _unseen(graph, mode, failed(_name(graph), error, graph.place))))
+    return [r for g, r in reports if not g.nested]
+
+
+def _unseen(graph: DeclaredGraph, mode: Mode, finding: Finding) -> GraphReport:
+    return GraphReport(_name(graph), mode, graph.place, tuple(graph.nodes), findings=(finding,))
+
+
+def _name(graph: DeclaredGraph) -> str:
+    return sorted(graph.aliases)[0] if graph.aliases else graph.name or "graph"
+
+
+def _report(reader: SourceReader, graph: DeclaredGraph, mode: Mode) -> GraphReport:
+    if graph.kind == "functional":
+        loops, findings = _functional(reader, graph), list(graph.findings)
+        return GraphReport(_name(graph), mode, graph.place, (), (), tuple(_sorted(loops)), tuple(findings))
+    wiring = wire(reader, graph)
+    loops = _all_loops(reader, wiring, "", 0)
+    findings = [*graph.findings, *check_structure(wiring)]
+    return GraphReport(
+        _name(graph),
+        mode,
+        graph.place,
+        tuple(graph.nodes),
+        _edges(wiring, loops),
+        tuple(_sorted(loops)),
+        tuple(findings),
+    )
+
+
+def _sorted(loops: Sequence[Loop]) -> list[Loop]:
+    return sorted(loops, key=lambda x: (SEVERITY.index(x.verdict), x.nodes))
+
+
+def _all_loops(reader: SourceReader, wiring: WiredGraph, prefix: str, depth: int) -> list[Loop]:
+    found = loops_of(wiring, prefix)
+    for name, facts in wiring.facts.items():
+        if not facts.declared:
+            found += loops_in_source(wiring, name, facts.loops, prefix)
+        for inner in facts.nested if depth < MAX_NESTING else ():
+            inner.nested = True
+            found += _nested(reader, inner, f"{prefix}{name}/", depth + 1)
+    return found
+
+
+def _nested(reader: SourceReader, inner: DeclaredGraph, prefix: str, depth: int) -> list[Loop]:
+    if inner.kind == "functional":
+        return _functional(reader, inner, prefix)
+    return _all_loops(reader, wire(reader, inner), prefix, depth)
+
+
+def _functional(reader: SourceReader, graph: DeclaredGraph, prefix: str = "") -> list[Loop]:
+    if graph.body is None:
+        return []
+    frame, _ = follow_action(reader, graph.body, state_of(reader, graph), graph.name)
+    wiring = WiredGraph(graph, {})
+    found = loops_in_source(wiring, graph.name, frame.loops, prefix)
+    for inner in _distinct(frame):
+        if inner is not graph:
+            inner.nested = True
+            found += _nested(reader, inner, f"{prefix}{graph.name}/", 1)
+    return found
+
+
+def _distinct(frame: Frame) -> list[DeclaredGraph]:
+    return list(dict.fromkeys(frame.nested))
+
+
+def _edges(wiring: WiredGraph, loops: Sequence[Loop]) -> tuple[tuple[str, str, str], ...]:
+    worst: dict[tuple[str, str], Grounding] = {}
+    for loop in loops:
+        if loop.inside:
+            continue
+        for pair in zip(loop.nodes, (*loop.nodes[1:], loop.nodes[0]), strict=True):
+            known = worst.get(pair)
+            if known is None or SEVERITY.index(loop.verdict) < SEVERITY.index(known):
+                worst[pair] = loop.verdict
+    shown = [(s, t, str(worst.get((s, t), ""))) for s, t in wiring.edges]
+    unknown = [(n, "?", str(Grounding.UNKNOWN)) for n in wiring.anywhere]
+    ends = {START, END}
+    return tuple(sorted(shown, key=lambda e: (e[0] not in ends, e)) + unknown)

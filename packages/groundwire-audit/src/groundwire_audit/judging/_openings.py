@@ -1,0 +1,363 @@
+"""What opens an edge: the strongest of the tests on each way, the weakest of the ways."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from groundwire_audit.reading._conditions import OUTSIDE, Literal, Taint, TaintKind, Taints, Test, join, reason
+from groundwire_audit.reading._reader import Facts, Write
+
+# Follows a state key round a loop: which node wrote it last, and what that rests on.
+
+FIXED = frozenset({Taint(TaintKind.FIXED)})
+HUMAN_STATE = frozenset({Taint(TaintKind.HUMAN, what="the state a person leaves while the run pauses")})
+MAX_DEPTH = 40
+LONG = 15
+ORDERINGS = frozenset({"<", "<=", ">", ">="})
+# a model's number against a given limit is a check, unless the number is how good the model finds something
+RATING = re.compile(
+    r"(?i)scor|rating|\brate|rank|grade|mark|confiden|certain|quality|relevan|similar|probab|likel|sentiment|satisf|thresh|accept|approv"
+    r"|critic|review|judge|evaluat|assess|reward|utility|severity|agree|complete|progress|point"
+)
+
+
+@dataclass(frozen=True)
+class WayRound:
+    """One way round.
+
+    Args:
+        nodes: in order.
+        beside: for each place, nodes that always run just before it, in parallel with those on the way.
+        facts: of each node.
+        appends: keys to which updates are added.
+        texts: keys that are annotated as text.
+        paused: the run pauses for a person on the way.
+    """
+
+    nodes: Sequence[str]
+    beside: Sequence[frozenset[str]]
+    facts: Mapping[str, Facts]
+    appends: frozenset[str]
+    texts: frozenset[str]
+    paused: bool = False
+
+
+def resolve(taints: Taints, at: int, *, after: bool, around: WayRound, seen: frozenset[object] = frozenset()) -> Taints:
+    """Sources without keys of the state: what those hold at this place on the way round.
+
+    Args:
+        taints: what is read.
+        at: index of the node at which it is read.
+        after: after that node has written, not before.
+        around: the way round.
+        seen: keys that are being followed.
+    """
+    found: set[Taint] = set()
+    for taint in taints:
+        match taint.kind:
+            case TaintKind.KEY | TaintKind.LAST | TaintKind.LENGTH if taint.detail:
+                mark = (taint.detail, taint.kind, at, after)
+                if mark not in seen and len(seen) < MAX_DEPTH:
+                    found |= _key(taint, at, after, around, seen | {mark})
+            case TaintKind.COMPARE if taint.test is not None:
+                mark = (id(taint.test), at, after)
+                if mark not in seen and len(seen) < MAX_DEPTH:
+                    found |= resolve_test(taint.test, at, after=after, around=around, seen=seen | {mark})
+            case _:
+                found.add(taint)
+    return frozenset(found)
+
+
+def resolve_test(
+    test: Test, at: int, *, after: bool, around: WayRound, seen: frozenset[object] = frozenset()
+) -> Taints:
+    """What the outcome of a test rests on; a reply compared with something given is a check."""
+    left = resolve(test.left, at, after=after, around=around, seen=seen)
+    right = resolve(test.right, at, after=after, around=around, seen=seen)
+    compares = test.op in {"==", "in"} or (test.op in ORDERINGS and not RATING.search(test.text))
+    if compares and not test.constant and (_is_check(left, right) or _is_check(right, left)):
+        return frozenset({Taint(TaintKind.CHECK, what=test.text)})
+    together = left | right
+    if test.op == "%" and any(t.kind is TaintKind.MODEL for t in together):
+        # a remainder is a property that nobody claims: check digits, parities
+        return frozenset({Taint(TaintKind.CHECK, what=test.text)})
+    if _is_length(test, together):
+        return frozenset({Taint(TaintKind.FORM, what=f"a length: {test.text}")})
+    return together
+
+
+def _is_check(said: Taints, given: Taints) -> bool:
+    """A model's reply on one side, only given things on the other."""
+    reply = any(t.kind is TaintKind.MODEL for t in said) and not any(
+        t.kind in {TaintKind.UNKNOWN, TaintKind.ASK} for t in said
+    )
+    return reply and bool(given) and all(t.kind in {TaintKind.FIXED, TaintKind.COUNTER} for t in given)
+
+
+def _is_length(test: Test, taints: Taints) -> bool:
+    """The length of a text against a number: a matter of form. Of a list of complaints it is the model's word."""
+    lengths = {t.detail for t in taints if t.kind is TaintKind.LENGTH}
+    if not lengths or not any(t.kind is TaintKind.MODEL for t in taints) or test.op in {"", "in"}:
+        return False
+    return "text" in lengths or (test.limit is not None and test.limit >= LONG)
+
+
+def _key(taint: Taint, at: int, after: bool, around: WayRound, seen: frozenset[object]) -> Taints:
+    name, found, written = taint.detail, set[Taint](), False
+    whole = taint.kind is not TaintKind.LAST and name in around.appends
+    for place in _backwards(at, after, len(around.nodes)):
+        for node in (around.nodes[place], *sorted(around.beside[place])):
+            write = around.facts[node].writes.get(name) if node in around.facts else None
+            certain = write is not None and write.always
+            if write is None and node in around.facts:
+                write = around.facts[node].writes.get("*") if name != "*" else _any_write(around.facts[node])
+            if write is None:
+                continue
+            written = True
+            chosen = write.last if taint.kind is TaintKind.LAST else write.taints
+            found |= resolve(chosen, place, after=False, around=around, seen=seen)
+            if (certain or name == "*") and not whole and node == around.nodes[place] and not around.beside[place]:
+                return _as_length(taint, frozenset(found), around)
+    if not written:
+        length = frozenset({Taint(TaintKind.LENGTH, "fixed")}) if taint.kind is TaintKind.LENGTH else frozenset[Taint]()
+        return HUMAN_STATE if around.paused else FIXED | length
+    return _as_length(taint, frozenset(found), around)
+
+
+def _any_write(facts: Facts) -> Write | None:
+    if not facts.writes:
+        return None
+    return Write(join(w.taints for w in facts.writes.values()), join(w.last for w in facts.writes.values()))
+
+
+def _as_length(taint: Taint, found: Taints, around: WayRound) -> Taints:
+    if taint.kind is not TaintKind.LENGTH:
+        return found
+    kinds = {t.kind for t in found}
+    if TaintKind.SHRINK in kinds or kinds & OUTSIDE:
+        return found | {Taint(TaintKind.LENGTH, "")}
+    if taint.detail in around.appends or TaintKind.GROW in kinds:
+        return frozenset({Taint(TaintKind.COUNTER)})
+    if kinds <= {TaintKind.FIXED}:
+        return frozenset({Taint(TaintKind.LENGTH, "fixed")}) | FIXED
+    return found | {Taint(TaintKind.LENGTH, "text" if taint.detail in around.texts else "")}
+
+
+def _backwards(at: int, after: bool, size: int) -> Iterator[int]:
+    """Places from here back round, each once."""
+    start = at if after else at - 1
+    for step in range(size):
+        yield (start - step) % size
+
+
+class Basis(IntEnum):
+    """From nothing to a fact from outside; the higher, the more it takes to go round."""
+
+    FREE = 0
+    """Always, or by something that does not change while the loop runs."""
+    COUNTER = 1
+    ASIDE = 2
+    """The model asks for a tool, or does not, where no tool is run on the way."""
+    MODEL = 3
+    ASK = 4
+    """The model asks for a tool."""
+    UNKNOWN = 5
+    MIXED = 6
+    """Something outside and a model's word in one value, or a list that a model fills again."""
+    WORKLIST = 7
+    OUTSIDE = 8
+
+
+WEAKNESS = {
+    Basis.FREE: 0,
+    Basis.COUNTER: 0,
+    Basis.ASIDE: 0,
+    Basis.MODEL: 0,
+    Basis.ASK: 0,
+    Basis.UNKNOWN: 1,
+    Basis.MIXED: 2,
+    Basis.WORKLIST: 3,
+    Basis.OUTSIDE: 4,
+}
+KINDS = {
+    "exec": "executed code",
+    "env": "environment",
+    "http": "outside service",
+    "sql": "database",
+    "search": "retrieval",
+    "file": "files",
+    "tool": "tool results",
+}
+ORDER = (
+    "executed code",
+    "environment",
+    "human",
+    "database",
+    "outside service",
+    "tool results",
+    "files",
+    "retrieval",
+    "check",
+    "form only",
+)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What opens an edge.
+
+    Args:
+        basis: how much it takes.
+        kind: of OUTSIDE: what is outside; in few words.
+        text: the test.
+        source: where its outcome comes from, in words.
+        counted: every way also needs a counter.
+        limit: the counter's limit, where it is written down.
+        rests_on_person: all that is outside in it is a person's reply.
+        refilled: a list that a model fills again.
+    """
+
+    basis: Basis
+    kind: str = ""
+    text: str = ""
+    source: str = ""
+    counted: bool = False
+    limit: float | None = None
+    rests_on_person: bool = False
+    refilled: bool = False
+    why: str = ""
+
+    @property
+    def words(self) -> str:
+        """The test and its source, for people."""
+        return f"{self.text} ← {self.source}" if self.source else self.text
+
+
+def weakest(ways: list[frozenset[Literal]], at: int, *, before: list[bool], around: WayRound) -> Opening:
+    """What opens an edge that has these ways."""
+    openings = [_of_way(w, at, after=not b, around=around) for w, b in zip(ways, before, strict=True)]
+    if not openings:
+        return Opening(Basis.FREE)
+    weak = min(WEAKNESS[o.basis] for o in openings)
+    chosen = max((o for o in openings if WEAKNESS[o.basis] == weak), key=lambda o: o.basis)
+    counted = all(o.counted or o.basis is Basis.WORKLIST for o in openings)
+    limits = [o.limit for o in openings if o.limit is not None]
+    return Opening(
+        chosen.basis,
+        chosen.kind,
+        chosen.text,
+        chosen.source,
+        counted,
+        max(limits) if counted and limits else None,
+        chosen.rests_on_person,
+        chosen.refilled,
+        chosen.why,
+    )
+
+
+def _of_way(literals: frozenset[Literal], at: int, *, after: bool, around: WayRound) -> Opening:
+    found = [
+        of_literal(test, at, after=after, around=around)
+        for test, _ in sorted(literals, key=lambda x: (x[0].text, x[1]))
+    ]
+    if not found:
+        return Opening(Basis.FREE)
+    strong = max(found, key=lambda o: (o.basis, -ORDER.index(o.kind) if o.kind in ORDER else -99))
+    counters = [o for o in found if o.basis is Basis.COUNTER]
+    limits = [o.limit for o in counters if o.limit is not None]
+    return Opening(
+        strong.basis,
+        strong.kind,
+        strong.text,
+        strong.source,
+        bool(counters),
+        min(limits) if limits else None,
+        strong.rests_on_person and all(o.rests_on_person for o in found if o.basis is Basis.OUTSIDE),
+        strong.refilled,
+        strong.why,
+    )
+
+
+def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening:
+    """What one test rests on, at this place of a way round."""
+    taints = resolve_test(test, at, after=after, around=around)
+    kinds = {t.kind for t in taints}
+    outside = kinds & OUTSIDE
+    source = _source(taints)
+    refilled = _refilled(test, around) and TaintKind.MODEL in kinds
+    shrinks = TaintKind.SHRINK in kinds
+    if TaintKind.UNKNOWN in kinds:
+        return Opening(Basis.UNKNOWN, text=test.text, source=source, why=reason(taints))
+    if TaintKind.ASK in kinds:
+        return Opening(Basis.ASK, text=test.text, source=source)
+    if outside - {TaintKind.FORM} and TaintKind.MODEL in kinds:
+        return Opening(Basis.MIXED, _kind(taints), test.text, source)
+    if outside and TaintKind.MODEL not in kinds:
+        return Opening(Basis.OUTSIDE, _kind(taints), test.text, source, rests_on_person=outside == {TaintKind.HUMAN})
+    if refilled or (shrinks and TaintKind.MODEL in kinds):
+        return Opening(Basis.MIXED, "refilled list", test.text, source, refilled=True)
+    if shrinks or (
+        TaintKind.COUNTER in kinds and any(t.kind is TaintKind.LENGTH and t.detail == "fixed" for t in taints)
+    ):
+        return Opening(Basis.WORKLIST, text=test.text, source="items that are left")
+    if TaintKind.MODEL in kinds:
+        return Opening(Basis.MODEL, text=test.text, source=source)
+    if kinds & {TaintKind.COUNTER, TaintKind.CHANCE}:
+        return Opening(Basis.COUNTER, text=test.text, source="a counter", limit=test.limit)
+    return Opening(Basis.FREE, text=test.text, source="fixed before the loop" if kinds else "")
+
+
+def _refilled(test: Test, around: WayRound) -> bool:
+    """A node on the way takes items off the list that is tested."""
+    names = {t.detail for t in test.taints if t.kind in {TaintKind.KEY, TaintKind.LENGTH}}
+    return any(
+        name in facts.writes and any(t.kind is TaintKind.SHRINK for t in facts.writes[name].taints)
+        for name in names
+        for facts in (around.facts[n] for n in around.nodes if n in around.facts)
+    )
+
+
+def _kind(taints: Taints) -> str:
+    found = {_word(t) for t in taints if t.kind in OUTSIDE}
+    return next((k for k in ORDER if k in found), "")
+
+
+def _word(taint: Taint) -> str:
+    match taint.kind:
+        case TaintKind.HUMAN:
+            return "human"
+        case TaintKind.CHECK:
+            return "check"
+        case TaintKind.FORM:
+            return "form only"
+        case _:
+            return KINDS.get(taint.detail, "tool results")
+
+
+def _source(taints: Taints) -> str:
+    parts: list[str] = []
+    for taint in sorted(taints, key=lambda t: (t.kind, t.detail, t.what)):
+        match taint.kind:
+            case TaintKind.WORLD:
+                parts.append(f"{KINDS.get(taint.detail, 'outside')} ({_short(taint.what)})")
+            case TaintKind.HUMAN:
+                parts.append("a person")
+            case TaintKind.CHECK:
+                parts.append("a check against what was given")
+            case TaintKind.FORM:
+                parts.append("the form of the reply")
+            case TaintKind.MODEL:
+                parts.append(f"a model ({taint.what})" if taint.what else "a model")
+            case TaintKind.UNKNOWN:
+                parts.append(f"unknown: {taint.detail}")
+            case _:
+                continue
+    return ", ".join(list(dict.fromkeys(parts))[:3])
+
+
+def _short(path: str) -> str:
+    plain = path.replace("()", "")
+    return plain if len(plain) <= 40 else f"…{plain[-39:]}"

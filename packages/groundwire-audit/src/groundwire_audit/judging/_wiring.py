@@ -1,0 +1,396 @@
+"""Steps that a graph can take, the ways in which each opens, and where routers and nodes say that they lead."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from groundwire_audit._report import NOWHERE, Finding, Level, SourcePlace
+from groundwire_audit.reading._calls import READY_MADE
+from groundwire_audit.reading._conditions import (
+    ALWAYS,
+    Formula,
+    Literal,
+    Taint,
+    TaintKind,
+    Test,
+    all_of,
+    negate,
+    paths,
+    reason,
+    when,
+)
+from groundwire_audit.reading._frames import Effect, Frame, deep, options
+from groundwire_audit.reading._graph import END, START, DeclaredBranch, DeclaredGraph, DeclaredNode, GraphValue
+from groundwire_audit.reading._graph_methods import name_of
+from groundwire_audit.reading._nodes import facts_of_graph, follow_action, function_of, state_of
+from groundwire_audit.reading._reader import Facts, Reader
+from groundwire_audit.reading._values import (
+    Const,
+    External,
+    FunctionValue,
+    Items,
+    ModelValue,
+    Scope,
+    SendValue,
+    Table,
+    Value,
+)
+
+# Destinations that a router or node declares in its annotation.
+
+
+def annotated(reader: Reader, router: Value) -> dict[object, str] | None:
+    """Label → node of a router's `Literal[…]`; None where it has none."""
+    function, _, _ = function_of(reader, router, Frame(reader.nowhere, Scope(), depth=2))
+    names = literal_names(reader, function, getattr(function.node, "returns", None)) if function is not None else None
+    return {n: n for n in names} if names is not None else None
+
+
+def literal_names(reader: Reader, function: FunctionValue | None, annotation: ast.expr | None) -> list[str] | None:
+    """The names in `Literal[…]`, also inside `Command[…]`; None where there is none."""
+    if function is None or annotation is None:
+        return None
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        try:
+            annotation = ast.parse(annotation.value, mode="eval").body
+        except SyntaxError:
+            return None
+    if not isinstance(annotation, ast.Subscript):
+        return None
+    outer = annotation.value
+    name = outer.attr if isinstance(outer, ast.Attribute) else outer.id if isinstance(outer, ast.Name) else ""
+    if name == "Command":
+        return literal_names(reader, function, annotation.slice)
+    if name != "Literal":
+        return None
+    inner = annotation.slice
+    frame = Frame(function.module, Scope(function.scope), depth=2)
+    value = reader.value(inner if isinstance(inner, ast.Tuple) else ast.Tuple([inner], ast.Load()), frame)
+    if not isinstance(value.thing, Items) or value.thing.rest is not None:
+        return None
+    return [name_of(i, "?") for i in value.thing.items]
+
+
+# Steps that a graph can take, and the ways in which each opens.
+
+
+@dataclass(frozen=True)
+class EdgeWay:
+    """One way in which an edge opens: all its literals hold.
+
+    Args:
+        literals: what must hold.
+        before: they read the state as it was before the source ran (a jump), not after (a router).
+        asked: of a jump: what the source surely asked on this way.
+    """
+
+    literals: frozenset[Literal] = frozenset()
+    before: bool = False
+    asked: frozenset[Effect] = frozenset()
+
+
+@dataclass
+class WiredEdge:
+    """A step that can be taken. `kind`: edge, branch, jump or send."""
+
+    source: str
+    target: str
+    ways: list[EdgeWay] = field(default_factory=list[EdgeWay])
+    kind: str = "edge"
+    place: SourcePlace = NOWHERE
+    joins: tuple[str, ...] = ()
+    asks_model: bool = False
+    """Its router asks a model itself."""
+
+
+@dataclass
+class WiredGraph:
+    """A graph with all its steps.
+
+    Args:
+        graph: as declared.
+        facts: of each node.
+        edges: at most one for each pair of nodes.
+        anywhere: nodes that may lead to any other, and why.
+        router_effects: what the routers of a node ask.
+    """
+
+    graph: DeclaredGraph
+    facts: dict[str, Facts]
+    edges: dict[tuple[str, str], WiredEdge] = field(default_factory=dict[tuple[str, str], WiredEdge])
+    anywhere: dict[str, tuple[str, SourcePlace]] = field(default_factory=dict[str, tuple[str, SourcePlace]])
+    router_effects: dict[str, tuple[Effect, ...]] = field(default_factory=dict[str, tuple[Effect, ...]])
+    findings: list[Finding] = field(default_factory=list[Finding])
+    to_parent: set[str] = field(default_factory=set[str])
+    """Nodes from which a jump leaves the graph for the one around it."""
+
+    def add(self, edge: WiredEdge) -> None:
+        """Adds a step; more ways where there is one already."""
+        known = self.edges.get((edge.source, edge.target))
+        if known is None:
+            self.edges[edge.source, edge.target] = edge
+        else:
+            known.ways += edge.ways
+            known.joins = known.joins or edge.joins
+            known.asks_model |= edge.asks_model
+            known.place = known.place if known.place != NOWHERE else edge.place
+
+
+# All steps that a graph can take: by edges, by routers, and by jumps.
+
+# Where a node can jump with a Command or Send, and when.
+
+
+def add_jumps(reader: Reader, wiring: WiredGraph, node: DeclaredNode) -> None:
+    """Adds each step that a node can take by itself."""
+    facts = wiring.facts[node.name]
+    function, _, _ = function_of(reader, node.action, Frame(reader.nowhere, Scope(), depth=2))
+    annotated = literal_names(
+        reader, function, getattr(function.node, "returns", None) if function is not None else None
+    )
+    declared = (
+        node.destinations if node.destinations is not None else tuple(annotated) if annotated is not None else None
+    )
+    for jump in facts.jumps:
+        if jump.to_parent:
+            wiring.to_parent.add(node.name)
+            continue
+        for value, formula in options(jump.target):
+            _jump(wiring, node, declared, value, all_of([jump.when, formula]), jump.asked)
+    if not facts.jumps and declared and not _is_graph(node):
+        # declared, and not seen to jump: whatever does it is out of sight
+        unseen = when(
+            Test(frozenset({Taint(TaintKind.UNKNOWN, f"{node.name} declares jumps that are not in sight")}), text="?")
+        )
+        opens = ALWAYS if facts.declared else unseen
+        for target in declared:
+            wiring.add(
+                WiredEdge(node.name, target, [EdgeWay(p, before=True) for p in paths(opens)], "jump", node.place)
+            )
+
+
+def _is_graph(node: DeclaredNode) -> bool:
+    return isinstance(node.action.thing, GraphValue)
+
+
+def _jump(
+    wiring: WiredGraph,
+    node: DeclaredNode,
+    declared: tuple[str, ...] | None,
+    value: Value,
+    opens: Formula,
+    asked: frozenset[Effect],
+) -> None:
+    match value.thing:
+        case Items(items=held, rest=rest):
+            for item in (*held, *([rest] if rest is not None else [])):
+                for inner, formula in options(item):
+                    _jump(wiring, node, declared, inner, all_of([opens, formula]), asked)
+        case SendValue(target=target):
+            for inner, formula in options(target):
+                _jump(wiring, node, declared, inner, all_of([opens, formula]), asked)
+        case Const(value=str(name)):
+            _jump_to(wiring, node, declared, {"END": END}.get(name, name), opens, asked)
+        case External(path=path) if path.endswith(".END"):
+            _jump_to(wiring, node, declared, END, opens, asked)
+        case Const() | Table():
+            pass
+        case _ if declared is not None:
+            for target in declared:
+                chosen = when(Test(deep(value), text=f"the jump names {target!r}", constant=True))
+                _jump_to(wiring, node, declared, target, all_of([opens, chosen]), asked)
+        case _:
+            said = f"{node.name} jumps with Command(goto=…) to undeclared targets: declare them"
+            wiring.anywhere.setdefault(node.name, (said, node.place))
+
+
+def _jump_to(
+    wiring: WiredGraph,
+    node: DeclaredNode,
+    declared: tuple[str, ...] | None,
+    target: str,
+    opens: Formula,
+    asked: frozenset[Effect],
+) -> None:
+    if target not in wiring.graph.nodes and target not in {END, START}:
+        wiring.findings.append(
+            Finding("unknown-target", f"{node.name} can jump to {target!r}, which is no node.", node.place)
+        )
+        return
+    if declared is not None and target not in declared:
+        message = f"{node.name} can jump to {target!r}, which it does not declare ({', '.join(declared)})."
+        wiring.findings.append(Finding("undeclared-jump", message, node.place, Level.WARNING))
+    wiring.add(
+        WiredEdge(node.name, target, [EdgeWay(p, before=True, asked=asked) for p in paths(opens)], "jump", node.place)
+    )
+
+
+# Where the router of a conditional edge can lead, and when.
+
+ASK = frozenset({Taint(TaintKind.ASK)})
+
+
+def add_routes(reader: Reader, wiring: WiredGraph, branch: DeclaredBranch) -> None:
+    """Adds each step that a router can choose."""
+    graph = wiring.graph
+    ready = _ready_made(branch)
+    if ready is not None:
+        _to_all(wiring, branch, ready)
+        return
+    state = state_of(reader, graph)
+    frame, outcomes = follow_action(reader, branch.router, state, "router")
+    wiring.router_effects[branch.source] = (*wiring.router_effects.get(branch.source, ()), *frame.effects)
+    ends = branch.ends if branch.ends is not None else annotated(reader, branch.router)
+    asks = any(e.kind is TaintKind.MODEL for e in frame.effects)
+    for outcome in outcomes:
+        for value, formula in options(outcome.value):
+            _route(wiring, branch, ends, value, all_of([outcome.when, formula]), asks=asks)
+
+
+def _ready_made(branch: DeclaredBranch) -> Formula | None:
+    """The condition of a router of a library that is known."""
+    match branch.router.thing:
+        case External(path=path) if path.endswith("tools_condition") or path.startswith(READY_MADE):
+            return when(Test(ASK, text="the model asks for a tool"))
+        case ModelValue(label=label):
+            return when(Test(frozenset({Taint(TaintKind.MODEL, "fields", label)}), text="the model chooses"))
+        case _:
+            return None
+
+
+def _to_all(wiring: WiredGraph, branch: DeclaredBranch, condition: Formula) -> None:
+    ends = branch.ends or {"tools": "tools", END: END}
+    for target in dict.fromkeys(ends.values()):
+        opens = negate(condition) if target == END else condition
+        _step(wiring, branch, target, opens, "branch", asks=False)
+
+
+def _route(
+    wiring: WiredGraph,
+    branch: DeclaredBranch,
+    ends: Mapping[object, str] | None,
+    value: Value,
+    opens: Formula,
+    *,
+    asks: bool,
+) -> None:
+    """One thing that a router may return."""
+    match value.thing:
+        case Items(items=held, rest=rest):
+            for item in (*held, *([rest] if rest is not None else [])):
+                for inner, formula in options(item):
+                    _route(wiring, branch, ends, inner, all_of([opens, formula]), asks=asks)
+        case SendValue(target=target):
+            for inner, formula in options(target):
+                known = isinstance(inner.thing, Const) and isinstance(inner.thing.value, str)
+                _route(wiring, branch, ends if not known else None, inner, all_of([opens, formula]), asks=asks)
+        case Const(value=None):
+            pass
+        case Const(value=label):
+            _to_label(wiring, branch, ends, label, opens, asks=asks)
+        case External(path=path) if path.endswith((".END", ".START")):
+            _to_label(wiring, branch, ends, END, opens, asks=asks)
+        case _:
+            _dynamic(wiring, branch, ends, value, opens, asks=asks)
+
+
+def _to_label(
+    wiring: WiredGraph,
+    branch: DeclaredBranch,
+    ends: Mapping[object, str] | None,
+    label: object,
+    opens: Formula,
+    *,
+    asks: bool,
+) -> None:
+    if ends is not None:
+        if label in ends:
+            _step(wiring, branch, ends[label], opens, "branch", asks=asks)
+        elif branch.ends is not None:
+            known = ", ".join(repr(k) for k in ends)
+            wiring.findings.append(
+                Finding(
+                    "label-not-in-map",
+                    f"The router of {branch.source} can return {label!r}, which its map does not hold ({known}): "
+                    "a KeyError.",
+                    branch.place,
+                )
+            )
+        else:
+            _step(wiring, branch, str(label), opens, "branch", asks=asks)
+        return
+    target = str(label)
+    if target != END and target not in wiring.graph.nodes and branch.hidden_map:
+        wiring.anywhere.setdefault(
+            branch.source, (f"the map of the router of {branch.source} is not in sight", branch.place)
+        )
+        return
+    if target != END and target not in wiring.graph.nodes:
+        near = ", ".join(wiring.graph.nodes)
+        wiring.findings.append(
+            Finding(
+                "unknown-target",
+                f"The router of {branch.source} can return {target!r}, which is no node ({near}): the run would end "
+                "there, silently.",
+                branch.place,
+            )
+        )
+        return
+    _step(wiring, branch, target, opens, "branch", asks=asks)
+
+
+def _dynamic(
+    wiring: WiredGraph,
+    branch: DeclaredBranch,
+    ends: Mapping[object, str] | None,
+    value: Value,
+    opens: Formula,
+    *,
+    asks: bool,
+) -> None:
+    """A router that returns what it read somewhere."""
+    test = Test(deep(value), text="what is read there")
+    if ends is not None:
+        labelled = all(isinstance(k, bool) for k in ends)
+        for label, target in ends.items():
+            chosen = (
+                when(test, holds=bool(label))
+                if labelled
+                else when(Test(test.left, text=f"it names {label!r}", constant=True))
+            )
+            _step(wiring, branch, target, all_of([opens, chosen]), "branch", asks=asks)
+        return
+    why = reason(deep(value)) or "it is read from the state"
+    wiring.anywhere.setdefault(branch.source, (f"the router of {branch.source} may lead anywhere: {why}", branch.place))
+
+
+def _step(wiring: WiredGraph, branch: DeclaredBranch, target: str, opens: Formula, kind: str, *, asks: bool) -> None:
+    ways = [EdgeWay(p) for p in paths(opens)]
+    if ways:
+        wiring.add(WiredEdge(branch.source, target, ways, kind, branch.place, asks_model=asks))
+
+
+# Puts together all steps that a graph can take.
+
+
+def wire(reader: Reader, graph: DeclaredGraph) -> WiredGraph:
+    """Reads nodes and routers, and puts the steps together."""
+    wiring = WiredGraph(graph, facts_of_graph(reader, graph))
+    for edge in graph.edges:
+        if edge.source in wiring.facts and wiring.facts[edge.source].leaves:
+            continue
+        wiring.add(WiredEdge(edge.source, edge.target, [EdgeWay()], "edge", edge.place, edge.joins))
+    for branch in graph.branches:
+        add_routes(reader, wiring, branch)
+    for node in graph.nodes.values():
+        add_jumps(reader, wiring, node)
+        if node.error_handler in graph.nodes:
+            failed = Test(frozenset({Taint(TaintKind.FORM, what="exception")}), text=f"an exception of {node.name}")
+            wiring.add(
+                WiredEdge(
+                    node.name, node.error_handler, [EdgeWay(p) for p in paths(when(failed))], "branch", node.place
+                )
+            )
+    return wiring

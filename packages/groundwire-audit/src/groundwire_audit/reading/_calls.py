@@ -1,0 +1,219 @@
+"""What a call gives, by what is called; of a library, by its dotted name."""
+
+from __future__ import annotations
+
+import ast
+
+from groundwire_audit.reading._builtin_calls import call_builtin
+from groundwire_audit.reading._conditions import Taint, TaintKind, Taints, reason, world
+from groundwire_audit.reading._frames import Arguments, Effect, Frame, deep, merge, text_of
+from groundwire_audit.reading._functions import call_function, create_instance, instance_method
+from groundwire_audit.reading._graph import GraphValue
+from groundwire_audit.reading._graph_methods import graph_method
+from groundwire_audit.reading._knowledge import FAMILIES, KnownCall, class_name, describe, words
+from groundwire_audit.reading._langgraph_calls import call_langgraph, handoff
+from groundwire_audit.reading._methods import data_method, state_method
+from groundwire_audit.reading._models import call_model, model_method, model_reply
+from groundwire_audit.reading._reader import Reader
+from groundwire_audit.reading._values import (
+    NONE,
+    Bound,
+    ChainValue,
+    Choice,
+    ClassValue,
+    Const,
+    External,
+    FunctionValue,
+    Instance,
+    ModelValue,
+    Partial,
+    StateValue,
+    ToolNodeValue,
+    ToolValue,
+    Value,
+    data,
+    external,
+    unknown,
+)
+
+# Calls of libraries: those of LangGraph and a few others by name, the rest by what is known about them.
+
+FORM = frozenset({Taint(TaintKind.FORM, what="parsing")})
+MODEL_MAKERS = words(
+    """
+    init_chat_model load_chat_model get_chat_model pipeline from_pretrained from_openai from_litellm start_chat
+    configure patch bind apatch
+    """
+)
+READY_MADE = ("langgraph.prebuilt", "langchain.agents", "langgraph_supervisor", "langgraph_swarm", "deepagents")
+OBJECT_PARTS = words(
+    """
+    close commit rollback cursor begin __enter__ __exit__ aclose connect Client session
+    """
+)
+HELPERS = (
+    *("builtins.", "functools.", "itertools.", "contextlib.", "dataclasses.", "typing.", "copy.", "re."),
+    *("asyncio.", "concurrent."),
+)
+ALWAYS_CALLED = frozenset({"acompletion", "completion"})
+
+
+def call_external(reader: Reader, path: str, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    """Follows a call of a library."""
+    if "<locals>" in path and path.startswith(READY_MADE):
+        # the node of a ready-made agent that asks the model
+        return model_reply("model", structured=False, node=node, frame=frame)
+    named = call_langgraph(reader, path, given, node, frame)
+    if named is not None:
+        return named
+    if path.startswith(HELPERS):
+        plain = call_builtin(reader, path, given, node, frame)
+        if plain is not None:
+            return plain
+    return _by_knowledge(reader, path, callee, given, node, frame)
+
+
+def _by_knowledge(reader: Reader, path: str, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    known = describe(path)
+    place = frame.module.place(node)
+    taints = callee.taints | given.taints()
+    match known.kind:
+        case "world":
+            return _asked(path, known, callee, given, node, frame)
+        case "human":
+            frame.add(Effect(TaintKind.HUMAN, "", path, place))
+            return external(f"{path}()", frozenset({Taint(TaintKind.HUMAN, what=path)}))
+        case "model":
+            return _model(path, callee, given, node, frame)
+        case "form":
+            frame.risks.add(FORM)
+            return external(f"{path}()", _as_fields(taints))
+        case "check":
+            return data(frozenset({Taint(TaintKind.CHECK, what=path)}))
+        case "parser":
+            return _parser(path, taints, frame)
+        case "inert":
+            _let_callbacks_run(reader, given, node, frame)
+            return NONE
+        case "chance":
+            return data(frozenset({Taint(TaintKind.CHANCE)}))
+        case "fixed":
+            return external(f"{path}()", frozenset({Taint(TaintKind.FIXED)}))
+        case "handoff":
+            return handoff(given.get(-1, "agent_name"))
+        case "pure":
+            _let_callbacks_run(reader, given, node, frame)
+            return external(f"{path}()", taints)
+        case _:
+            return _unknown_name(path, node, frame)
+
+
+def _let_callbacks_run(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> None:
+    """A function that is handed to a helper is most likely called by it."""
+    for value in given.all():
+        if isinstance(value.thing, FunctionValue) and frame.depth < 8:
+            reader.call(value, Arguments(), node, frame)
+
+
+def _asked(path: str, known: KnownCall, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    """Something outside is asked, unless only an object is made that could."""
+    last = path.rsplit(".", 1)[-1]
+    answer = world(known.detail, path)
+    if last.replace("()", "") in OBJECT_PARTS:
+        return external(f"{path}()", callee.taints | answer)
+    if any(t.kind is TaintKind.ASK for t in callee.taints):
+        answer = world("tool", path)  # it was chosen by what the model asked for
+    detail = next(t.detail for t in answer)
+    makes_object = last[:1].isupper() and not path.endswith("()")
+    if not makes_object:
+        frame.add(Effect(TaintKind.WORLD, detail, path.replace("()", ""), frame.module.place(node)))
+        frame.risks.add(answer)
+    return external(f"{path}()", answer)
+
+
+def _model(path: str, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    """A model of a family of classes is an object; other libraries make a client, and its methods ask."""
+    name, last = class_name(path), path.replace("()", "").rsplit(".", 1)[-1]
+    if FAMILIES.match(path) and not path.endswith("()") and (last == name or last in MODEL_MAKERS):
+        return Value(ModelValue(name))
+    if last not in ALWAYS_CALLED and (last[:1].isupper() or last in MODEL_MAKERS) and not path.endswith("()"):
+        return external(f"{path}()")
+    structured = "response_model" in given.named or "response_format" in given.named or last == "parse"
+    reply = model_reply(name if name != last else path.split(".")[0], structured=structured, node=node, frame=frame)
+    return external(f"{path}()", reply.taints) if FAMILIES.match(path) is None else reply
+
+
+def _parser(path: str, taints: Taints, frame: Frame) -> Value:
+    last = path.replace("()", "").rsplit(".", 1)[-1]
+    if last[:1].isupper():
+        return external(f"{path}()")
+    if last.startswith("get_format"):
+        return data()
+    frame.risks.add(FORM)
+    return data(_as_fields(taints))
+
+
+def _as_fields(taints: Taints) -> Taints:
+    return frozenset(Taint(TaintKind.MODEL, "fields", t.what) if t.kind is TaintKind.MODEL else t for t in taints)
+
+
+def _unknown_name(path: str, node: ast.AST, frame: Frame) -> Value:
+    shown = path.replace("()", "")
+    if shown.startswith("missing:"):
+        why = f"the source of {shown.removeprefix('missing:')} is not at hand"
+    else:
+        why = f"what {shown} does is not known"
+    if shown.rsplit(".", 1)[-1][:1].isupper() and not path.endswith("()"):
+        return external(f"{path}()", frozenset({Taint(TaintKind.UNKNOWN, why)}))
+    frame.add(Effect(TaintKind.UNKNOWN, why, shown, frame.module.place(node)))
+    return Value(External(f"{path}()"), unknown(why).taints)
+
+
+# What a call gives, by what is called.
+
+
+def call_value(reader: Reader, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    """Follows a call."""
+    match callee.thing:
+        case FunctionValue():
+            return call_function(reader, callee.thing, given, frame)
+        case Partial(function=function, arguments=first, named=named):
+            both = Arguments([*first, *given.positional], {**dict(named), **given.named}, given.more)
+            return reader.call(function, both, node, frame)
+        case ClassValue():
+            return create_instance(reader, callee, given, node, frame)
+        case Instance():
+            return reader.call(reader.attribute(callee, "__call__", frame), given, node, frame)
+        case External(path=path):
+            return call_external(reader, path, callee, given, node, frame)
+        case Bound():
+            return _bound(reader, callee.thing, given, node, frame)
+        case ModelValue() | ChainValue() | ToolValue() | ToolNodeValue():
+            return call_model(reader, callee, given, node, frame)
+        case Choice(options=choices):
+            callable_ones = [(v, f) for v, f in choices if not isinstance(v.thing, Const)]
+            return merge([(reader.call(v, given, node, frame), f) for v, f in callable_ones])
+        case _:
+            return _unknown(callee, node, frame)
+
+
+def _bound(reader: Reader, bound: Bound, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    owner, name = bound.owner, bound.name
+    match owner.thing:
+        case GraphValue():
+            return graph_method(reader, owner, name, given, node, frame)
+        case ModelValue() | ChainValue() | ToolValue() | ToolNodeValue() | FunctionValue() | Partial():
+            return model_method(reader, owner, name, given, node, frame)
+        case Instance() | ClassValue():
+            return instance_method(reader, owner, name, given, node, frame)
+        case StateValue():
+            return state_method(owner, name, given, frame)
+        case _:
+            return data_method(reader, owner, name, given, node, frame)
+
+
+def _unknown(callee: Value, node: ast.AST, frame: Frame) -> Value:
+    name = text_of(node.func) if isinstance(node, ast.Call) else text_of(node)
+    why = reason(deep(callee)) or f"{name} is handed in"
+    frame.add(Effect(TaintKind.UNKNOWN, why, name, frame.module.place(node)))
+    return unknown(why)

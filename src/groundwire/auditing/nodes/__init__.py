@@ -1,1 +1,0 @@
-"""What one node of a graph asks, reads and writes, and where it may jump."""

@@ -1,1 +1,0 @@
-"""Reads Python files and notebooks without importing them."""
