@@ -29,7 +29,7 @@ from groundwire.core._errors import ConfigError, UngroundedLoopError, Ungrounded
 from groundwire.core._ids import seed_for
 from groundwire.core._models import Request
 from groundwire.core._records import RunRecord
-from groundwire.graphs.build._control import Spent, resampling_of
+from groundwire.graphs.build._control import EpisodeUsage, resampling_of
 from groundwire.graphs.library._blind_resampling import blind_resampling
 from groundwire.graphs.library._catalogue import cards
 from groundwire.graphs.library._fusion import fusion
@@ -89,10 +89,10 @@ def test_no_actor_around_a_control_hides_it(around: Callable[[Actor], Actor]) ->
 
 def test_the_blind_control_of_a_graph_with_a_control_is_let_in_as_it_was_and_marked() -> None:
     graph = self_refine(SelfRefine(NOT_ASKED, TEXT), Check(), allow_ungrounded=True)
-    assert resampling_of(graph, Spent(first_call=1)).compile().ungrounded == ("write",)
+    assert resampling_of(graph, EpisodeUsage(first_call=1)).compile().ungrounded == ("write",)
     refused = self_refine(SelfRefine(NOT_ASKED, TEXT), Check())
     with pytest.raises(UngroundedPartError):
-        resampling_of(refused, Spent(first_call=1)).compile()
+        resampling_of(refused, EpisodeUsage(first_call=1)).compile()
 
 
 def test_the_flag_neither_marks_a_grounded_graph_nor_lets_an_open_loop_in_and_nesting_hides_nothing() -> None:
