@@ -22,7 +22,7 @@ from groundwire.cli.commands._options import (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judging(OfSettings):
+class JudgingOptions(OfSettings):
     """What judges a candidate."""
 
     test: Annotated[str | None, typer.Option(help='Command that judges a candidate.  [default: "pytest -q"]')] = None
@@ -79,7 +79,7 @@ class Proposing(OfSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trials(OfSettings):
+class TrialOptions(OfSettings):
     """What a trial is judged by beside the tests, and how many there may be."""
 
     model_tests: Annotated[
@@ -94,11 +94,11 @@ class Trials(OfSettings):
         int | None,
         typer.Option(min=0, help="Times a verdict is looked at again before anything rests on it.  [default: 1]"),
     ] = None
-    max_trials: Annotated[int | None, typer.Option(min=1, help="Trials after the baseline.")] = None
+    max_trials: Annotated[int | None, typer.Option(min=1, help="TrialOptions after the baseline.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits(EpisodeLimits):
+class RepairLimits(EpisodeLimits):
     """What the repair may use; it is one episode."""
 
     max_seconds: Annotated[float | None, typer.Option(min=0, help="Wall seconds.")] = None
@@ -138,10 +138,10 @@ class Memory(Ledger):
 def repair(
     path: Annotated[Path, typer.Argument(help="The project's root.")] = Path(),
     *,
-    judging: Judging,
+    judging: JudgingOptions,
     proposing: Proposing,
-    trials: Trials,
-    limits: Limits,
+    trials: TrialOptions,
+    limits: RepairLimits,
     calls: ModelCalls,
     width: Annotated[
         int | None,

@@ -23,11 +23,11 @@ from groundwire.cli.commands._options import (
 )
 
 if TYPE_CHECKING:
-    from groundwire.cli._suite import Source
+    from groundwire.cli._suite import TaskSource
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attempts(OfSettings):
+class AttemptOptions(OfSettings):
     """Who tries, and how often."""
 
     seed: Annotated[int | None, typer.Option(help="Seed of every choice, in every episode.")] = None
@@ -58,7 +58,7 @@ class SuiteOptions:
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N tasks.")] = None
     shard: Annotated[str, typer.Option(metavar="I/N", help="Only part I of N; the parts share no task.")] = "1/1"
     split: Annotated[str, typer.Option(help="Only tasks of this split.  [default: all]")] = ""
-    attempts: Attempts
+    attempts: AttemptOptions
     workers: Annotated[
         int | None, typer.Option(min=1, help="Episodes at a time.  [default: 4; of a local engine: what keeps it full]")
     ] = None
@@ -126,7 +126,7 @@ def bench(
     raise typer.Exit(_start(graph, TaskSource("bench", (data,), name, repos, given.split), given))
 
 
-def _start(graph: str, source: Source, given: SuiteOptions) -> int:
+def _start(graph: str, source: TaskSource, given: SuiteOptions) -> int:
     from groundwire.cli._suite import Shard, Suite
     from groundwire.core._errors import ConfigError
 
