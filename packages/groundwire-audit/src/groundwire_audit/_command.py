@@ -227,8 +227,7 @@ def _target(asked: Asked) -> Target:
     if name and not DOTTED.match(name):
         raise AuditError(f"{name!r} can't be the name of a graph.", do="Write  my_agent.py:graph")
     if path.is_file() and path.suffix not in {".py", ".ipynb"}:
-        what = f"{path} is neither a Python file nor a notebook."
-        raise AuditError(what, do="Give a .py or .ipynb file, or a folder.")
+        raise AuditError(f"{path} is no Python file and no notebook.", do="Give a .py or .ipynb file, or a folder.")
     return Target(path=path, name=name, roles=_roles(asked, path))
 
 

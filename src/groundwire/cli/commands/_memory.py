@@ -29,7 +29,7 @@ Reason = Annotated[str, typer.Option(help="Why; kept with the decision.")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LedgerOptions(OfSettings):
+class Place(OfSettings):
     """Where memory is, and whose."""
 
     db: Annotated[str | None, typer.Option(help="Database URL.  [default: SQLite in the user's data folder]")] = None
@@ -49,7 +49,7 @@ def list_(
     limit: Limit = 30,
     json: Json = False,
     *,
-    place: LedgerOptions,
+    place: Place,
 ) -> None:
     """List lessons, newest first."""
     from groundwire.memory._policy import state_named
@@ -71,7 +71,7 @@ def search(
     limit: Limit = 10,
     json: Json = False,
     *,
-    place: LedgerOptions,
+    place: Place,
 ) -> None:
     """Find lessons by their words, best first; of the newest 200 that match."""
     flags = flags_in(place)
@@ -87,7 +87,7 @@ def show(
     lesson: Annotated[str, typer.Argument(metavar="ID", help="An id, or any unique beginning of it.")],
     json: Json = False,
     *,
-    place: LedgerOptions,
+    place: Place,
 ) -> None:
     """Show a lesson: its text, the signal behind it, when it was recalled and what came of it."""
     flags = flags_in(place)
@@ -107,7 +107,7 @@ def forget(
     yes: Yes = False,
     json: Json = False,
     *,
-    place: LedgerOptions,
+    place: Place,
 ) -> None:
     """Delete lessons, with all that say the same; that they existed stays known."""
     flags = flags_in(place)
@@ -130,7 +130,7 @@ def quarantine(
     yes: Yes = False,
     json: Json = False,
     *,
-    place: LedgerOptions,
+    place: Place,
 ) -> None:
     """Keep lessons, but recall them no more."""
     flags = flags_in(place)
@@ -145,7 +145,7 @@ def quarantine(
 def export(
     file: Annotated[Path | None, typer.Argument(help="Where to write; - for standard output.  [default: -]")] = None,
     *,
-    place: LedgerOptions,
+    place: Place,
 ) -> None:
     """Write all lessons as JSON lines, each with the signal behind it."""
     flags = flags_in(place)
@@ -161,7 +161,7 @@ def import_(
     file: Annotated[Path, typer.Argument(help="A file that `groundwire memory export` wrote; - for standard input.")],
     json: Json = False,
     *,
-    place: LedgerOptions,
+    place: Place,
 ) -> None:
     """Read lessons from a file; those that are there already change nothing."""
     if str(file) != "-":
@@ -175,7 +175,7 @@ def import_(
 
 @memory.command()
 @spelt_out
-def stats(*, json: Json = False, place: LedgerOptions) -> None:
+def stats(*, json: Json = False, place: Place) -> None:
     """Show how much memory holds, how often trials pass, and which lessons help or harm."""
     flags = flags_in(place)
     settled(flags)
@@ -199,7 +199,7 @@ def vacuum(
     yes: Yes = False,
     json: Json = False,
     *,
-    place: LedgerOptions,
+    place: Place,
 ) -> None:
     """Drop what retention rules no longer keep, and give the space back to the disk."""
     flags = flags_in(place)

@@ -22,7 +22,7 @@ from groundwire.cli.commands._options import (
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgingOptions(OfSettings):
+class Judging(OfSettings):
     """What judges a candidate."""
 
     test: Annotated[str | None, typer.Option(help='Command that judges a candidate.  [default: "pytest -q"]')] = None
@@ -79,7 +79,7 @@ class Proposing(OfSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrialOptions(OfSettings):
+class Trials(OfSettings):
     """What a trial is judged by beside the tests, and how many there may be."""
 
     model_tests: Annotated[
@@ -92,16 +92,29 @@ class TrialOptions(OfSettings):
     ] = None
     rejudge: Annotated[
         int | None,
-        typer.Option(min=0, help="Times a verdict is looked at again before anything rests on it.  [default: 1]"),
+        typer.Option(
+            min=0,
+            help="Times a verdict is looked at again before anything rests on it.  [default: 1; of a quick pass: 2]",
+        ),
     ] = None
-    max_trials: Annotated[int | None, typer.Option(min=1, help="TrialOptions after the baseline.")] = None
+    test_strength: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|off",
+            help="The most mutants of a verified patch's own lines by which its tests are measured.  [default: 8]",
+        ),
+    ] = None
+    max_trials: Annotated[int | None, typer.Option(min=1, help="Trials after the baseline.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class RepairLimits(EpisodeLimits):
+class Limits(EpisodeLimits):
     """What the repair may use; it is one episode."""
 
     max_seconds: Annotated[float | None, typer.Option(min=0, help="Wall seconds.")] = None
+    case_seconds: Annotated[
+        float | None, typer.Option(min=0.1, help="Processor seconds that one test may take.  [default: 10]")
+    ] = None
     max_tokens: Annotated[int | None, typer.Option(min=0, help="Prompt and completion tokens.")] = None
     max_calls: Annotated[int | None, typer.Option(min=0, help="Model calls.")] = None
     max_usd: Annotated[float | None, typer.Option(min=0, help="US dollars; an unknown price is refused.")] = None
@@ -138,10 +151,10 @@ class Memory(Ledger):
 def repair(
     path: Annotated[Path, typer.Argument(help="The project's root.")] = Path(),
     *,
-    judging: JudgingOptions,
+    judging: Judging,
     proposing: Proposing,
-    trials: TrialOptions,
-    limits: RepairLimits,
+    trials: Trials,
+    limits: Limits,
     calls: ModelCalls,
     width: Annotated[
         int | None,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttemptOptions(OfSettings):
+class Attempts(OfSettings):
     """Who tries, and how often."""
 
     seed: Annotated[int | None, typer.Option(help="Seed of every choice, in every episode.")] = None
@@ -58,7 +58,7 @@ class SuiteOptions:
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N tasks.")] = None
     shard: Annotated[str, typer.Option(metavar="I/N", help="Only part I of N; the parts share no task.")] = "1/1"
     split: Annotated[str, typer.Option(help="Only tasks of this split.  [default: all]")] = ""
-    attempts: AttemptOptions
+    attempts: Attempts
     workers: Annotated[
         int | None, typer.Option(min=1, help="Episodes at a time.  [default: 4; of a local engine: what keeps it full]")
     ] = None
