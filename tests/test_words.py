@@ -10,8 +10,8 @@ from pathlib import Path
 import groundwire
 
 ROOT = Path(groundwire.__file__).parent
-ON_THEIR_OWN = ("auditing/", "demo/projects/", "memory/migrations/", "sandbox/guest/", "tools/inside/")
-"""Programs of their own: the auditor, what is repaired and judged in a sandbox, what moves tables."""
+ON_THEIR_OWN = ("demo/projects/", "memory/migrations/", "sandbox/guest/", "tools/inside/")
+"""Programs of their own: what is repaired and judged in a sandbox, what moves tables."""
 
 SHARED = {
     # the published JSON Schemas of the training rows hold these names

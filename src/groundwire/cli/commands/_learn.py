@@ -16,6 +16,7 @@ from groundwire.cli.commands._options import (
     ModelCalls,
     Reuse,
     RunTotals,
+    checked_flags,
     flags_in,
     spelt_out,
 )
@@ -97,8 +98,7 @@ def _resumed(run: str, given: LearnOptions) -> int:
 
     if given.env:
         raise ConfigError("A run that is gone on with keeps its world.", do="Leave ENV out beside --resume.")
-    flags = flags_in(given.totals, given.memory)
-    settled(flags)
+    flags = checked_flags(given.totals, given.memory)
     with loading():
         from groundwire.cli._resuming import resume_run
     return resume_run(run, flags, as_json=given.json, plots=given.plot or ())

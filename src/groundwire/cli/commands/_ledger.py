@@ -7,16 +7,15 @@ from typing import Annotated
 
 import typer
 
-from groundwire.cli._checks import check_exists, check_into, loading, settled
-from groundwire.cli.commands._options import Json, Ledger, RunId, RunTotals, flags_in, spelt_out
+from groundwire.cli._checks import check_exists, check_into, loading
+from groundwire.cli.commands._options import Json, Ledger, RunId, RunTotals, checked_flags, spelt_out
 
 
 @spelt_out
 def resume(run: RunId, totals: RunTotals, ledger: Ledger, json: Json = False) -> None:
     """Go on with a run that was interrupted, or that had used up its totals; an answer that was had is not paid for
     again."""
-    flags = flags_in(totals, ledger)
-    settled(flags)
+    flags = checked_flags(totals, ledger)
     with loading():
         from groundwire.cli._resuming import resume_run
     raise typer.Exit(resume_run(run, flags, as_json=json))
@@ -31,10 +30,10 @@ def replay(
     json: Json = False,
 ) -> None:
     """Run a recorded run again from the ledger alone, with no model and no sandbox, and say the first difference."""
-    settled(flags_in(ledger))
+    flags = checked_flags(ledger)
     with loading():
         from groundwire.cli._replay import replay_run
-    raise typer.Exit(replay_run(run, flags_in(ledger), verify=verify, as_json=json))
+    raise typer.Exit(replay_run(run, flags, verify=verify, as_json=json))
 
 
 @spelt_out
@@ -47,8 +46,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show what the ledger holds of a run, and whether its signals are still as they were sealed."""
-    flags = flags_in(ledger)
-    settled(flags)
+    flags = checked_flags(ledger)
     with loading():
         from groundwire.cli._show import list_runs, show_run
     raise typer.Exit(show_run(run, flags, as_json=json) if run else list_runs(flags, as_json=json))
@@ -67,11 +65,11 @@ def report(
     json: Json = False,
 ) -> None:
     """Say whether reflection helped, what it cost, and how sure that is; several runs side by side."""
-    settled(flags_in(ledger))
+    flags = checked_flags(ledger)
     check_into(html)
     with loading():
         from groundwire.cli._report import run_report
-    raise typer.Exit(run_report(runs, flags_in(ledger), control=control, html=html, as_json=json))
+    raise typer.Exit(run_report(runs, flags, control=control, html=html, as_json=json))
 
 
 @spelt_out
@@ -88,7 +86,7 @@ def import_(
 ) -> None:
     """Read published logs (Reflexion's, LDB's, InterCode's) into the ledger, marked as taken from there."""
     check_exists(*paths, do="Name a folder of logs.")
-    settled(flags_in(ledger))
+    flags = checked_flags(ledger)
     with loading():
         from groundwire.cli._import_logs import import_logs
-    raise typer.Exit(import_logs(paths, flags_in(ledger), only=only or (), trials=trials, again=again, as_json=json))
+    raise typer.Exit(import_logs(paths, flags, only=only or (), trials=trials, again=again, as_json=json))

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from groundwire.cli._checks import check_exists, loading, settled
-from groundwire.cli.commands._options import OfSettings, flags_in, spelt_out
+from groundwire.cli._checks import check_exists, loading
+from groundwire.cli.commands._options import Ledger, checked_flags, spelt_out
 
 memory = typer.Typer(
     name="memory",
@@ -29,7 +29,7 @@ Reason = Annotated[str, typer.Option(help="Why; kept with the decision.")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LedgerOptions(OfSettings):
+class MemoryOptions(Ledger):
     """Where memory is, and whose."""
 
     db: Annotated[str | None, typer.Option(help="Database URL.  [default: SQLite in the user's data folder]")] = None
@@ -49,14 +49,13 @@ def list_(
     limit: Limit = 30,
     json: Json = False,
     *,
-    place: LedgerOptions,
+    place: MemoryOptions,
 ) -> None:
     """List lessons, newest first."""
     from groundwire.memory._policy import state_named
 
     wanted = state_named(state)
-    flags = flags_in(place)
-    settled(flags)
+    flags = checked_flags(place)
     with loading():
         from groundwire.cli._lessons import list_lessons
     raise typer.Exit(list_lessons(flags, family=family, task=task, state=wanted, limit=limit, as_json=json))
@@ -71,11 +70,10 @@ def search(
     limit: Limit = 10,
     json: Json = False,
     *,
-    place: LedgerOptions,
+    place: MemoryOptions,
 ) -> None:
     """Find lessons by their words, best first; of the newest 200 that match."""
-    flags = flags_in(place)
-    settled(flags)
+    flags = checked_flags(place)
     with loading():
         from groundwire.cli._lessons import search_lessons
     raise typer.Exit(search_lessons(text, flags, family=family, task=task, limit=limit, as_json=json))
@@ -87,11 +85,10 @@ def show(
     lesson: Annotated[str, typer.Argument(metavar="ID", help="An id, or any unique beginning of it.")],
     json: Json = False,
     *,
-    place: LedgerOptions,
+    place: MemoryOptions,
 ) -> None:
     """Show a lesson: its text, the signal behind it, when it was recalled and what came of it."""
-    flags = flags_in(place)
-    settled(flags)
+    flags = checked_flags(place)
     with loading():
         from groundwire.cli._lessons import show_lesson
     raise typer.Exit(show_lesson(lesson, flags, as_json=json))
@@ -107,11 +104,10 @@ def forget(
     yes: Yes = False,
     json: Json = False,
     *,
-    place: LedgerOptions,
+    place: MemoryOptions,
 ) -> None:
     """Delete lessons, with all that say the same; that they existed stays known."""
-    flags = flags_in(place)
-    settled(flags)
+    flags = checked_flags(place)
     with loading():
         from groundwire.cli._lessons import forget_lessons
     raise typer.Exit(
@@ -130,11 +126,10 @@ def quarantine(
     yes: Yes = False,
     json: Json = False,
     *,
-    place: LedgerOptions,
+    place: MemoryOptions,
 ) -> None:
     """Keep lessons, but recall them no more."""
-    flags = flags_in(place)
-    settled(flags)
+    flags = checked_flags(place)
     with loading():
         from groundwire.cli._lessons import quarantine_lessons
     raise typer.Exit(quarantine_lessons(lessons, flags, release=release, reason=reason, yes=yes, as_json=json))
@@ -145,11 +140,10 @@ def quarantine(
 def export(
     file: Annotated[Path | None, typer.Argument(help="Where to write; - for standard output.  [default: -]")] = None,
     *,
-    place: LedgerOptions,
+    place: MemoryOptions,
 ) -> None:
     """Write all lessons as JSON lines, each with the signal behind it."""
-    flags = flags_in(place)
-    settled(flags)
+    flags = checked_flags(place)
     with loading():
         from groundwire.cli._lessons import export_to
     raise typer.Exit(export_to(file, flags))
@@ -161,13 +155,12 @@ def import_(
     file: Annotated[Path, typer.Argument(help="A file that `groundwire memory export` wrote; - for standard input.")],
     json: Json = False,
     *,
-    place: LedgerOptions,
+    place: MemoryOptions,
 ) -> None:
     """Read lessons from a file; those that are there already change nothing."""
     if str(file) != "-":
         check_exists(file, do="Name a file that you may read.")
-    flags = flags_in(place)
-    settled(flags)
+    flags = checked_flags(place)
     with loading():
         from groundwire.cli._lessons import import_from
     raise typer.Exit(import_from(file, flags, as_json=json))
@@ -175,10 +168,9 @@ def import_(
 
 @memory.command()
 @spelt_out
-def stats(*, json: Json = False, place: LedgerOptions) -> None:
+def stats(*, json: Json = False, place: MemoryOptions) -> None:
     """Show how much memory holds, how often trials pass, and which lessons help or harm."""
-    flags = flags_in(place)
-    settled(flags)
+    flags = checked_flags(place)
     with loading():
         from groundwire.cli._lessons import show_stats
     raise typer.Exit(show_stats(flags, as_json=json))
@@ -199,11 +191,10 @@ def vacuum(
     yes: Yes = False,
     json: Json = False,
     *,
-    place: LedgerOptions,
+    place: MemoryOptions,
 ) -> None:
     """Drop what retention rules no longer keep, and give the space back to the disk."""
-    flags = flags_in(place)
-    settled(flags)
+    flags = checked_flags(place)
     with loading():
         from groundwire.cli._lessons import tidy_up
     raise typer.Exit(

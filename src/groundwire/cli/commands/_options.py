@@ -20,6 +20,8 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from groundwire.cli._checks import settled
+
 T = TypeVar("T")
 
 
@@ -75,6 +77,17 @@ def flags_in(*groups: object) -> dict[str, Any]:
             if isinstance(group, OfSettings):
                 found |= {name: value for name, value in values.items() if not is_dataclass(value)}
     return found
+
+
+def checked_flags(*groups: OfSettings) -> dict[str, Any]:
+    """As `flags_in`; what their texts alone can tell of them is right (`groundwire.cli._checks.settled`).
+
+    Raises:
+        ConfigError: something is wrong.
+    """
+    flags = flags_in(*groups)
+    settled(flags)
+    return flags
 
 
 # Flags that are in no group, since they mean the same beside any of them.
