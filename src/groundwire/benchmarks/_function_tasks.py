@@ -1,4 +1,4 @@
-"""MBPP (Austin et al., arXiv 2108.07732): small functions from a sentence and three asserts; full and sanitized."""
+"""HumanEval and MBPP: functions to be written, with the examples of them that are visible."""
 
 from __future__ import annotations
 
@@ -188,6 +188,8 @@ class HumanEval:
         for row, _ in read_rows(HumanEvalRow, find_file(data, self.files, self), self.name):
             yield Item(row.task(row.test, self.limits))
 
+
+# MBPP (Austin et al., arXiv 2108.07732): small functions from a sentence and three asserts; full and sanitized.
 
 SPLITS = ((10, "prompt"), (510, "test"), (600, "validation"))
 """The last task of each; the rest is for training (as published with the data)."""

@@ -22,8 +22,6 @@ from groundwire.core._scene import ACTION_CHARS, Scene, Status, cleaned, tidied
 from groundwire.core._signals import Signal, Verdict, canonical
 from groundwire.core._tasks import Task
 
-# Environments: worlds that an actor acts in, one action at a time, and that alone know whether it has won.
-
 ACTIONS = "actions.jsonl"
 """The file of a candidate: its trial, then one action a line, as JSON."""
 START = "environment.json"

@@ -1,4 +1,4 @@
-"""Seeds: one rule by which every choice of an episode gets its own from the episode's.
+"""What tells things apart: identifiers, the clock, and a seed of its own for every choice of an episode.
 
 Sums of small numbers overlap: with `episode + 4096 * trial + sample`, four episodes of eight samples ask with eleven
 seeds, not with 32, and an episode's second sample is the next one's first. So a seed is a hash of all that makes its

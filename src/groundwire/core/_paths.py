@@ -1,4 +1,4 @@
-"""Globs over a project's paths: the one rule by which a task says what may be edited, and what may not.
+"""Paths: globs over a project's, by which a task says what may be edited, and the `~` that people write.
 
 A glob is matched from the project's root, part by part, as a shell with `globstar` does. In a part, `*` stands for any
 characters, `?` for one and `[…]` for one of a set; none of them stands for `/`. A part that is `**` stands for any

@@ -1,4 +1,4 @@
-"""Whether an arm learns: success by trial, first tries by episode, trials to success on worlds that it never saw.
+"""Whether an arm learns, by trial, by episode and on worlds that it never saw, and what memory carried over.
 
 Episodes stand in the order of their seeds, which is the order in which they are played unless several are at a time.
 An episode without a verdict counts as not won.

@@ -1,4 +1,4 @@
-"""How a trajectory went: its first error, its recovery, its length, and whether one error brings the next."""
+"""How a trajectory went: its cost, its first error, its recovery, its length, and whether one error brings the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trials as columns: what every metric reads, whether they come from our ledger or from somebody's published log."""
+"""Trials as columns, and the episodes that they make: what every metric reads, from our ledger or a published log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every backend does with the texts it got: stop sequences and schemas are held on our side too."""
+"""Chat: a request as OpenAI's API has it, and what every backend does with the texts it got (stops, schemas)."""
 
 from __future__ import annotations
 

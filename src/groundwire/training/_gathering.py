@@ -1,4 +1,4 @@
-"""One pass over an episode's records: what each says of a trial, and which answer a candidate was made of."""
+"""From an episode's records to its trials: what each says, what was observed, which answer a candidate was made of."""
 
 from __future__ import annotations
 

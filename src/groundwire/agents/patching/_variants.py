@@ -1,4 +1,4 @@
-"""An actor that first finds out which earlier version a person's correction is about (DROC, arXiv 2311.10678)."""
+"""Actors that vary another: without feedback, locally or from scratch, from an earlier version that a person meant."""
 
 from __future__ import annotations
 
@@ -142,6 +142,8 @@ class LocalOrGlobal:
 def _named(candidates: Sequence[Candidate], edit: str) -> Sequence[Candidate]:
     return tuple(replace(candidate, edits=(*candidate.edits, edit)) for candidate in candidates)
 
+
+# An actor that first finds out which earlier version a person's correction is about (DROC, arXiv 2311.10678).
 
 MOST_VERSIONS = 6
 _NUMBER = re.compile(r"\d+")

@@ -1,4 +1,4 @@
-"""An actor that looks ahead in a tree of imagined trajectories, does one thing, and plans anew."""
+"""Looking ahead: models of a world, a tree of what might come, and an actor that does one thing and plans anew."""
 
 from __future__ import annotations
 

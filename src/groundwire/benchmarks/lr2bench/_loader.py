@@ -1,4 +1,4 @@
-"""LR²Bench's files as they are published: puzzles by family and level, and one file of answers.
+"""LR²Bench: its files as they are published, and its puzzles as tasks.
 
 Fields of a puzzle's row that give the answer away (`answer`, `mapping`) are not read.
 """

@@ -1,4 +1,4 @@
-"""What an episode of a tool-using actor came to, call by call: read from the ledger alone."""
+"""Tool-using actors: the nodes that their graphs share, and what an episode came to, read from the ledger alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps one server up: waits until it is healthy, starts it again after it died, and gives up after a few times."""
+"""A server in a process of its own, and what keeps it up: waits until it is healthy, starts it again, gives up."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Rows that ask almost the same and answer it almost the same: MinHash over shingles (Broder 1997), by rensa.
+"""Filters by text: rows that almost repeat another, and rows that the model to be trained finds unlikely.
 
-The first of such rows is kept. What our prompt files say to every task is set aside, else all questions would be alike.
-A row takes about 2.5 KB of memory.
+Near duplicates are told by MinHash over shingles (Broder 1997), by rensa. The first of such rows is kept. What our
+prompt files say to every task is set aside, else all questions would be alike. A row takes about 2.5 KB of memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SETS (arXiv 2501.19306): several samples, each checked and corrected by the model that wrote it, then a vote."""
+"""Controls over drafts: more of the same, all merged (fusion), each corrected by its author (SETS)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
 from groundwire.core._reasoning_text import without_reasoning
 from groundwire.core._traits import ActorTraits
-
-# Two controls over drafts: more of the same (blind resampling), and all merged in one prompt (fusion).
 
 # Blind resampling: more answers to the same question, told of nothing. What every loop has to beat at equal tokens.
 
@@ -100,6 +98,8 @@ class Fusion(ParallelRefine):
             max_tokens=max_tokens,
         )
 
+
+# SETS (arXiv 2501.19306): several samples, each checked and corrected by the model that wrote it, then a vote.
 
 SHOWN_TOKENS = 1200
 MOST_ROUNDS = 7

@@ -1,4 +1,4 @@
-"""Any world at an address, by the standard library: to try the contract out, and to act from another machine.
+"""Worlds behind an address: what both sides say to each other, and any world served by the standard library.
 
 It is made for one's own machine or network: it speaks no TLS. Put a proxy that does in front of it for anything else.
 """

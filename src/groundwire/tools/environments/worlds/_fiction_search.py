@@ -1,4 +1,4 @@
-"""Searching, reading and answering as a world. An answer is given once, and compared with the key."""
+"""Searching, reading and answering as a world: an invented country, its editions, one answer and its key."""
 
 from __future__ import annotations
 

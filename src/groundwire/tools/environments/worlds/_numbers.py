@@ -1,4 +1,4 @@
-"""Playing with numbers, by moves or by a whole expression, which is read without being run."""
+"""Numbers combined to a target: the rules and a solver, expressions read without being run, and how it is played."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A world that is a puzzle: positions that never change, and what an action makes of one."""
+"""A world that is a puzzle: positions, what an action makes of one, and a search for a way to win."""
 
 from __future__ import annotations
 
