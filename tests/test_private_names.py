@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import atexit
+import dataclasses
 import importlib.util
 import inspect
 import os
@@ -26,7 +27,7 @@ from own_source import SOURCE, foreign_imports, is_private, parsed
 
 from groundwire.models._library import load_litellm
 
-DOCUMENTED = frozenset({"_exit", "_replace", "_mapping", "_asdict", "_fields"})
+DOCUMENTED = frozenset({"_exit", "_replace", "_mapping", "_asdict", "_fields", "_make"})
 """They only look private: `os._exit`, named tuples, rows of SQLAlchemy."""
 Canary = Callable[[], object]
 CANARIES: dict[str, tuple[str, Canary]] = {}
@@ -210,6 +211,27 @@ def _rewrite() -> None:
     assert inspect.isfunction(rewrite.AssertionRewriter.run)
 
 
+@canary("_read_pyc", do="tools/inside/controls.py keeps pytest from bytecode that we have not rewritten")
+def _read_pyc() -> None:
+    import _pytest.assertion.rewrite as rewrite
+
+    module: Any = rewrite
+    assert "_read_pyc(" in inspect.getsource(module.AssertionRewritingHook.exec_module)
+
+
+@canary("_hypothesis_internal_use_settings", do="tools/inside/controls.py keeps Hypothesis from looking for less")
+def _hypothesis_settings() -> None:
+    from hypothesis import given, settings
+    from hypothesis import strategies as st
+
+    @settings(max_examples=7)
+    @given(st.integers())
+    def test(_x: int) -> None: ...
+
+    made: Any = test
+    assert made._hypothesis_internal_use_settings.max_examples == 7
+
+
 @canary(
     "_pytest", do="sandbox/guest/server.py loads pytest's own plugins before it forks; without it each fork loads them"
 )
@@ -260,6 +282,24 @@ def _entity_infos() -> None:
 def _data() -> None:
     environment: Any = os.environ
     assert environment._data[b"PATH"] == os.environ["PATH"].encode()
+
+
+@canary(
+    "_FIELD",
+    "_FIELD_CLASSVAR",
+    "_FIELD_INITVAR",
+    do="tools/inside/apart_codec.py sends them by name, for dataclasses.fields() of what is in another process",
+)
+def _kinds_of_fields() -> None:
+    marks: Any = dataclasses
+
+    @dataclasses.dataclass
+    class Point:
+        x: int
+
+    (field,) = inspect.getattr_static(Point, "__dataclass_fields__").values()
+    assert field._field_type is marks._FIELD
+    assert marks._FIELD_CLASSVAR is not marks._FIELD_INITVAR
 
 
 @canary(

@@ -72,7 +72,7 @@ def test_a_wide_trial_shows_its_best() -> None:
     end = EpisodeEnd(episode_id="e", verdict=Verdict.FAIL, stop_reason=StopReason.EXHAUSTED)
     both = signal(1, False, False, digest="a"), signal(1, True, False, digest="b")
     text = printed(TrialRecord(episode_id="e", trial=1), *both, end)
-    assert "trial 1  ✗ 1/2 tests   best of 2 candidates" in text
+    assert "trial 1  ✗ 1/2 tests   best of 2 judged" in text
 
 
 def test_of_several_looks_at_one_candidate_the_last_counts() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import signal
 import sqlite3
@@ -239,3 +240,36 @@ def test_lessons_of_a_family_are_recalled_by_meaning(project: Path) -> None:
     listed = json.loads(groundwire("memory", "list", "--task", "one", "--state", "active", "--json").out)
     shown = [groundwire("memory", "show", lesson["id"], "--json").data for lesson in listed]
     assert "meaning 1" in str(shown)
+
+
+def test_a_file_that_is_not_utf_8_is_repaired_in_its_own_bytes(project: Path, tmp_path: Path) -> None:
+    source = project / "shop" / "price.py"
+    before = b"# -*- coding: latin-1 -*-\n# na\xefve\n" + source.read_bytes()
+    source.write_bytes(before)
+    source.chmod(0o444)
+    ran = groundwire("repair", project, "--test", TEST, "--apply", "--json", "--patch", tmp_path / "fix.patch")
+    assert (ran.code, ran.data["stop_reason"], ran.data["applied"]) == (0, "verified", True), ran.err
+    assert ran.data["patch_encoding"] == "base64"
+    assert base64.b64decode(ran.data["patch"]) == (tmp_path / "fix.patch").read_bytes()
+    assert source.read_bytes() == before.replace(b"-= price", b"+= price")
+    subprocess.run(["git", "apply", "-R", str(tmp_path / "fix.patch")], cwd=project, check=True)
+    assert source.read_bytes() == before
+
+
+def test_a_worktree_of_git_is_repaired(project: Path, tmp_path: Path) -> None:
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(project)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-qm", "x"], check=True)
+    subprocess.run([*git, "worktree", "add", "-q", str(tmp_path / "tree")], check=True)
+    lay_out(tmp_path / "tree", {"shop/vendored/.git": "gitdir: ../../../.git/modules/vendored\n"})
+    ran = groundwire("repair", tmp_path / "tree", "--test", TEST, "--json")
+    assert (ran.code, ran.data["stop_reason"]) == (0, "verified"), ran.out + ran.err
+
+
+def test_a_result_that_can_not_be_written_is_shown_all_the_same(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ran = groundwire("repair", project, "--test", TEST, "--json", "--patch", tmp_path / "file" / "fix.patch")
+    assert (ran.code, ran.data["stop_reason"], ran.data["patch_file"]) == (2, "verified", None)
+    assert "+        result += price" in ran.data["patch"]
+    assert "can't be written" in ran.data["problems"][0] and "can't be written" in ran.err

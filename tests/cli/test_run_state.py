@@ -54,7 +54,7 @@ def state(run: str, file: Path) -> set[str]:
     db = ("--db", f"sqlite:///{file}", "--json")
     listed: Any
     (listed,) = groundwire("show", *db).data
-    (reported,) = groundwire("report", run, *db).data["runs"]
+    (reported,) = groundwire("report", run, "--unverified", *db).data["runs"]
     return {groundwire("show", run, *db).data["state"], listed["state"], reported["state"]}
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.cli._text import plural, tokens
-from groundwire.core._text import plain
+from groundwire.cli._text import tokens
+from groundwire.core._text import plain, plural
 
 
 @given(st.text(), st.integers(1, 50))

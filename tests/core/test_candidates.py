@@ -170,7 +170,7 @@ def test_git_apply_gives_the_changed_tree(
     # an empty file that is added or deleted has no lines, so only its header says so
     patch = make_patch(Tree(before), changes)
     if patch:
-        (root / "fix.patch").write_bytes(patch.encode())
+        (root / "fix.patch").write_bytes(patch)
         subprocess.run(["git", "apply", "fix.patch"], cwd=root, check=True, capture_output=True)
         (root / "fix.patch").unlink()
     found = {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
@@ -198,7 +198,7 @@ def test_git_apply_gives_the_mode(
     lay_out(tmp_path, dict(base.files))
     (tmp_path / "run").chmod(0o755)
     patch = make_patch(base, {path: content}, {} if mode is None else {path: mode})
-    (tmp_path / "fix.patch").write_bytes(patch.encode())
+    (tmp_path / "fix.patch").write_bytes(patch)
     subprocess.run(["git", "apply", "fix.patch"], cwd=tmp_path, check=True, capture_output=True)
     assert (tmp_path / path).read_bytes() == content
     assert bool((tmp_path / path).stat().st_mode & 0o100) is executable
@@ -207,18 +207,24 @@ def test_git_apply_gives_the_mode(
 def test_a_patch_says_modes_as_git_does() -> None:
     base = Tree({"a": b"x\n", "b": b""}, frozenset({"b"}))
     patch = make_patch(base, {"a": b"x\n", "b": b"", "c": b"1\n"}, {"a": True, "b": True, "c": True})
-    assert patch.splitlines()[:3] == ["diff --git a/a b/a", "old mode 100644", "new mode 100755"]
-    assert patch.splitlines()[3:5] == ["diff --git a/c b/c", "new file mode 100755"]
+    assert patch.decode().splitlines()[:3] == ["diff --git a/a b/a", "old mode 100644", "new mode 100755"]
+    assert patch.decode().splitlines()[3:5] == ["diff --git a/c b/c", "new file mode 100755"]
 
 
 def test_nothing_changed_is_no_patch() -> None:
-    assert make_patch(Tree({"a": b"x"}), {"a": b"x"}) == ""
+    assert make_patch(Tree({"a": b"x"}), {"a": b"x"}) == b""
 
 
-def test_binary_is_refused_with_what_to_do() -> None:
-    with pytest.raises(CandidateError, match="not UTF-8") as caught:
-        make_patch(Tree({"a": b"x"}), {"a": b"\xff"})
-    assert "--apply" in str(caught.value)
+@pytest.mark.parametrize(
+    "content", [b"# na\xefve\nx = 1\n", b"\0\xff\n\n", b"\xff\xfea\0\r\n", "ünï\n".encode("utf-16")]
+)
+def test_files_that_are_not_utf_8_keep_their_bytes(tmp_path: Path, content: bytes) -> None:
+    before = b"# na\xefve\nx = 2\n"
+    lay_out(tmp_path, {"a": before})
+    (tmp_path / "fix.patch").write_bytes(make_patch(Tree({"a": before}), {"a": content}))
+    subprocess.run(["git", "apply", "fix.patch"], cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "a").read_bytes() == content
+    assert count_lines(Tree({"a": before}), {"a": before.replace(b"2", b"1")}) == (1, 1)
 
 
 def test_lines_are_counted() -> None:

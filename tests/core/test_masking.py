@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
@@ -130,3 +132,38 @@ def test_a_long_text_takes_linear_time() -> None:
     """Each pattern is bounded: a hostile text of a megabyte is no trap. Fails by running for hours."""
     for piece in ("eyJ" + "a" * 50, "://a:", "token=" + "a1" * 20 + "(", "-----BEGIN PRIVATE KEY-----", "sk-" * 10):
         mask(piece * (200_000 // len(piece)))
+
+
+def test_a_known_value_is_masked_in_whatever_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = "p@ss w/rd+9&é=Zq"
+    monkeypatch.setenv("DB_PASSWORD", value)
+    forms = [quote(value, safe=""), quote_plus(value), quote(value)]
+    for before in ("", "u", "us", "user:", "longer:"):
+        for after in ("", "!", "!!", ":end"):
+            whole = f"{before}{value}{after}".encode()
+            forms += [base64.b64encode(whole).decode(), base64.urlsafe_b64encode(whole).decode()]
+    for form in forms:
+        masked = mask(f"x {form} y")
+        assert "[masked DB_PASSWORD]" in masked and mask(masked) == masked, form
+
+
+@pytest.mark.parametrize("at", [1, 7, 15])
+@pytest.mark.parametrize("broken", ["\n", "\r\n", "\n    ", '"\n    "', "' \\\n  '", " \\\n"])
+def test_a_known_value_that_is_broken_over_two_lines(monkeypatch: pytest.MonkeyPatch, at: int, broken: str) -> None:
+    value = "Zq8vWx31LmNp05Rt"
+    monkeypatch.setenv("SOME_TOKEN", value)
+    text = f"a = '{value[:at]}{broken}{value[at:]}'\nb"
+    assert mask(text) == "a = '[masked SOME_TOKEN]'\nb"
+    assert json.loads(Masker().json(json.dumps([text]))) == ["a = '[masked SOME_TOKEN]'\nb"]
+
+
+def test_the_rest_of_a_key_on_the_next_line_goes_with_it() -> None:
+    key = SECRETS["OpenAI"]
+    assert mask(f"key: {key[:24]}\n  {key[24:]}\nnext") == "key: [masked key]\nnext"
+    assert mask(f"{key}\nfollowing words, 2 of them") == "[masked key]\nfollowing words, 2 of them"
+
+
+def test_an_account_key_of_a_connection_string() -> None:
+    key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+    text = f"DefaultEndpointsProtocol=https;AccountName=dev;AccountKey={key};EndpointSuffix=core.example"
+    assert mask(text).startswith("DefaultEndpointsProtocol=https;AccountName=dev;AccountKey=[masked secret];Endpoint")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from groundwire.core._errors import SealError, StorageError
+from groundwire.core._errors import KeyMissing, SealError, StorageError
 from groundwire.core._seal import FileKeys, MemoryKeys, Mint, verify
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Signal, Verdict
+from groundwire.core._signing import signer, worker_key
 
 KEY = bytes(range(32))
 MINT = Mint("run-1", KEY)
@@ -139,16 +142,97 @@ def test_file_keys_are_private_and_stable(tmp_path: Path) -> None:
     assert (tmp_path / "keys").stat().st_mode & 0o777 == 0o700
 
 
-def test_a_missing_or_short_key_is_named(tmp_path: Path) -> None:
-    keys = FileKeys(tmp_path)
-    (tmp_path / "short").write_bytes(b"1")
-    for kept, run in ((keys, "none"), (keys, "short"), (MemoryKeys(), "other")):
-        with pytest.raises(SealError) as caught:
+def test_a_missing_key_is_named(tmp_path: Path) -> None:
+    for kept, run in ((FileKeys(tmp_path), "none"), (MemoryKeys(), "other")):
+        with pytest.raises(KeyMissing) as caught:
             kept.load(run)
         assert str(caught.value) == (
             f"There is no key for run {run} here, so its signals can't be verified.\n"
             "  Verify it on the machine that ran it, as the same user, or copy the key file from there."
         )
+
+
+def test_a_key_that_must_not_be_used_is_an_error_with_a_cure(tmp_path: Path) -> None:
+    keys = FileKeys(tmp_path)
+    for name, content, mode in (("empty", b"", 0o600), ("short", b"1", 0o600), ("open", KEY, 0o640)):
+        (tmp_path / name).write_bytes(content)
+        (tmp_path / name).chmod(mode)
+    said = {"empty": f"rm {tmp_path}/empty", "short": "from a copy", "open": f"chmod 600 {tmp_path}/open"}
+    for name, cure in said.items():
+        for use in (keys.load, keys.create):
+            with pytest.raises(SealError) as caught:
+                use(name)
+            assert not isinstance(caught.value, KeyMissing)
+            assert cure in caught.value.do
+
+
+MAKES = """
+import sys
+from pathlib import Path
+from groundwire.core._seal import FileKeys
+keys = FileKeys(Path(sys.argv[1]))
+sys.stdin.readline()
+print(" ".join(keys.create(f"run-{n}").hex() for n in range(40)))
+"""
+
+
+def test_many_processes_that_make_a_key_at_once_all_get_the_same(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", MAKES, str(tmp_path / "keys")]
+    makers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(8)]
+    for maker in makers:
+        assert maker.stdin
+        maker.stdin.write("go\n")
+        maker.stdin.flush()
+    told = [maker.communicate()[0].split() for maker in makers]
+    assert [maker.returncode for maker in makers] == [0] * len(makers)
+    assert len(told[0]) == 40 and all(each == told[0] for each in told)
+    assert sorted(path.name for path in (tmp_path / "keys").iterdir()) == sorted(f"run-{n}" for n in range(40))
+
+
+def test_a_worker_seals_under_a_key_of_its_own_that_the_runs_key_vouches_for() -> None:
+    run = signer("run-1", KEY).public
+    mine = worker_key("run-1", KEY)
+    mint = Mint("run-1", mine)
+    signal = mint.signal(
+        Observation(verdict=Verdict.FAIL, origin=Origin.TESTS),
+        episode_id="e",
+        trial=1,
+        issuer="t",
+        candidate_digest="c",
+    )
+    for key in (KEY, mine, run):
+        verify(signal, key)
+    MINT.verify(signal)
+    assert worker_key("run-1", mine) == mine
+    # vouched for by another run's key, or for another run: nobody's
+    for other in (worker_key("run-1", b"o" * 32), worker_key("run-2", KEY)):
+        forged = Mint("run-1", other).signal(
+            Observation(verdict=Verdict.PASS, origin=Origin.TESTS),
+            episode_id="e",
+            trial=1,
+            issuer="t",
+            candidate_digest="c",
+        )
+        with pytest.raises(SealError):
+            verify(forged, run)
+
+
+def test_what_version_0_1_sealed_verifies_with_its_key_and_with_no_public_one() -> None:
+    old = Mint("run-1", KEY, shared=True)
+    signal = old.signal(
+        Observation(verdict=Verdict.FAIL, origin=Origin.TESTS),
+        episode_id="e",
+        trial=1,
+        issuer="t",
+        candidate_digest="c",
+    )
+    assert len(signal.seal) == 64
+    verify(signal, KEY)
+    MINT.verify(signal)
+    with pytest.raises(SealError, match=r"sealed as version 0\.1 did"):
+        verify(signal, signer("run-1", KEY).public)
+    with pytest.raises(SealError):
+        verify(signal, b"x" * 32)
 
 
 def test_keys_lie_in_the_users_state_folder_unless_told(tmp_path: Path) -> None:
@@ -171,7 +255,7 @@ def test_an_unwritable_key_folder_is_a_storage_error(tmp_path: Path) -> None:
         FileKeys(tmp_path / "file" / "keys").create("r")
     assert str(caught.value) == (
         f"The run's key can't be written to {tmp_path}/file/keys: Not a directory.\n"
-        "  Make the folder writable, or set XDG_STATE_HOME to one that is."
+        "  Make the folder writable, or set XDG_STATE_HOME to one that is, on a disk that has hard links."
     )
 
 

@@ -1,4 +1,4 @@
-"""Assertions in a process of their own: what a candidate can't forge there, and what the tests may still do."""
+"""Assertions in a box, or a process, of their own: what a candidate can't forge there, and what tests may still do."""
 
 # small programs, each in one line where it fits
 # ruff: noqa: E501
@@ -7,17 +7,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import apart_attacks
+import apart_shapes
 import pytest
 
 from groundwire.core._candidates import Tree
 from groundwire.core._sandboxes import Limits
-from groundwire.core._signals import Isolation, Observation, Verdict
+from groundwire.core._signals import CaseResult, Isolation, Observation, Verdict
 from groundwire.core._tasks import Hidden
 from groundwire.tools import HiddenTests
 from groundwire.tools._apartness import modules_kept_apart
 
 PASS, FAIL = Verdict.PASS, Verdict.FAIL
-APART, TOGETHER = Isolation.PROCESS, Isolation.IN_PROCESS
+APART, ONE_BOX, TOGETHER = Isolation.TWO_BOXES, Isolation.PROCESS, Isolation.IN_PROCESS
 PROJECT = {
     "mod.py": "def f(x):\n    return x\n",
     "test_mod.py": "from mod import f\ndef test_a():\n    assert f(1) == 2\n",
@@ -31,8 +33,11 @@ def f(x):
 for thing in gc.get_objects():
     if type(thing).__name__ == "Recorder":
         def emit(event, real=thing.emit, **fields):
+            if event == "control":
+                return
             if event == "case":
                 fields.update(r="passed", m="")
+                real("control", i=fields["i"], turned="x", k="changed_value", c="failed")
             if event == "exit":
                 fields["status"] = 0
             real(event, **fields)
@@ -70,11 +75,14 @@ async def judged(
     isolation: Isolation = APART,
     runner: str = "pytest",
     others: Mapping[str, str] | None = None,
+    base: str = PROJECT["mod.py"],
 ) -> Observation:
     name = "secret/test_more.py" if runner == "pytest" else "test_more.py"
     command = ("python", "-m", "pytest", "secret") if runner == "pytest" else ("python", "-m", "unittest", "test_more")
     hidden = Hidden(command, Tree({name: tests.encode()}))
-    task = bench.task({**PROJECT, **{f"{n}.py": text for n, text in (others or {}).items()}}, hidden=hidden)
+    task = bench.task(
+        {**PROJECT, "mod.py": base, **{f"{n}.py": text for n, text in (others or {}).items()}}, hidden=hidden
+    )
     return await bench.judge(HiddenTests(isolation=isolation), task, {"mod.py": module})
 
 
@@ -82,7 +90,7 @@ ASSERTS = "from mod import f\ndef test_c():\n    assert f(5) == 6\n"
 
 
 async def test_the_signal_says_which_was_used(bench: Any) -> None:
-    for isolation in (APART, TOGETHER):
+    for isolation in (APART, ONE_BOX):
         right = await judged(bench, ASSERTS, RIGHT, isolation=isolation)
         wrong = await judged(bench, ASSERTS, PROJECT["mod.py"], isolation=isolation)
         assert (right.verdict, right.isolation) == (PASS, isolation), right.evidence
@@ -98,19 +106,25 @@ async def test_what_a_candidate_can_not_do_from_outside(bench: Any, module: str)
 
 async def test_in_one_process_a_report_can_be_forged(bench: Any) -> None:
     """Why the other process is there: without it this candidate, which solves nothing, passes."""
-    assert (await judged(bench, ASSERTS, FORGES, isolation=TOGETHER)).verdict is PASS
+    found = await judged(bench, ASSERTS, FORGES, isolation=TOGETHER)
+    assert (found.verdict, found.isolation) == (PASS, TOGETHER)
 
 
-async def test_a_value_that_equals_everything_can_not_be_sent(bench: Any) -> None:
-    found = await judged(bench, ASSERTS, PATCHES)
-    assert found.isolation is TOGETHER, "the tests were run again in one process, and the signal says so"
+@pytest.mark.parametrize("isolation", [APART, ONE_BOX])
+async def test_who_is_judged_never_chooses_how(bench: Any, isolation: Isolation) -> None:
+    """A value that equals everything is not what was asked for; and nothing weaker judges in its place."""
+    found = await judged(bench, ASSERTS, PATCHES, isolation=isolation)
+    assert (found.verdict, found.isolation) == (FAIL, isolation), found.evidence
 
 
 async def test_a_candidate_that_hangs_is_ended_and_the_next_case_goes_on(bench: Any) -> None:
+    """In one box, where another process can be started for the next case; a box of its own has ended with it."""
     tests = "from mod import f\ndef test_c():\n    assert f(5) == 6\ndef test_d():\n    assert f(0) is None\n"
     hidden = Hidden(("pytest", "-q", "test_more.py"), Tree({"test_more.py": tests.encode()}))
     task = bench.task(PROJECT, hidden=hidden, limits=Limits(wall_s=12))
-    found = await bench.judge(HiddenTests(), task, {"mod.py": HANGS})
+    apart = await bench.judge(HiddenTests(), task, {"mod.py": HANGS})
+    assert (apart.verdict, apart.isolation, len(apart.evidence.failed())) == (FAIL, APART, 2)
+    found = await bench.judge(HiddenTests(isolation=ONE_BOX), task, {"mod.py": HANGS})
     assert {c.id.partition("::")[2]: c.result.value for c in found.evidence.cases} == {
         "test_c": "failed",
         "test_d": "passed",
@@ -165,22 +179,61 @@ async def test_what_works_from_another_process(bench: Any, name: str) -> None:
     assert (found.verdict, found.isolation) == (PASS, APART), found.evidence
 
 
+@pytest.mark.parametrize("isolation", [APART, ONE_BOX])
+async def test_every_shape_of_an_honest_program_crosses_and_fails_where_it_is_wrong(
+    bench: Any, isolation: Isolation
+) -> None:
+    shares_files = isolation is ONE_BOX
+    names = [name for name in apart_shapes.SHAPES if (name in apart_shapes.SHARES_FILES) is shares_files]
+    for wrong in (False, True):
+        hidden = Hidden(("pytest", "-q", "test_more.py"), Tree({"test_more.py": apart_shapes.tests(names).encode()}))
+        task = bench.task({"m.py": "", "test_m.py": "import m\n"}, hidden=hidden, limits=Limits(wall_s=120))
+        found = await bench.judge(HiddenTests(), task, {"m.py": apart_shapes.module(wrong=wrong)})
+        assert found.isolation is isolation, found.evidence.detail
+        odd = [names[i] for i, case in enumerate(found.evidence.cases) if case.result.ok is wrong]
+        assert not odd, "these did not end as they should"
+        assert len(found.evidence.cases) == len(names)
+
+
+async def lies(bench: Any, names: list[str], isolation: Isolation) -> dict[str, CaseResult]:
+    hidden = Hidden(("pytest", "-q", "test_more.py"), Tree({"test_more.py": apart_attacks.tests(names).encode()}))
+    task = bench.task({"m.py": "", "test_m.py": "import m\n"}, hidden=hidden, limits=Limits(wall_s=120))
+    found = await bench.judge(HiddenTests(isolation=isolation), task, {"m.py": apart_attacks.module()})
+    assert found.isolation is isolation, found.evidence.detail
+    assert not any("ended its process before" in case.message for case in found.evidence.cases), "no lie was looked at"
+    return dict(zip(names, (case.result for case in found.evidence.cases), strict=True))
+
+
+async def test_no_way_to_lie_is_taken_for_an_answer(bench: Any) -> None:
+    last = "ends its process"  # and with it its box: what comes after it is asked in vain
+    ended = await lies(bench, [name for name in apart_attacks.ATTACKS if name != last], APART)
+    ended |= await lies(bench, [last], APART)
+    assert {name for name, result in ended.items() if result is not CaseResult.FAILED} == set()
+
+
+async def test_most_of_these_lies_pass_in_one_process(bench: Any) -> None:
+    """What is shown above is shown against something."""
+    ended = await lies(bench, [n for n in apart_attacks.ATTACKS if n not in apart_attacks.SEEN_THROUGH], TOGETHER)
+    assert {name for name, result in ended.items() if result is not CaseResult.PASSED} == set()
+
+
 NEEDS_MORE = {
-    "a class": ("from mod import Box\ndef test_c():\n    assert Box(5).x == 5\n", "class Box:\n    def __init__(self, x):\n        self.x = x\n"),
-    "an instance check": ("from mod import Box, f\ndef test_c():\n    assert not isinstance(5, Box)\n", "class Box: pass\ndef f(): pass\n"),
-    "a generator": ("from mod import f\ndef test_c():\n    assert list(f()) == [1]\n", "def f():\n    yield 1\n"),
-    "a callback": ("from mod import f\ndef test_c():\n    assert f(lambda: 3) == 3\n", "def f(g):\n    return g()\n"),
-    "state of the module": ("import mod\ndef test_c():\n    mod.f()\n    assert mod.SEEN == [1]\n", "SEEN = []\ndef f():\n    SEEN.append(1)\n"),
     "a set that shrank, and whose order can't be kept": ("from mod import f\ndef test_c():\n    assert list(f()) == [1, 8]\n", "def f():\n    found = set(range(100))\n    for x in range(100):\n        if x not in (1, 8):\n            found.discard(x)\n    return found\n"),
-    "a replaced name": ("import mod\ndef test_c():\n    mod.LIMIT = 5\n    assert mod.f() == 5\n", "LIMIT = 3\ndef f():\n    return LIMIT\n"),
-    "monkeypatch": ("import mod\ndef test_c(monkeypatch):\n    monkeypatch.setenv('A', '1')\n    assert mod.f() == '1'\n", "import os\ndef f():\n    return os.environ.get('A')\n"),
-    "warnings": ("import pytest, mod\ndef test_c():\n    with pytest.warns(UserWarning):\n        mod.f()\n", "import warnings\ndef f():\n    warnings.warn('x')\n"),
-    "a cache": ("from mod import f\ndef test_c():\n    f.cache_clear()\n    assert f(1) == 1\n", "import functools\n@functools.lru_cache\ndef f(x):\n    return x\n"),
+    "the end of the program": ("import pytest, mod\ndef test_c():\n    with pytest.raises(SystemExit):\n        mod.f()\n", "import sys\ndef f():\n    sys.exit(1)\n"),
+    "log records": ("import mod\ndef test_c(caplog):\n    mod.f()\n    assert 'hello' in caplog.text\n", "import logging\ndef f():\n    logging.warning('hello')\n"),
+    "the runner's own objects": ("import mod\ndef test_c(request):\n    assert mod.f(request) == 'test_c'\n", "def f(r):\n    return r.node.name\n"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NEEDS_MORE)
-async def test_tests_that_need_more_run_in_one_process(bench: Any, name: str) -> None:
+async def test_where_the_base_trees_own_run_needs_more_it_is_one_process(bench: Any, name: str) -> None:
+    tests, module = NEEDS_MORE[name]
+    found = await judged(bench, tests, f"{module}# judged\n", base=module)
+    assert (found.verdict, found.isolation) == (PASS, TOGETHER), found.evidence
+
+
+@pytest.mark.parametrize("name", ["the end of the program", "log records"])
+async def test_where_the_text_of_the_tests_needs_more_it_is_one_process(bench: Any, name: str) -> None:
     found = await judged(bench, *NEEDS_MORE[name])
     assert (found.verdict, found.isolation) == (PASS, TOGETHER), found.evidence
 
@@ -202,9 +255,10 @@ async def test_a_module_that_can_not_be_imported_fails(bench: Any) -> None:
     ("tests", "kept"),
     [
         (ASSERTS, ("mod.py",)),
-        ("def test_a(monkeypatch): pass\n", ()),
-        ("from unittest.mock import patch\n", ()),
-        ("import random\nrandom.seed(1)\n", ()),
+        ("def test_a(monkeypatch): pass\n", ("mod.py",)),
+        ("def test_a(caplog): pass\n", ()),
+        ("import sys\nsys.modules.pop('mod')\n", ()),
+        ("def test_a():\n    with pytest.raises(SystemExit): pass\n", ()),
         ("def test_a(:\n", ()),
         ("x = " + "(" * 5000, ()),
     ],

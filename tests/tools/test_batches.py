@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -250,7 +250,7 @@ async def test_a_known_base_gives_tight_limits_and_a_few_second_looks(bench: Any
     first, second = min(watched.limits), max(watched.limits)
     assert 2 <= first < 10
     assert second == pytest.approx(5 * first, rel=0.01)
-    assert len(watched.limits) == 6, "one second look"
+    assert len(watched.limits) == 1 + 5 + 1, "the base tree in a fork server, and one second look"
 
 
 async def test_endless_candidates_cost_little(bench: Any, watched: Watched) -> None:
@@ -260,7 +260,7 @@ async def test_endless_candidates_cost_little(bench: Any, watched: Watched) -> N
     some = candidates(task, *[f"def f(x):\n    while True:\n        pass  # {n}\n" for n in range(5)])
     found = await all_of(tool, some, task, context_of(watched, bench))
     assert {o.verdict for o in found} == {FAIL}
-    assert len(watched.limits) == 5 + 1
+    assert len(watched.limits) == 1 + 5 + 1
     assert "did not finish within" in found[-1].evidence.failed()[0].message
 
 
@@ -275,7 +275,7 @@ async def test_a_case_may_wait_for_longer_than_it_may_compute(bench: Any, watche
     assert [o.verdict for o in found] == [FAIL, PASS, FAIL, FAIL]
     (cut,) = found[0].evidence.failed()
     assert "did not finish within" in cut.message
-    assert not found[0].partial, "the other case ran, and passed"
+    assert found[0].partial and found[0].evidence.late == (cut.id,), "nothing runs behind a case that hangs"
 
 
 async def test_imports_of_a_test_file_are_not_held_to_a_cases_time(bench: Any, watched: Watched) -> None:
@@ -285,7 +285,7 @@ async def test_imports_of_a_test_file_are_not_held_to_a_cases_time(bench: Any, w
     await tool.judge(Candidate(task.tree.digest, {}), task, bench.context())
     found = await all_of(tool, candidates(task, *[BASE] * 3, RIGHT), task, context_of(watched, bench))
     assert [o.verdict for o in found] == [FAIL, FAIL, FAIL, PASS]
-    assert len(watched.limits) == 4
+    assert len(watched.limits) == 1 + 4
 
 
 async def test_coverage_of_many_is_not_warm(bench: Any, watched: Watched) -> None:
@@ -302,3 +302,77 @@ async def test_coverage_of_many_is_not_warm(bench: Any, watched: Watched) -> Non
 
 async def test_every_tool_can_judge_many() -> None:
     assert all(isinstance(tool, BatchTool) for tool in (Pytest(), Unittest(), Doctest(), Command(), HiddenTests()))
+
+
+async def each_of(
+    tool: Pytest, some: Sequence[Candidate], task: Any, context: ToolContext
+) -> list[tuple[int, Verdict]]:
+    async with aclosing(tool.judge_each(some, task, context)) as observations:
+        return [(number, o.verdict) async for number, o in observations]
+
+
+async def test_a_slow_candidate_holds_no_other_back(bench: Any, watched: Watched) -> None:
+    task = bench.task(FILES, limits=Limits(wall_s=60))
+    tool = Pytest()
+    await tool.judge(Candidate(task.tree.digest, {}), task, bench.context())
+    slow = "import time\ndef f(x):\n    time.sleep(30)\n"
+    some = candidates(task, slow, *[BASE + f"# {n}\n" for n in range(5)], RIGHT)
+    found = await each_of(tool, some, task, context_of(watched, bench))
+    assert found[-1] == (0, FAIL), "it was looked at again, last of all"
+    assert dict(found) == {0: FAIL, **dict.fromkeys(range(1, 6), FAIL), 6: PASS}
+
+
+async def test_of_two_that_pass_the_likelier_comes_first(bench: Any, watched: Watched) -> None:
+    task = bench.task(FILES, limits=Limits(wall_s=60))
+    tool = Pytest()
+    await tool.judge(Candidate(task.tree.digest, {}), task, bench.context())
+    a_little_slower = f"import time\ntime.sleep(0.3)\n{RIGHT}"
+    for _ in range(3):
+        some = candidates(task, BASE + "#\n", a_little_slower, RIGHT, BASE + "# 2\n")
+        found = await each_of(tool, some, task, context_of(watched, bench))
+        assert [number for number, verdict in found if verdict is PASS] == [1, 2]
+
+
+async def test_what_failed_on_the_base_tree_runs_first_and_ends_the_run(bench: Any, watched: Watched) -> None:
+    files = {
+        "mod.py": "def f(x):\n    return x\ndef g(x):\n    return x\n",
+        "test_mod.py": "from mod import f, g\n"
+        + "".join(f"def test_{n}():\n    assert f(1)\n" for n in range(20))
+        + "def test_f():\n    assert f(1) == 2\ndef test_g():\n    assert g(1) == 2\n",
+    }
+    task = bench.task(files)
+    tool = Pytest()
+    await tool.judge(Candidate(task.tree.digest, {}), task, bench.context())
+    half = "def f(x):\n    return x + 1\ndef g(x):\n    return x\n"
+    breaks = "def f(x):\n    return 2 * (len(calls.append(x) or calls) < 2)\ncalls = []\ndef g(x):\n    return 2\n"
+    whole = "def f(x):\n    return x + 1\ng = f\n"
+    found = await all_of(
+        tool, candidates(task, files["mod.py"] + "#\n", half, breaks, whole), task, context_of(watched, bench)
+    )
+    ran = [[case.id.partition("::")[2] for case in o.evidence.cases] for o in found]
+    assert ran[0] == ["test_f", "test_g"], "no better than the base tree"
+    assert found[0].partial and len(ran[0]) == 2
+    assert len(ran[1]) == 22 and not found[1].partial, "what mends a part is judged whole"
+    assert not found[2].partial and ran[2][0] == "test_0", "what mends all is judged in the cases' own order"
+    assert [o.verdict for o in found] == [FAIL, FAIL, FAIL, PASS]
+
+
+async def test_a_hanging_case_of_the_base_tree_is_named_and_costs_little(bench: Any) -> None:
+    files = {"mod.py": "def f():\n    while True:\n        pass\n", "test_mod.py": "from mod import f\n"
+             "def test_a():\n    f()\n" + "".join(f"def test_{n}():\n    pass\n" for n in range(4))}  # fmt: skip
+    task = bench.task(files, limits=Limits(wall_s=60, case_s=1.0))
+    tool = Pytest()
+    seen = await tool.judge(Candidate(task.tree.digest, {}), task, bench.context())
+    assert seen.verdict is FAIL and not seen.partial
+    assert seen.evidence.late == ("test_mod.py::test_a",)
+    assert "out of time: test_mod.py::test_a" in seen.evidence.detail
+    assert "did not finish within 1 s of processor time" in seen.evidence.failed()[0].message
+
+
+async def test_a_search_that_is_gone_on_with_finds_out_about_the_base_tree_first(bench: Any, watched: Watched) -> None:
+    task = bench.task(FILES, limits=Limits(wall_s=60))
+    some = candidates(task, *[BASE + f"# {n}\n" for n in range(15)], RIGHT)
+    found = await all_of(Pytest(), some, task, replace(context_of(watched, bench), trial=1))
+    assert [o.verdict for o in found] == [FAIL] * 15 + [PASS]
+    assert watched.cold_runs == 1
+    assert max(watched.limits[1:]) < 60, "limits are the base tree's"

@@ -40,8 +40,9 @@ def test_a_plain_project_needs_none_of_them(bench: Any) -> None:
         ("def test_b(request):\n    assert request.fspath\n", {"legacypath"}),
         ("def test_b(record_property):\n    pass\n", {"junitxml"}),
         ("def test_b():\n    breakpoint()\n", {"debugging"}),
-        ("def test_b(doctest_namespace):\n    pass\n", {"doctest"}),
-        ("import unittest\n", {"unittest"}),
+        ("def test_b(doctest_namespace):\n    pass\n", {"doctest", "debugging"}),
+        ("class TestB(TestCase):\n    pass\n", {"unittest", "debugging"}),
+        ("import unittest\n", {"unittest", "debugging"}),
         ("def test_b(caplog):\n    pass\n", {"logging"}),
         ("import logging\n", {"logging"}),
         ("def test_b(monkeypatch):\n    pass\n", {"monkeypatch"}),
@@ -59,7 +60,7 @@ def test_what_a_test_asks_for_is_kept(bench: Any, text: str, kept: set[str]) -> 
     [
         ("pytest -W error", {"threadexception", "unraisableexception"}),
         ("pytest --junitxml=x.xml", {"junitxml"}),
-        ("pytest --doctest-modules", {"doctest"}),
+        ("pytest --doctest-modules", {"doctest", "debugging"}),
         ("pytest --sw", {"stepwise"}),
         ("pytest --setup-show", {"setuponly", "setupplan"}),
         ("pytest --pdb", {"debugging"}),
@@ -83,7 +84,7 @@ def test_a_declared_plugin_may_use_what_the_project_does_not_name(bench: Any) ->
 
 
 def test_text_files_may_hold_doctests(bench: Any) -> None:
-    assert left_out(bench, test_more__txt=">>> 1\n1\n") == EVERYTHING - {"doctest"}
+    assert left_out(bench, test_more__txt=">>> 1\n1\n") == EVERYTHING - {"doctest", "debugging"}
 
 
 def test_the_cache_is_kept_where_it_is_spoken_of(bench: Any) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import signal
 import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from groundwire.tools.inside.recorder import Alarm, CaseTimeout
+from groundwire.tools.inside.recorder import FRAMES_KEPT, Alarm, CaseTimeout, leave_out_middle
 
 LONG = 600.0
 
@@ -76,3 +77,16 @@ def test_the_wall_clock_rings_too(tmp_path: Path) -> None:
     assert alarm.clear()
     assert "compute" not in (tmp_path / "stack").read_text()
     assert "test_the_wall_clock_rings_too" in (tmp_path / "stack").read_text()
+
+
+def test_the_middle_of_an_endless_recursion_is_left_out() -> None:
+    def deeper(n: int) -> int:
+        return deeper(n + 1) if n < 500 else 1 // 0
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        deeper(0)
+    leave_out_middle(caught.value.__traceback__)
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert len(frames) == 2 * FRAMES_KEPT + 1
+    assert (frames[0].name, frames[-1].name) == ("test_the_middle_of_an_endless_recursion_is_left_out", "deeper")
+    leave_out_middle(None)

@@ -18,7 +18,7 @@ from groundwire.core._candidates import Tree
 from groundwire.core._tasks import split_command
 from groundwire.tools import Command, Doctest, Pytest, Unittest, tool_for
 from groundwire.tools._baselines import MANY, Baseline, Baselines
-from groundwire.tools._batches import in_order
+from groundwire.tools._batches import side_by_side
 from groundwire.tools._commands import read_command
 from groundwire.tools._preload import imports_from_outside
 from groundwire.tools._python_runner import declared_names, support_files
@@ -134,7 +134,7 @@ def test_head_and_tail_are_kept() -> None:
 
 
 @given(st.lists(st.integers(0, 5), max_size=12), st.integers(1, 4))
-def test_results_come_in_order_with_bounded_width(delays: list[int], width: int) -> None:
+def test_each_result_comes_once_with_bounded_width(delays: list[int], width: int) -> None:
     running = most = 0
 
     async def work(item: tuple[int, int]) -> int:
@@ -146,12 +146,27 @@ def test_results_come_in_order_with_bounded_width(delays: list[int], width: int)
         running -= 1
         return item[0]
 
-    async def main() -> list[int]:
-        async with aclosing(in_order(work, enumerate(delays), width=width)) as found:
+    async def main() -> list[tuple[int, int]]:
+        async with aclosing(side_by_side(work, enumerate(delays), width=width)) as found:
             return [r async for r in found]
 
-    assert asyncio.run(main()) == list(range(len(delays)))
+    assert sorted(asyncio.run(main())) == [(number, number) for number in range(len(delays))]
     assert most <= width
+
+
+async def test_a_result_may_wait_for_those_before_it_and_not_for_ever() -> None:
+    async def work(seconds: float) -> float:
+        await asyncio.sleep(seconds)
+        return seconds
+
+    async def numbers(*seconds: float) -> list[int]:
+        waits = side_by_side(work, seconds, width=3, waits=lambda result: 0.5 if result == 0.01 else 0.0)
+        async with aclosing(waits) as found:
+            return [number async for number, _ in found]
+
+    assert await numbers(0.2, 0.01, 0.02) == [2, 0, 1]
+    assert await numbers(3.0, 0.01, 0.02) == [2, 1, 0]
+    assert await numbers(0.01, 0.2, 0.3) == [0, 1, 2]
 
 
 async def test_an_error_ends_what_is_under_way() -> None:
@@ -165,7 +180,7 @@ async def test_an_error_ends_what_is_under_way() -> None:
         raise ValueError(item)
 
     with pytest.raises(ValueError, match="1"):
-        async with aclosing(in_order(work, [1, 2, 3], width=3)) as found:
+        async with aclosing(side_by_side(work, [1, 2, 3], width=3)) as found:
             async for _ in found:
                 pass
     assert sorted(ended) == [1, 2, 3]
@@ -174,7 +189,7 @@ async def test_an_error_ends_what_is_under_way() -> None:
 def test_only_the_last_few_baselines_are_kept() -> None:
     known = Baselines()
     for number in range(MANY + 1):
-        known.put(str(number), ("pytest",), Baseline({}, 1.0, 0.5, 0.5, healthy=True))
+        known.put(str(number), ("pytest",), Baseline({}, 1.0, 0.5, 0.5, healthy=True, timed=True))
     assert known.get("0", ("pytest",)) is None
     assert known.get(str(MANY), ("pytest",)) is not None
 

@@ -20,12 +20,11 @@ from groundwire.cli._live import LiveView
 from groundwire.cli._outcome import SAID, as_data
 from groundwire.cli._repair import build, open_store
 from groundwire.cli._run_state import end_of_run
-from groundwire.cli._text import plural
 from groundwire.core._errors import GroundwireError, ModelError
 from groundwire.core._records import StopReason, Store
 from groundwire.core._settings import Settings
 from groundwire.core._tasks import Task
-from groundwire.core._text import plain, visible
+from groundwire.core._text import plain, plural, visible
 from groundwire.demo._writing import ANSWERS, WrittenFunction, function_tasks, write_functions
 from groundwire.graphs import EpisodeResult
 from groundwire.memory import SqlStore

@@ -16,13 +16,15 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire.cli._repair import open_store, unique_run
-from groundwire.cli._text import plural
+from groundwire.cli._verify import refuse, tell
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import RunRecord
+from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
-from groundwire.core._text import lines_of, plain
+from groundwire.core._text import lines_of, plain, plural
 from groundwire.evaluation._drift import avalanche
 from groundwire.memory import SqlStore
+from groundwire.memory._checking import RunCheck, check_run
 from groundwire.training._catalogue import form, form_names
 from groundwire.training._exporting import Admitted, ExportReport, ExportRules, export
 from groundwire.training._leaks import Leaks
@@ -138,6 +140,7 @@ class Asked:
     mixed_revisions: bool = False
     truncated: bool = False
     unverified: bool = False
+    as_it_is: bool = False
     gold: Path | None = None
     filters: AskedFilters = field(default_factory=AskedFilters)
     as_json: bool = False
@@ -182,8 +185,12 @@ def run_export(asked: Asked, flags: Mapping[str, Any]) -> int:
     options = _options(asked)
     rules = ExportRules(allowed=_allowed(asked), keep_model_only=asked.keep_model_only)
     store = open_store(Settings.resolve(flags))
+    checks: Sequence[RunCheck] = ()
     try:
         runs, secrets = asyncio.run(_read(store, asked.runs))
+        checks = asyncio.run(_checked(store, runs))
+        if not asked.as_it_is:
+            refuse(checks)
         trajectories = Trajectories(store, runs)
         # what is refused has no say in what the rest is held against
         admitted = Admitted(trajectories, rules, ExportReport())
@@ -201,7 +208,8 @@ def run_export(asked: Asked, flags: Mapping[str, Any]) -> int:
     finally:
         asyncio.run(store.aclose())
     _tell(console, asked, report, rules.filters)
-    return 0 if report.rows else 1
+    tell(console, checks)
+    return 0 if report.rows and all(check.holds for check in checks) else 1
 
 
 def _options(asked: Asked) -> Options:
@@ -223,6 +231,10 @@ class _Nothing(Exception):
 async def _read(store: SqlStore, prefixes: Sequence[str]) -> tuple[list[RunRecord], Sequence[str]]:
     runs = {run.id: run for run in [await unique_run(store, prefix) for prefix in prefixes]}
     return list(runs.values()), await hidden_texts_of(store, list(runs.values()))
+
+
+async def _checked(store: SqlStore, runs: Sequence[RunRecord]) -> Sequence[RunCheck]:
+    return [await check_run(store, run.id, keys=FileKeys(), thorough=False) for run in runs]
 
 
 def _allowed(asked: Asked) -> frozenset[Flaw]:

@@ -20,7 +20,6 @@ from groundwire.core._user_code import user_module
 from groundwire.graphs import FeedbackGraph
 from groundwire.graphs.library._catalogue import builder
 from groundwire.graphs.library._self_refine import self_refine
-from groundwire.tools import HiddenTests
 
 Builder = Callable[..., Any]
 PARTS = frozenset({"actor", "critic", "judge", "hidden"})
@@ -60,7 +59,7 @@ def self_refine_of(parts: GraphParts, task: Task) -> FeedbackGraph:
         raise ConfigError("Self-Refine needs a model.", do="Name one with --model, or leave --ungrounded out.")
     find_stub(task)
     actor = SelfRefine(parts.backend, FunctionBody())
-    return self_refine(actor, parts.judge(task), hidden=HiddenTests(), width=parts.width, allow_ungrounded=True)
+    return self_refine(actor, parts.judge(task), hidden=parts.hidden(task), width=parts.width, allow_ungrounded=True)
 
 
 def built(builder: Builder, parts: GraphParts, task: Task, options: Mapping[str, Any]) -> FeedbackGraph:

@@ -15,13 +15,13 @@ from rich.text import Text
 
 from groundwire import __version__
 from groundwire.cli._repair import open_store
-from groundwire.cli._text import plural
+from groundwire.core._chain import Heads
 from groundwire.core._errors import RecordingError
 from groundwire.core._ids import new_id
 from groundwire.core._records import Store
 from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
-from groundwire.core._text import plain
+from groundwire.core._text import plain, plural
 from groundwire.logs.runs import LoggedRun, runs_in, write_run
 from groundwire.logs.runs._writing import WrittenRun
 
@@ -73,6 +73,7 @@ async def _import(runs: Sequence[LoggedRun], settings: Settings, trials: int, ag
                 run,
                 key=keys.create(run_id),
                 run_id=run_id,
+                heads=Heads(keys.heads_file(run_id), store.url),
                 version=__version__,
                 trials=trials,
                 control_of=reflecting[0] if reflecting else "",

@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire.cli._tally import Tally
-from groundwire.cli._text import plural
 from groundwire.core._records import Record, StopReason
 from groundwire.core._signals import Origin, Signal, Verdict
-from groundwire.core._text import plain
+from groundwire.core._text import plain, plural
 from groundwire.graphs import EpisodeResult
 
 if TYPE_CHECKING:

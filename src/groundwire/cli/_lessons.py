@@ -17,11 +17,10 @@ from rich.table import Table
 from rich.text import Text
 
 from groundwire.cli._repair import open_store
-from groundwire.cli._text import plural
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import Mark
 from groundwire.core._settings import Settings
-from groundwire.core._text import plain, visible
+from groundwire.core._text import plain, plural, visible
 from groundwire.memory import SqlStore
 from groundwire.memory._lessons import LessonInfo, Lessons, LessonView
 from groundwire.memory._policy import State

@@ -158,7 +158,9 @@ class LiveView:
         line.append(f"{mark} ", style=style)
         line.append(counts(best.evidence) if best.evidence.cases else str(best.verdict))
         if len(self._signals) > 1:
-            line.append(f"   best of {len(self._signals)} candidates", style="dim")
+            line.append(f"   best of {len(self._signals)} judged", style="dim")
+            if self._proposed > len(self._signals):
+                line.append(f", of {self._proposed} candidates", style="dim")
         if self._hidden is not None:
             mark, style = MARKS[self._hidden.verdict]
             line.append("   hidden ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -10,26 +11,32 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from groundwire.cli._text import plural
+from groundwire.cli._text import NOT_ISOLATED
 from groundwire.core._candidates import count_lines
 from groundwire.core._records import StopReason
-from groundwire.core._signals import Verdict
+from groundwire.core._signals import Isolation, Verdict
 from groundwire.core._tasks import Task
-from groundwire.core._text import plain
+from groundwire.core._text import plain, plural
 
 if TYPE_CHECKING:
-    from groundwire.graphs.run._account import VerdictAccount, WrittenTests
+    from groundwire.graphs.run._account import Controlled, VerdictAccount, WrittenTests
     from groundwire.graphs.run._result import EpisodeResult
+    from groundwire.graphs.run._strength import Strength
 
 
 # What an episode's verdicts rest on, in lines for people and as data for scripts.
 
 NAMES_SHOWN = 5
 TRADE_OFFS_SHOWN = 3
+SURVIVORS_SHOWN = 3
 
 
 def account_lines(account: VerdictAccount) -> Iterator[tuple[str, str]]:
     """(text, style) of what a person should know; nothing where all went plainly."""
+    if not account.isolated:
+        yield NOT_ISOLATED, "yellow"
+    for note in account.notes:
+        yield plain(note, limit=300), "yellow"
     if account.flaky:
         yield f"flaky, so never acted on: {_named(account.flaky)}", "yellow"
     if account.rejudged or account.retries:
@@ -39,6 +46,8 @@ def account_lines(account: VerdictAccount) -> Iterator[tuple[str, str]]:
         if account.retries:
             parts.append(f"{plural(account.retries, 'judging')} repeated after trouble")
         yield ", ".join(parts), "dim"
+    for controlled in account.controls:
+        yield _controls(controlled)
     if account.trade_offs:
         yield f"{plural(len(account.trade_offs), 'trade-off')} refused: fixes some cases, breaks others", "yellow"
         for trade in account.trade_offs[:TRADE_OFFS_SHOWN]:
@@ -64,9 +73,33 @@ def account_data(account: VerdictAccount) -> dict[str, Any]:
     return asdict(account)
 
 
+def strength_line(strength: Strength) -> tuple[str, str]:
+    """(text, style) of how strong the tests are."""
+    if not strength.judged:
+        return "test strength: no mutant of the patch could be judged", "dim"
+    said = f"test strength: the tests notice {strength.killed} of {plural(strength.judged, 'mutant')} of the patch"
+    if not strength.survived:
+        return said, "dim"
+    return f"{said}; not {plain('; '.join(strength.survived[:SURVIVORS_SHOWN]), limit=300)}", "yellow"
+
+
 def _named(names: tuple[str, ...]) -> str:
     shown = plain(", ".join(names[:NAMES_SHOWN]), limit=300)
     return f"{shown} and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else shown
+
+
+def _controls(controls: Controlled) -> tuple[str, str]:
+    if not controls.any:
+        return f"{plain(controls.by)}: no controls", "dim"
+    can = controls.changed_value + controls.negation
+    every = can + controls.uncontrolled + controls.passed
+    said = f"{plain(controls.by)}: controls show that {can} of {every} cases can fail"
+    parts = [f"{controls.negation} by negation alone"] if controls.negation else []
+    parts += [f"{controls.uncontrolled} not controlled"] if controls.uncontrolled else []
+    parts += [f"{controls.left_out} left out, which can't fail on the base tree either"] if controls.left_out else []
+    parts += [f"{controls.passed} passed what had to fail"] if controls.passed else []
+    named = f": {_named(controls.cannot_fail)}" if controls.cannot_fail else ""
+    return "; ".join([said, *parts]) + named, "yellow" if controls.passed or controls.left_out else "dim"
 
 
 def _written(written: WrittenTests) -> str:
@@ -100,15 +133,36 @@ SAID = {
 }
 
 
-def print_outcome(console: Console, result: EpisodeResult, task: Task, patch_file: Path | None, applied: bool) -> None:
-    """Prints the last lines of a repair."""
+def print_outcome(
+    console: Console,
+    result: EpisodeResult,
+    task: Task,
+    patch_file: Path | None,
+    applied: bool,
+    apart: Path | None = None,
+    strength: Strength | None = None,
+) -> None:
+    """Prints the last lines of a repair.
+
+    Args:
+        console: where to.
+        result: what it came to.
+        task: what was repaired.
+        patch_file: where the verified patch is.
+        applied: True if it is in the project too.
+        apart: where the patch is of a candidate that was not confirmed.
+    """
     if result.stop_reason is StopReason.VERIFIED and result.best is not None:
         changes = result.best.candidate.changes
         added, removed = count_lines(task.tree, changes)
-        line = Text("verified patch: ", style="bold green")
-        line.append(str(patch_file), style="default")
+        is_weak = strength is not None and strength.is_weak
+        line = Text("verified patch, weak tests: " if is_weak else "verified patch: ", style="bold green")
+        line.append(plain(str(patch_file)) if patch_file else "(not written)", style="default")
         line.append(f" ({plural(len(changes), 'file')}, +{added} −{removed})", style="dim")
         line.append(f"   tests untouched   {plural(result.signals, 'signal')} sealed", style="dim")
+        if result.isolation is not None:
+            forgeable = result.isolation is not Isolation.TWO_BOXES
+            line.append(f"   {result.isolation.in_words}", style="yellow" if forgeable else "dim")
         console.print(line, soft_wrap=True)
         if applied:
             console.print(Text("applied to the project", style="green"))
@@ -120,16 +174,38 @@ def print_outcome(console: Console, result: EpisodeResult, task: Task, patch_fil
         if result.error is not None and result.error.do:
             line.append(f"\n  {plain(result.error.do, limit=400)}", style="default")
         console.print(line, soft_wrap=True)
+    if result.unconfirmed is not None:
+        passed = plural(len(result.unconfirmed.signal.evidence.passed()), "test")
+        line = Text(f"not confirmed: {plain(str(apart)) if apart else '(not written)'}", style="bold yellow")
+        line.append(f"   it passed {passed}, and the end came before that was judged again", style="dim")
+        console.print(line, soft_wrap=True)
+    if result.candidates:
+        console.print(Text(f"{plural(result.candidates, 'candidate')}, {result.judged} judged", style="dim"))
+    if task.hidden is not None and result.hidden is None and result.stop_reason is not StopReason.ALREADY_PASSING:
+        console.print(
+            Text("the hidden tests were not asked: nothing had passed the visible ones for good", style="dim")
+        )
     if result.stop_reason is StopReason.HIDDEN_FAILED and result.hidden_evidence is not None:
         for case in result.hidden_evidence.failed()[:HIDDEN_SHOWN]:
             said = plain(f"{case.id}: {case.message}", limit=200)
             console.print(Text(f"  {said}   (shown here only, stored nowhere)", style="dim"), soft_wrap=True)
+    if strength is not None:
+        said, style = strength_line(strength)
+        console.print(Text(said, style=style), soft_wrap=True)
     for said, style in account_lines(result.account):
         console.print(Text(said, style=style), soft_wrap=True)
     console.print(Text(f"record: groundwire show {result.run_id[:13]}", style="dim"))
 
 
-def as_data(result: EpisodeResult, task: Task, patch_file: Path | None, applied: bool, ledger: str) -> dict[str, Any]:
+def as_data(
+    result: EpisodeResult,
+    task: Task,
+    patch_file: Path | None,
+    applied: bool,
+    ledger: str,
+    apart: Path | None = None,
+    strength: Strength | None = None,
+) -> dict[str, Any]:
     """The same for `--json`."""
     best, hidden = result.best, result.hidden
     return {
@@ -141,9 +217,16 @@ def as_data(result: EpisodeResult, task: Task, patch_file: Path | None, applied:
         "exit_code": result.exit_code,
         "detail": result.detail,
         "error": str(result.error) if result.error else None,
-        "patch": result.patch or None,
+        **_patch_data(result.patch_bytes),
         "patch_file": str(patch_file) if patch_file else None,
         "applied": applied,
+        "unconfirmed": {
+            "patch_file": str(apart) if apart else None,
+            "changed_files": sorted(result.unconfirmed.candidate.changes),
+            **_patch_data(result.unconfirmed_patch),
+        }
+        if result.unconfirmed
+        else None,
         "changed_files": sorted(best.candidate.changes) if best else [],
         "edits": list(best.candidate.edits) if best else [],
         "tests": {"passed": len(best.signal.evidence.passed()), "cases": len(best.signal.evidence.cases)}
@@ -159,8 +242,12 @@ def as_data(result: EpisodeResult, task: Task, patch_file: Path | None, applied:
         }
         if hidden
         else None,
+        "isolation": result.isolation,
+        "unforgeable": None if result.isolation is None else result.isolation is Isolation.TWO_BOXES,
         "trials": result.trials,
         "candidates": result.candidates,
+        "judged": result.judged,
+        "hidden_asked": None if task.hidden is None else result.hidden is not None,
         "signals": result.signals,
         "reflections": result.reflections,
         "usd": result.usd,
@@ -170,7 +257,18 @@ def as_data(result: EpisodeResult, task: Task, patch_file: Path | None, applied:
         "seconds": round(result.seconds, 3),
         "grounded": result.grounded,
         "oracle": result.oracle,
+        "test_strength": strength.as_data() if strength else None,
         "account": account_data(result.account),
         "sandbox": best.signal.sandbox.model_dump(mode="json") if best and best.signal.sandbox else None,
         "ledger": ledger,
     }
+
+
+def _patch_data(patch: bytes) -> dict[str, Any]:
+    """The patch, and how it is written: JSON holds no bytes that are not UTF-8."""
+    if not patch:
+        return {"patch": None, "patch_encoding": None}
+    try:
+        return {"patch": patch.decode(), "patch_encoding": "utf-8"}
+    except UnicodeDecodeError:
+        return {"patch": base64.b64encode(patch).decode(), "patch_encoding": "base64"}

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 
 from groundwire import agents
-from groundwire.core._contexts import Actor, Critic, Tool
+from groundwire.core._contexts import Actor, Critic, Tool, TwoBoxTool
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
 from groundwire.core._settings import Settings
 from groundwire.core._tasks import Task
 from groundwire.graphs import Budget, Rules, RunBudget, SandboxOptions
-from groundwire.tools import HiddenTests, tool_for
+from groundwire.tools import Apart, HiddenTests, tool_for
 
 SEARCH_WIDTH = 200
 SEARCH_TRIALS = 20
 MODEL_TRIALS = 5
+
+
+Checked = TypeVar("Checked", bound=Tool)
 
 
 class TokenLimits(TypedDict, total=False):
@@ -75,7 +78,11 @@ class GraphParts:
     @property
     def sandbox(self) -> SandboxOptions:
         """Where tools run code."""
-        settings = self.settings
+        return self.sandbox_of(self.settings)
+
+    @staticmethod
+    def sandbox_of(settings: Settings) -> SandboxOptions:
+        """The same, of settings alone."""
         return SandboxOptions(kind=settings.sandbox, image=settings.image, python=settings.python)
 
     @staticmethod
@@ -94,8 +101,35 @@ class GraphParts:
     def judge(self, task: Task) -> Tool:
         """The tool that steers: the task's visible tests, or a model's."""
         if not self.settings.model_tests:
-            return tool_for(task.command, report=self.settings.report)
+            return self._checked(tool_for(task.command, report=self.settings.report, apart=self._apart), task)
         return self._written_tests()
+
+    def hidden(self, task: Task) -> HiddenTests:
+        """The tool that judges the task's hidden tests.
+
+        Raises:
+            ConfigError: two boxes are required, and these tests can't be judged so.
+        """
+        tests = HiddenTests(require_two_boxes=self.settings.require_two_boxes)
+        return self._checked(tests, task) if task.hidden is not None else tests
+
+    @property
+    def _apart(self) -> Apart:
+        return Apart(required=self.settings.require_two_boxes)
+
+    def _checked(self, tool: Checked, task: Task) -> Checked:
+        """The tool, where what is required of it can be had at all."""
+        if not self.settings.require_two_boxes:
+            return tool
+        why = tool.why_not_two_boxes(task) if isinstance(tool, TwoBoxTool) else "its tool judges in one process only"
+        if self.settings.sandbox == "subprocess":
+            why = "a plain subprocess has no box at all"
+        if why:
+            raise ConfigError(
+                f"Two boxes are required, and {task.id} can't be judged in two: {why}.",
+                do="Change the tests or the sandbox, or leave --require-two-boxes out: the outcome says its worth.",
+            )
+        return tool
 
     @property
     def own_tests(self) -> Tool | None:
@@ -121,7 +155,7 @@ class GraphParts:
             "actor": self.actor,
             "critic": self.critic,
             "judge": self.judge(task),
-            "hidden": HiddenTests(),
+            "hidden": self.hidden(task),
             "own_tests": self.own_tests,
             "width": self.width,
             "model": self.backend or self.settings.model,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from platformdirs import user_data_path
 from rich.console import Console
@@ -18,8 +19,10 @@ from rich.text import Text
 from groundwire.cli._checks import loading
 from groundwire.cli._live import LiveView
 from groundwire.cli._run_state import end_of_run
-from groundwire.core._errors import ConfigError, RecordNotFound
+from groundwire.cli._text import NOT_ISOLATED, Screen
+from groundwire.core._errors import ConfigError, GroundwireError, RecordNotFound
 from groundwire.core._models import Embedder
+from groundwire.core._paths import write_private
 from groundwire.core._records import RunRecord, StopReason, Store
 from groundwire.core._settings import Settings
 from groundwire.core._tasks import Task
@@ -28,6 +31,8 @@ from groundwire.memory import SqlStore
 
 if TYPE_CHECKING:
     from groundwire.graphs import EpisodeResult, FeedbackApp
+
+Done = TypeVar("Done")
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,7 @@ class Job:
     as_json: bool = False
     run_id: str | None = None
     episode_id: str | None = None
+    more_time: bool = False
 
 
 def run_repair(path: Path, settings: Settings, *, apply: bool, patch_file: Path | None, as_json: bool) -> int:
@@ -72,7 +78,8 @@ def resume_repair(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> in
             patch_file = Path(asked["patch_file"]) if asked["patch_file"] else None
             # a run that was interrupted before its episode had begun begins it now
             begun = episodes[0].id if episodes else None
-            return Job(Path(asked["folder"]), settings, asked["apply"], patch_file, as_json, run.id, begun)
+            more_time = flags.get("max_seconds") is not None
+            return Job(Path(asked["folder"]), settings, asked["apply"], patch_file, as_json, run.id, begun, more_time)
 
     return _blocking(asyncio.run(find()))
 
@@ -83,11 +90,10 @@ def build(settings: Settings, task: Task, store: Store) -> FeedbackApp:
     with loading():
         from groundwire.cli._parts import GraphParts
         from groundwire.graphs.library._code_repair import code_repair
-        from groundwire.tools import HiddenTests
 
     parts = GraphParts.of(settings)
     graph = code_repair(
-        parts.actor, parts.critic, parts.judge(task), HiddenTests(), width=parts.width, own_tests=parts.own_tests
+        parts.actor, parts.critic, parts.judge(task), parts.hidden(task), width=parts.width, own_tests=parts.own_tests
     )
     return graph.compile(store=store, budget=parts.budget, sandbox=parts.sandbox, rules=parts.rules)
 
@@ -111,7 +117,7 @@ async def unique_run(store: Store, prefix: str) -> RunRecord:
 
 
 def _blocking(job: Job) -> int:
-    console = Console(stderr=job.as_json, highlight=False)
+    console = Screen(stderr=job.as_json, highlight=False)
     view = LiveView(console)
     try:
         return asyncio.run(_repair(job, console, view))
@@ -134,12 +140,16 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
         hidden_dir=settings.hidden_dir,
         python=settings.python,
     )
+    if settings.case_seconds is not None:
+        task = replace(task, limits=task.limits.model_copy(update={"case_s": settings.case_seconds}))
     embedder = _embedder() if settings.embeddings else None
     async with aclosing(open_store(settings, embedder=embedder)) as store:
         app = build(settings, task, store)
         run_id = view.run_id = job.run_id or await app.start_run({"cli": _asked(job)})
         if not job.as_json:
             console.print(Text(f"run {run_id}   {task.id}   {' '.join(task.command)}", style="dim"), soft_wrap=True)
+            if settings.sandbox == "subprocess":
+                console.print(Text(NOT_ISOLATED, style="yellow"), soft_wrap=True)
         quiet = job.as_json
         result = await app.arun(
             task,
@@ -147,6 +157,7 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
             episode_id=job.episode_id,
             seed=settings.seed,
             reuse=settings.reuse,
+            more_time=job.more_time,
             observers=() if quiet else (view,),
             report=None if quiet else view.report,
             on_text=view.on_text if console.is_terminal and not quiet else None,
@@ -155,18 +166,42 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
             await end_of_run(store, run_id)
         from groundwire.cli._outcome import as_data, print_outcome
 
+        strength = None
+        if result.stop_reason is StopReason.VERIFIED and result.best is not None:
+            from groundwire.cli._judging import strength_after
+
+            strength = await strength_after(settings, task, result.best.candidate, store, result.episode_id)
         view.close()
-        patch_file = _write_patch(job, result)
-        applied = job.apply and result.stop_reason is StopReason.VERIFIED and result.best is not None
-        if applied and result.best is not None:
-            verified = result.best.candidate
-            apply_changes(job.folder, task.tree, verified.changes, verified.modes)
+        # what can't be done with the result takes nothing away from it: it is shown first
+        problems: list[GroundwireError] = []
+        patch_file = _tried(partial(_write_patch, job, result), problems)
+        apart = _tried(partial(_write_unconfirmed, result), problems)
+        applied = bool(_tried(partial(_apply, job, task, result), problems))
         if job.as_json:
-            json.dump(as_data(result, task, patch_file, applied, store.url), sys.stdout, indent=2)
+            data = as_data(result, task, patch_file, applied, store.url, apart, strength)
+            json.dump({**data, "problems": [str(problem) for problem in problems]}, sys.stdout, indent=2)
             sys.stdout.write("\n")
         else:
-            print_outcome(console, result, task, patch_file, applied)
+            print_outcome(console, result, task, patch_file, applied, apart, strength)
+    if problems:
+        raise problems[0]
     return result.exit_code
+
+
+def _tried(act: Callable[[], Done], problems: list[GroundwireError]) -> Done | None:
+    try:
+        return act()
+    except GroundwireError as problem:
+        problems.append(problem)
+        return None
+
+
+def _apply(job: Job, task: Task, result: EpisodeResult) -> bool:
+    if not job.apply or result.stop_reason is not StopReason.VERIFIED or result.best is None:
+        return False
+    verified = result.best.candidate
+    apply_changes(job.folder, task.tree, verified.changes, verified.modes)
+    return True
 
 
 def _embedder() -> Embedder:
@@ -182,12 +217,31 @@ def _asked(job: Job) -> dict[str, Any]:
 
 
 def _write_patch(job: Job, result: EpisodeResult) -> Path | None:
-    if not result.patch:
+    if not result.patch_bytes:
         return None
-    path = job.patch_file or user_data_path("groundwire") / "runs" / result.run_id / "fix.patch"
+    if job.patch_file is None:
+        return _write(_folder_of(result) / "fix.patch", result.patch_bytes, result)
+    return _write(job.patch_file, result.patch_bytes, result, private=False)
+
+
+def _write_unconfirmed(result: EpisodeResult) -> Path | None:
+    """Never where a verified patch was asked for."""
+    if result.unconfirmed is None:
+        return None
+    return _write(_folder_of(result) / "unconfirmed.patch", result.unconfirmed_patch, result)
+
+
+def _folder_of(result: EpisodeResult) -> Path:
+    return user_data_path("groundwire") / "runs" / result.run_id
+
+
+def _write(path: Path, patch: bytes, result: EpisodeResult, *, private: bool = True) -> Path:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(result.patch.encode())
+        if private:
+            write_private(path, patch, below=user_data_path("groundwire"))
+        else:  # its mode is the user's to choose, by the umask
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(patch)
     except OSError as error:
         raise ConfigError(
             f"The patch can't be written to {path}: {error.strerror}.",

@@ -15,36 +15,45 @@ from rich.text import Text
 
 from groundwire import __version__
 from groundwire.cli._repair import build, open_store, unique_run
-from groundwire.cli._text import plural
+from groundwire.cli._verify import refuse, tell
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import RunRecord, Store
+from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
-from groundwire.core._text import plain
+from groundwire.core._text import plain, plural
 from groundwire.graphs.replay._replay import Replayed
 from groundwire.graphs.run._resuming import task_of
+from groundwire.memory._checking import RunCheck, check_run
 
 SHOWN_CHARS = 400
 
 
-def replay_run(prefix: str, flags: Mapping[str, Any], *, verify: bool, as_json: bool) -> int:
+def replay_run(prefix: str, flags: Mapping[str, Any], *, verify: bool, unverified: bool, as_json: bool) -> int:
     """Replays a run.
 
     Args:
         prefix: the run's id, or a unique beginning of it.
         flags: where the ledger is.
         verify: True: a difference is a failure.
+        unverified: goes on though the run is not as it was written.
         as_json: print JSON.
 
     Returns:
-        0; with `verify` 1 where a replayed record is not the recorded one.
+        0; 1 where the run is not as it was written, and with `verify` where a replayed record is not the recorded one.
+
+    Raises:
+        SealError: the run is not as it was written.
     """
 
-    async def replay() -> tuple[RunRecord, Sequence[Replayed]]:
+    async def replay() -> tuple[RunRecord, Sequence[Replayed], RunCheck]:
         async with aclosing(open_store(Settings.resolve(flags))) as store:
             run = await unique_run(store, prefix)
-            return run, await _replay(store, run)
+            check = await check_run(store, run.id, keys=FileKeys(), thorough=False)
+            if not unverified:
+                refuse([check])
+            return run, await _replay(store, run), check
 
-    run, episodes = asyncio.run(replay())
+    run, episodes, check = asyncio.run(replay())
     differs = any(episode.difference for episode in episodes)
     if as_json:
         same = {"run_id": run.id, "version": run.version, "same": not differs}
@@ -52,7 +61,8 @@ def replay_run(prefix: str, flags: Mapping[str, Any], *, verify: bool, as_json: 
         sys.stdout.write("\n")
     else:
         _print(Console(highlight=False), run, episodes)
-    return 1 if verify and differs else 0
+    tell(Console(stderr=True, highlight=False), [check])
+    return 1 if not check.holds or (verify and differs) else 0
 
 
 async def _replay(store: Store, run: RunRecord) -> Sequence[Replayed]:

@@ -18,8 +18,10 @@ from groundwire.cli._finding import store_with, store_without_memory
 from groundwire.cli._repair import open_store
 from groundwire.cli._run_state import STYLES as STATES
 from groundwire.cli._run_state import RunState, state_of
+from groundwire.cli._verify import refuse, tell
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import RunRecord, Store
+from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
 from groundwire.core._text import plain
 from groundwire.evaluation import Arm, read_run
@@ -28,6 +30,7 @@ from groundwire.evaluation._measuring import as_data
 from groundwire.evaluation._table import episode_sets, groups_of
 from groundwire.evaluation._trials import Episodes
 from groundwire.evaluation._verdicts import ArmReport, Report, report_on
+from groundwire.memory._checking import RunCheck, check_run
 
 RUNS_SEARCHED = 500
 """Latest runs among which a run's control arm is looked for."""
@@ -40,14 +43,25 @@ STYLES = {
 
 
 def run_report(
-    prefixes: Sequence[str], flags: Mapping[str, Any], *, control: str | None, html: Path | None, as_json: bool
+    prefixes: Sequence[str],
+    flags: Mapping[str, Any],
+    *,
+    control: str | None,
+    html: Path | None,
+    unverified: bool = False,
+    as_json: bool,
 ) -> int:
     """Reports on runs, side by side.
 
     Returns:
-        0.
+        0; 1 where a run is not as it was written, and `unverified` said to report on it all the same.
+
+    Raises:
+        SealError: a run is not as it was written.
     """
-    arms, control_id, states = asyncio.run(_read(prefixes, flags, control))
+    arms, control_id, states, checks = asyncio.run(_read(prefixes, flags, control))
+    if not unverified:
+        refuse(checks)
     report = report_on(arms, control=control_id)
     console = Console(stderr=as_json, highlight=False)
     if html is not None:
@@ -59,32 +73,36 @@ def run_report(
         _print(console, report, states)
     if html is not None:
         console.print(Text(f"page: {html}", style="dim"), soft_wrap=True)
-    return 0
+    tell(Console(stderr=True, highlight=False), checks)
+    return 0 if all(check.holds for check in checks) else 1
 
 
 async def _read(
     prefixes: Sequence[str], flags: Mapping[str, Any], control: str | None
-) -> tuple[Sequence[Arm], str, Mapping[str, RunState]]:
-    """The arms, the run that all others are compared with, and how each run stands."""
+) -> tuple[Sequence[Arm], str, Mapping[str, RunState], Sequence[RunCheck]]:
+    """The arms, the run that all others are compared with, how each run stands, and whether it is as it was written."""
     settings = Settings.resolve(flags)
     runs: dict[str, RunRecord] = {}
     arms: list[Arm] = []
     states: dict[str, RunState] = {}
+    checks: dict[str, RunCheck] = {}
     last = ""
     for prefix in (*prefixes, *([control] if control is not None else [])):
         async with store_with(settings, prefix) as (store, run):
             arms += [await read_run(store, run)] if run.id not in runs else []
             runs[run.id], last = run, run.id
             states[run.id] = await state_of(store, run)
+            checks[run.id] = await check_run(store, run.id, keys=FileKeys(), thorough=False)
     if control is not None:
-        return arms, last, states
+        return arms, last, states, list(checks.values())
     learns = any("learn" in json.loads(run.config) for run in runs.values())
     for opened in (open_store, *([store_without_memory] if learns else [])):
         async with aclosing(opened(settings)) as store:
             for run in (await _controls(store, runs)).values():
                 arms.append(await read_run(store, run))
                 states[run.id] = await state_of(store, run)
-    return arms, "", states
+                checks[run.id] = await check_run(store, run.id, keys=FileKeys(), thorough=False)
+    return arms, "", states, list(checks.values())
 
 
 async def _controls(store: Store, runs: Mapping[str, RunRecord]) -> dict[str, RunRecord]:

@@ -20,10 +20,10 @@ from groundwire.cli._repair import open_store, unique_run
 from groundwire.cli._run_state import end_of_run
 from groundwire.cli._suite import Suite
 from groundwire.cli._tally import Tally
-from groundwire.cli._text import plural, print_line
+from groundwire.cli._text import print_line
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import EpisodeEnd, EpisodeRecord, RunRecord
-from groundwire.core._text import plain
+from groundwire.core._text import plain, plural
 from groundwire.graphs.run._batch import QueuedEpisode, run_batch
 from groundwire.graphs.run._budget import run_meters
 from groundwire.graphs.run._result import EpisodeResult

@@ -46,5 +46,8 @@ async def state_of(store: SqlStore, run: RunRecord) -> RunState:
 
 async def end_of_run(store: SqlStore, run_id: str) -> None:
     """Writes that a run is over, once, however often it is gone on with."""
+    # here, since most that import this module only look
+    from groundwire.graphs.run._sealing import RunSeals
+
     if not any(isinstance(end, RunEnd) for end in await store.ends(run_id)):
-        await store.append(RunEnd(run_id=run_id))
+        await RunSeals.of(store, FileKeys()).end(store, run_id)

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import Console
@@ -16,11 +16,11 @@ from rich.text import Text
 
 from groundwire.cli._finding import store_with
 from groundwire.cli._live import MARKS, counts, headline
-from groundwire.cli._outcome import account_data, account_lines
+from groundwire.cli._outcome import account_data, account_lines, strength_line
 from groundwire.cli._repair import open_store
 from groundwire.cli._run_state import STYLES, RunState, state_of
-from groundwire.cli._text import plural, tokens
-from groundwire.core._errors import SealError
+from groundwire.cli._text import tokens
+from groundwire.cli._verify import check_data, check_lines
 from groundwire.core._records import (
     Admission,
     CandidateRecord,
@@ -33,81 +33,118 @@ from groundwire.core._records import (
     ReflectionRecord,
     RunRecord,
 )
-from groundwire.core._seal import FileKeys, verify
+from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
-from groundwire.core._signals import Origin, Signal, Verdict
-from groundwire.core._text import plain
+from groundwire.core._signals import Isolation, Origin, Signal, Verdict
+from groundwire.core._text import plain, plural
 from groundwire.graphs.run._account import account_of, non_discriminating
+from groundwire.graphs.run._strength import Strength, strength_of
+from groundwire.memory import SqlStore
+from groundwire.memory._checking import RunCheck, check_run
 
 SIGNALS_SHOWN = 12
 ID_CHARS = 36
+_Told = Sequence[tuple[EpisodeRecord, Sequence[Record]]]
+"""Each episode, and its records."""
+WIDE = 100
+"""Columns of a terminal that has room for the time too, which an id begins with."""
 
 
 def list_runs(flags: Mapping[str, Any], *, as_json: bool) -> int:
     """Lists the last runs, newest first."""
 
-    async def read() -> Sequence[tuple[RunRecord, RunState]]:
+    async def read() -> Sequence[_Line]:
         async with aclosing(open_store(Settings.resolve(flags))) as store:
-            return [(run, await state_of(store, run)) for run in await store.runs(limit=20)]
+            return [await _line(store, run) for run in await store.runs(limit=20)]
 
     runs = asyncio.run(read())
     if as_json:
-        _print_json([{**asdict(run), "state": state} for run, state in runs])
+        said = ({"state": line.state, "project": line.project, "verdict": line.verdict} for line in runs)
+        _print_json([{**asdict(line.run), **more} for line, more in zip(runs, said, strict=True)])
         return 0
     if not runs:
         Console().print("no runs yet: try  groundwire demo")
         return 0
-    columns = (Column("run", min_width=ID_CHARS), "when", "graph", Column("", min_width=len(RunState.INTERRUPTED)))
-    table = Table(*columns, box=None, header_style="bold")
-    for run, state in runs:
-        when, graph = run.created_at[:16].replace("T", " "), Text(plain(run.graph, limit=40))
-        table.add_row(run.id, when, graph, Text(state, style=STYLES[state]))
-    Console().print(table)
+    console = Console()
+    columns = [
+        Column("run", min_width=ID_CHARS),
+        Column("", min_width=len(RunState.INTERRUPTED)),
+        Column("verdict", no_wrap=True),
+        Column("project", no_wrap=True),
+    ]
+    is_wide = console.width >= WIDE
+    table = Table(*columns, *(["when"] if is_wide else []), box=None, header_style="bold")
+    for line in runs:
+        when = [line.run.created_at[:16].replace("T", " ")] if is_wide else []
+        state, verdict = Text(line.state, style=STYLES[line.state]), Text(plain(line.verdict, limit=40))
+        table.add_row(line.run.id, state, verdict, Text(plain(line.project, limit=60)), *when)
+    console.print(table)
     return 0
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A run in the list of runs."""
+
+    run: RunRecord
+    state: RunState
+    project: str
+    verdict: str
+
+
+async def _line(store: SqlStore, run: RunRecord) -> _Line:
+    names = list(dict.fromkeys(episode.task_id for episode in await store.episodes(run.id)))
+    ends = {end.episode_id: end for end in await store.ends(run.id) if isinstance(end, EpisodeEnd)}
+    if len(ends) > 1:
+        passed = sum(end.verdict is Verdict.PASS for end in ends.values())
+        verdict = f"{passed} of {len(ends)} pass"
+    else:
+        verdict = next((str(end.stop_reason) for end in ends.values()), "")
+    project = names[0] if len(names) == 1 else plural(len(names), "task") if names else ""
+    return _Line(run, await state_of(store, run), project, verdict)
 
 
 def show_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
     """Shows one run.
 
     Returns:
-        0; 1 if a signal is not as it was sealed.
+        0; 1 if something is not as it was written.
     """
 
-    async def read() -> tuple[RunRecord, RunState, list[tuple[EpisodeRecord, Sequence[Record]]]]:
+    async def read() -> tuple[
+        RunRecord, RunState, list[tuple[EpisodeRecord, Sequence[Record]]], RunCheck, dict[str, Strength]
+    ]:
         async with store_with(Settings.resolve(flags), prefix) as (store, run):
             episodes = await store.episodes(run.id)
-            return run, await state_of(store, run), [(e, await store.records(e.id)) for e in episodes]
+            check = await check_run(store, run.id, keys=FileKeys())
+            measured = [(e.id, await strength_of(store, e.id)) for e in episodes]
+            strengths = {id_: strength for id_, strength in measured if strength is not None}
+            return run, await state_of(store, run), [(e, await store.records(e.id)) for e in episodes], check, strengths
 
-    run, state, episodes = asyncio.run(read())
-    seals = _check_seals(run, [r for _, records in episodes for r in records if isinstance(r, Signal)])
+    run, state, episodes, check, strengths = asyncio.run(read())
     if as_json:
         _print_json(
             {
                 "run": asdict(run),
                 "state": state,
-                "seals": seals,
+                "seals": _seals(check),
+                "checked": check_data(check),
                 **_flags(run, episodes),
                 "non_discriminating": _non_discriminating(episodes),
-                "episodes": [_episode_data(episode, records) for episode, records in episodes],
+                "episodes": [
+                    {**_episode_data(episode, records), "test_strength": _strength(strengths.get(episode.id))}
+                    for episode, records in episodes
+                ],
             }
         )
     else:
-        _print_run(Console(highlight=False), run, state, episodes, seals)
-    return 1 if seals["broken"] else 0
+        _print_run(Console(highlight=False), run, state, episodes, check, strengths)
+    return 0 if check.holds else 1
 
 
-def _check_seals(run: RunRecord, signals: Sequence[Signal]) -> dict[str, Any]:
-    try:
-        key = FileKeys().load(run.id)
-    except SealError as error:
-        return {"verified": 0, "broken": [], "unknown": len(signals), "detail": error.what}
-    broken: list[str] = []
-    for signal in signals:
-        try:
-            verify(signal, key)
-        except SealError:
-            broken.append(signal.id)
-    return {"verified": len(signals) - len(broken), "broken": broken, "unknown": 0, "detail": ""}
+def _seals(check: RunCheck) -> dict[str, Any]:
+    said = "" if not check.unknown else f"There is no key for run {check.run_id} here."
+    return {"verified": check.signals, "broken": check.broken, "unknown": check.unknown, "detail": said}
 
 
 def _non_discriminating(episodes: Sequence[tuple[EpisodeRecord, Sequence[Record]]]) -> list[str]:
@@ -131,6 +168,10 @@ def _episode_data(episode: EpisodeRecord, records: Sequence[Record]) -> dict[str
     return {"episode": asdict(episode), "account": account, "records": [_as_data(r) for r in records]}
 
 
+def _strength(strength: Strength | None) -> dict[str, Any] | None:
+    return strength.as_data() if strength else None
+
+
 def _as_data(record: Record) -> dict[str, Any]:
     fields = record.model_dump(mode="json") if isinstance(record, Signal) else asdict(record)
     return {"kind": type(record).__name__, **fields}
@@ -146,7 +187,8 @@ def _print_run(
     run: RunRecord,
     state: RunState,
     episodes: Sequence[tuple[EpisodeRecord, Sequence[Record]]],
-    seals: Mapping[str, Any],
+    check: RunCheck,
+    strengths: Mapping[str, Strength],
 ) -> None:
     head = Text(f"run {run.id}   {run.created_at[:19]}   {plain(run.graph)}   groundwire {run.version}   ")
     console.print(head.append(state, style=STYLES[state]))
@@ -155,15 +197,12 @@ def _print_run(
         _print_episode(console, records)
         for said, style in account_lines(account_of(records)):
             console.print(Text(f"  {said}", style=style))
+        if episode.id in strengths:
+            said, style = strength_line(strengths[episode.id])
+            console.print(Text(f"  {said}", style=style))
     console.print()
-    if seals["broken"]:
-        console.print(Text(f"{len(seals['broken'])} signals are NOT as they were sealed:", style="bold red"))
-        for signal_id in seals["broken"]:
-            console.print(Text(f"  {signal_id}", style="red"))
-    elif seals["unknown"]:
-        console.print(Text(f"seals not verified: {seals['detail']}", style="yellow"))
-    else:
-        console.print(Text(f"{plural(seals['verified'], 'signal')} verified: as they were sealed", style="green"))
+    for line, style in check_lines(check):
+        console.print(Text(line, style=style), soft_wrap=True)
     idle = _non_discriminating(episodes)
     flags = _flags(run, episodes)
     oracle = "the answer key was used" if flags["oracle"] else "no answer key was used"
@@ -212,9 +251,19 @@ def _print_episode(console: Console, records: Sequence[Record]) -> None:
                 console.print(Text(f"  program  {_program_line(record)}", style="dim"))
             case EpisodeEnd():
                 mark, style = MARKS[record.verdict]
-                console.print(Text(f"  {mark} {record.stop_reason}   {plain(record.detail)}", style=f"bold {style}"))
+                line = Text(f"  {mark} {record.stop_reason}   {plain(record.detail)}", style=f"bold {style}")
+                if isolation := _rests_on(record, records):
+                    line.append(f"   {isolation.in_words}", style="" if isolation is Isolation.TWO_BOXES else "yellow")
+                console.print(line)
             case _:
                 pass
+
+
+def _rests_on(end: EpisodeEnd, records: Sequence[Record]) -> Isolation | None:
+    """How far the assertions that had the last word were from what they passed; None where nothing was run."""
+    passes = [r for r in records if isinstance(r, Signal) and r.verdict is Verdict.PASS and r.sandbox is not None]
+    of_best = [r for r in passes if not end.best_candidate or r.candidate_digest == end.best_candidate]
+    return of_best[-1].isolation if end.verdict is Verdict.PASS and of_best else None
 
 
 def _program_line(run: ProgramRun) -> str:

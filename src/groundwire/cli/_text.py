@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.core._text import plural as plural
+from rich.console import Console
+
+NOT_ISOLATED = "sandbox: subprocess isolates nothing: what is judged can reach your files and the network"
+
+
+class Screen(Console):
+    """A console whose reader may go away: then nothing is shown any more, and the work goes on."""
+
+    def on_broken_pipe(self) -> None:
+        """See `rich.console.Console`, which ends the program here."""
+        self.quiet = True
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.file.fileno())
+        os.close(nowhere)
 
 
 def print_line(value: Mapping[str, Any]) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Reflection,
         Tool,
         ToolContext,
+        TwoBoxTool,
         WriterContext,
         WritingTool,
         WrittenCases,
@@ -111,7 +112,16 @@ if TYPE_CHECKING:
         TrialEnd,
         TrialRecord,
     )
-    from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, SandboxInfo, WarmSandbox
+    from groundwire.core._sandboxes import (
+        BoxCommand,
+        ExecResult,
+        Limits,
+        Pair,
+        PairingSandbox,
+        Sandbox,
+        SandboxInfo,
+        WarmSandbox,
+    )
     from groundwire.core._scene import Scene, Status
     from groundwire.core._seal import FileKeys, Keys, MemoryKeys, Mint, verify
     from groundwire.core._settings import Settings
@@ -151,6 +161,7 @@ __all__ = [
     "Backend",
     "BackendTraits",
     "BatchTool",
+    "BoxCommand",
     "BudgetExceeded",
     "Call",
     "Candidate",
@@ -203,6 +214,8 @@ __all__ = [
     "NoVerdict",
     "Observation",
     "Origin",
+    "Pair",
+    "PairingSandbox",
     "PartError",
     "ProgramRequest",
     "ProgramResult",
@@ -252,6 +265,7 @@ __all__ = [
     "Tree",
     "TrialEnd",
     "TrialRecord",
+    "TwoBoxTool",
     "UngroundedLoopError",
     "UngroundedPartError",
     "Usage",
@@ -294,6 +308,7 @@ __getattr__, __dir__ = at_first_use(
         "Backend": "_models",
         "BackendTraits": "_traits",
         "BatchTool": "_contexts",
+        "BoxCommand": "_sandboxes",
         "BudgetExceeded": "_errors",
         "Call": "_toolcalls",
         "Candidate": "_candidates",
@@ -366,6 +381,8 @@ __getattr__, __dir__ = at_first_use(
         "RunEnd": "_records",
         "RunRecord": "_records",
         "Sample": "_recordings",
+        "Pair": "_sandboxes",
+        "PairingSandbox": "_sandboxes",
         "Sandbox": "_sandboxes",
         "SandboxCrashed": "_errors",
         "SandboxError": "_errors",
@@ -400,6 +417,7 @@ __getattr__, __dir__ = at_first_use(
         "Usage": "_errors",
         "UserError": "_errors",
         "Verdict": "_signals",
+        "TwoBoxTool": "_contexts",
         "WarmSandbox": "_sandboxes",
         "WriterContext": "_contexts",
         "WritingTool": "_contexts",

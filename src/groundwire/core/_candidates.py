@@ -198,7 +198,8 @@ def _walk(root: Path) -> Iterator[Path]:
         for child in children:
             if child.name.lower() in _REPOSITORIES:  # a file, in a worktree of git and in a submodule
                 continue
-            if child.is_symlink() and not child.resolve().is_relative_to(root):
+            # a loop of links leads nowhere, which `Path.resolve` calls an error
+            if child.is_symlink() and not Path(os.path.realpath(child)).is_relative_to(root):
                 continue
             if child.is_dir():
                 is_venv = os.path.lexists(child / "pyvenv.cfg")
@@ -295,29 +296,28 @@ class Candidate:
 # Candidates as patches that `git apply` takes.
 
 CONTEXT_LINES = 3
+_BYTES = "latin-1"
+"""One character a byte: lines are compared and written as they are, whatever their encoding."""
 NO_NEWLINE = "\\ No newline at end of file\n"
 
 
-def make_patch(base: Tree, changes: Mapping[str, bytes | None], modes: Mapping[str, bool] = NO_MODES) -> str:
-    """A unified diff with git's headers; a file that does not change leaves no trace.
+def make_patch(base: Tree, changes: Mapping[str, bytes | None], modes: Mapping[str, bool] = NO_MODES) -> bytes:
+    """A unified diff with git's headers, in the files' own bytes; a file that does not change leaves no trace.
 
     Args:
         base: what the changes apply to.
         changes: path → new content, or None where the file is deleted.
         modes: path → whether it carries the executable bit from now on.
-
-    Raises:
-        CandidateError: a changed file is not UTF-8 text.
     """
     after = base.with_changes(changes, modes)
-    return "".join(_file_patch(base, after, path) for path in sorted(changes))
+    return "".join(_file_patch(base, after, path) for path in sorted(changes)).encode(_BYTES)
 
 
 def count_lines(base: Tree, changes: Mapping[str, bytes | None]) -> tuple[int, int]:
     """Lines added and removed by `changes`."""
     added = removed = 0
     for path, content in changes.items():
-        for line in list(difflib.unified_diff(_lines(path, base.files.get(path)), _lines(path, content), n=0))[2:]:
+        for line in list(difflib.unified_diff(_lines(base.files.get(path)), _lines(content), n=0))[2:]:
             added += line.startswith("+")
             removed += line.startswith("-")
     return added, removed
@@ -339,7 +339,7 @@ def _file_patch(base: Tree, after: Tree, path: str) -> str:
         return head
     old = "/dev/null" if before is None else _quote(f"a/{path}")
     new = "/dev/null" if content is None else _quote(f"b/{path}")
-    body = difflib.unified_diff(_lines(path, before), _lines(path, content), old, new, n=CONTEXT_LINES)
+    body = difflib.unified_diff(_lines(before), _lines(content), old, new, n=CONTEXT_LINES)
     return head + "".join(line if line.endswith("\n") else f"{line}\n{NO_NEWLINE}" for line in body)
 
 
@@ -347,14 +347,8 @@ def _mode(tree: Tree, path: str) -> str:
     return "100755" if path in tree.executable else "100644"
 
 
-def _lines(path: str, content: bytes | None) -> list[str]:
-    try:
-        text = (content or b"").decode()
-    except UnicodeDecodeError as error:
-        raise CandidateError(
-            f"{path} is not UTF-8 text, so it can't be written as a patch.", do="Use --apply."
-        ) from error
-    parts = text.split("\n")
+def _lines(content: bytes | None) -> list[str]:
+    parts = (content or b"").decode(_BYTES).split("\n")
     return [f"{p}\n" for p in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 

@@ -261,6 +261,9 @@ class ToolContext:
         seed: the episode's; a choice takes its own from it (`groundwire.core._ids.seed_in`).
         seed_rule: how choices get theirs.
         past: everything that was judged in this episode, hidden tests left out, in order.
+        seconds_left: wall seconds that the episode has left; None: nothing limits them.
+        confirming: True where this judging is the one that a PASS is to rest on, so that it is worth to find out
+            whether the tests could have failed.
     """
 
     sandbox: Callable[[], Awaitable[Sandbox]]
@@ -272,6 +275,8 @@ class ToolContext:
     seed: int = 0
     seed_rule: SeedRule = SeedRule.HASHED
     past: Callable[[], Sequence[Judged]] = tuple
+    seconds_left: Callable[[], float | None] = lambda: None
+    confirming: bool = False
 
 
 class Actor(Protocol):
@@ -335,6 +340,15 @@ class SkepticalTool(Tool, Protocol):
 
 
 @runtime_checkable
+class TwoBoxTool(Tool, Protocol):
+    """A tool that can judge with the assertions in another box than the candidate."""
+
+    def why_not_two_boxes(self, task: Task) -> str:
+        """Why this task's tests can't be judged so, by what is known before any candidate; empty if they can."""
+        ...
+
+
+@runtime_checkable
 class RepeatableTool(Tool, Protocol):
     """A tool whose verdict rests on the candidate, the task, the sandbox and these two alone.
 
@@ -361,6 +375,20 @@ class BatchTool(Tool, Protocol):
         """Judges candidates, yielding an observation for each in their order, as soon as it is there.
 
         The reader may close the generator at any time (after the first PASS, say); what was started is then ended.
+        """
+        ...
+
+
+@runtime_checkable
+class EagerTool(BatchTool, Protocol):
+    """A tool that lets no slow candidate hold back what is known of the others."""
+
+    def judge_each(
+        self, candidates: Sequence[Candidate], task: Task, context: ToolContext
+    ) -> AsyncGenerator[tuple[int, Observation], None]:
+        """Judges candidates, yielding each one's number in `candidates` and its observation, as soon as it is there.
+
+        The reader may close the generator at any time, as with `judge_many`.
         """
         ...
 

@@ -12,6 +12,7 @@
     │           └── UngroundedPartError     a part that revises its own text without one, inside a single step
     ├── GroundingError          the runtime refused a step no signal had opened     exit 1
     │   ├── SealError               a signal is not what was minted
+    │   │   └── KeyMissing              the run's key is not here, so nothing can be said of its seals
     │   └── HiddenLeak              text of the hidden tests was about to leave for a model or for memory
     ├── SandboxError            the sandbox failed, not the code in it              exit 3
     │   ├── SandboxUnavailable      this isolation or limit can't be had here
@@ -131,6 +132,10 @@ class GroundingError(GroundwireError):
 
 class SealError(GroundingError):
     """A signal is not what was minted: its seal does not match its content."""
+
+
+class KeyMissing(SealError):
+    """The run's key is not here, so nothing can be said of its seals."""
 
 
 class HiddenLeak(GroundingError):

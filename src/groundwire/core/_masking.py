@@ -4,20 +4,23 @@
     postgresql://ann:hunter2@db/lessons           →  postgresql://ann:[masked password]@db/lessons
     Authorization: Bearer eyJhbGciOi…             →  Authorization: Bearer [masked secret]
     the value of $OPENAI_API_KEY, wherever it is  →  [masked OPENAI_API_KEY]
+    AccountKey=Eby8vdM02x…==;                     →  AccountKey=[masked secret];
 
 Secrets are known by their shapes, and by the values of this process's own environment variables whose names say that
-they are secret. A secret of no known shape that stands in no such variable is not found. Masking what is masked already
-changes nothing.
+they are secret: as they stand, percent-encoded, in base64, or broken over two lines. A secret of no known shape that
+stands in no such variable is not found. Masking what is masked already changes nothing.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, cast
+from urllib.parse import quote, quote_plus
 
 from groundwire.core._candidates import Tree
 
@@ -47,13 +50,17 @@ _KEYS = (
     r"SG\.[A-Za-z0-9_-]{16,40}\.[A-Za-z0-9_-]{30,60}",  # SendGrid
     r"dop_v1_[a-f0-9]{64}",  # DigitalOcean
 )
+_BREAK = r"[ \t]{0,8}[\"']?[ \t]{0,8}\\?\r?\n[ \t]{0,40}[\"']?"
+"""Where a long line is broken in two: in a string, a shell's command, a folded value."""
+_REST = rf"(?:{_BREAK}(?=[A-Za-z0-9_-]{{0,100}}[0-9])[A-Za-z0-9_-]{{8,300}}(?![A-Za-z0-9_-]))?"
 _JWT = r"eyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,2000}"
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN (?P<kind>[A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?)-----"
     r"(?:.{0,20000}?-----END (?P=kind)-----|[A-Za-z0-9+/=\s\\:,-]{0,20000})",  # the second where the end was cut off
     re.DOTALL,
 )
-_KEY = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(_KEYS)}|{_JWT})")
+_KEY = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(_KEYS)}|{_JWT}){_REST}")
+_BROKEN = re.compile(_BREAK)
 _URL = re.compile(
     r"(?P<head>[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/?#:@'\"<>\[\]]{0,200}:)(?P<password>[^\s/?#@'\"<>]{1,300})(?=@)"
 )
@@ -63,7 +70,7 @@ _HEADER = re.compile(
 )
 _NAMED = re.compile(
     r"(?i)(?P<head>(?:api[_-]?key|access[_-]?key|secret[_-]?key|client[_-]?secret|auth[_-]?token|access[_-]?token"
-    r"|refresh[_-]?token|x-api-key|password|passwd|secret|token)[\"']?\s{0,3}[:=]\s{0,3}[\"']?)"
+    r"|refresh[_-]?token|x-api-key|account[_-]?key|password|passwd|secret|token)[\"']?\s{0,3}[:=]\s{0,3}[\"']?)"
     r"(?P<value>(?=[A-Za-z0-9+/_.~-]{0,200}[0-9])(?=[A-Za-z0-9+/_.~-]{0,200}[A-Za-z])[A-Za-z0-9+/_.~-]{16,500}={0,2})"
     r"(?![A-Za-z0-9+/_.~(\[-])"
 )
@@ -105,6 +112,16 @@ class Masker:
         for name, value in self._secrets:
             if value in text:
                 text = text.replace(value, f"{MARK}{name}]")
+        if self._secrets and "\n" in text:
+            text = self._without_broken(text)
+        return text
+
+    def _without_broken(self, text: str) -> str:
+        """Masks known values that are broken over two lines."""
+        whole = _BROKEN.sub("", text)
+        for name, value in self._secrets:
+            if value in whole:
+                text = _broken(value).sub(lambda _found, name=name: f"{MARK}{name}]", text)
         return text
 
     def data(self, value: Any) -> Any:
@@ -180,12 +197,27 @@ def _decoded(raw: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[str, str], ...
 def _secrets(variables: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """Names and values, the longest value first, so that a value that holds another is masked whole."""
     found = [(name, value) for name, value in variables if SECRET_NAMES.search(name)]
-    return tuple(
-        sorted(
-            ((name, value) for name, value in found if len(value) >= SHORTEST_VALUE and not value.startswith(MARK)),
-            key=lambda item: (-len(item[1]), item[0]),
-        )
-    )
+    known = [(name, value) for name, value in found if len(value) >= SHORTEST_VALUE and not value.startswith(MARK)]
+    written = {(name, form) for name, value in known for form in (value, *_forms(value))}
+    return tuple(sorted(written, key=lambda item: (-len(item[1]), item[0], item[1])))
+
+
+def _forms(value: str) -> Iterator[str]:
+    """How else a value is written: in a URL, and in base64, alone or anywhere within a longer text."""
+    yield from (quote(value, safe=""), quote_plus(value), quote(value))
+    body = value.encode("utf-8", "surrogatepass")
+    for offset in range(3):
+        # of three bytes that stand in the same four letters, those are left out that others have a part in
+        start, end = (0, 2, 3)[offset], (len(body) + offset) * 8 // 6
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            form = encode(b"\0" * offset + body).decode()[start:end]
+            if len(form) >= SHORTEST_VALUE:
+                yield form
+
+
+@lru_cache(maxsize=64)
+def _broken(value: str) -> re.Pattern[str]:
+    return re.compile(f"(?:{_BREAK})?".join(map(re.escape, value)))
 
 
 # By which strings the text of hidden tests is known, wherever it turns up.

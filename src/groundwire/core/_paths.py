@@ -7,6 +7,7 @@ number of parts. Letters count as they are written, and a leading dot is a chara
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -110,3 +111,26 @@ def expand_user(path: str | Path) -> Path:
         return Path(path).expanduser()
     except RuntimeError:
         return Path(path)
+
+
+def write_private(path: Path, content: bytes, *, below: Path) -> None:
+    """Writes a file that only its owner can read, in folders that only they can enter, whatever the umask.
+
+    Args:
+        path: the file; one that is there is written anew.
+        content: what it is to hold.
+        below: folders below this one are made 0700, and are so afterwards where they were there already.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    below.mkdir(parents=True, exist_ok=True)
+    folder = below
+    for part in path.parent.relative_to(below).parts:
+        folder /= part
+        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.chmod(0o700)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(content)

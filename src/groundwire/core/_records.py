@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from groundwire.core._contexts import EditStatistics, Lesson
 from groundwire.core._experience import Experience
@@ -306,6 +306,43 @@ class Artifact:
     body: bytes
 
 
+class Covered(NamedTuple):
+    """What a link says of one record."""
+
+    kind: str
+    """Its class."""
+    key: str
+    """What it is known by within its episode; empty where every one is kept."""
+    digest: str
+    """SHA-256 of what the store keeps of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """The end of one write: it covers the write's records and the link before (`groundwire.core._chain`)."""
+
+    run_id: str
+    episode_id: str
+    """The run's own id where it is a link of the run."""
+    number: int
+    """Counted from 0 in its episode."""
+    body: str
+    """Canonical JSON."""
+    seal: str
+    """By the run's key, or by a worker's."""
+
+
+@dataclass(frozen=True)
+class OpenLink:
+    """Stands, as the last record of one append, for the link over all others: the store closes it over what it keeps.
+
+    Args:
+        close: makes the link.
+    """
+
+    close: Callable[[Sequence[Covered]], Link]
+
+
 def tree_key(digest: str) -> str:
     """Where the files of an episode's task are kept."""
     return f"tree-{digest}"
@@ -328,6 +365,8 @@ Record = (
     | ModelCall
     | ProgramRun
     | Artifact
+    | Link
+    | OpenLink
 )
 
 
@@ -349,7 +388,8 @@ class Store(Protocol):
 
         Records whose key is there already (trial, candidate, artifact) change nothing. A second *admitted* admission
         of one signal raises. Secrets are masked (`core._masking`); an artifact that is a candidate's body and
-        holds one is not kept, since its digest would no longer be its own.
+        holds one is not kept, since its digest would no longer be its own. An `OpenLink` at their end is closed over
+        what is kept of the others.
 
         Raises:
             StorageError: not written; `StorageBusy` after bounded retries.
@@ -369,7 +409,15 @@ class Store(Protocol):
         ...
 
     async def records(self, episode_id: str) -> Sequence[Record]:
-        """All of an episode's records but artifacts, in the order they were written."""
+        """All of an episode's records but artifacts and links, in the order they were written."""
+        ...
+
+    async def links(self, run_id: str, of: str) -> Sequence[Link]:
+        """The links of an episode, or the run's own (`of` is then its id), in the order they were written."""
+        ...
+
+    async def last_links(self, run_id: str) -> Sequence[Link]:
+        """The last link of each of a run's episodes."""
         ...
 
     async def signal(self, signal_id: str) -> Signal:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, Self
+from typing import Literal, NamedTuple, Protocol, Self, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
@@ -145,6 +145,8 @@ class Limits(BaseModel):
     """Seconds of wall time; then the whole process tree is killed."""
     cpu_s: float = 60.0
     """Seconds of CPU time of any one process."""
+    case_s: float = 10.0
+    """Seconds of CPU time of any one test case; kept by the tools that know cases, not by a sandbox."""
     memory_bytes: int = 1024 * MIB
     """Bytes of memory of all processes together."""
     processes: int = 64
@@ -286,6 +288,58 @@ class Sandbox(Protocol):
         ...
 
 
+# Two boxes at once, for what must not be reached by what it asks.
+
+LINE = "GROUNDWIRE_LINE"
+"""The variable with the number of the descriptor that each command of a pair holds."""
+
+
+@dataclass(frozen=True)
+class BoxCommand:
+    """What one box of a pair runs. For what each part means see `Sandbox.run`."""
+
+    arguments: Sequence[str]
+    tree: Tree
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    support: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    collect: Sequence[str] = ()
+    stdin: bytes = b""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What the two commands of a pair did.
+
+    Args:
+        asking: the one that decides how long both run.
+        answering: the other; None where it still ran when the first had ended, and was killed.
+    """
+
+    asking: ExecResult
+    answering: ExecResult | None
+
+
+@runtime_checkable
+class PairingSandbox(Sandbox, Protocol):
+    """A sandbox that can run two commands at once, each in a box of its own, with one line between them.
+
+    The boxes share no file, no process and no namespace: nothing that one writes can be read, named or signalled by the
+    other. The line is a socket pair that is made outside; the variable `GROUNDWIRE_LINE` names each command's end.
+    """
+
+    async def run_pair(self, asking: BoxCommand, answering: BoxCommand, limits: Limits) -> Pair:
+        """Runs both, each under these limits. They live and die together.
+
+        When the asking command ends, the answering one is killed; when that ends first, the asking one reads the end of
+        the line. When this returns or raises, also by cancellation, both are gone.
+
+        Raises:
+            SandboxUnavailable: a required limit can't be held here.
+            SandboxCrashed: one of the boxes broke.
+        """
+        ...
+
+
 class WarmSandbox(Protocol):
     """A fork server: runs `python …` commands on variations of one tree, each in a fresh fork with its own limits."""
 
@@ -298,6 +352,7 @@ class WarmSandbox(Protocol):
         modes: Mapping[str, bool] = NO_MODES,
         env: Mapping[str, str] | None = None,
         collect: Sequence[str] = (),
+        stdin: bytes = b"",
     ) -> ExecResult:
         """As `Sandbox.run(["python", *arguments], tree.with_changes(changes, modes), …)`, but faster.
 

@@ -18,7 +18,7 @@ from groundwire.core._errors import ConfigError
 
 PREFIX = "GROUNDWIRE_"
 FROM_PROJECT = frozenset(
-    {"test", "hidden", "hidden_dir", "model", "width", "report"}
+    {"test", "hidden", "hidden_dir", "model", "width", "report", "require_two_boxes"}
     | {"max_usd", "max_tokens", "max_calls", "max_seconds", "max_trials"}
 )
 
@@ -56,8 +56,12 @@ class Settings(BaseModel):
     """The model writes the tests; a candidate that passes these is not verified."""
     own_tests: bool = False
     """The model writes tests beside the user's: they may ask for another try, and take no PASS back."""
+    require_two_boxes: bool = False
+    """What was not judged with the assertions in a box of their own is no PASS, and what can't be is not begun."""
     rejudge: int | None = None
     """Times a verdict is looked at again before anything rests on it; None: once."""
+    test_strength: int = Field(default=8, ge=0, le=1000)
+    """The most mutants of a verified patch by which its tests are measured; 0, `off`: none."""
     width: int | None = None
     """Candidates judged in one trial; None: the actor's own default."""
     max_usd: float | None = None
@@ -66,6 +70,8 @@ class Settings(BaseModel):
     """Model calls."""
     max_seconds: float | None = None
     max_trials: int | None = None
+    case_seconds: float | None = Field(default=None, gt=0)
+    """Processor seconds that one test may take; None: what the task says, 10 by default."""
     total_usd: float | None = None
     """Of all episodes of a run together, as the other totals."""
     total_tokens: int | None = None
@@ -95,6 +101,11 @@ class Settings(BaseModel):
     @classmethod
     def _names(cls, value: object) -> object:
         return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
+
+    @field_validator("test_strength", mode="before")
+    @classmethod
+    def _off(cls, value: object) -> object:
+        return 0 if value == "off" else value
 
     @classmethod
     def resolve(cls, flags: Mapping[str, Any], *, project: Path | None = None) -> Self:

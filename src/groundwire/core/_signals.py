@@ -73,6 +73,8 @@ class NoVerdict(StrEnum):
     """Collected is not reported plus deselected."""
     RUNNER_MISSING = "runner_missing"
     """The test runner or command is not there (pytest not installed, command not found)."""
+    MODULE_MISSING = "module_missing"
+    """The tests need a module that is neither in the project nor installed."""
     USAGE = "usage"
     """The runner did not understand its command line."""
     LIMIT_HIT = "limit_hit"
@@ -81,6 +83,13 @@ class NoVerdict(StrEnum):
     """The sandbox broke."""
     FLAKY = "flaky"
     """The same candidate got different outcomes."""
+    UNFIT = "unfit"
+    """The candidate gives back what can't be judged from another box, where the base tree's own run does not."""
+    SHADOWS = "shadows"
+    """It passed in one process with a module that stands in the place of one which the tests or their runner import."""
+    CHECK_CANNOT_FAIL = "check_cannot_fail"
+    """The tests pass, and would whatever the candidate did: a control that had to fail did not, or too few could be
+    run."""
     UNDECIDED = "undecided"
     """The tool could not tell, and asks for another one's word (`FeedbackGraph.refer`)."""
     CUT_OFF = "cut_off"
@@ -110,7 +119,18 @@ class Isolation(StrEnum):
     IN_PROCESS = "in_process"
     """Same process: tamper-evident, not unforgeable."""
     PROCESS = "process"
-    """The assertions ran in a process of their own."""
+    """The assertions ran in a process of their own, in one box with the candidate: same files, same user."""
+    TWO_BOXES = "two_boxes"
+    """The assertions ran in a box of their own, in which nothing of the candidate lies."""
+
+    @property
+    def in_words(self) -> str:
+        """For people: where the assertions ran, and what that is worth."""
+        return {
+            Isolation.IN_PROCESS: "in one process: not unforgeable",
+            Isolation.PROCESS: "one box: not unforgeable",
+            Isolation.TWO_BOXES: "two boxes",
+        }[self]
 
 
 class _Frozen(BaseModel):
@@ -126,6 +146,33 @@ class CaseOutcome(_Frozen):
     message: str = ""
     """What failed, shortened: the assertion, the exception, the last frames."""
     duration_s: float = 0.0
+
+
+class Controls(_Frozen):
+    """Whether the cases that passed can fail: each was run once more with one of its assertions turned round.
+
+    Counts are of cases.
+    """
+
+    changed_value: int = 0
+    """Failed, as they had to, where an assertion expected another value than it does."""
+    negation: int = 0
+    """Failed where an assertion was negated; weaker, since an object that is equal to everything fails there too."""
+    uncontrolled: int = 0
+    """No assertion of theirs could be turned round, or another one failed first."""
+    left_out: int = 0
+    """Can't fail on the base tree either, so that nothing rests on them."""
+    passed: int = 0
+    """Passed though they had to fail."""
+    cannot_fail: tuple[str, ...] = ()
+    """Ids of the last two, where they may be told."""
+
+    @property
+    def share(self) -> float:
+        """The part of the cases that was seen to be able to fail, 0 to 1; those that were left out do not count."""
+        controlled = self.changed_value + self.negation
+        every = controlled + self.uncontrolled + self.passed
+        return controlled / every if every else 0.0
 
 
 class Evidence(_Frozen):
@@ -145,6 +192,12 @@ class Evidence(_Frozen):
     """One line for people: the counts, or why there is no verdict and what to do."""
     flaky: tuple[str, ...] = ()
     """Ids of the cases that ended differently on the same candidate: they count neither for nor against it."""
+    late: tuple[str, ...] = ()
+    """Ids of the cases that a limit of time ended: they hang, or are too slow for it."""
+    note: str = ""
+    """One line for people about how it was judged, where that was out of the ordinary."""
+    controls: Controls | None = None
+    """What controls showed of a PASS that was confirmed; None: there were none."""
 
     def passed(self) -> frozenset[str]:
         """Ids of the cases that count for the candidate."""
@@ -199,7 +252,8 @@ _MINT = object()
 class Signal(_Frozen):
     """A sealed observation about one candidate.
 
-    The seal (HMAC-SHA256 of the canonical JSON under the run's key) is the guarantee and is verified at every use.
+    The seal (an Ed25519 signature of the canonical JSON, see `groundwire.core._signing`) is the guarantee and is
+    verified at every use.
     That a signal can't be constructed outside the mint is only a convenience.
     """
 
@@ -256,9 +310,11 @@ class Signal(_Frozen):
         return canonical(self._fields({"seal": True}))
 
     def _fields(self, left_out: dict[str, Any]) -> dict[str, Any]:
-        # signals sealed before there were flaky cases, any that were taken, or a network keep their canonical form
-        if not self.evidence.flaky:
-            left_out = {**left_out, "evidence": {"flaky": True}}
+        # signals sealed before there were flaky or late cases, notes, controls, any that were taken, or a network keep
+        # their canonical form
+        unsaid = {name: True for name in ("flaky", "late", "note", "controls") if not getattr(self.evidence, name)}
+        if unsaid:
+            left_out = {**left_out, "evidence": unsaid}
         if not self.taken_from:
             left_out = {**left_out, "taken_from": True}
         if self.sandbox and not self.sandbox.network:

@@ -213,6 +213,7 @@ class _Episode:
             escalation=trial.begun.escalation if trial.begun else 0,
             oracle=self._validated or any(signal.oracle for signal in trial.judged),
             stop=self._stop,
+            isolation=judged.isolation,
             samples=judged.samples,
             steps=judged.steps,
         )
@@ -236,6 +237,8 @@ class _Judged:
         said = [digest for digest, verdict in verdicts.items() if verdict is not Verdict.NONE]
         self.candidate = next(reversed(judged_hidden or passed[:1] or said or list(verdicts)), "")
         self.visible = verdicts.get(self.candidate, Verdict.NONE)
+        looks = [s for s in signals if s.candidate_digest == self.candidate and s.sandbox is not None]
+        self.isolation = str(looks[-1].isolation) if looks else ""
         self.hidden = self._hidden.get(self.candidate, Verdict.NONE)
         decided = [s for s in self._by_candidate.get(self.candidate, ()) if s.verdict is self.visible]
         self.origin = decided[0].origin if decided else None

@@ -80,6 +80,7 @@ class TrialRow:
         escalation: 0, or how often the loop had been found stuck.
         oracle: True if a signal used the answer key.
         stop: the episode's stop reason; empty where it has not ended.
+        isolation: how far the assertions that had the last word were from the candidate; empty where nothing was run.
         samples: all candidates that it judged, in order; empty: only the one.
         steps: its steps, in order.
     """
@@ -109,6 +110,7 @@ class TrialRow:
     escalation: int = 0
     oracle: bool = False
     stop: str = ""
+    isolation: str = ""
     samples: tuple[JudgedSample, ...] = ()
     steps: tuple[TrialStep, ...] = ()
 

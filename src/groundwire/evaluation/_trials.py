@@ -27,7 +27,7 @@ from groundwire.evaluation._rows import (
     TrialStep,
 )
 
-_TEXTS = ("run", "episode", "task", "family", "candidate", "signature", "detail", "model", "stop")
+_TEXTS = ("run", "episode", "task", "family", "candidate", "signature", "detail", "model", "stop", "isolation")
 _COUNTS = (
     "seed", "trial", "tokens", "critical_tokens", "calls", "judgings", "lessons", "reflections", "escalation"
 )  # fmt: skip
@@ -66,6 +66,7 @@ class Trials:
     escalation: Ints
     oracle: Bools
     stop: Labels
+    isolation: Labels
     sampled: Ragged
     sample_answer: Labels
     sample_verdict: Ints

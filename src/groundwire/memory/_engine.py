@@ -83,7 +83,7 @@ def _postgres(place: Place, connections: int, lock_wait_s: float) -> Engine:
 
 # Brings a database to this version's schema when it is opened, under a lock, so that many may open it at once.
 
-HEAD = "0005"
+HEAD = "0006"
 """The newest revision in `migrations/versions`; kept here so that opening a current database needs no Alembic."""
 
 VERSION_TABLE = "groundwire_schema"

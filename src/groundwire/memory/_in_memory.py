@@ -20,8 +20,10 @@ from groundwire.core._records import (
     EpisodeEnd,
     EpisodeRecord,
     LessonMark,
+    Link,
     Mark,
     ModelCall,
+    OpenLink,
     Recall,
     Record,
     ReflectionRecord,
@@ -35,7 +37,7 @@ from groundwire.core._signals import Origin, Signal, Verdict
 from groundwire.core._signatures import failure_signature
 from groundwire.memory._experience import Experiences, steps_of
 from groundwire.memory._lesson_book import LessonBook
-from groundwire.memory._mapping import check, key_of, masked
+from groundwire.memory._mapping import check, codec_of, covered, key_of, masked
 from groundwire.memory._meaning import Meanings
 from groundwire.memory._policy import COUNTED_ORIGINS, GIVEN_SCAN, Scope
 from groundwire.memory._ranking import Question
@@ -58,6 +60,8 @@ class InMemoryStore:
         self._run_ends: dict[str, list[RunEnd]] = {}
         self._episodes: dict[str, EpisodeRecord] = {}
         self._by_episode: dict[str, list[Record]] = {}
+        self._links: dict[tuple[str, str], list[Link]] = {}
+        """By run and episode, or by the run twice."""
         # what a trial's end is concluded from, so that none looks through all that was written before it
         self._judged: dict[tuple[str, int], list[Signal]] = {}
         """By episode and trial."""
@@ -98,7 +102,12 @@ class InMemoryStore:
                 the call was written.
         """
         masker = Masker()
-        kept = [safe for record in records if (safe := masked(record, masker)) is not None]
+        kept: list[Record] = []
+        for record in records:
+            if isinstance(record, OpenLink):
+                record = record.close([covered(codec_of(one), codec_of(one).encode(one)) for one in kept])
+            if (safe := masked(record, masker)) is not None:
+                kept.append(safe)
         with self._lock:
             opened: dict[str, Admission] = {}
             for record in kept:
@@ -144,8 +153,10 @@ class InMemoryStore:
                 self._artifacts[record.digest] = bytes(record.body)
             case RunEnd():
                 self._run_ends.setdefault(record.run_id, []).append(record)
-            case LessonMark():
+            case LessonMark() | OpenLink():
                 pass
+            case Link():
+                self._links.setdefault((record.run_id, record.episode_id), []).append(record)
             case EpisodeRecord():
                 self._episodes[record.id] = record
                 self._by_episode.setdefault(record.id, []).append(record)
@@ -231,6 +242,16 @@ class InMemoryStore:
         """See `Store`."""
         with self._lock:
             return list(self._by_episode.get(episode_id, ()))
+
+    async def links(self, run_id: str, of: str) -> Sequence[Link]:
+        """See `Store`."""
+        with self._lock:
+            return list(self._links.get((run_id, of), ()))
+
+    async def last_links(self, run_id: str) -> Sequence[Link]:
+        """See `Store`."""
+        with self._lock:
+            return [links[-1] for (run, of), links in self._links.items() if run == run_id != of]
 
     async def signal(self, signal_id: str) -> Signal:
         """See `Store`."""

@@ -11,10 +11,10 @@ from sqlalchemy import Connection
 from groundwire.core._contexts import EditCounts, EditStatistics, Lesson
 from groundwire.core._errors import StorageError
 from groundwire.core._masking import Masker
-from groundwire.core._records import LessonMark, Record, ReflectionRecord, TrialEnd
+from groundwire.core._records import LessonMark, OpenLink, Record, ReflectionRecord, TrialEnd
 from groundwire.memory import _derive as derive
 from groundwire.memory._database import Database
-from groundwire.memory._mapping import CODECS, Codec, codec_of, masked, names_of
+from groundwire.memory._mapping import CODECS, Codec, codec_of, covered, masked, names_of
 from groundwire.memory._policy import Scope, lesson_of
 from groundwire.memory._sql import Sql
 from groundwire.memory._statements import EPISODE_RECORDS, NAMED, OWNER, Inserts, inserts_for
@@ -36,12 +36,27 @@ def append_each(
     """
     # Masked and encoded before the transaction: a large signal must not keep other processes from writing.
     masker = Masker()
-    kept = [[safe for record in records if (safe := masked(record, masker)) is not None] for records in groups]
-    rows = [[codec_of(record).encode(record) for record in records] for records in kept]
-    trouble = _tried(database, namespace, list(chain(*kept)), list(chain(*rows)))
+    ready = [_encoded(records, masker) for records in groups]
+    trouble = _tried(
+        database, namespace, list(chain(*(kept for kept, _ in ready))), list(chain(*(r for _, r in ready)))
+    )
     if trouble is None or len(groups) == 1 or not _is_one_records_fault(trouble):
         return [trouble] * len(groups)
-    return [_tried(database, namespace, *group) for group in zip(kept, rows, strict=True)]
+    return [_tried(database, namespace, *group) for group in ready]
+
+
+def _encoded(group: Sequence[Record], masker: Masker) -> tuple[list[Record], list[tuple[Any, ...]]]:
+    """The records of one append as they are kept, and their rows; an open link is closed over these."""
+    records: list[Record] = []
+    rows: list[tuple[Any, ...]] = []
+    for record in group:
+        if isinstance(record, OpenLink):
+            each = [covered(codec_of(one), row) for one, row in zip(records, rows, strict=True)]
+            record = record.close(each)
+        if (safe := masked(record, masker)) is not None:
+            records.append(safe)
+            rows.append(codec_of(safe).encode(safe))
+    return records, rows
 
 
 def _tried(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Sequence
@@ -18,10 +19,12 @@ from groundwire.core._records import (
     Admission,
     Artifact,
     CandidateRecord,
+    Covered,
     EpisodeEnd,
     EpisodeRecord,
     Intent,
     LessonMark,
+    Link,
     Mark,
     ModelCall,
     ProgramRun,
@@ -90,6 +93,8 @@ def masked(record: Record, masker: Masker) -> Record | None:
         body = record.to_json()
         clean = masker.json(body)
         return record if clean == body else Signal.from_json(clean)
+    if isinstance(record, Link):
+        return record  # ids and digests; with a byte changed it would not be as it was sealed
     if isinstance(record, Artifact):
         body = record.body.decode("latin-1")
         if masker(body) == body and (record.kind != CANDIDATE or _changes_hold_none(record.body, masker)):
@@ -111,7 +116,7 @@ _MACHINE_MADE = frozenset(
     {
         "id", "run_id", "episode_id", "signal_id", "intent_id", "lesson_id", "candidate_digest", "digest",
         "base_digest", "best_candidate", "artifact", "candidate", "request_digest", "created_at", "edge", "lessons",
-        "reused",
+        "reused", "seal",
     }
 )  # fmt: skip
 _JSON = frozenset({"config", "task", "completion", "body"})
@@ -165,6 +170,31 @@ def key_of(record: Record) -> tuple[object, ...] | None:
     """What the record is known by; None where every one is kept."""
     codec = codec_of(record)
     return (codec.table, *(getattr(record, name) for name in codec.key)) if codec.key else None
+
+
+def covered(codec: Codec, row: Row) -> Covered:
+    """What a link says of a record, from what is kept of it: the same in each database.
+
+    Args:
+        codec: the record's.
+        row: the values of its columns.
+    """
+    values = [_plain(value) for value in row]
+    digest = hashlib.sha256(canonical([codec.type.__name__, *values]).encode()).hexdigest()
+    return Covered(codec.type.__name__, _key_within_episode(codec, row), digest)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return hashlib.sha256(value).hexdigest()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # no record holds one, but a changed row may
+    return int(value) if isinstance(value, bool) else value
+
+
+def _key_within_episode(codec: Codec, row: Row) -> str:
+    of_key = [codec.columns.index(name) for name in codec.key if name != "episode_id"]
+    return " ".join(str(row[at]) for at in of_key)
 
 
 def _int64(value: int) -> int:
@@ -295,11 +325,14 @@ CODECS: dict[type[Any], Codec] = {
         _dataclass_codec(ModelCall, "model_calls", ()),
         _dataclass_codec(ProgramRun, "program_runs", ()),
         _dataclass_codec(Artifact, "artifacts", ("digest",)),
+        _dataclass_codec(Link, "links", ()),
     )
 }
 """By record class."""
 
 OF_EPISODE: tuple[Codec, ...] = tuple(
-    codec for codec in CODECS.values() if codec.type is EpisodeRecord or "episode_id" in codec.columns
+    codec
+    for codec in CODECS.values()
+    if codec.type is not Link and (codec.type is EpisodeRecord or "episode_id" in codec.columns)
 )
-"""What `Store.records` returns: all that belongs to one episode."""
+"""What `Store.records` returns: all that belongs to one episode, but for the links over it."""

@@ -13,10 +13,17 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
 
+from groundwire.core._chain import Chain, Heads
+from groundwire.core._errors import SealError
+from groundwire.core._records import Link
+from groundwire.core._seal import FileKeys
+from groundwire.core._signing import signer
 from groundwire.memory._derive import rebuild
 from groundwire.memory._lessons import Lessons
+from groundwire.memory._mapping import CODECS
 from groundwire.memory._sql import Sql
 from groundwire.memory._sql_store import SqlStore
+from groundwire.memory._statements import inserts_for
 from groundwire.memory._tables import TABLES
 from groundwire.memory._text import unescape
 
@@ -85,8 +92,51 @@ async def count_old(store: SqlStore, *, days: float) -> Mapping[str, int]:
 
 
 async def drop_old(store: SqlStore, *, days: float) -> Mapping[str, int]:
-    """Drops the bodies of episodes that ended more than `days` ago; gives the deleted rows by table."""
-    return await store.run_write(lambda session: _totals(session, _DELETE, store.namespace, days, deletes=True))
+    """Drops the bodies of episodes that ended more than `days` ago; gives the deleted rows by table.
+
+    A link of each episode's chain says so, sealed by its run's key. Without that key here the rows are dropped all the
+    same, and the run is then said not to be as it was written.
+    """
+    chains: list[Chain] = []
+
+    def work(session: Connection) -> Mapping[str, int]:
+        chains[:] = _say_dropped(session, store, days)
+        return _totals(session, _DELETE, store.namespace, days, deletes=True)
+
+    dropped = await store.run_write(work)
+    for chain in chains:
+        chain.kept()
+    return dropped
+
+
+DROPPED_KINDS = ("Admission", "Artifact", "Intent", "ModelCall", "ProgramRun", "Signal")
+"""What is dropped, by the records' classes."""
+_OLD_LINKS = Sql(
+    f"SELECT l.seq, l.run_id, l.episode_id, l.number, l.body, l.seal FROM links l WHERE l.episode_id IN ({_OLD})"
+    " AND NOT EXISTS (SELECT 1 FROM links n WHERE n.run_id = l.run_id AND n.episode_id = l.episode_id"
+    " AND n.number > l.number) AND l.body NOT LIKE '{\"dropped\":%' ORDER BY l.seq"
+)
+
+
+def _say_dropped(session: Connection, store: SqlStore, days: float) -> list[Chain]:
+    """Writes a link behind the last one of each old episode that has a chain, once."""
+    keys = FileKeys()
+    chains: list[Chain] = []
+    inserts = inserts_for(session.dialect)
+    codec = CODECS[Link]
+    for row in _OLD_LINKS.rows(session, namespace=store.namespace, before=_before(days)):
+        link = codec.decode(row[1:])
+        assert isinstance(link, Link)
+        try:
+            sealing = signer(link.run_id, keys.load(link.run_id))
+        except SealError:
+            continue
+        chain = Chain(sealing, link.episode_id, Heads(keys.heads_file(link.run_id), store.url))
+        chain.go_on_after([link])
+        more = chain.open(dropped=DROPPED_KINDS).close(())
+        inserts.insert(session, Link, [(inserts.number(session, 1)[0], *codec.encode(more))])
+        chains.append(chain)
+    return chains
 
 
 def _totals(

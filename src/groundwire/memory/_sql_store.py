@@ -22,6 +22,7 @@ from groundwire.core._records import (
     Artifact,
     EpisodeEnd,
     EpisodeRecord,
+    Link,
     ModelCall,
     Record,
     ReflectionRecord,
@@ -43,6 +44,8 @@ from groundwire.memory._statements import (
     EPISODE_ENDS,
     EPISODES,
     JUDGEMENTS,
+    LAST_LINKS,
+    LINKS,
     RUN_ENDS,
     RUNS,
     SIGNAL,
@@ -237,6 +240,14 @@ class SqlStore:
     async def records(self, episode_id: str) -> Sequence[Record]:
         """See `Store`."""
         return await self._workers.read(lambda database: ledger.records_of(database, self.namespace, episode_id))
+
+    async def links(self, run_id: str, of: str) -> Sequence[Link]:
+        """See `Store`."""
+        return await self._rows(LINKS, {"run_id": run_id, "of": of}, Link)
+
+    async def last_links(self, run_id: str) -> Sequence[Link]:
+        """See `Store`."""
+        return await self._rows(LAST_LINKS, {"run_id": run_id}, Link)
 
     async def signal(self, signal_id: str) -> Signal:
         """See `Store`."""

@@ -19,6 +19,7 @@ from groundwire.core._records import (
     EpisodeEnd,
     EpisodeRecord,
     LessonMark,
+    Link,
     ModelCall,
     ReflectionRecord,
     RunEnd,
@@ -133,6 +134,12 @@ EPISODE_ENDS = _select(
     "episode_id IN (SELECT id FROM episodes WHERE run_id = :run_id AND namespace = :namespace) ORDER BY seq",
 )
 EPISODE_RECORDS = tuple((codec, _of_episode(codec)) for codec in OF_EPISODE)
+LINKS = _select(Link, "run_id = :run_id AND episode_id = :of ORDER BY number, seq")
+LAST_LINKS = _select(
+    Link,
+    "run_id = :run_id AND episode_id <> :run_id AND NOT EXISTS (SELECT 1 FROM links l WHERE l.run_id = links.run_id"
+    " AND l.episode_id = links.episode_id AND l.number > links.number) ORDER BY seq",
+)
 OWNER = Sql("SELECT namespace FROM episodes WHERE id = :episode_id")
 SIGNAL = _select(Signal, f"id = :id AND {_nobody_elses('signals')}")
 ADMITTED = _select(

@@ -343,5 +343,18 @@ class ArtifactRow(Numbered, Base):
     body: Mapped[bytes]
 
 
+class LinkRow(Numbered, Base):
+    """See `Link`. Its episode may be the run itself."""
+
+    __tablename__ = "links"
+    __table_args__ = (Index(None, "run_id", "episode_id", "number"),)
+
+    run_id: Mapped[str]
+    episode_id: Mapped[str]
+    number: Mapped[int]
+    body: Mapped[str]
+    seal: Mapped[str]
+
+
 TABLES: dict[str, Table] = {name: table for name, table in Base.metadata.tables.items() if "seq" in table.c}
 """The ledger's, by name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -12,7 +13,16 @@ from pathlib import Path
 
 from groundwire.core._candidates import Tree, check_path
 from groundwire.core._errors import SandboxCrashed, SandboxUnavailable
-from groundwire.core._sandboxes import Enforcement, ExecResult, LimitName, Limits, SandboxInfo, WarmSandbox
+from groundwire.core._sandboxes import (
+    BoxCommand,
+    Enforcement,
+    ExecResult,
+    LimitName,
+    Limits,
+    Pair,
+    SandboxInfo,
+    WarmSandbox,
+)
 from groundwire.sandbox._bwrap_arguments import BASE, BOX, SHARED_MEMORY_BYTES, SUPPORT
 from groundwire.sandbox._bwrap_launch import CURE, START_S, Guest, Launcher, find_bwrap
 from groundwire.sandbox._capture import Overheard
@@ -22,6 +32,7 @@ from groundwire.sandbox._environment import make_environment, prove, require
 from groundwire.sandbox._exchange import laid_bytes, make_job
 from groundwire.sandbox._guestcode import COLD_MODULES, LISTED_MODULES, WARM_MODULES
 from groundwire.sandbox._interpreter import inspect_interpreter
+from groundwire.sandbox._pairing import run_pair
 from groundwire.sandbox._seccomp import compile_filter, is_supported
 from groundwire.sandbox._warm import ColdForks, ForkServer
 from groundwire.sandbox.guest import wire
@@ -97,36 +108,47 @@ class Bubblewrap:
     ) -> ExecResult:
         """See `groundwire.core._sandboxes.Sandbox.run`."""
         require(limits, self._info)
+        async with self._slots:
+            return await self._run(BoxCommand(command, tree, env or {}, support or {}, collect, stdin), limits)
+
+    async def run_pair(self, asking: BoxCommand, answering: BoxCommand, limits: Limits) -> Pair:
+        """See `groundwire.core._sandboxes.PairingSandbox.run_pair`."""
+        require(limits, self._info)
+        async with self._slots:
+            return await run_pair(self._run, asking, answering, limits)
+
+    async def _run(self, command: BoxCommand, limits: Limits, line: int | None = None) -> ExecResult:
         job = make_job(
             box=BOX,
-            arguments=command,
+            arguments=command.arguments,
             python=str(self.python),
-            tree=tree,
-            env=self._environment(env, support),
-            stdin=stdin,
-            collect=collect,
+            tree=command.tree,
+            env=self._environment(command.env, command.support),
+            stdin=command.stdin,
+            collect=command.collect,
             limits=limits,
-            disk_bytes=limits.disk_bytes + laid_bytes(tree.files),
+            disk_bytes=limits.disk_bytes + laid_bytes(command.tree.files),
             nproc=self._nproc(limits),
             watch=not self._cgroups.available,
+            line=line is not None,
         )
-        async with self._slots:
-            group = self._cgroups.take(limits.memory_bytes, limits.processes + 1)
-            try:
-                with self._launcher.guest(
-                    disk_bytes=job["disk_bytes"],
-                    seccomp=self._seccomp,
-                    network=limits.network,
-                    support=support or {},
-                ) as guest:
-                    result = await self._hold(guest, job, limits, group)
-                    # left to itself bubblewrap reaps the keeper, which would go on counting against the group
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(REAP_S):
-                            await guest.process.gone()
-                    return result
-            finally:
-                self._cgroups.give_back(group)
+        group = self._cgroups.take(limits.memory_bytes, limits.processes + 1)
+        try:
+            with self._launcher.guest(
+                disk_bytes=job["disk_bytes"],
+                seccomp=self._seccomp,
+                network=limits.network,
+                support=command.support,
+                line=subprocess.DEVNULL if line is None else line,
+            ) as guest:
+                result = await self._hold(guest, job, limits, group)
+                # left to itself bubblewrap reaps the keeper, which would go on counting against the group
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(REAP_S):
+                        await guest.process.gone()
+                return result
+        finally:
+            self._cgroups.give_back(group)
 
     async def _hold(self, guest: Guest, job: wire.Job, limits: Limits, group: Cgroup | None) -> ExecResult:
         """Runs one job in a fresh guest, with a way out to what is on its allow list, if it has one."""

@@ -76,7 +76,14 @@ class Launcher:
 
     @contextmanager
     def guest(
-        self, *, disk_bytes: int, seccomp: bytes, network: Network, support: Mapping[str, bytes], warm: bool = False
+        self,
+        *,
+        disk_bytes: int,
+        seccomp: bytes,
+        network: Network,
+        support: Mapping[str, bytes],
+        warm: bool = False,
+        line: int = subprocess.DEVNULL,
     ) -> Generator[Guest]:
         """Starts a guest; it and all it started are killed afterwards.
 
@@ -86,6 +93,7 @@ class Launcher:
             network: what of the network is open; see `Limits.network`.
             support: files laid read-only beside the box.
             warm: for a fork server: site packages can be imported, and it starts as a command's interpreter would.
+            line: descriptor of a line to another box, which the guest gets as its standard input.
 
         Raises:
             SandboxCrashed: bubblewrap can't be started.
@@ -106,7 +114,9 @@ class Launcher:
             stack.enter_context(far)
             out, err = stack.enter_context(pipe()), stack.enter_context(pipe())
             python, flags, fd = str(self.interpreter.executable), WARM_FLAGS if warm else COLD_FLAGS, str(far.fileno())
-            process = self._start([*options, "--", python, *flags, "-c", BOOT, fd, fd], mounts, far, out[1], err[1])
+            process = self._start(
+                [*options, "--", python, *flags, "-c", BOOT, fd, fd], mounts, far, out[1], err[1], line
+            )
             channel = Channel(near)
             try:
                 # the guest's ends are the guest's alone, so that we see when it is gone
@@ -125,12 +135,15 @@ class Launcher:
                 process.end()
                 self._running.discard(process)
 
-    def _start(self, arguments: list[str], mounts: Mounts, far: socket.socket, stdout: int, stderr: int) -> Process:
+    def _start(
+        self, arguments: list[str], mounts: Mounts, far: socket.socket, stdout: int, stderr: int, line: int
+    ) -> Process:
         stage = self._stage
         try:
             process = Process(
                 [*(stage.prefix(UNPRIVILEGED) if stage else ()), str(self._bwrap), *arguments],
                 pass_fds=[far.fileno(), self._home.claim, *mounts.fds],
+                stdin=line,
                 stdout=stdout,
                 stderr=stderr,
                 uid=None if stage else self._uid,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
+import select
 import threading
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +27,8 @@ GUEST_BYTES = 64 << 20
 STDOUT_STREAM = 1
 MAX_SAID = 4096
 END_S = 10
+LINE_BYTES = 64 * 1024
+LOOK_MS = 50
 
 
 def container_options(
@@ -151,8 +155,12 @@ class Container:
                 self.stop()
             self._send(self._opening)
 
-    def run(self, job: wire.Job) -> Contained:
+    def run(self, job: wire.Job, line: int | None = None) -> Contained:
         """Has the guest run one job.
+
+        Args:
+            job: the job.
+            line: descriptor of a line to another box, over which the command's own goes on.
 
         Raises:
             CandidateError: the tree can't be laid out.
@@ -161,9 +169,15 @@ class Container:
         out, err = HeadTail(job["output_bytes"]), HeadTail(job["output_bytes"])
         with _told():
             # in a thread of its own: a command that writes before it has read all would block both sides
-            sender = threading.Thread(target=self._send, args=(wire.pack_value(job),), daemon=True)
+            ended = threading.Event()
+            sender = threading.Thread(target=self._feed, args=(wire.pack_value(job), line, ended), daemon=True)
             sender.start()
-            outcome = read_outcome(_sorted(self._frames, out, err), job["collect"])
+            try:
+                outcome = read_outcome(_sorted(self._frames, out, err, line), job["collect"])
+            finally:
+                ended.set()
+                if line is not None:
+                    sender.join(END_S)  # the descriptor is about to be closed
         return Contained(outcome, out, err, oom=False, said=self._said.kept.decode(errors="replace").strip())
 
     def ran_out_of_memory(self) -> bool:
@@ -172,6 +186,20 @@ class Container:
             self._container.wait(timeout=END_S)
             self._container.reload()
             return bool(self._container.attrs["State"].get("OOMKilled"))
+
+    def _feed(self, data: bytes, line: int | None, ended: threading.Event) -> None:
+        """Sends a job, and then what comes over its line until the job has ended."""
+        self._send(data)
+        if line is None:
+            return
+        poll = select.poll()
+        poll.register(line, select.POLLIN)
+        while not ended.is_set():
+            if poll.poll(LOOK_MS):
+                part = _read(line)
+                self._send(wire.INDEX.pack(len(part)) + part)
+                if not part:
+                    return
 
     def _send(self, data: bytes) -> None:
         # the guest may end before it has read everything; what it did is in its frames
@@ -207,7 +235,7 @@ class Container:
                 container.remove(force=True, v=True)
 
 
-def run_once(container: Container, job: wire.Job) -> Contained:
+def run_once(container: Container, job: wire.Job, line: int | None = None) -> Contained:
     """Runs one job in a container of its own, which is gone afterwards.
 
     Raises:
@@ -216,22 +244,41 @@ def run_once(container: Container, job: wire.Job) -> Contained:
     """
     try:
         container.open()
-        done = container.run(job)
+        done = container.run(job, line)
         done.oom = container.ran_out_of_memory()
         return done
     finally:
         container.close()
 
 
-def _sorted(frames: Iterator[tuple[bytes, bytes]], out: HeadTail, err: HeadTail) -> Iterator[tuple[bytes, bytes]]:
-    """The frames that are no output; output goes where it belongs."""
+def _sorted(
+    frames: Iterator[tuple[bytes, bytes]], out: HeadTail, err: HeadTail, line: int | None
+) -> Iterator[tuple[bytes, bytes]]:
+    """The frames that are neither output nor the line's; these go where they belong."""
     for kind, body in frames:
         if kind == wire.STDOUT:
             out.add(body)
         elif kind == wire.STDERR:
             err.add(body)
+        elif kind == wire.LINE and line is not None:
+            _write(line, body)
         else:
             yield kind, body
+
+
+def _read(line: int) -> bytes:
+    try:
+        return os.read(line, LINE_BYTES)
+    except OSError:
+        return b""
+
+
+def _write(line: int, body: bytes) -> None:
+    """Hands on what one box says to the other."""
+    view = memoryview(body)
+    with contextlib.suppress(OSError):  # the other one listens no more
+        while view:
+            view = view[os.write(line, view) :]
 
 
 @contextlib.contextmanager

@@ -11,7 +11,16 @@ from pathlib import Path
 
 from groundwire.core._candidates import NO_MODES, Tree, check_path
 from groundwire.core._errors import SandboxCrashed, SandboxUnavailable
-from groundwire.core._sandboxes import Enforcement, ExecResult, LimitName, Limits, SandboxInfo, WarmSandbox
+from groundwire.core._sandboxes import (
+    BoxCommand,
+    Enforcement,
+    ExecResult,
+    LimitName,
+    Limits,
+    Pair,
+    SandboxInfo,
+    WarmSandbox,
+)
 from groundwire.sandbox._container_pool import ContainerPool, finish
 from groundwire.sandbox._container_run import (
     BOX,
@@ -27,6 +36,7 @@ from groundwire.sandbox._docker_engine import LABEL_OWNER, Engine, connect, owne
 from groundwire.sandbox._environment import make_environment, require
 from groundwire.sandbox._exchange import laid_bytes, make_job
 from groundwire.sandbox._guestcode import CONTAINED_MODULES, HELD_MODULES, GuestCode
+from groundwire.sandbox._pairing import run_pair
 from groundwire.sandbox._seccomp import compile_filters
 from groundwire.sandbox._seccomp_host import compile_queue_filters
 from groundwire.sandbox.guest import wire
@@ -72,6 +82,7 @@ class WarmContainers:
         modes: Mapping[str, bool] = NO_MODES,
         env: Mapping[str, str] | None = None,
         collect: Sequence[str] = (),
+        stdin: bytes = b"",
     ) -> ExecResult:
         """See `groundwire.core._sandboxes.WarmSandbox.run`."""
         changed = {path: content for path, content in changes.items() if content is not None}
@@ -81,6 +92,7 @@ class WarmContainers:
             limits,
             env=env,
             collect=collect,
+            stdin=stdin,
             supported=self._supported,
             base=self._base,
             deleted=sorted(path for path, content in changes.items() if content is None),
@@ -132,7 +144,8 @@ class Docker:
         workers = max(2, os.cpu_count() or 1)
         self._slots = asyncio.Semaphore(workers)
         self._pools: list[ContainerPool] = []
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="groundwire-docker")
+        # a pair of boxes takes one slot and two threads
+        self._threads = ThreadPoolExecutor(2 * workers, thread_name_prefix="groundwire-docker")
         self._info = SandboxInfo(
             kind=KIND, version=engine.described, image_digest=engine.image_digest, enforcement=ENFORCEMENT
         )
@@ -191,11 +204,31 @@ class Docker:
         stdin: bytes = b"",
     ) -> ExecResult:
         """See `groundwire.core._sandboxes.Sandbox.run`."""
-        job = self._job(command, tree, limits, env=env, collect=collect, supported=bool(support), stdin=stdin)
-        container = self._container(limits, support or {}, laid_bytes(tree.files))
         async with self._slots:
-            late_s = START_S + limits.wall_s + GRACE_S
-            done, late = await finish(self._threads, lambda: run_once(container, job), container.stop, late_s)
+            return await self._run(BoxCommand(command, tree, env or {}, support or {}, collect, stdin), limits)
+
+    async def run_pair(self, asking: BoxCommand, answering: BoxCommand, limits: Limits) -> Pair:
+        """See `groundwire.core._sandboxes.PairingSandbox.run_pair`.
+
+        No descriptor leads into a container: what one end of the line takes in, this process hands on to the other.
+        """
+        async with self._slots:
+            return await run_pair(self._run, asking, answering, limits)
+
+    async def _run(self, command: BoxCommand, limits: Limits, line: int | None = None) -> ExecResult:
+        job = self._job(
+            command.arguments,
+            command.tree,
+            limits,
+            env=command.env,
+            collect=command.collect,
+            supported=bool(command.support),
+            stdin=command.stdin,
+            line=line is not None,
+        )
+        container = self._container(limits, command.support, laid_bytes(command.tree.files))
+        late_s = START_S + limits.wall_s + GRACE_S
+        done, late = await finish(self._threads, lambda: run_once(container, job, line), container.stop, late_s)
         return _result(done, late, limits)
 
     async def warm(
@@ -231,6 +264,7 @@ class Docker:
         base: str = "",
         deleted: Sequence[str] = (),
         base_bytes: int = 0,
+        line: bool = False,
     ) -> wire.Job:
         require(limits, self._info)
         return make_job(
@@ -254,6 +288,7 @@ class Docker:
             nproc=0,
             watch=bool(base),
             uid=UNPRIVILEGED,
+            line=line,
         )
 
     def _container(

@@ -244,6 +244,7 @@ def make_job(
     nproc: int,
     watch: bool,
     uid: int = 0,
+    line: bool = False,
 ) -> wire.Job:
     """A command in the form the guest reads; see `wire.Job`.
 
@@ -278,4 +279,5 @@ def make_job(
         "nproc": nproc,
         "watch": watch,
         "uid": uid,
+        "line": 0 if line else -1,
     }

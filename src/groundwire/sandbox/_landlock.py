@@ -13,7 +13,7 @@ from pathlib import Path
 
 from groundwire.core._candidates import Tree
 from groundwire.core._errors import SandboxUnavailable
-from groundwire.core._sandboxes import Enforcement, ExecResult, Limits, SandboxInfo, WarmSandbox
+from groundwire.core._sandboxes import BoxCommand, Enforcement, ExecResult, Limits, Pair, SandboxInfo, WarmSandbox
 from groundwire.sandbox._bwrap_arguments import ETC_FILES, ETC_NETWORK, ETC_SHARED
 from groundwire.sandbox._environment import prove, require
 from groundwire.sandbox._interpreter import SYSTEM_FOLDERS, Interpreter, inspect_interpreter
@@ -106,6 +106,15 @@ class Landlock:
         return await self._runner.run(
             command, tree, limits, env=env, support=support or {}, collect=collect, stdin=stdin
         )
+
+    async def run_pair(self, asking: BoxCommand, answering: BoxCommand, limits: Limits) -> Pair:
+        """See `groundwire.core._sandboxes.PairingSandbox.run_pair`.
+
+        Each is shut into a domain of its own: the folders of the other are none of its own, and neither a signal nor a
+        debugger crosses from one domain to another.
+        """
+        require(limits, self._info)
+        return await self._runner.run_pair(asking, answering, limits)
 
     async def warm(
         self, tree: Tree, *, preload: Sequence[str] = (), support: Mapping[str, bytes] | None = None

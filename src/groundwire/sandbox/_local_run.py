@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import subprocess
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,13 +13,14 @@ from typing import TypeAlias
 
 from groundwire.core._candidates import Tree
 from groundwire.core._errors import SandboxCrashed
-from groundwire.core._sandboxes import Enforcement, ExecResult, LimitName, Limits
+from groundwire.core._sandboxes import BoxCommand, Enforcement, ExecResult, LimitName, Limits, Pair
 from groundwire.sandbox._cgroups import CgroupPool, find_parents
 from groundwire.sandbox._conversing import converse
 from groundwire.sandbox._environment import make_environment
 from groundwire.sandbox._exchange import Channel, laid_bytes, make_job
 from groundwire.sandbox._folders import Boxes
 from groundwire.sandbox._guestcode import BOOT, CONFINED_MODULES, LOCAL_MODULES, GuestCode
+from groundwire.sandbox._pairing import run_pair
 from groundwire.sandbox._process import UNPRIVILEGED, Process, pipe
 from groundwire.sandbox._stage import Stage
 from groundwire.sandbox.guest import wire
@@ -85,37 +87,44 @@ class LocalRunner:
     ) -> ExecResult:
         """See `groundwire.core._sandboxes.Sandbox.run`. The work folder is a temporary one, removed afterwards."""
         async with self._slots:
-            group = self._cgroups.take(limits.memory_bytes, limits.processes + 1)
-            try:
-                with self._boxes.box(support) as box:
-                    job = make_job(
-                        box=box,
-                        arguments=command,
-                        python=str(self._python),
-                        tree=tree,
-                        env=make_environment(
-                            str(self._python.parent),
-                            temporary=f"{box}/tmp",
-                            out=f"{box}/out",
-                            support=f"{box}/support" if support else "",
-                            extra=env,
-                        ),
-                        stdin=stdin,
-                        collect=collect,
-                        limits=limits,
-                        disk_bytes=0,
-                        watch_disk_bytes=limits.disk_bytes + laid_bytes(tree.files) + laid_bytes(support),
-                        # it would count all of that user's processes
-                        nproc=0,
-                        watch=group is None,
-                    )
-                    with self._guest() as (channel, stdout, stderr):
-                        await self._introduce(channel, box, limits)
-                        return await converse(
-                            channel, job, limits, stdout=stdout, stderr=stderr, group=group, adopts=True
-                        )
-            finally:
-                self._cgroups.give_back(group)
+            return await self._run(BoxCommand(command, tree, env or {}, support, collect, stdin), limits)
+
+    async def run_pair(self, asking: BoxCommand, answering: BoxCommand, limits: Limits) -> Pair:
+        """See `groundwire.core._sandboxes.PairingSandbox.run_pair`. Their folders lie beside each other."""
+        async with self._slots:
+            return await run_pair(self._run, asking, answering, limits)
+
+    async def _run(self, command: BoxCommand, limits: Limits, line: int | None = None) -> ExecResult:
+        group = self._cgroups.take(limits.memory_bytes, limits.processes + 1)
+        try:
+            with self._boxes.box(command.support) as box:
+                job = make_job(
+                    box=box,
+                    arguments=command.arguments,
+                    python=str(self._python),
+                    tree=command.tree,
+                    env=make_environment(
+                        str(self._python.parent),
+                        temporary=f"{box}/tmp",
+                        out=f"{box}/out",
+                        support=f"{box}/support" if command.support else "",
+                        extra=command.env,
+                    ),
+                    stdin=command.stdin,
+                    collect=command.collect,
+                    limits=limits,
+                    disk_bytes=0,
+                    watch_disk_bytes=limits.disk_bytes + laid_bytes(command.tree.files) + laid_bytes(command.support),
+                    # it would count all of that user's processes
+                    nproc=0,
+                    watch=group is None,
+                    line=line is not None,
+                )
+                with self._guest(subprocess.DEVNULL if line is None else line) as (channel, stdout, stderr):
+                    await self._introduce(channel, box, limits)
+                    return await converse(channel, job, limits, stdout=stdout, stderr=stderr, group=group, adopts=True)
+        finally:
+            self._cgroups.give_back(group)
 
     async def _introduce(self, channel: Channel, box: str, limits: Limits) -> None:
         if self._confine is None:
@@ -127,7 +136,7 @@ class LocalRunner:
             await channel.send(self._confine(box, limits))
 
     @contextmanager
-    def _guest(self) -> Generator[tuple[Channel, int, int]]:
+    def _guest(self, line: int) -> Generator[tuple[Channel, int, int]]:
         with ExitStack() as stack:
             near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
             stack.enter_context(near)
@@ -139,6 +148,7 @@ class LocalRunner:
                 process = Process(
                     [*prefix, str(self._python), "-I", "-S", "-B", "-c", BOOT, fd, fd],
                     pass_fds=[far.fileno()],
+                    stdin=line,
                     stdout=out[1],
                     stderr=err[1],
                     uid=None if self._stage else self._uid,

@@ -184,6 +184,7 @@ class Process(ProcessHandle):
     Args:
         arguments: program and arguments.
         pass_fds: descriptors it inherits under the same numbers.
+        stdin: descriptor of its standard input.
         stdout: descriptor of its standard output.
         stderr: descriptor of its standard error.
         uid: the user and group it becomes; None: ours.
@@ -198,6 +199,7 @@ class Process(ProcessHandle):
         arguments: Sequence[str],
         *,
         pass_fds: Collection[int] = (),
+        stdin: int = subprocess.DEVNULL,
         stdout: int = subprocess.DEVNULL,
         stderr: int = subprocess.DEVNULL,
         uid: int | None = None,
@@ -208,7 +210,7 @@ class Process(ProcessHandle):
             arguments,
             env={},
             cwd=cwd,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=stdout,
             stderr=stderr,
             pass_fds=tuple(pass_fds),

@@ -87,12 +87,13 @@ class ForkServer:
         modes: Mapping[str, bool] = NO_MODES,
         env: Mapping[str, str] | None = None,
         collect: Sequence[str] = (),
+        stdin: bytes = b"",
     ) -> ExecResult:
         """See `groundwire.core._sandboxes.WarmSandbox.run`."""
         require(limits, self._info)
         if limits.network:
             # the server's namespace has none
-            return await self._cold.run(arguments, changes, limits, modes=modes, env=env, collect=collect)
+            return await self._cold.run(arguments, changes, limits, modes=modes, env=env, collect=collect, stdin=stdin)
         changed = {path: content for path, content in changes.items() if content is not None}
         job = make_job(
             box=self._box,
@@ -102,6 +103,7 @@ class ForkServer:
             deleted=sorted(path for path, content in changes.items() if content is None),
             base=self._base,
             env=self._environment(env),
+            stdin=stdin,
             collect=collect,
             limits=limits,
             disk_bytes=limits.disk_bytes + self._tree_bytes + laid_bytes(changed),
@@ -173,11 +175,14 @@ class ColdForks:
         modes: Mapping[str, bool] = NO_MODES,
         env: Mapping[str, str] | None = None,
         collect: Sequence[str] = (),
+        stdin: bytes = b"",
     ) -> ExecResult:
         """See `groundwire.core._sandboxes.WarmSandbox.run`."""
         tree = self._tree.with_changes(changes, modes)
         command = ["python", *arguments]
-        return await self._sandbox.run(command, tree, limits, env=env, support=self._support, collect=collect)
+        return await self._sandbox.run(
+            command, tree, limits, env=env, support=self._support, collect=collect, stdin=stdin
+        )
 
     async def aclose(self) -> None:
         """Nothing of it is left running between commands."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from groundwire.tools._model_tests import ModelTests
     from groundwire.tools._person import Person
     from groundwire.tools._pytest_tool import Pytest
+    from groundwire.tools._running import Apart
     from groundwire.tools._search import ByMeaning, ByWords, Corpus, Relevance, Supported, normalised
     from groundwire.tools._stdlib_runners import Doctest, Unittest
     from groundwire.tools._step_checker import StepChecker
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BUILT_IN",
     "AnswerCheck",
+    "Apart",
     "ByMeaning",
     "ByWords",
     "Command",
@@ -65,6 +67,7 @@ __getattr__, __dir__ = at_first_use(
     __name__,
     {
         "AnswerCheck": "_tool_calls",
+        "Apart": "_running",
         "BUILT_IN": "environments._catalogue",
         "ByMeaning": "_search",
         "ByWords": "_search",

@@ -13,10 +13,10 @@ from groundwire.core._tasks import Task
 MAX_FILE_BYTES = 1024 * 1024
 REACHES_IN = frozenset(
     {
-        "monkeypatch", "mocker", "mock", "patch", "MagicMock", "Mock", "capfd", "capfdbinary", "caplog", "recwarn",
-        "warns", "deprecated_call", "catch_warnings", "seed", "environ", "putenv", "chdir", "stdin", "input", "reload",
-        "setattr", "delattr", "modules", "getsource", "signature", "settrace", "freeze_time", "freezer", "doctest",
-        "hypothesis", "perf_counter", "RLIMIT_AS", "setrecursionlimit", "tracemalloc", "assertLogs", "assertWarns",
+        "capfd", "capfdbinary", "caplog", "assertLogs", "stdin", "reload", "modules", "getsource", "getsourcelines",
+        "getsourcefile", "settrace", "setprofile", "freeze_time", "freezer", "perf_counter", "RLIMIT_AS",
+        "setrecursionlimit", "tracemalloc", "runpy", "SystemExit", "create_autospec", "getrefcount", "weakref",
+        "multiprocessing", "ProcessPoolExecutor", "fork",
     }
 )  # fmt: skip
 """Names in tests that change, or look into, the process that the code under test runs in."""
@@ -30,20 +30,31 @@ def modules_kept_apart(task: Task) -> tuple[str, ...]:
         can't be read.
     """
     editable = [path for path in task.tree.files if path.endswith(".py") and task.may_edit(path)]
-    others = (content for path, content in task.tree.files.items() if path.endswith(".py") and not task.may_edit(path))
-    if not editable or not all(_stays_outside(content) for content in others):
-        return ()
-    return tuple(sorted(editable))
+    return () if reaches_in(task) else tuple(sorted(editable))
 
 
-def _stays_outside(content: bytes) -> bool:
+def reaches_in(task: Task, by: frozenset[str] = REACHES_IN) -> str:
+    """The first thing of that kind which the files that no candidate may edit name; empty if they name none.
+
+    Args:
+        task: the task.
+        by: names that stand for it. A file that can't be read counts as if it named one.
+    """
+    for path, content in sorted(task.tree.files.items()):
+        if path.endswith(".py") and not task.may_edit(path) and (found := named_in(content, by)):
+            return found
+    return ""
+
+
+def named_in(content: bytes, names: frozenset[str]) -> str:
+    """The first of these names in a source; empty if it holds none."""
     if len(content) > MAX_FILE_BYTES:
-        return False
+        return "a file that is too long to be read"
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return REACHES_IN.isdisjoint(_names(tree))
+        return "a file that can't be parsed"
+    return min(names.intersection(_names(tree)), default="")
 
 
 def _names(tree: ast.AST) -> Iterator[str]:

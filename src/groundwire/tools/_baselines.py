@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 
 from groundwire.core._sandboxes import Limits
-from groundwire.core._signals import CaseResult
+from groundwire.core._signals import CaseOutcome, CaseResult
 
 MANY = 256
 LEAST_S = 2.0
@@ -19,23 +21,35 @@ UNKNOWN_CASE_CPU_S = 1.0
 CASE_FACTOR = 20.0
 
 
+Outcome = Mapping[str, tuple[CaseResult, str]]
+"""How each case ended, and where it failed: the innermost place in the project, "" where that is not known."""
+_PLACE = re.compile(r"(?m)^  (\S+:\d+) in ")
+
+
+def outcome_of(cases: Iterable[CaseOutcome]) -> Outcome:
+    """What a run of the base tree came to."""
+    places = ((case, _PLACE.findall(case.message) if case.result is CaseResult.FAILED else ()) for case in cases)
+    return {case.id: (case.result, found[-1] if found else "") for case, found in places}
+
+
 @dataclass(frozen=True)
 class Pace:
     """How long a run may take.
 
     Args:
-        limits: of the whole run.
-        case_cpu_s: processor seconds of any one case; 0: no limit of its own. Counted on the processor, so that a busy
+        limits: of the whole run; `case_s` is that of any one case. It is counted on the processor, so that a busy
             machine fails nobody.
+        stops: the run ends with the first case that hangs, and once it is known to be no better than the base tree.
     """
 
     limits: Limits
-    case_cpu_s: float = 0.0
+    stops: bool = False
 
     def wider(self, most: Limits) -> Pace:
         """For a second look at a candidate that only ran out of time: five times as much, within `most`."""
         wall_s = min(most.wall_s, AGAIN_FACTOR * self.limits.wall_s)
-        return Pace(most.model_copy(update={"wall_s": wall_s}), AGAIN_FACTOR * self.case_cpu_s)
+        case_s = min(most.case_s, AGAIN_FACTOR * self.limits.case_s)
+        return replace(self, limits=most.model_copy(update={"wall_s": wall_s, "case_s": case_s}))
 
 
 @dataclass(frozen=True)
@@ -44,11 +58,14 @@ class Baseline:
 
     Args:
         cases: every case that it selected → how it ended; one that did not end counts as failed.
-        duration_s: wall seconds of the run.
-        cases_s: wall seconds of its cases together; the rest is start-up.
+        duration_s: wall seconds of the run, without the cases that a limit of time ended.
+        cases_s: wall seconds of its other cases together; the rest is start-up.
         slowest_s: wall seconds of the slowest case that is known to have run to its end; 0 where there is none.
-        healthy: True if all cases ran to an end, so that its duration says how long a run takes.
+        healthy: True if all cases ran to an end.
+        timed: True if all cases ran, to an end or to a limit of their own, so that its duration says how long a run
+            takes.
         touches: files that its own run changes, of those that a candidate may not change.
+        outcome: all that it came to, to be compared with another run of the same tree.
     """
 
     cases: Mapping[str, CaseResult]
@@ -56,7 +73,14 @@ class Baseline:
     cases_s: float
     slowest_s: float
     healthy: bool
+    timed: bool
     touches: frozenset[str] = frozenset()
+    outcome: Outcome = field(default_factory=dict[str, tuple[CaseResult, str]])
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """The cases that are known to have failed, in their order."""
+        return tuple(name for name in self.cases if name in self.outcome and not self.outcome[name][0].ok)
 
     def pace(self, limits: Limits) -> Pace:
         """Tighter limits for a search over many candidates: mutants often run for ever.
@@ -64,11 +88,24 @@ class Baseline:
         A run gets the base tree's time and ten times that of its cases; at least three times its time, and 2 s. A case
         gets twenty times the processor time of the slowest, and at least 0.3 s (1 s where none is known to end).
         """
-        case_cpu_s = max(LEAST_CASE_CPU_S, CASE_FACTOR * self.slowest_s)
-        if not self.healthy:
-            return Pace(limits, case_cpu_s if self.slowest_s else UNKNOWN_CASE_CPU_S)
-        wall_s = max(LEAST_S, RUN_FACTOR * self.duration_s, self.duration_s + CASES_FACTOR * self.cases_s)
-        return Pace(limits.model_copy(update={"wall_s": min(limits.wall_s, wall_s)}), case_cpu_s)
+        known = self.healthy or self.slowest_s
+        case_s = max(LEAST_CASE_CPU_S, CASE_FACTOR * self.slowest_s) if known else UNKNOWN_CASE_CPU_S
+        wall_s = limits.wall_s
+        if self.timed:
+            wall_s = max(LEAST_S, RUN_FACTOR * self.duration_s, self.duration_s + CASES_FACTOR * self.cases_s)
+        tighter = {"wall_s": min(limits.wall_s, wall_s), "case_s": min(limits.case_s, case_s)}
+        return Pace(limits.model_copy(update=tighter), stops=True)
+
+
+class Way(Enum):
+    """How many candidates of one base tree are judged, from the fastest way to the surest."""
+
+    QUICK = auto()
+    """In a fork server, what failed on the base tree first, without what the tests don't ask for."""
+    PLAIN = auto()
+    """In a fork server, as the command has it."""
+    COLD = auto()
+    """Each in a fresh process, as a single candidate is."""
 
 
 class Baselines:
@@ -76,6 +113,17 @@ class Baselines:
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, tuple[str, ...]], Baseline] = OrderedDict()
+        self._ways: OrderedDict[tuple[str, tuple[str, ...]], tuple[Way, str]] = OrderedDict()
+
+    def way(self, tree_digest: str, command: tuple[str, ...]) -> tuple[Way, str] | None:
+        """The fastest way in which the base tree ends as it does by itself, and why it is not the fastest of all."""
+        return self._ways.get((tree_digest, command))
+
+    def put_way(self, tree_digest: str, command: tuple[str, ...], way: Way, why: str) -> None:
+        """Remembers it; the oldest is forgotten."""
+        self._ways[tree_digest, command] = (way, why)
+        while len(self._ways) > MANY:
+            self._ways.popitem(last=False)
 
     def get(self, tree_digest: str, command: tuple[str, ...]) -> Baseline | None:
         """What is known of it."""

@@ -1,13 +1,12 @@
-"""Judges many candidates: side by side, in a fork server where there is one, in their order."""
+"""Judges many candidates: side by side, in a fork server where there is one."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
-from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, aclosing, suppress
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
 
@@ -15,14 +14,14 @@ from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import ToolContext
 from groundwire.core._errors import GroundwireError, SandboxCrashed, SandboxError
 from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
-from groundwire.core._signals import Observation
+from groundwire.core._signals import Observation, Verdict
 from groundwire.core._tasks import Task
 from groundwire.core._traits import ToolTraits
-from groundwire.tools._baselines import Baselines, Pace
-from groundwire.tools._judging import Execute, Judge, Judgement, cold
-from groundwire.tools._running import Runner, Start
+from groundwire.tools._baselines import Baseline, Baselines, Outcome, Pace, Way, outcome_of
+from groundwire.tools._judging import Execute, Judge, cold
+from groundwire.tools._running import CONFIRMED, Apart, Judgement, Runner, Start
 
-# Runs things side by side and gives their results in order.
+# Runs things side by side, and gives each result as soon as it is there.
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -33,10 +32,14 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-async def in_order(
-    work: Callable[[Item], Awaitable[Result]], items: Iterable[Item], *, width: int
-) -> AsyncGenerator[Result, None]:
-    """Yields `work(item)` for each item, in the items' order, with at most `width` of them under way.
+async def side_by_side(
+    work: Callable[[Item], Awaitable[Result]],
+    items: Iterable[Item],
+    *,
+    width: int,
+    waits: Callable[[Result], float] = lambda _result: 0.0,
+) -> AsyncGenerator[tuple[int, Result], None]:
+    """Yields each item's number and `work(item)` as soon as it is there, with at most `width` of them under way.
 
     When the reader stops, or one fails, what is under way is cancelled and waited for.
 
@@ -44,10 +47,14 @@ async def in_order(
         work: what to do with one item.
         items: read only as fast as there is room.
         width: at least 1.
+        waits: seconds for which a result waits for items before its own that are under way; nothing new is begun
+            meanwhile.
     """
-    waiting = iter(items)
+    waiting = enumerate(items)
     room = asyncio.Semaphore(width)
-    started: deque[asyncio.Task[Result]] = deque()
+    running: dict[asyncio.Task[Result], int] = {}
+    held: dict[int, tuple[Result, float]] = {}
+    clock = asyncio.get_running_loop().time
 
     async def one(item: Item) -> Result:
         async with room:
@@ -55,16 +62,31 @@ async def in_order(
 
     try:
         while True:
-            # twice the width, so that a slow item at the head leaves nobody idle for long
-            started.extend(asyncio.create_task(one(item)) for item in islice(waiting, 2 * width - len(started)))
-            if not started:
+            if not held:
+                # twice the width, so that nobody is idle while the reader is busy
+                for number, item in islice(waiting, 2 * width - len(running)):
+                    running[asyncio.create_task(one(item))] = number
+            first = min(running.values(), default=None)
+            for number in sorted(held):
+                if first is None or number < first or held[number][1] <= clock():
+                    yield number, held.pop(number)[0]
+            if not running:
+                if held:
+                    continue
                 return
-            await asyncio.wait([started[0]])
-            yield started.popleft().result()
+            left_s = min((until for _, until in held.values()), default=None)
+            timeout = None if left_s is None else max(0.0, left_s - clock())
+            done, _ = await asyncio.wait(running, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            for task in sorted(done, key=running.__getitem__):
+                number, result = running.pop(task), task.result()
+                if (seconds := waits(result)) > 0:
+                    held[number] = (result, clock() + seconds)
+                else:
+                    yield number, result
     finally:
-        for task in started:
+        for task in running:
             task.cancel()
-        await asyncio.gather(*started, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 # Runs many candidates in a fork server, with a fresh one in its place when it dies.
@@ -112,9 +134,14 @@ class WarmRuns:
     async def _run(
         self, server: WarmSandbox, start: Start, candidate: Candidate, limits: Limits, key: str
     ) -> ExecResult:
-        env = {**start.env, "GROUNDWIRE_KEY": key}
         return await server.run(
-            start.warm or (), candidate.changes, limits, modes=candidate.modes, env=env, collect=start.collect
+            start.quick or start.warm or (),
+            candidate.changes,
+            limits,
+            modes=candidate.modes,
+            env={**start.env, "GROUNDWIRE_QUICK": "1"} if start.quick else start.env,
+            collect=start.collect,
+            stdin=f"{key}\n".encode() if start.sealed else b"",
         )
 
     async def _replace(self, dead: WarmSandbox | None) -> WarmSandbox:
@@ -141,11 +168,15 @@ async def _close(server: WarmSandbox) -> None:
         await server.aclose()
 
 
-# Judges many candidates: side by side, in a fork server where there is one, in their order.
+# Judges many candidates: side by side, in a fork server where there is one.
 
 FEW = 4
 """From this many candidates on, a fork server and limits taken from the base tree are worth it."""
+MANY = 16
+"""From this many on, a run of a base tree that is not known is worth it."""
 CANDIDATES_PER_LOOK = 100
+LEAST_WAIT_S = 1.0
+"""Seconds for which a PASS waits at least for candidates before it that are under way."""
 
 
 @dataclass
@@ -153,9 +184,18 @@ class _Search:
     """Many candidates of one call.
 
     A candidate that only time speaks against, under limits that were ours and not the task's, is looked at again with
-    five times as much: a right answer may take longer than the broken base. Only once for each hundred candidates of a
-    call (and at least once), since mutants often run for ever; after that the FAIL stands, and its message names the
-    limit.
+    five times as much: a right answer may take longer than the broken base. That comes last, once every other candidate
+    has its verdict, and only once for each hundred candidates of a call (and at least once), since mutants often run
+    for ever; for the others the FAIL stands, and its message names the limit.
+
+    Args:
+        judge: judges one.
+        task: the task.
+        start: how candidates are run.
+        sandbox: where.
+        execute: runs one.
+        note: said of each observation, where the way that this goes is out of the ordinary.
+        in_order: how they are run with the cases in their own order, where `start` has what failed first.
     """
 
     judge: Judge
@@ -163,50 +203,161 @@ class _Search:
     start: Start
     sandbox: Sandbox
     execute: Execute
-    looks: int
+    note: str = ""
+    in_order: Start | None = None
 
-    async def one(self, candidate: Candidate) -> Observation:
-        if refused := self.judge.check(candidate, self.task):
-            return refused
+    @property
+    def pace(self) -> Pace:
+        """What the base tree's own run says of the time that candidates need."""
         baseline = self.judge.baseline(self.task, self.start)
-        full = Pace(self.task.limits)
-        pace = baseline.pace(self.task.limits) if baseline else full
-        found = await self._run(candidate, pace)
-        if found.out_of_time and pace != full and self.looks > 0:
-            self.looks -= 1
-            found = await self._run(candidate, pace.wider(self.task.limits))
-        return found.observation
+        return baseline.pace(self.task.limits) if baseline else Pace(self.task.limits)
 
-    async def _run(self, candidate: Candidate, pace: Pace) -> Judgement:
-        return await self.judge.run(self.start, candidate, self.task, pace, self.execute, self.sandbox.info)
+    async def first(self, candidate: Candidate) -> Judgement:
+        """The first look."""
+        if refused := self.judge.check(candidate, self.task):
+            return Judgement(refused)
+        found = await self._look(candidate, self.pace)
+        if self.in_order and self._mends_all(found.observation):
+            # what it seems to break may come of the order alone
+            return await replace(self, start=self.in_order, in_order=None)._look(candidate, self.pace)
+        return found
+
+    def _mends_all(self, seen: Observation) -> bool:
+        """True for a FAIL with which all passes that failed on the base tree."""
+        baseline = self.judge.baseline(self.task, self.start)
+        failing = baseline.failing if baseline else ()
+        return seen.verdict is Verdict.FAIL and bool(failing) and seen.evidence.passed() >= set(failing)
+
+    async def again(self, candidate: Candidate) -> Judgement:
+        """One with more time."""
+        return await self._look(candidate, self.pace.wider(self.task.limits))
+
+    async def base(self) -> Outcome:
+        """What the base tree comes to, run to its end, to be compared with what it came to by itself."""
+        pace = replace(self.pace, stops=False)
+        base = Candidate(self.task.tree.digest, {})
+        info = self.sandbox.info
+        judgement = await self.judge.run(self.start, base, self.task, pace, self.execute, info, learns=False)
+        return outcome_of(judgement.cases)
+
+    def deserves_another(self, judgement: Judgement) -> bool:
+        """True where only limits of ours speak against it."""
+        return judgement.out_of_time and self.pace.limits != self.task.limits
+
+    async def _look(self, candidate: Candidate, pace: Pace) -> Judgement:
+        found = await self.judge.run(self.start, candidate, self.task, pace, self.execute, self.sandbox.info)
+        observation = await self.judge.confirm(found.observation, candidate, self.task, self.sandbox)
+        if self.note:
+            evidence = observation.evidence.model_copy(update={"note": self.note})
+            observation = observation.model_copy(update={"evidence": evidence})
+        return replace(found, observation=observation)
+
+
+async def judge_each(
+    judge: Judge, candidates: Sequence[Candidate], task: Task, context: ToolContext
+) -> AsyncGenerator[tuple[int, Observation], None]:
+    """Each candidate's number and observation, as soon as it is there. See `contexts.EagerTool.judge_each`."""
+
+    async def alone(candidate: Candidate) -> Judgement:
+        return Judgement(await judge.judge(candidate, task, context))
+
+    async with AsyncExitStack() as stack:
+        search = await _search(judge, candidates, task, context, stack)
+        looks = 1 + len(candidates) // CANDIDATES_PER_LOOK if search else 0
+        late: dict[int, Candidate] = {}
+        work = search.first if search else alone
+        results = side_by_side(work, candidates, width=processors(), waits=_waits)
+        async for number, judgement in await stack.enter_async_context(aclosing(results)):
+            if search and looks and search.deserves_another(judgement):
+                looks -= 1
+                late[number] = candidates[number]
+            else:
+                yield number, judgement.observation
+        if search and late:
+            numbers = list(late)
+            again = side_by_side(search.again, late.values(), width=processors(), waits=_waits)
+            async for place, judgement in await stack.enter_async_context(aclosing(again)):
+                yield numbers[place], judgement.observation
+
+
+def _waits(judgement: Judgement) -> float:
+    """A PASS lets one come first that the actor thought the likelier, unless that takes far longer."""
+    observation = judgement.observation
+    return max(LEAST_WAIT_S, observation.duration_s) if observation.verdict is Verdict.PASS else 0.0
+
+
+async def _search(
+    judge: Judge, candidates: Sequence[Candidate], task: Task, context: ToolContext, stack: AsyncExitStack
+) -> _Search | None:
+    """How many candidates are judged together; None where each is judged by itself."""
+    start = judge.start(task)
+    if len(candidates) < FEW or not judge.in_batches or context.want_coverage or not isinstance(start, Start):
+        return None
+    try:
+        sandbox = await context.sandbox()
+    except (GroundwireError, OSError):
+        return None  # each candidate says so itself
+    baseline = judge.baseline(task, start)
+    if baseline is None and context.trial > 0 and len(candidates) >= MANY:
+        # it was judged by an earlier process; one more run of it saves far more of theirs
+        await judge.judge(Candidate(task.tree.digest, {}), task, context)
+        baseline = judge.baseline(task, start)
+    first = judge.start(task, first=baseline.failing) if baseline else start
+    assert isinstance(first, Start), "it could be started before"
+    warm = await _warm(task, first, sandbox)
+    if warm is None:
+        return _Search(judge, task, start, sandbox, cold(sandbox, task))
+    stack.push_async_callback(lambda: asyncio.shield(warm.aclose()))
+    # nothing is left out, and nothing reordered, where it can't be seen what comes of that on the base tree
+    plain = _Search(judge, task, replace(start, quick=None), sandbox, warm)
+    if baseline is None:
+        return plain
+    known = judge.way(task, start)
+    way, why = known or await _fastest(_Search(judge, task, first, sandbox, warm), plain, baseline)
+    if known is None:
+        judge.put_way(task, start, way, why)
+        if why:
+            context.report(why)
+    if way is Way.QUICK:
+        return _Search(judge, task, first, sandbox, warm, in_order=plain.start if baseline.failing else None)
+    if way is Way.PLAIN:
+        return plain
+    return _Search(judge, task, start, sandbox, cold(sandbox, task), note=why)
+
+
+async def _fastest(quick: _Search, plain: _Search, baseline: Baseline) -> tuple[Way, str]:
+    """The fastest way in which the base tree ends as it did by itself, and what differs where that is neither."""
+    differs = ""
+    for way, search in ((Way.QUICK, quick), (Way.PLAIN, plain)):
+        differs = _difference(baseline.outcome, await search.base())
+        if not differs:
+            return way, ""
+    return (
+        Way.COLD,
+        f"each candidate was judged from scratch: in a fork server the base tree ends otherwise ({differs})",
+    )
+
+
+def _difference(alone: Outcome, together: Outcome) -> str:
+    for name in sorted(alone.keys() | together.keys()):
+        if alone.get(name) != together.get(name):
+            before, after = (" at ".join(filter(None, ended.get(name, ("not run",)))) for ended in (alone, together))
+            return f"{name}: {after}, by itself {before}"
+    return ""
 
 
 async def judge_many(
     judge: Judge, candidates: Sequence[Candidate], task: Task, context: ToolContext
 ) -> AsyncGenerator[Observation, None]:
     """An observation for each candidate, in their order, as soon as it is there. See `contexts.Tool.judge_many`."""
-
-    async def alone(candidate: Candidate) -> Observation:
-        return await judge.judge(candidate, task, context)
-
-    work, warm = alone, None
-    start = judge.start(task)
-    if len(candidates) >= FEW and not context.want_coverage and isinstance(start, Start):
-        try:
-            sandbox = await context.sandbox()
-        except (GroundwireError, OSError):
-            pass  # each candidate says so itself
-        else:
-            warm = await _warm(task, start, sandbox)
-            looks = 1 + len(candidates) // CANDIDATES_PER_LOOK
-            work = _Search(judge, task, start, sandbox, warm or cold(sandbox, task.tree), looks).one
-    try:
-        async with aclosing(in_order(work, candidates, width=processors())) as observations:
-            async for observation in observations:
-                yield observation
-    finally:
-        if warm is not None:
-            await asyncio.shield(warm.aclose())
+    early: dict[int, Observation] = {}
+    following = 0
+    async with aclosing(judge_each(judge, candidates, task, context)) as observations:
+        async for number, observation in observations:
+            early[number] = observation
+            while following in early:
+                yield early.pop(following)
+                following += 1
 
 
 async def _warm(task: Task, start: Start, sandbox: Sandbox) -> WarmRuns | None:
@@ -229,12 +380,17 @@ class JudgedTool:
 
     Args:
         runner: the kind of runner.
+        apart: how far the assertions are to be kept from the candidate.
     """
 
     traits = ToolTraits(repeatable=True)
 
-    def __init__(self, runner: Runner) -> None:
-        self._judge = Judge(runner, Baselines())
+    def __init__(self, runner: Runner, apart: Apart = CONFIRMED) -> None:
+        self._judge = Judge(runner, Baselines(), apart)
+
+    def why_not_two_boxes(self, task: Task) -> str:
+        """Why this task's tests can't be judged in two boxes, by their text and their runner; empty if they can."""
+        return self._judge.why_not_two_boxes(task)
 
     @property
     def identity(self) -> str:
@@ -254,3 +410,9 @@ class JudgedTool:
     ) -> AsyncGenerator[Observation, None]:
         """See `groundwire.core._contexts.BatchTool`."""
         return judge_many(self._judge, candidates, task, context)
+
+    def judge_each(
+        self, candidates: Sequence[Candidate], task: Task, context: ToolContext
+    ) -> AsyncGenerator[tuple[int, Observation], None]:
+        """See `groundwire.core._contexts.EagerTool`."""
+        return judge_each(self._judge, candidates, task, context)

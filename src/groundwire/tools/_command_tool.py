@@ -13,14 +13,23 @@ from xml.parsers import expat
 from groundwire.core._candidates import Candidate, Tree, check_path
 from groundwire.core._errors import CandidateError, ConfigError
 from groundwire.core._sandboxes import ExecResult
-from groundwire.core._signals import CaseOutcome, CaseResult, NoVerdict, Observation, Origin, Verdict, canonical
+from groundwire.core._signals import (
+    CaseOutcome,
+    CaseResult,
+    Isolation,
+    NoVerdict,
+    Observation,
+    Origin,
+    Verdict,
+    canonical,
+)
 from groundwire.core._tasks import Task
 from groundwire.tools._batches import JudgedTool
 from groundwire.tools._commands import Invocation, read_command
 from groundwire.tools._guard import tampering
 from groundwire.tools._python_runner import ENVIRONMENT, arguments_of, support_files
 from groundwire.tools._reports import MESSAGE_CHARS, ReportProblem, RunReport, unique
-from groundwire.tools._running import NotRunnable, Reading, Start
+from groundwire.tools._running import CONFIRMED, Apart, NotRunnable, Reading, Start
 from groundwire.tools._summaries import cut_stream, ended_by, harmless, how_it_ended, killed_from_outside, shorten
 from groundwire.tools._verdicts import Decision, Situation, decide, no_verdict, without_report
 
@@ -208,6 +217,8 @@ class Command(JudgedTool):
         expect: what standard output must be besides; text is compared as UTF-8.
         exact: False: white space at the end of lines and around the whole is ignored.
         report: path, below the work folder, of the JUnit XML file that the command writes.
+        apart: how far assertions are to be kept from the candidate; a command can't, so where it is required nothing
+            passes.
 
     Raises:
         ConfigError: `report` is not a plain relative path.
@@ -220,10 +231,11 @@ class Command(JudgedTool):
         report: str | None = None,
         *,
         exact: bool = False,
+        apart: Apart = CONFIRMED,
     ) -> None:
         wanted = expect.encode() if isinstance(expect, str) else expect
         runner = _CommandRunner(tuple(command) if command else None, wanted, exact, _checked(report))
-        super().__init__(runner)
+        super().__init__(runner, apart)
 
 
 def _checked(report: str | None) -> str | None:
@@ -259,7 +271,17 @@ class _CommandRunner:
     def tampering(self, candidate: Candidate, task: Task) -> Observation | None:
         return tampering(candidate, task)
 
-    def start(self, task: Task, *, coverage_of: Tree | None, together: bool = False) -> Start:
+    def why_not(self, isolation: Isolation, task: Task) -> str:
+        return "" if isolation is Isolation.IN_PROCESS else "a command's own word is taken for what it ran"
+
+    def start(
+        self,
+        task: Task,
+        *,
+        coverage_of: Tree | None,
+        isolation: Isolation = Isolation.IN_PROCESS,
+        first: Sequence[str] = (),
+    ) -> Start:
         shown = self.command or task.command
         invocation = read_command(shown)
         words = invocation.words

@@ -8,17 +8,16 @@ lies in the file that is repaired, the examples that the base tree holds must st
 
 from __future__ import annotations
 
-import ast
 import hashlib
-from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._paths import matches
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
 from groundwire.core._tasks import Task
+from groundwire.tools._docstrings import examples
+from groundwire.tools._shadowing import refused_names
 
-MAX_SOURCE_BYTES = 1024 * 1024
 MAX_WATCHED = 500
 MAX_WATCHED_BYTES = 4 << 20
 STEERING = ("**/conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini")
@@ -33,9 +32,9 @@ def tampering(candidate: Candidate, task: Task) -> Observation | None:
         for path, content in candidate.changes.items()
         if content != base.files.get(path) or (path in modes and modes[path] != (path in base.executable))
     ]
-    paths = [p for p in changed if _is_fixed(p, task)]
+    paths = [p for p in changed if is_fixed(p, task)]
     cases = [_case(f"tamper::{p}", f"{p} is a test or configuration file, or not editable: restored.") for p in paths]
-    return _observation(cases, paths) or _misplaced(candidate, base)
+    return _observation(cases, paths) or _refused(candidate) or _misplaced(candidate, base)
 
 
 def digests(task: Task) -> dict[str, str]:
@@ -43,13 +42,14 @@ def digests(task: Task) -> dict[str, str]:
 
     Those of great projects that are no Python are left out: each look would cost more than the tests.
     """
-    kept = {path: content for path, content in sorted(task.tree.files.items()) if _is_fixed(path, task)}
+    kept = {path: content for path, content in sorted(task.tree.files.items()) if is_fixed(path, task)}
     if len(kept) > MAX_WATCHED or sum(map(len, kept.values())) > MAX_WATCHED_BYTES:
         kept = {path: content for path, content in kept.items() if path.endswith(".py")}
     return {path: hashlib.blake2b(content, digest_size=16).hexdigest() for path, content in kept.items()}
 
 
-def _is_fixed(path: str, task: Task) -> bool:
+def is_fixed(path: str, task: Task) -> bool:
+    """True for what no candidate may change: what is not editable, and what steers pytest whatever the task says."""
     return not task.may_edit(path) or matches(path, STEERING)
 
 
@@ -57,10 +57,10 @@ def tampering_with_doctests(candidate: Candidate, task: Task) -> Observation | N
     """A FAIL if an example in a docstring of the base tree was changed or is gone."""
     cases: list[CaseOutcome] = []
     for path, content in sorted(candidate.changes.items()):
-        before = _examples(task.tree.files.get(path))
-        after = _examples(content)
+        before = examples(task.tree.files.get(path))
+        after = examples(content)
         if before and after is not None:
-            gone = [name for name in before if after.get(name) != before[name]]
+            gone = [name or "module" for name in before if after.get(name) != before[name]]
             cases += [
                 _case(f"tamper::{path}::{n}", f"The examples in the docstring of {n} were changed.") for n in gone
             ]
@@ -84,6 +84,12 @@ def tampering_with_hidden(candidate: Candidate, task: Task) -> Observation | Non
 
 def _case(name: str, message: str) -> CaseOutcome:
     return CaseOutcome(id=name, result=CaseResult.FAILED, message=message)
+
+
+def _refused(candidate: Candidate) -> Observation | None:
+    paths = refused_names(candidate)
+    cases = [_case(f"refused::{p}", f"{p!a} acts without being imported, or its name misleads.") for p in paths]
+    return _observation(cases, list(map(ascii, paths)), "brings a file that acts by itself, or a misleading name")
 
 
 def _misplaced(candidate: Candidate, base: Tree) -> Observation | None:
@@ -110,31 +116,3 @@ def _observation(
         origin=Origin.TOOL_ERROR,
         evidence=Evidence(cases=tuple(cases), detail=f"Not judged: the candidate {what} ({shown})."),
     )
-
-
-def _examples(source: bytes | None) -> dict[str, list[tuple[str, str]]] | None:
-    """Qualified name → (code, wanted output) of each example; None where the source can't be parsed (it won't run)."""
-    if source is None or len(source) > MAX_SOURCE_BYTES:
-        return {}
-    import doctest  # here, since it brings unittest and pdb, and most projects have none
-
-    try:
-        module = ast.parse(source)
-        return {
-            name: [(e.source, e.want) for e in examples]
-            for name, text in _docstrings(module, "module")
-            if (examples := doctest.DocTestParser().get_examples(text, name))
-        }
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def _docstrings(
-    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, name: str
-) -> Iterator[tuple[str, str]]:
-    text = ast.get_docstring(node, clean=False)
-    if text:
-        yield name, text
-    for child in node.body:
-        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from _docstrings(child, child.name if name == "module" else f"{name}.{child.name}")

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
 from groundwire.core._candidates import Candidate, Tree
-from groundwire.core._contexts import Tool, ToolContext
+from groundwire.core._contexts import Tool, ToolContext, TwoBoxTool
 from groundwire.core._signals import Evidence, Isolation, NoVerdict, Observation, Origin, Verdict
 from groundwire.core._tasks import Task
 from groundwire.core._traits import ToolTraits
 from groundwire.tools._commands import read_command
 from groundwire.tools._guard import tampering, tampering_with_hidden
+from groundwire.tools._running import CONFIRMED, Apart
 
 # Chooses the tool for a command.
 
 
-def tool_for(command: Sequence[str], report: str | None = None, *, apart: bool = False) -> Tool:
+def tool_for(command: Sequence[str], report: str | None = None, *, apart: Apart = CONFIRMED) -> Tool:
     """The tool that gets most out of a command.
 
     Args:
         command: split; `()`: pytest.
         report: path of the JUnit XML file that the command writes; then its cases decide, whatever the command is.
-        apart: keep the assertions in another process than the candidate, where runner and tests allow it.
+        apart: how far the assertions are to be kept from the candidate.
 
     Returns:
         `Pytest` for `pytest` and `python -m pytest`, `Unittest` for `python -m unittest`, `Doctest` for
@@ -43,17 +45,24 @@ def tool_for(command: Sequence[str], report: str | None = None, *, apart: bool =
     if runner == "doctest":
         from groundwire.tools._stdlib_runners import Doctest
 
-        return Doctest(command)
+        return Doctest(command, apart=apart)
     from groundwire.tools._command_tool import Command
 
-    return Command(command or None, report=report)
+    return Command(command or None, report=report, apart=apart)
 
 
 # Lays further test files over a project, and judges by them.
 
 
 async def judge_laid_over(
-    tool: Tool, command: Sequence[str], files: Tree, candidate: Candidate, task: Task, context: ToolContext
+    tool: Tool,
+    command: Sequence[str],
+    files: Tree,
+    candidate: Candidate,
+    task: Task,
+    context: ToolContext,
+    *,
+    confirming: bool = False,
 ) -> Observation:
     """What `tool` says of a candidate with `files` in the project; a candidate's own files of these names are not used.
 
@@ -64,12 +73,21 @@ async def judge_laid_over(
         candidate: made against the task's tree.
         task: the task; its own command and hidden tests have no part in this.
         context: for the tool; coverage is never asked for.
+        confirming: see `ToolContext.confirming`.
     """
-    laid = Tree({**task.tree.files, **files.files}, task.tree.executable | files.executable)
-    inner = replace(task, tree=laid, command=tuple(command), hidden=None)
+    inner = laid_over(command, files, task)
+    laid = inner.tree
     changes = {path: content for path, content in candidate.changes.items() if path not in files.files}
     modes = {path: mode for path, mode in candidate.modes.items() if path in changes}
-    return await tool.judge(Candidate(laid.digest, changes, modes=modes), inner, replace(context, want_coverage=False))
+    inner_context = replace(context, want_coverage=False, confirming=confirming)
+    return await tool.judge(Candidate(laid.digest, changes, modes=modes), inner, inner_context)
+
+
+def laid_over(command: Sequence[str], files: Tree, task: Task) -> Task:
+    """The task that these files make of it: they are tests of it, and no candidate's to edit."""
+    laid = Tree({**task.tree.files, **files.files}, task.tree.executable | files.executable)
+    tests = (*task.test_files, *map(glob.escape, sorted(files.files)))
+    return replace(task, tree=laid, command=tuple(command), hidden=None, test_files=tests)
 
 
 # The hidden tests: laid over the candidate once, at the end.
@@ -82,15 +100,23 @@ class HiddenTests:
 
     Args:
         report: path of the JUnit XML file that the hidden command writes, if it writes one.
-        isolation: `PROCESS` keeps the assertions in another process than the candidate, where runner and tests allow
-            it; the signal says which it was.
+        isolation: how far the assertions are kept from the candidate at most, in every run; runner, sandbox and tests
+            have to allow it, and the signal says which it was.
+        require_two_boxes: what was not judged in two boxes is no PASS.
     """
 
     traits = ToolTraits(judges_hidden=True)
 
-    def __init__(self, report: str | None = None, *, isolation: Isolation = Isolation.PROCESS) -> None:
+    def __init__(
+        self,
+        report: str | None = None,
+        *,
+        isolation: Isolation = Isolation.TWO_BOXES,
+        require_two_boxes: bool = False,
+    ) -> None:
         self._report = report
-        self._apart = isolation is Isolation.PROCESS
+        at_once = isolation is not Isolation.IN_PROCESS
+        self._apart = Apart(at_once=at_once, at_most=isolation, required=require_two_boxes)
         self._tools: dict[tuple[str, ...], Tool] = {}
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
@@ -102,8 +128,20 @@ class HiddenTests:
         if found := tampering(candidate, task) or tampering_with_hidden(candidate, task):
             return _hidden(found)
         command = task.hidden.command
-        tool = self._tools.setdefault(command, tool_for(command, self._report, apart=self._apart))
-        return _hidden(await judge_laid_over(tool, command, task.hidden.tree, candidate, task, context))
+        tool = self._tool(command)
+        hidden = task.hidden.tree
+        return _hidden(await judge_laid_over(tool, command, hidden, candidate, task, context, confirming=True))
+
+    def why_not_two_boxes(self, task: Task) -> str:
+        """Why the hidden tests can't be judged in two boxes, by their text and their runner; empty if they can."""
+        if task.hidden is None:
+            return "there are none"
+        tool = self._tool(task.hidden.command)
+        inner = laid_over(task.hidden.command, task.hidden.tree, task)
+        return tool.why_not_two_boxes(inner) if isinstance(tool, TwoBoxTool) else "their tool has no boxes"
+
+    def _tool(self, command: tuple[str, ...]) -> Tool:
+        return self._tools.setdefault(command, tool_for(command, self._report, apart=self._apart))
 
     async def judge_many(
         self, candidates: Sequence[Candidate], task: Task, context: ToolContext

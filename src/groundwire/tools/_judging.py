@@ -1,15 +1,17 @@
-"""Judges one candidate with one runner, in one sandbox run."""
+"""Judges one candidate with one runner, in one sandbox run, or in two boxes at once."""
 
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import ToolContext
 from groundwire.core._errors import GroundwireError
-from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, SandboxInfo
+from groundwire.core._sandboxes import BoxCommand, ExecResult, Limits, Pair, PairingSandbox, Sandbox, SandboxInfo
 from groundwire.core._signals import (
     CaseOutcome,
     CaseResult,
@@ -21,17 +23,27 @@ from groundwire.core._signals import (
     Verdict,
 )
 from groundwire.core._tasks import Task
-from groundwire.tools._baselines import Baseline, Baselines, Pace
+from groundwire.tools._baselines import Baseline, Baselines, Pace, Way, outcome_of
+from groundwire.tools._boxes import candidates_box
+from groundwire.tools._controls import Confirming, Run
+from groundwire.tools._preload import place_of
 from groundwire.tools._reports import unique
-from groundwire.tools._running import NotRunnable, Reading, Runner, Start
+from groundwire.tools._running import CONFIRMED, Apart, Judgement, NotRunnable, Reading, Runner, Start
+from groundwire.tools._shadowing import shadowed_names
 from groundwire.tools._summaries import cut_stream, harmless, shorten
 from groundwire.tools._verdicts import Decision, Situation
 
 MESSAGES_CHARS = 64 * 1024
 """Characters of all messages of one observation together; what is beyond keeps its first words."""
 FEW_CHARS = 120
+PASSES_KNOWN = 64
+CROSSING_FACTOR = 3.0
+"""Wall time, by the task's limit, of a second look at what only ran out of time with the assertions apart."""
 CASE_SHARE = 0.5
 """The part of a run's wall limit that any one case may take."""
+BASELINE_SHARE = 0.25
+"""The part of the time that an episode has left which its base tree's run may take; but for the shortest budgets."""
+LEAST_BASELINE_S = 5.0
 
 
 class Execute(Protocol):
@@ -42,36 +54,36 @@ class Execute(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """An observation.
-
-    Args:
-        out_of_time: nothing but time speaks against the candidate.
-        unfit: the tests can't be run apart from it; nothing was observed.
-    """
-
-    observation: Observation
-    out_of_time: bool = False
-    unfit: bool = False
-
-
 class Judge:
     """Prepares, runs and reads.
 
     Args:
         runner: the kind of runner.
         baselines: what is known of base trees; learns from every base tree that is judged.
+        apart: how far the assertions are to be kept from the candidate.
     """
 
-    def __init__(self, runner: Runner, baselines: Baselines) -> None:
+    def __init__(self, runner: Runner, baselines: Baselines, apart: Apart = CONFIRMED) -> None:
         self._runner = runner
         self._baselines = baselines
+        self._wanted = apart
+        self._fits: dict[tuple[str, tuple[str, ...]], bool] = {}
+        """By base tree and command: whether the base tree's own run, with the assertions apart, came to its end."""
+        self._confirming = Confirming()
+        self._passed: deque[tuple[str, str, tuple[str, ...]]] = deque(maxlen=PASSES_KNOWN)
+        """Candidates, each with its base tree and command, whose PASS was given in one process."""
 
     @property
     def identity(self) -> str:
-        """See `groundwire.core._contexts.RepeatableTool`."""
-        return self._runner.identity
+        """See `groundwire.core._contexts.RepeatableTool`. How far apart is part of it: a verdict is worth that much."""
+        wanted = self._wanted
+        when = "required" if wanted.required else "at once" if wanted.at_once else "for a pass"
+        return f"{self._runner.identity}, {wanted.at_most} {when}"
+
+    @property
+    def in_batches(self) -> bool:
+        """True if many candidates may be judged in one process each, in a fork server, until one passes."""
+        return not self._wanted.at_once
 
     def command_for(self, task: Task) -> tuple[str, ...]:
         """See `groundwire.core._contexts.RepeatableTool`."""
@@ -84,19 +96,38 @@ class Judge:
             return self.nothing(NoVerdict.USAGE, "The candidate was made against another base tree than the task's.")
         return self._runner.tampering(candidate, task)
 
-    def start(self, task: Task, *, coverage_of: Tree | None = None, together: bool = False) -> Start | Observation:
+    def start(
+        self,
+        task: Task,
+        *,
+        coverage_of: Tree | None = None,
+        isolation: Isolation = Isolation.IN_PROCESS,
+        first: Sequence[str] = (),
+    ) -> Start | Observation:
         """How the task's candidates are run; an observation where they can't be. Arguments: see `Runner.start`."""
         try:
-            return self._runner.start(task, coverage_of=coverage_of, together=together)
+            return self._runner.start(task, coverage_of=coverage_of, isolation=isolation, first=first)
         except NotRunnable as error:
             return self.nothing(error.reason, error.detail)
+
+    def way(self, task: Task, start: Start) -> tuple[Way, str] | None:
+        """See `Baselines.way`."""
+        return self._baselines.way(task.tree.digest, start.shown)
+
+    def put_way(self, task: Task, start: Start, way: Way, why: str) -> None:
+        """See `Baselines.put_way`."""
+        self._baselines.put_way(task.tree.digest, start.shown, way, why)
 
     def baseline(self, task: Task, start: Start) -> Baseline | None:
         """What is known of the task's base tree."""
         return self._baselines.get(task.tree.digest, start.shown)
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
-        """One candidate in a sandbox run of its own, under the task's limits."""
+        """One candidate in sandbox runs of its own, under the task's limits.
+
+        In one process first, and a PASS once more in two boxes; or at once as far apart as runner and tests allow.
+        Where it is to be confirmed, by controls too.
+        """
         if found := self.check(candidate, task):
             return found
         tree = candidate.applied_to(task.tree) if context.want_coverage else None
@@ -107,18 +138,150 @@ class Judge:
             sandbox = await context.sandbox()
         except (GroundwireError, OSError) as error:
             return self.nothing(NoVerdict.SANDBOX, _words(error), start)
-        execute = cold(sandbox, task.tree)
-        judgement = await self.run(start, candidate, task, Pace(task.limits), execute, sandbox.info)
-        if judgement.unfit:
-            start = self.start(task, together=True)
-            assert isinstance(start, Start), "what could be started apart can be started together"
-            judgement = await self.run(start, candidate, task, Pace(task.limits), execute, sandbox.info)
-        return judgement.observation
+        if self._wanted.at_once and tree is None:
+            apart = await self._apart(
+                self._furthest(task, sandbox), candidate, task, sandbox, controls=context.confirming
+            )
+            if apart is not None:
+                return apart
+        if context.confirming and tree is None and (candidate.digest, task.tree.digest, start.shown) in self._passed:
+            return await self.confirm(None, candidate, task, sandbox, controls=True)
+        pace = Pace(_within(task.limits, candidate, context))
+        known = self.baseline(task, start) if candidate.is_base else None
+        if known and known.timed and not known.healthy:
+            pace = replace(known.pace(pace.limits), stops=False)  # what hangs was given its time before
+        seen = (await self.run(start, candidate, task, pace, cold(sandbox, task), sandbox.info)).observation
+        if seen.reason is NoVerdict.LIMIT_HIT and pace.limits.wall_s < task.limits.wall_s:
+            said = f"{seen.evidence.detail} That is a quarter of the time that there was: raise --max-seconds."
+            return seen.model_copy(update={"evidence": seen.evidence.model_copy(update={"detail": said})})
+        return await self.confirm(seen, candidate, task, sandbox, controls=context.confirming)
+
+    async def confirm(
+        self, seen: Observation | None, candidate: Candidate, task: Task, sandbox: Sandbox, *, controls: bool = False
+    ) -> Observation:
+        """What is to be said of a candidate that was judged in one process: a PASS is looked at again in two boxes.
+
+        Args:
+            seen: what was seen there; None: its PASS of before was given in one process, and is to be confirmed.
+            candidate: the candidate.
+            task: the task.
+            sandbox: where it is looked at again.
+            controls: whether its cases are turned round too, where the runner can do that.
+        """
+        if seen is not None and seen.verdict is not Verdict.PASS:
+            return seen
+        if self._furthest(task, sandbox) is Isolation.TWO_BOXES:
+            apart = await self._apart(Isolation.TWO_BOXES, candidate, task, sandbox, in_time=True, controls=controls)
+            if apart is not None:
+                return apart if seen is None else _with_output_of(seen, apart)
+        if self._wanted.required:
+            why = self.why_not_two_boxes(task) or "the sandbox, or the base tree's own run, does not allow it"
+            return self.nothing(NoVerdict.UNFIT, f"It can't be judged in two boxes, which is required: {why}.")
+        if shadowed := shadowed_names(candidate, task):
+            return self.nothing(
+                NoVerdict.SHADOWS,
+                f"shadows_{shadowed[0]}: it passed in one process, with a file of its own in the place of the module "
+                f"{shadowed[0]}, which others import there.",
+            )
+        start = self.start(task)
+        assert isinstance(start, Start), "what passed could be started"
+        if controls or seen is None:
+
+            async def look(start: Start, at: Candidate) -> Judgement:
+                return await self.run(start, at, task, Pace(task.limits), cold(sandbox, task), sandbox.info)
+
+            seen = await self._controlled(start, candidate, task, look, seen)
+        if seen.verdict is Verdict.PASS:
+            self._passed.append((candidate.digest, task.tree.digest, start.shown))
+        return seen
+
+    async def _controlled(
+        self, start: Start, candidate: Candidate, task: Task, run: Run, seen: Observation | None
+    ) -> Observation:
+        """A PASS with what controls make of it; without any where the runner has none, or the base tree is judged."""
+        if candidate.is_base or not start.sealed:
+            return seen or (await run(start, candidate)).observation
+        known = self.baseline(task, start)
+        before = known.cases if known else None
+        return await self._confirming.judge(start, candidate, task, run, seen=seen, before=before)
+
+    def why_not_two_boxes(self, task: Task) -> str:
+        """Why this task's tests can't be judged in two boxes, by their text and their runner; empty if they can."""
+        return self._runner.why_not(Isolation.TWO_BOXES, task)
+
+    def _furthest(self, task: Task, sandbox: Sandbox) -> Isolation:
+        """How far the assertions are kept from the candidate, by what is known before it runs."""
+        wanted = self._wanted
+        ways: list[Isolation] = []
+        if wanted.at_most is Isolation.TWO_BOXES and isinstance(sandbox, PairingSandbox):
+            ways.append(Isolation.TWO_BOXES)
+        if wanted.at_once and wanted.at_most is not Isolation.IN_PROCESS and not wanted.required:
+            ways.append(Isolation.PROCESS)
+        return next((way for way in ways if not self._runner.why_not(way, task)), Isolation.IN_PROCESS)
+
+    async def _apart(
+        self,
+        way: Isolation,
+        candidate: Candidate,
+        task: Task,
+        sandbox: Sandbox,
+        *,
+        in_time: bool = False,
+        controls: bool = False,
+    ) -> Observation | None:
+        """One candidate with the assertions apart; None where these tests can't be judged so, whoever is judged."""
+        if way is Isolation.IN_PROCESS:
+            return None
+        start = self.start(task, isolation=way)
+        assert isinstance(start, Start), "what could be started in one process can be started apart"
+
+        limits = task.limits
+
+        async def look(start: Start, at: Candidate) -> Judgement:
+            return await self.run(start, at, task, Pace(limits), cold(sandbox, task), sandbox.info)
+
+        found = await look(start, candidate)
+        if found.out_of_time:
+            # each call crosses from one process to another, which is our doing and not the candidate's
+            limits = task.limits.model_copy(update={"wall_s": CROSSING_FACTOR * task.limits.wall_s})
+            found = await look(start, candidate)
+            if found.out_of_time and in_time:
+                detail = "It passed in one process, and from another box its tests did not end in time."
+                return self.nothing(NoVerdict.UNFIT, f"{detail} Do they call it very often?", start)
+        if not found.unfit:
+            if controls and found.observation.verdict is Verdict.PASS:
+                return await self._controlled(start, candidate, task, look, found.observation)
+            return found.observation
+        key = task.tree.digest, start.shown
+        if key not in self._fits:
+            base = found if candidate.is_base else await look(start, Candidate(task.tree.digest, {}))
+            self._fits[key] = not base.unfit
+        if self._fits[key]:
+            return found.observation
+        return None
 
     async def run(
-        self, start: Start, candidate: Candidate, task: Task, pace: Pace, execute: Execute, info: SandboxInfo
+        self,
+        start: Start,
+        candidate: Candidate,
+        task: Task,
+        pace: Pace,
+        execute: Execute,
+        info: SandboxInfo,
+        *,
+        learns: bool = True,
     ) -> Judgement:
-        """Runs what was prepared; trouble with the sandbox becomes an observation without a verdict."""
+        """Runs what was prepared; trouble with the sandbox becomes an observation without a verdict.
+
+        Args:
+            start: how.
+            candidate: what.
+            task: the task.
+            pace: within which limits.
+            execute: runs it.
+            info: where.
+            learns: what is seen of the base tree is what it is from now on compared with.
+        """
         key = secrets.token_hex(32)
         info = info.under(pace.limits)
         start = replace(start, env={**start.env, **_clock(pace)})
@@ -132,13 +295,16 @@ class Judge:
             expected=known.cases if known else None,
             base_touches=known.touches if known and known.healthy else None,
             changed=frozenset(candidate.changes),
+            place_of=lambda name: place_of(name, task),
             trusted_file=lambda path: _is_trusted(path, candidate, task),
         )
         reading = self._runner.read(result, bytes.fromhex(key), situation)
-        if candidate.is_base:
+        plain = start.isolation is Isolation.IN_PROCESS or known is None
+        if candidate.is_base and learns and plain and not start.controlled:
             self._learn(task, start, result, reading)
         observation = self._observe(start, result, reading, info)
-        return Judgement(observation, reading.decision.out_of_time, unfit=bool(reading.unfit))
+        decision = reading.decision
+        return Judgement(observation, decision.out_of_time, bool(reading.unfit), decision.cases, reading.controls)
 
     def nothing(
         self, reason: NoVerdict, detail: str, start: Start | None = None, info: SandboxInfo | None = None
@@ -156,18 +322,23 @@ class Judge:
     def _learn(self, task: Task, start: Start, result: ExecResult, reading: Reading) -> None:
         if not reading.selected:
             return
-        ended = {c.id: c.result for c in reading.decision.cases}
-        healthy = not reading.unreliable and not reading.decision.partial
+        decision = reading.decision
+        ended = {c.id: c.result for c in decision.cases}
+        timed = not reading.unreliable and not decision.partial
+        healthy = timed and not decision.late
+        hung_s = sum(c.duration_s for c in decision.cases if c.id in decision.late)
         self._baselines.put(
             task.tree.digest,
             start.shown,
             Baseline(
                 cases={name: ended.get(name, CaseResult.FAILED) for name in reading.selected},
-                duration_s=result.duration_s,
-                cases_s=sum(c.duration_s for c in reading.decision.cases),
-                slowest_s=max((c.duration_s for c in reading.decision.cases if healthy or c.result.ok), default=0.0),
+                duration_s=max(0.0, result.duration_s - hung_s),
+                cases_s=sum(c.duration_s for c in decision.cases) - hung_s,
+                slowest_s=max((c.duration_s for c in decision.cases if healthy or c.result.ok), default=0.0),
                 healthy=healthy,
+                timed=timed,
                 touches=reading.touched,
+                outcome=outcome_of(decision.cases),
             ),
         )
 
@@ -185,6 +356,7 @@ class Judge:
             sandbox=info,
             evidence=Evidence(
                 cases=_bounded(decision),
+                late=decision.late,
                 collected=decision.collected,
                 deselected=decision.deselected,
                 stdout=stdout,
@@ -194,31 +366,72 @@ class Judge:
                 detail=shorten(decision.detail, 600),
             ),
             partial=decision.partial,
-            isolation=Isolation.PROCESS if start.apart else Isolation.IN_PROCESS,
+            isolation=start.isolation,
             coverage=reading.coverage,
         )
 
 
-def cold(sandbox: Sandbox, tree: Tree) -> Execute:
-    """Runs each candidate in a fresh sandbox run."""
+def _with_output_of(seen: Observation, apart: Observation) -> Observation:
+    """A confirmed PASS with what the look in one process saw beside it: all output, and the lines that ran."""
+    if apart.verdict is not Verdict.PASS:
+        return apart
+    names = ("stdout", "stderr", "stdout_cut", "stderr_cut")
+    evidence = apart.evidence.model_copy(update={name: getattr(seen.evidence, name) for name in names})
+    return apart.model_copy(update={"evidence": evidence, "coverage": seen.coverage})
+
+
+def cold(sandbox: Sandbox, task: Task) -> Execute:
+    """Runs each candidate in a fresh sandbox run, or in two at once."""
 
     async def execute(start: Start, candidate: Candidate, limits: Limits, key: str) -> ExecResult:
-        return await sandbox.run(
-            start.command,
-            candidate.applied_to(tree),
+        stdin = f"{key}\n".encode() if start.sealed else b""
+        if start.partner is None or start.tree is None:
+            tree = candidate.applied_to(task.tree)
+            return await sandbox.run(
+                start.command,
+                tree,
+                limits,
+                env=start.env,
+                support=start.support,
+                collect=start.collect,
+                stdin=stdin,
+            )
+        assert isinstance(sandbox, PairingSandbox), "two boxes are asked only of a sandbox that has them"
+        partner, tree = start.partner, candidates_box(candidate, task)
+        pair = await sandbox.run_pair(
+            BoxCommand(start.command, start.tree, start.env, start.support, start.collect, stdin),
+            BoxCommand(partner.command, tree, partner.env, partner.support),
             limits,
-            env=start.env,
-            support=start.support,
-            collect=start.collect,
-            stdin=f"{key}\n".encode() if start.sealed else b"",
         )
+        return _told(pair)
 
     return execute
 
 
+def _told(pair: Pair) -> ExecResult:
+    """What the tests' box did, with why the other one ended where a limit ended it."""
+    other = pair.answering
+    if other is None:
+        return pair.asking
+    said = f"\nThe candidate's box hit its limit {other.limit_hit}.".encode() if other.limit_hit else b""
+    return replace(pair.asking, stderr=pair.asking.stderr + said, cpu_s=pair.asking.cpu_s + other.cpu_s)
+
+
+def _within(limits: Limits, candidate: Candidate, context: ToolContext) -> Limits:
+    """The limits of one judging; that of the base tree leaves most of the episode's time for what is proposed."""
+    left = context.seconds_left() if candidate.is_base else None
+    if left is None or left * BASELINE_SHARE >= limits.wall_s:
+        return limits
+    wall_s = min(limits.wall_s, max(LEAST_BASELINE_S, left * BASELINE_SHARE))
+    return limits.model_copy(update={"wall_s": wall_s})
+
+
 def _clock(pace: Pace) -> dict[str, str]:
-    clock = {"GROUNDWIRE_CASE_S": f"{pace.limits.wall_s * CASE_SHARE:g}"}
-    return {**clock, "GROUNDWIRE_CASE_CPU_S": f"{pace.case_cpu_s:g}"} if pace.case_cpu_s else clock
+    clock = {
+        "GROUNDWIRE_CASE_S": f"{pace.limits.wall_s * CASE_SHARE:g}",
+        "GROUNDWIRE_CASE_CPU_S": f"{pace.limits.case_s:g}",
+    }
+    return {**clock, "GROUNDWIRE_STOPS": "1"} if pace.stops else clock
 
 
 def _words(error: Exception) -> str:

@@ -1,11 +1,13 @@
-"""Which modules a fork server should have loaded before the first candidate comes."""
+"""Where the modules come from that a project imports, and which of them a fork server should have loaded."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from enum import StrEnum
 
 from groundwire.core._candidates import Tree
+from groundwire.core._tasks import Task
 
 MOST = 32
 MAX_FILE_BYTES = 1024 * 1024
@@ -33,3 +35,51 @@ def imports_from_outside(tree: Tree) -> tuple[str, ...]:
     own = {part for path in tree.files for part in path.removesuffix(".py").split("/")}
     names = (name.decode() for name, _ in used.most_common() if name not in unwanted)
     return tuple(n for n in names if n not in own and not n.startswith(("pytest", "_pytest")))[:MOST]
+
+
+class Place(StrEnum):
+    """Where a top-level module belongs that could not be imported."""
+
+    ROOT = "root"
+    """It lies at the project's root."""
+    INSIDE = "inside"
+    """It lies in a folder of the project."""
+    OUTSIDE = "outside"
+    """A file of the project imports it, and none holds it."""
+    UNKNOWN = "unknown"
+
+
+def place_of(name: str, task: Task) -> Place:
+    """Where the top-level module of that name belongs; unknown where all code is still to be written.
+
+    Args:
+        name: a module's, dotted.
+        task: the task, with the project as it stands.
+    """
+    tree = task.tree
+    top = name.partition(".")[0]
+    parts = [path.removesuffix(".py").split("/") for path in tree.files if path.endswith(".py")]
+    if any(path[0] == top for path in parts):
+        return Place.ROOT
+    if any(top in path for path in parts):
+        return Place.INSIDE
+    if not any(task.may_edit(path) for path in tree.files):
+        return Place.UNKNOWN
+    statement = re.compile(rb"(?m)^\s*(?:from|import)\s+(?:[\w., ]*\b)?" + re.escape(top.encode()) + rb"\b")
+    imports = (
+        content for path, content in tree.files.items() if path.endswith(".py") and len(content) <= MAX_FILE_BYTES
+    )
+    return Place.OUTSIDE if any(statement.search(content) for content in imports) else Place.UNKNOWN
+
+
+def own_modules(task: Task) -> dict[str, str]:
+    """Top-level modules that a candidate may edit and an installation would put on the import path → their file."""
+    found: dict[str, str] = {}
+    for path in sorted(task.tree.files):
+        parts = path.split("/")
+        inner = parts[1:] if parts[0] in ("src", "lib") else parts
+        if path.endswith(".py") and task.may_edit(path) and len(inner) <= 2:
+            name = inner[0].removesuffix(".py")
+            if len(inner) == 1 or inner[1] == "__init__.py":
+                found.setdefault(name, path)
+    return found

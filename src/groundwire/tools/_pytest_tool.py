@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from groundwire.tools._batches import JudgedTool
 from groundwire.tools._commands import Invocation
 from groundwire.tools._guard import tampering_with_doctests
 from groundwire.tools._python_runner import PythonRunner, declared_names
+from groundwire.tools._running import CONFIRMED, Apart
 
 if TYPE_CHECKING:
     from groundwire.tools._behaviour import Behaviour
@@ -43,7 +45,8 @@ _ASKS_FOR: Mapping[str, re.Pattern[bytes]] = {
 }
 _ASKS_FOR_ALONE: Mapping[str, re.Pattern[bytes]] = {
     "junitxml": re.compile(rb"junit|record_"),
-    "debugging": re.compile(rb"pdb|breakpoint|--trace|set_trace"),
+    # unittest and doctest read options of the debugging plugin
+    "debugging": re.compile(rb"pdb|breakpoint|--trace|set_trace|unittest|TestCase|twisted|doctest"),
     "doctest": re.compile(rb"doctest"),
     "legacypath": re.compile(
         rb"tmpdir|testdir|pytester|legacypath|startdir|fspath|rootdir|inifile|invocation_dir|py\.path|getini"
@@ -74,7 +77,8 @@ def for_nobody(task: Task, invocation: Invocation) -> tuple[str, ...]:
     """
     candidates = dict(_ASKS_FOR) if _may_load_strangers(task, invocation) else {**_ASKS_FOR, **_ASKS_FOR_ALONE}
     if any(path.endswith((".txt", ".rst")) for path in task.tree.files):
-        candidates.pop("doctest", None)  # it collects such files
+        for name in ("doctest", "debugging"):  # it collects such files, and needs the other
+            candidates.pop(name, None)
     for text in _texts(task, invocation):
         candidates = {name: asks for name, asks in candidates.items() if not asks.search(text)}
     return (*(word for name in candidates for word in ("-p", f"no:{name}")), "--tb=no")
@@ -82,12 +86,13 @@ def for_nobody(task: Task, invocation: Invocation) -> tuple[str, ...]:
 
 def _may_load_strangers(task: Task, invocation: Invocation) -> bool:
     """True where plugins may be loaded whose text is not at hand."""
-    named = "PYTEST_PLUGINS" in invocation.env or any(a.startswith("-p") for a in invocation.arguments)
+    options = (*invocation.arguments, *shlex.split(invocation.env.get("PYTEST_ADDOPTS", "")))
+    named = "PYTEST_PLUGINS" in invocation.env or any(a.startswith("-p") for a in options)
     return named or bool(declared_names(task.tree)) or any(b"pytest_plugins" in c for c in task.tree.files.values())
 
 
 def _texts(task: Task, invocation: Invocation) -> Iterator[bytes]:
-    yield " ".join(invocation.arguments).encode()
+    yield " ".join((*invocation.arguments, *invocation.env, *invocation.env.values())).encode("utf-8", "replace")
     for path, content in task.tree.files.items():
         if path.endswith((".py", ".toml", ".ini", ".cfg")):
             yield content
@@ -117,10 +122,10 @@ class Pytest(JudgedTool):
 
     Args:
         command: a command that goes before the task's, split (`("pytest", "-q", "tests/unit")`).
-        apart: keep the assertions in another process than the candidate, where the tests allow it.
+        apart: how far the assertions are to be kept from the candidate.
     """
 
-    def __init__(self, command: Sequence[str] | None = None, *, apart: bool = False) -> None:
+    def __init__(self, command: Sequence[str] | None = None, *, apart: Apart = CONFIRMED) -> None:
         runner = PythonRunner(
             name="pytest",
             default=("pytest", "-q"),
@@ -130,9 +135,8 @@ class Pytest(JudgedTool):
             cure=MISSING,
             more=without_cache,
             guard=_guard,
-            apart=apart,
         )
-        super().__init__(runner)
+        super().__init__(runner, apart)
 
     @cached_property
     def _behaviour(self) -> Behaviour:

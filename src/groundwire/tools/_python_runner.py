@@ -19,14 +19,17 @@ from typing import Any, cast
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._paths import matches
 from groundwire.core._sandboxes import ExecResult
-from groundwire.core._signals import NoVerdict, Observation, Origin
+from groundwire.core._signals import Isolation, NoVerdict, Observation, Origin
 from groundwire.core._tasks import Task
 from groundwire.tools._apartness import modules_kept_apart
+from groundwire.tools._boxes import asked_names, fixed_files, reaches_far, tests_box, why_one_box
 from groundwire.tools._commands import Invocation, RunnerName, read_command
-from groundwire.tools._guard import digests, tampering
-from groundwire.tools._preload import imports_from_outside
+from groundwire.tools._controls import as_it_is
+from groundwire.tools._docstrings import docstrings, examples, is_plain
+from groundwire.tools._guard import digests, is_fixed, tampering
+from groundwire.tools._preload import imports_from_outside, own_modules
 from groundwire.tools._reports import ReportProblem, RunReport, read_coverage, read_report
-from groundwire.tools._running import NotRunnable, Reading, Start
+from groundwire.tools._running import NotRunnable, Partner, Reading, Start
 from groundwire.tools._summaries import ended_by, harmless, how_it_ended
 from groundwire.tools._verdicts import Situation, decide, no_verdict, tampered, tampering_with_report, without_report
 
@@ -61,6 +64,16 @@ sys.exit(run(sys.argv[1:]))
 """
 
 
+# Answers from the candidate's own box: nothing of the project is on the import path until our modules are loaded.
+_ANSWER = """
+import os, sys
+sys.path[:] = [os.environ.pop("GROUNDWIRE_SUPPORT"), *(p for p in sys.path if os.path.isabs(p))]
+import _gw_apart_candidate as candidate
+del sys.path[0], os.environ["GROUNDWIRE_OUT"]
+candidate.serve_line(int(os.environ.pop("GROUNDWIRE_LINE")))
+"""
+
+
 def arguments_of(module: str, invocation: Invocation, tree: Tree) -> tuple[str, ...]:
     """Arguments of the Python interpreter that run one of our modules in place of the runner that was named."""
     here = "here" if invocation.here else "-"
@@ -75,9 +88,10 @@ def _install_folders(tree: Tree) -> Sequence[str]:
 
 
 @cache
-def _ours() -> Mapping[str, bytes]:
+def _ours(prefix: str = "") -> Mapping[str, bytes]:
+    """Our modules whose names begin so."""
     files: dict[str, bytes] = {}
-    for path in sorted((Path(__file__).parent / "inside").glob("*.py")):
+    for path in sorted((Path(__file__).parent / "inside").glob(f"{prefix}*.py")):
         if path.name != "__init__.py":
             source = path.read_bytes()
             files[f"_gw_{path.name}"] = source
@@ -145,6 +159,11 @@ Guard = Callable[[Candidate, Task, Invocation], Observation | None]
 More = Callable[[Task, Invocation], tuple[str, ...]]
 
 
+def _partner(invocation: Invocation) -> Partner:
+    command = ("python", *invocation.flags, "-c", _ANSWER)
+    return Partner(command, {**ENVIRONMENT, **invocation.env}, _ours("apart_"))
+
+
 def nothing_more(_task: Task, _invocation: Invocation) -> tuple[str, ...]:
     """No further arguments."""
     return ()
@@ -163,7 +182,6 @@ class PythonRunner:
         cure: what to do where the runner is missing.
         more: arguments that go before the user's.
         guard: finds further ways in which a candidate reaches for the yardstick.
-        apart: keep the assertions in a process of their own, where the tests allow that.
     """
 
     name: RunnerName
@@ -175,46 +193,88 @@ class PythonRunner:
     more: More = nothing_more
     guard: Guard = lambda _candidate, _task, _invocation: None
     origin: Origin = Origin.TESTS
-    apart: bool = False
 
     @property
     def identity(self) -> str:
         """See `Runner`."""
-        return f"{self.name} apart" if self.apart else self.name
+        return self.name
 
     def tampering(self, candidate: Candidate, task: Task) -> Observation | None:
         """See `Runner`."""
         return tampering(candidate, task) or self.guard(candidate, task, read_command(self._command(task)))
 
-    def start(self, task: Task, *, coverage_of: Tree | None, together: bool = False) -> Start:
+    def why_not(self, isolation: Isolation, task: Task) -> str:
+        """See `Runner`."""
+        if isolation is Isolation.IN_PROCESS:
+            return ""
+        is_doctest = self.name == "doctest"
+        if isolation is Isolation.TWO_BOXES:
+            return (self._why_no_examples(task) if is_doctest else "") or why_one_box(task)
+        if is_doctest:
+            return "doctests lie in the files that are judged"
+        return "" if modules_kept_apart(task) else "the tests reach into the process of the code they test"
+
+    def start(
+        self,
+        task: Task,
+        *,
+        coverage_of: Tree | None,
+        isolation: Isolation = Isolation.IN_PROCESS,
+        first: Sequence[str] = (),
+    ) -> Start:
         """See `Runner`."""
         shown = self._command(task)
         invocation = read_command(shown)
         if invocation.runner != self.name:
             raise NotRunnable(f"{' '.join(shown)!r} is not a {self.name} command; use tool_for(command).")
         everywhere = (*self.more(task, invocation), *invocation.arguments)
-        in_search = replace(invocation, arguments=(*everywhere, *self.in_search(task, invocation)))
+        quick = replace(invocation, arguments=_before_paths(everywhere, self.in_search(task, invocation)))
         invocation = replace(invocation, arguments=everywhere)
         module = f"{self.name}_main"
-        keep_apart = self.apart and not together and coverage_of is None
-        modules = modules_kept_apart(task) if keep_apart else ()
+        apart = isolation is not Isolation.IN_PROCESS
         settings = {
-            "apart": list(modules),
+            "apart": self._told(task, invocation) if apart else None,
             "lines": None if coverage_of is None else [p for p in sorted(coverage_of.files) if _counts(p, task)],
             "yardstick": digests(task),
             "declared": sorted(declared_names(task.tree)) if self.name == "pytest" else [],
+            "first": list(first),
+            "own": [] if apart else sorted(own_modules(task)),
         }
+        is_warm = not invocation.flags and coverage_of is None
         return Start(
             shown=shown,
             command=("python", *invocation.flags, *arguments_of(module, invocation, task.tree)),
-            warm=None if invocation.flags or coverage_of is not None else arguments_of(module, in_search, task.tree),
+            warm=arguments_of(module, invocation, task.tree) if is_warm else None,
+            quick=arguments_of(module, quick, task.tree) if is_warm else None,
             preload=(*self.preload, *imports_from_outside(task.tree)),
             env={**ENVIRONMENT, **invocation.env},
             support=support_files(settings),
             collect=(REPORT, STACK) if coverage_of is None else (REPORT, STACK, LINES),
             sealed=True,
-            apart=bool(modules),
+            isolation=isolation,
+            tree=tests_box(task) if isolation is Isolation.TWO_BOXES else None,
+            partner=_partner(invocation) if isolation is Isolation.TWO_BOXES else None,
         )
+
+    def _told(self, task: Task, invocation: Invocation) -> dict[str, Any]:
+        told = {"fixed": fixed_files(task), "asked": asked_names(task)}
+        if self.name != "doctest":
+            return told
+        modules = [p for p in invocation.arguments if p in task.tree.files and p.endswith(".py")]
+        return {**told, "docstrings": {p: docstrings(task.tree.files[p]) for p in modules if not is_fixed(p, task)}}
+
+    def _why_no_examples(self, task: Task) -> str:
+        """Why the examples can't be taken from the base tree and run elsewhere; empty if they can."""
+        for path in read_command(self._command(task)).arguments:
+            content = task.tree.files.get(path)
+            if content is None:
+                continue
+            if not path.endswith(".py") or is_fixed(path, task) or not is_plain(content):
+                return f"{path} holds examples that can't be read off its docstrings"
+            code = "\n".join(code for told in (examples(content) or {}).values() for code, _ in told)
+            if found := reaches_far(code.encode()):
+                return f"the examples in {path} share files or a process with the code that they test ({found})"
+        return ""
 
     def read(self, result: ExecResult, key: bytes, situation: Situation) -> Reading:
         """See `Runner`."""
@@ -229,19 +289,28 @@ class PythonRunner:
             found = tampered(attempts) if attempts else no_verdict(problem.reason, problem.detail)
             return Reading(found, unreliable=True)
         if report.unfit:
-            return Reading(no_verdict(NoVerdict.RUNNER_CRASHED, report.unfit), unreliable=True, unfit=report.unfit)
+            return Reading(no_verdict(NoVerdict.UNFIT, report.unfit), unreliable=True, unfit=report.unfit)
         report = _with_stack(report, result)
+        if report.controls:
+            report, situation = as_it_is(report, situation)
         lines = result.files.get(LINES)
         return Reading(
             decide(report, situation),
             coverage=read_coverage(lines, report.selected or ()) if lines is not None else None,
             selected=report.selected,
-            unreliable=bool(report.broken or report.late or report.unfinished or ended_by(result)),
+            unreliable=bool(report.broken or report.unfinished or ended_by(result)),
             touched=frozenset({*report.touched, *report.left_touched}),
+            controls=report.controls,
         )
 
     def _command(self, task: Task) -> tuple[str, ...]:
         return self.command or task.command or self.default
+
+
+def _before_paths(arguments: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    """The arguments and more options: behind theirs, so that ours count, and before what is no option any more."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return (*arguments[:end], *more, *arguments[end:])
 
 
 def _counts(path: str, task: Task) -> bool:

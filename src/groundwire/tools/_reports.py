@@ -17,6 +17,7 @@ from groundwire.tools._summaries import harmless, shorten
 MESSAGE_CHARS = 2000
 OUTSIDE = -1
 MAX_DURATION_S = 1e6
+MAX_KINDS = 1000
 
 
 class ReportProblem(Exception):
@@ -33,6 +34,23 @@ class ReportProblem(Exception):
         self.forged = forged
         self.reason = reason
         self.detail = detail
+
+
+@dataclass(frozen=True)
+class CaseControl:
+    """What was seen of one case in a run with controls.
+
+    Args:
+        turned: the assertion that was turned round, as `path:line:column`; empty where none was.
+        kind: how: `changed_value` or `negation`.
+        came: `failed` in that assertion, `passed`, or `elsewhere`; empty where none was turned.
+        deceived: an assertion that held, and would have held for another value; empty where there is none.
+    """
+
+    turned: str = ""
+    kind: str = ""
+    came: str = ""
+    deceived: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,8 +77,12 @@ class RunReport:
         replaced: functions of the runner that were replaced → the file of the new one.
         touched: files of the yardstick that were not as they had been laid when pytest read them → how.
         left_touched: the same, seen at the end of the run.
+        elsewhere: modules that the project holds and that were imported from an installed copy → its file.
         status: the exit status that the runner announced; None if it never came to that.
         unfit: why the tests can't be run apart from the candidate; empty if they can.
+        own_equality: ids of the cases in which a comparison that the candidate's own code made decided something.
+        kinds: classes of the candidate whose objects the tests have seen.
+        controls: by case, what came of its control; empty where the run had none.
     """
 
     selected: tuple[str, ...] | None = None
@@ -82,8 +104,12 @@ class RunReport:
     replaced: Mapping[str, str] = field(default_factory=dict[str, str])
     touched: Mapping[str, str] = field(default_factory=dict[str, str])
     left_touched: Mapping[str, str] = field(default_factory=dict[str, str])
+    elsewhere: Mapping[str, str] = field(default_factory=dict[str, str])
     status: int | None = None
     unfit: str = ""
+    own_equality: frozenset[str] = frozenset()
+    kinds: frozenset[str] = frozenset()
+    controls: Mapping[str, CaseControl] = field(default_factory=dict[str, CaseControl])
 
 
 def unique(ids: Iterable[str]) -> Iterator[str]:
@@ -140,7 +166,10 @@ class _Reader:
         self.lists: dict[str, list[CaseOutcome]] = {"broken": [], "passed_over": []}
         self.unrun: list[str] = []
         self.skipped_by: dict[str, str] = {}
+        self.controls: dict[str, CaseControl] = {}
         self.late: set[str] = set()
+        self.own_equality: set[str] = set()
+        self.kinds: set[str] = set()
         self.touched: dict[str, str] = {}
         self.left_touched: dict[str, str] = {}
         self.running: str | None = None
@@ -163,7 +192,10 @@ class _Reader:
             unrun=tuple(self.unrun),
             unfinished=self.running,
             skipped_by=self.skipped_by,
+            controls=self.controls,
             late=frozenset(self.late),
+            own_equality=frozenset(self.own_equality),
+            kinds=frozenset(self.kinds),
             touched=self.touched,
             left_touched=self.left_touched,
         )
@@ -183,6 +215,14 @@ class _Reader:
 
     def _on_unfit(self, event: dict[str, Any]) -> None:
         self.fields["unfit"] = shorten(str(event["m"]), 300) or "unknown"
+
+    def _on_own_equality(self, event: dict[str, Any]) -> None:
+        if self.running is not None:
+            self.own_equality.add(self.running)
+
+    def _on_kind(self, event: dict[str, Any]) -> None:
+        if len(self.kinds) < MAX_KINDS:
+            self.kinds.add(shorten(str(event["id"]), 200))
 
     def _on_collecting(self, event: dict[str, Any]) -> None:
         self.fields["collecting"] = harmless(str(event["id"]))
@@ -224,6 +264,10 @@ class _Reader:
         if event.get("w"):
             self.skipped_by[name] = str(event["w"])
 
+    def _on_control(self, event: dict[str, Any]) -> None:
+        said = {name: harmless(str(event.get(name, ""))) for name in ("turned", "k", "c", "deceived")}
+        self.controls[self._id(event)] = CaseControl(said["turned"], said["k"], said["c"], said["deceived"])
+
     def _on_broke_off(self, event: dict[str, Any]) -> None:
         self.running = self._id(event)
         self.fields["broke_off"] = shorten(str(event["m"]), MESSAGE_CHARS)
@@ -241,6 +285,9 @@ class _Reader:
     def _on_checked(self, event: dict[str, Any]) -> None:
         self.fields["canary"] = event["canary"] is True
         self.fields["replaced"] = {str(name): str(file) for name, file in event["replaced"].items()}
+
+    def _on_elsewhere(self, event: dict[str, Any]) -> None:
+        self.fields["elsewhere"] = {harmless(str(n)): shorten(str(file), 300) for n, file in event["modules"].items()}
 
     def _on_finish(self, event: dict[str, Any]) -> None:
         self.fields["stopped"] = shorten(str(event["stopped"]), 300)

@@ -9,8 +9,9 @@ from typing import Protocol
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import Coverage
 from groundwire.core._sandboxes import ExecResult
-from groundwire.core._signals import NoVerdict, Observation, Origin
+from groundwire.core._signals import CaseOutcome, Isolation, NoVerdict, Observation, Origin
 from groundwire.core._tasks import Task
+from groundwire.tools._reports import CaseControl
 from groundwire.tools._verdicts import Decision, Situation
 
 
@@ -28,6 +29,42 @@ class NotRunnable(Exception):
 
 
 @dataclass(frozen=True)
+class Apart:
+    """How far a tool keeps the assertions from the candidate, where runner, sandbox and tests allow it.
+
+    Args:
+        at_once: in every run; else a candidate is judged in one process, and a PASS is confirmed in two boxes.
+        at_most: how far.
+        required: what was not judged in two boxes is no PASS.
+    """
+
+    at_once: bool = False
+    at_most: Isolation = Isolation.TWO_BOXES
+    required: bool = False
+
+
+CONFIRMED = Apart()
+"""A PASS is confirmed in two boxes."""
+AT_ONCE = Apart(at_once=True)
+"""Every candidate is judged in two boxes at once."""
+
+
+@dataclass(frozen=True)
+class Partner:
+    """What runs in the candidate's own box, and answers.
+
+    Args:
+        command: program and arguments.
+        env: variables.
+        support: files of ours.
+    """
+
+    command: tuple[str, ...]
+    env: Mapping[str, str]
+    support: Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
 class Start:
     """How one candidate's run is started.
 
@@ -35,23 +72,31 @@ class Start:
         shown: the command as the user gave it.
         command: program and arguments for `Sandbox.run`.
         warm: arguments for `WarmSandbox.run`; None where a fork server can't do it.
+        quick: the same, without what the task's tests don't ask for; None where that is nothing.
         preload: modules that the fork server imports.
         env: variables.
         support: files of ours.
         collect: names of the files that come back.
-        sealed: True if the runner expects a nonce, on standard input or as `GROUNDWIRE_KEY`.
-        apart: the assertions run in another process than the candidate.
+        sealed: True if the runner expects a nonce on standard input.
+        isolation: where the assertions run.
+        controlled: cases are turned round (`groundwire.tools._controls`), so that nothing is learned of a healthy run.
+        tree: what is laid out beside the assertions, where the candidate lies in another box.
+        partner: what runs in that box; None: there is none.
     """
 
     shown: tuple[str, ...]
     command: tuple[str, ...]
     warm: tuple[str, ...] | None = None
+    quick: tuple[str, ...] | None = None
     preload: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     support: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     collect: Sequence[str] = ()
     sealed: bool = False
-    apart: bool = False
+    isolation: Isolation = Isolation.IN_PROCESS
+    controlled: bool = False
+    tree: Tree | None = None
+    partner: Partner | None = None
 
 
 @dataclass(frozen=True)
@@ -62,9 +107,10 @@ class Reading:
         decision: the verdict.
         coverage: lines per case, where they were asked for.
         selected: the cases that were to run; None where it never came to that.
-        unreliable: True if the run says nothing about how a healthy one would go: it was cut short, or cases were.
+        unreliable: True if the run says nothing about how a healthy one would go: it was cut short.
         unfit: why the tests can't be run apart from the candidate; empty if they can.
         touched: files that the run changed, of those that a candidate may not change.
+        controls: by case, what came of its control; empty where the run had none.
     """
 
     decision: Decision
@@ -73,6 +119,25 @@ class Reading:
     unreliable: bool = False
     unfit: str = ""
     touched: frozenset[str] = frozenset()
+    controls: Mapping[str, CaseControl] = field(default_factory=dict[str, CaseControl])
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """An observation.
+
+    Args:
+        out_of_time: nothing but time speaks against the candidate.
+        unfit: the tests can't be run apart from it.
+        cases: how they ended, with messages as they came.
+        controls: by case, what came of its control, in a run that has them.
+    """
+
+    observation: Observation
+    out_of_time: bool = False
+    unfit: bool = False
+    cases: tuple[CaseOutcome, ...] = ()
+    controls: Mapping[str, CaseControl] = field(default_factory=dict[str, CaseControl])
 
 
 class Runner(Protocol):
@@ -92,13 +157,25 @@ class Runner(Protocol):
         """A FAIL if the candidate reaches for the yardstick."""
         ...
 
-    def start(self, task: Task, *, coverage_of: Tree | None, together: bool = False) -> Start:
+    def why_not(self, isolation: Isolation, task: Task) -> str:
+        """Why the assertions can't be kept that far from what they judge; empty if, by the task's text, they can."""
+        ...
+
+    def start(
+        self,
+        task: Task,
+        *,
+        coverage_of: Tree | None,
+        isolation: Isolation = Isolation.IN_PROCESS,
+        first: Sequence[str] = (),
+    ) -> Start:
         """How to run the task's candidates.
 
         Args:
             task: the task.
             coverage_of: the tree, with the candidate applied, whose lines are to be seen; None: no coverage.
-            together: in one process, also where the runner would keep the assertions apart.
+            isolation: where the assertions run; one that `why_not` has nothing against.
+            first: cases that run before all others, where the runner can have that.
 
         Raises:
             NotRunnable: the command is not for this tool.

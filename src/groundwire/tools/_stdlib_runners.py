@@ -13,6 +13,7 @@ from groundwire.tools._behaviour import Behaviour
 from groundwire.tools._commands import Invocation
 from groundwire.tools._guard import tampering_with_doctests
 from groundwire.tools._python_runner import PythonRunner
+from groundwire.tools._running import CONFIRMED, Apart
 
 # The doctest tool.
 
@@ -25,9 +26,10 @@ class Doctest(JudgedTool):
 
     Args:
         command: a command that goes before the task's, split (`("python", "-m", "doctest", "src/shapes.py")`).
+        apart: how far the assertions are to be kept from the candidate.
     """
 
-    def __init__(self, command: Sequence[str] | None = None) -> None:
+    def __init__(self, command: Sequence[str] | None = None, *, apart: Apart = CONFIRMED) -> None:
         runner = PythonRunner(
             name="doctest",
             default=("python", "-m", "doctest"),
@@ -35,7 +37,7 @@ class Doctest(JudgedTool):
             preload=("doctest",),
             guard=_guard,
         )
-        super().__init__(runner)
+        super().__init__(runner, apart)
 
 
 def _guard(candidate: Candidate, task: Task, _invocation: Invocation) -> Observation | None:
@@ -53,18 +55,17 @@ class Unittest(JudgedTool):
 
     Args:
         command: a command that goes before the task's, split (`("python", "-m", "unittest", "tests.test_x")`).
-        apart: keep the assertions in another process than the candidate, where the tests allow it.
+        apart: how far the assertions are to be kept from the candidate.
     """
 
-    def __init__(self, command: Sequence[str] | None = None, *, apart: bool = False) -> None:
+    def __init__(self, command: Sequence[str] | None = None, *, apart: Apart = CONFIRMED) -> None:
         runner = PythonRunner(
             name="unittest",
             default=("python", "-m", "unittest"),
             command=tuple(command) if command else None,
             preload=("unittest",),
-            apart=apart,
         )
-        super().__init__(runner)
+        super().__init__(runner, apart)
         self._behaviour = Behaviour()
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:

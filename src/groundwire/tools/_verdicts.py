@@ -7,12 +7,14 @@ that failed, or one that was running when the run ended. All else is no verdict,
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from groundwire.core._sandboxes import ExecResult
 from groundwire.core._signals import CaseOutcome, CaseResult, NoVerdict, Verdict
+from groundwire.tools._preload import Place
 from groundwire.tools._reports import RunReport
 from groundwire.tools._summaries import PASSED, counts, ended_by, how_it_ended, killed_from_outside, last_error, named
 
@@ -32,6 +34,7 @@ class Situation:
         changed: the paths that the candidate changed.
         trusted_file: True for a file that the candidate may not have written.
         cure: what to do where the runner is missing.
+        place_of: where a module belongs that could not be imported.
         base_touches: files that the clean base tree's own run changes; None: it is not known to have run to its end.
     """
 
@@ -40,6 +43,7 @@ class Situation:
     changed: frozenset[str] = frozenset()
     trusted_file: Callable[[str], bool] = lambda _path: False
     cure: str = ""
+    place_of: Callable[[str], Place] = lambda _name: Place.UNKNOWN
     base_touches: frozenset[str] | None = None
 
 
@@ -92,6 +96,7 @@ class Decision:
         detail: one line for people.
         partial: True if the runner stopped before all cases had run.
         out_of_time: True if nothing but time counts against the candidate.
+        late: the cases that a limit of time ended.
         tampering: True if the candidate reached for the yardstick.
     """
 
@@ -103,6 +108,7 @@ class Decision:
     deselected: int = 0
     partial: bool = False
     out_of_time: bool = False
+    late: tuple[str, ...] = ()
     tampering: bool = False
 
 
@@ -188,6 +194,41 @@ def _tampered(report: RunReport, situation: Situation) -> Decision | None:
     return tampered(attempts, (*_all_cases(report), *_cut_off(report, situation))) if attempts else None
 
 
+def _copy_judged(report: RunReport, _situation: Situation) -> Decision | None:
+    """Nothing that a candidate changes would be seen."""
+    for name, file in sorted(report.elsewhere.items()):
+        return no_verdict(
+            NoVerdict.USAGE,
+            f"The tests import {name} from {file}, an installed copy, and not from the project: take it out of the"
+            " environment, or put the project before it (PYTHONPATH=. or PYTHONPATH=src in front of the command).",
+        )
+    return None
+
+
+def _module_missing(report: RunReport, situation: Situation) -> Decision | None:
+    """A module that only an installation can bring; that a candidate's own import can't be met is its fault."""
+    bad = [c for c in (*report.broken, *report.cases) if not c.result.ok]
+    missing = {c.id: name for c in bad if (name := _not_found(c)) and situation.place_of(name) is Place.OUTSIDE}
+    if not missing or (situation.changed and len(missing) < len(bad)):
+        return None
+    names = sorted({name.partition(".")[0] for name in missing.values()})
+    return replace(
+        no_verdict(
+            NoVerdict.MODULE_MISSING,
+            f"{named(missing)}: the module {named(names)} is in no file of the project and is not installed. Install it"
+            " into the project's environment (python -m pip install …), or name an interpreter that has it (--python).",
+        ),
+        cases=_all_cases(report),
+    )
+
+
+def _not_found(case: CaseOutcome) -> str:
+    """The module that could not be imported, where that is what ended the case."""
+    said = case.message if case.result is CaseResult.ERROR else case.message.partition("\n")[0]
+    found = re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", said)
+    return found[1] if found else ""
+
+
 def _bad_case(report: RunReport, situation: Situation) -> Decision | None:
     cut_off = _cut_off(report, situation)
     cases = (*_all_cases(report), *cut_off)
@@ -199,11 +240,16 @@ def _bad_case(report: RunReport, situation: Situation) -> Decision | None:
     late = report.late | {c.id for c in cut_off if ended_by(situation.end) in ("wall_s", "cpu_s")}
     return Decision(
         Verdict.FAIL,
-        counts(cases, max(total, ran)) + _hint(bad),
+        counts(cases, max(total, ran)) + _hanging(late) + _hint(bad, situation),
         cases=cases,
         partial=ran < total or report.selected is None or report.status is None or bool(report.stopped or cut_off),
         out_of_time=all(c.id in late for c in bad),
+        late=tuple(sorted(late)),
     )
+
+
+def _hanging(late: Collection[str]) -> str:
+    return f"; out of time: {named(late)}" if late else ""
 
 
 def _cut_off(report: RunReport, situation: Situation) -> tuple[CaseOutcome, ...]:
@@ -213,7 +259,15 @@ def _cut_off(report: RunReport, situation: Situation) -> tuple[CaseOutcome, ...]
     return (CaseOutcome(id=report.unfinished, result=CaseResult.FAILED, message=f"did not finish: {why}"),)
 
 
-def _hint(bad: Iterable[CaseOutcome]) -> str:
+def _hint(bad: Iterable[CaseOutcome], situation: Situation) -> str:
+    bad = list(bad)
+    places = {situation.place_of(name): name for c in bad if (name := _not_found(c))}
+    if name := places.get(Place.ROOT):
+        return f"; {name} lies at the project's root, which plain pytest does not look in: use python -m pytest"
+    if name := places.get(Place.INSIDE):
+        return (
+            f"; {name} lies in a folder that is not on the import path: put PYTHONPATH=FOLDER in front of the command"
+        )
     text = "\n".join(c.message for c in bad)
     if ("fixture '" in text and "' not found" in text) or "async def functions are not natively supported" in text:
         return "; a pytest plugin may be missing: name it in the project's requirements, or add -p NAME to the command"
@@ -232,14 +286,40 @@ def _cut_short(report: RunReport, situation: Situation) -> Decision | None:
     return no_verdict(NoVerdict.RUNNER_CRASHED, f"The runner {how_it_ended(situation.end)} {where}. {report.internal}")
 
 
+_PLUGIN_OF = (
+    (r"-n\b|--numprocesses|--dist\b", "pytest-xdist"),
+    (r"--cov|--no-cov", "pytest-cov"),
+    (r"--timeout|\btimeout\b", "pytest-timeout"),
+    (r"--asyncio-mode|\basyncio_", "pytest-asyncio"),
+    (r"--reruns", "pytest-rerunfailures"),
+    (r"--benchmark", "pytest-benchmark"),
+    (r"--ds\b|\bDJANGO_SETTINGS_MODULE", "pytest-django"),
+    (r"--randomly|-p no:randomly", "pytest-randomly"),
+    (r"--html", "pytest-html"),
+    (r"--hypothesis", "hypothesis"),
+)
+"""Options, on the command line or in a configuration file, and the distribution that brings them."""
+
+
 def _usage(report: RunReport, situation: Situation) -> Decision | None:
     if report.usage:
-        return no_verdict(NoVerdict.USAGE, f"The runner did not accept its command line. {last_error(situation.end)}")
+        said = last_error(situation.end)
+        return no_verdict(NoVerdict.USAGE, f"The runner did not accept its command line. {said}{_undeclared(said)}")
     if report.internal:
         return no_verdict(NoVerdict.RUNNER_CRASHED, f"The runner broke. {report.internal.splitlines()[0]}")
     if report.selected is None:
         return no_verdict(NoVerdict.USAGE, f"The command ran no tests. {last_error(situation.end)}".strip())
     return None
+
+
+def _undeclared(said: str) -> str:
+    if "unrecognized arguments" not in said and "Unknown config option" not in said:
+        return ""
+    names = [name for options, name in _PLUGIN_OF if re.search(options, said)] or ["a pytest plugin"]
+    return (
+        f"; {named(names)} may be missing: only plugins that the project declares are loaded, so name it in the"
+        " project's requirements (and install it), or add -p NAME to the command"
+    )
 
 
 def _ended_otherwise(report: RunReport, situation: Situation) -> Decision | None:
@@ -314,6 +394,8 @@ def _nothing_passed(report: RunReport, _situation: Situation) -> Decision | None
 _RULES: tuple[_Rule, ...] = (
     _runner_missing,
     _tampered,
+    _copy_judged,
+    _module_missing,
     _bad_case,
     _cut_short,
     _usage,

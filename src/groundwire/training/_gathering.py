@@ -73,6 +73,7 @@ def seen_of(signal: Signal, at: int, seal: Seal) -> Seen:
         stdout=stdout,
         stderr=stderr,
         exit_code=signal.exit_code,
+        isolation=signal.isolation,
         taken_from=signal.taken_from,
         created_at=signal.created_at,
     )

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, computed_field
 
 from groundwire.core._models import ToolCall
 from groundwire.core._records import StopReason
-from groundwire.core._signals import NoVerdict, Origin, Verdict
+from groundwire.core._signals import Isolation, NoVerdict, Origin, Verdict
 
 # Texts and who wrote them: a person, a program or a model.
 
@@ -103,6 +103,8 @@ class Seen(Frozen):
     seal: Seal
     oracle: bool = False
     partial: bool = False
+    isolation: Isolation = Isolation.IN_PROCESS
+    """How far the assertions were from the code they judge; `in_process` and `process` are not unforgeable."""
     passed: int = 0
     failed: tuple[tuple[str, str], ...] = ()
     """Name and message of each case that counts against the candidate."""

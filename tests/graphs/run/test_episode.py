@@ -83,7 +83,7 @@ async def test_a_judging_is_in_the_ledger_before_the_next_one_of_the_same_candid
 
     check = Again()
     await loop(Guesser([["wrong"], ["right"]]), check).compile(store=store).arun(task)
-    assert check.judged == ["wrong", "wrong", "right", "right"]
+    assert check.judged == ["wrong", "wrong", "right", "right", "right"]
 
 
 async def test_everything_is_in_the_ledger_before_a_model_is_called(task: Task, store: Counting) -> None:

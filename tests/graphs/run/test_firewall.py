@@ -134,7 +134,9 @@ def test_a_signal_that_quotes_a_canary_is_not_written() -> None:
     ):
         seen = looked({"a": False}).model_copy(update={"evidence": evidence})
         with pytest.raises(HiddenLeak, match="Signal"):
-            guard.check_record(Mint("r", b"k").signal(seen, episode_id="e", trial=1, issuer="t", candidate_digest="c"))
+            guard.check_record(
+                Mint("r", b"k" * 32).signal(seen, episode_id="e", trial=1, issuer="t", candidate_digest="c")
+            )
 
 
 def test_only_the_new_lines_of_a_candidate_are_its_own() -> None:

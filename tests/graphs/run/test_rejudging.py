@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from looking import Look, Looks, looked
 
 from groundwire import EpisodeResult, NoVerdict, Origin, Rules, StopReason, Task, Verdict
+from groundwire.core._candidates import Candidate
 from groundwire.core._records import Admission
 from groundwire.core._seal import Mint
 from groundwire.core._signals import Signal
-from groundwire.graphs.run._rejudging import reconcile
+from groundwire.graphs.run._history import History
+from groundwire.graphs.run._rejudging import reconcile, wants_another_look
 from groundwire.memory import InMemoryStore
 
 GOOD, BAD = {"a": True, "b": True}, {"a": True, "b": False}
@@ -233,3 +235,34 @@ def test_no_verdict_rests_on_a_case_that_ended_both_ways(earlier: list[dict[str,
 def test_origin_and_output_are_those_of_the_last_look() -> None:
     seen = reconcile(looked({"a": False, "b": True}, Origin.EXECUTION), [minted({"a": False, "b": False})])
     assert (seen.origin, seen.evidence.stdout) == (Origin.EXECUTION, "a bad\n")
+
+
+# --- flaky cases that speak for a candidate
+
+
+def test_a_pass_is_looked_at_three_times_unless_somebody_said_how_often(task: Task) -> None:
+    script: Mapping[str, Sequence[Look]] = {"x": [GOOD, GOOD, BAD]}
+    result, tool, _ = run(task, script)
+    assert (result.stop_reason, tool.judged, result.account.flaky) == (StopReason.NO_VERDICT, ["x"] * 3, ("b",))
+    result, tool, _ = run(task, script, rejudge_passes=1)
+    assert (result.stop_reason, tool.judged) == (StopReason.VERIFIED, ["x"] * 2)
+
+
+def test_a_pass_that_rests_on_a_flaky_case_alone_verifies_nothing(task: Task) -> None:
+    script: Mapping[str, Sequence[Look]] = {
+        "nothing": [BAD],
+        "x": [{"a": False, "b": True}, {"a": False, "b": False}],
+        "y": [GOOD],
+    }
+    result, _, _ = run(task, script, actor=Guesser([["x"], ["y"]]), baseline=True)
+    assert (result.stop_reason, result.patch, result.account.flaky) == (StopReason.NO_VERDICT, "", ("b",))
+    assert result.detail.startswith("flaky: 2 of 2; flaky, so counted neither for nor against the candidate: b")
+
+
+def test_what_only_ran_out_of_time_is_not_looked_at_again(task: Task) -> None:
+    hangs = looked(BAD)
+    hangs = hangs.model_copy(update={"evidence": hangs.evidence.model_copy(update={"late": ("b",)})})
+    history = History(Candidate(task.tree.digest, {}))
+    signal = MINT.signal(hangs, episode_id="e", trial=1, issuer="t", candidate_digest="c")
+    assert not wants_another_look([signal], history, Rules())
+    assert wants_another_look([minted(BAD)], history, Rules())

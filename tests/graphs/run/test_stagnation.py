@@ -63,7 +63,7 @@ def test_the_same_cases_in_another_way_are_another_failure() -> None:
         seen = looked({"t": False})
         case = seen.evidence.cases[0].model_copy(update={"message": message})
         seen = seen.model_copy(update={"evidence": Evidence(cases=(case,))})
-        return failure_of(Mint("r", b"k").signal(seen, episode_id="e", trial=1, issuer="t", candidate_digest="c"))
+        return failure_of(Mint("r", b"k" * 32).signal(seen, episode_id="e", trial=1, issuer="t", candidate_digest="c"))
 
     assert failed("IndexError: list index out of range") != failed("ZeroDivisionError: division by zero")
     assert failed("assert 1 == 5") == failed("assert 2 == 9")

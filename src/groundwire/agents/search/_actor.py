@@ -12,8 +12,10 @@ import asyncio
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from groundwire.agents.search._localise import dstar, ochiai
 from groundwire.core._candidates import Candidate
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from groundwire.agents.search._plan import SearchPlan
 
 
+Result = TypeVar("Result")
 MAX_PLANS = 8
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -52,7 +55,7 @@ class SearchActor:
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """See `groundwire.core._contexts.Actor`. Calls no model."""
         # ranking a large project takes seconds: other episodes go on meanwhile
-        return await asyncio.to_thread(self._propose, context, n)
+        return await _aside(partial(self._propose, context, n))
 
     def _propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         # an edit such as `1 is x` makes the compiler warn, which is no news; filters belong to the whole process
@@ -77,6 +80,31 @@ class SearchActor:
                 self._plans.popitem(last=False)
         self._plans.move_to_end(place)
         return plan
+
+
+async def _aside(work: Callable[[], Result]) -> Result:
+    """Runs work in a thread that nobody waits for once the time is up, as the interpreter does for those of its pools.
+
+    What the thread would have said is then lost.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Result] = loop.create_future()
+
+    def tell(act: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(lambda: None if done.done() else act())
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:
+            raised = error
+            tell(lambda: done.set_exception(raised))
+        else:
+            tell(lambda: done.set_result(result))
+
+    threading.Thread(target=run, name="search", daemon=True).start()
+    return await done
 
 
 def _is_usable(signal: Signal) -> bool:

@@ -294,6 +294,6 @@ class Stream:
     def _at_site(self, blamed: float, parsed: Parsed, site: Site) -> Iterator[RankedEdit]:
         evaluated = not site.is_expression or site in parsed.source.evaluated
         path = parsed.source.path
-        for proposal in proposals(site, parsed.scene, evaluated=evaluated):
+        for proposal in filter(parsed.source.can_take, proposals(site, parsed.scene, evaluated=evaluated)):
             line = parsed.source.line_of(proposal.splices[0].start)
             yield RankedEdit(path, proposal, line, score(proposal, blamed, self._learned))

@@ -173,16 +173,13 @@ class SearchPlan:
         """Takes up which edits fixed a part."""
         for one in judged:
             item = self._by_digest.get(one.candidate.digest)
-            if (
-                item is None
-                or item.digest in self._learned
-                or one.signal.verdict is not Verdict.FAIL
-                or one.signal.partial
-            ):
+            if item is None or item.digest in self._learned or one.signal.verdict is not Verdict.FAIL:
                 continue
             self._learned.add(item.digest)
             passed = one.signal.evidence.passed()
-            progress = EditProgress(item.edits, self._failed & passed, self._passed - passed)
+            # a run that ended early says nothing of the cases behind that
+            broken = {case.id for case in one.signal.evidence.failed()} if one.signal.partial else self._passed - passed
+            progress = EditProgress(item.edits, self._failed & passed, self._passed & broken)
             if progress.fixed:
                 self._progress.append(progress)
                 if self._combined is not None:
@@ -243,7 +240,7 @@ class SearchPlan:
             parsed = self._stream.parsed(path)
             assert parsed is not None, "an edit comes from a parsed file"
             mine = [e for e in ordered if e.path == path]
-            changes[path] = apply(parsed.source.data, (s for e in mine for s in e.proposal.splices))
+            changes[path] = apply(parsed.source.original, (s for e in mine for s in e.proposal.splices))
             notes.append(note(parsed.source, mine))
         return Candidate(self._tree.digest, changes, tuple(e.name for e in ordered), "; ".join(notes))
 

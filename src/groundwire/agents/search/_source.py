@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import ast
 import bisect
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from string import ascii_letters
 from typing import cast
 
 import libcst as cst
@@ -19,6 +21,7 @@ from libcst.metadata import ByteSpanPositionProvider, CodeSpan, MetadataWrapper
 
 MAX_SOURCE_BYTES = 1024 * 1024
 MAX_CHAIN = 300
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 MAX_DEPTH = 250
 # Left out of the walk: layout, and places where an edit can't change what a test sees.
 _SKIPPED_FIELDS = frozenset({"annotation", "returns", "type_parameters", "lpar", "rpar"})
@@ -93,13 +96,19 @@ class SourceFile:
 
     Args:
         path: relative POSIX path.
-        data: its bytes, UTF-8.
+        data: its bytes, UTF-8; of a file that is not, with a letter in the place of each byte beyond ASCII.
         root: the module's site.
+        original: its bytes as they are.
+        mark: that letter, which stands nowhere else in the file; "" where there is none.
     """
 
-    def __init__(self, path: str, data: bytes, root: Site, line_starts: Sequence[int]) -> None:
+    def __init__(
+        self, path: str, data: bytes, root: Site, line_starts: Sequence[int], original: bytes, mark: str = ""
+    ) -> None:
         self.path = path
         self.data = data
+        self.original = original
+        self.mark = mark
         self.root = root
         self._line_starts = line_starts
 
@@ -137,6 +146,13 @@ class SourceFile:
         """The site's text, outer parentheses left out."""
         return self.data[site.start : site.end].decode()
 
+    def can_take(self, proposal: Proposal) -> bool:
+        """False where the edit would touch, or write anew, bytes that can't be read."""
+        mark = self.mark.encode()
+        return not mark or not any(
+            self.mark in splice.text or mark in self.data[splice.start : splice.end] for splice in proposal.splices
+        )
+
     def line_of(self, offset: int) -> int:
         """The 1-based line of a byte offset."""
         return bisect.bisect_right(self._line_starts, offset)
@@ -165,9 +181,11 @@ class SourceFile:
 
 
 def parse_source(path: str, data: bytes) -> SourceFile | None:
-    """Parses a file; None where it is not UTF-8 Python that can be parsed, too deeply nested, or larger than 1 MiB."""
+    """Parses a file; None where it is no Python that can be parsed, too deeply nested, or larger than 1 MiB."""
     if len(data) > MAX_SOURCE_BYTES or not _is_harmless(data):
         return None
+    original = data
+    data, mark = _readable(original)
     starts = _line_starts(data)
     try:
         module = cst.parse_module(data.decode())
@@ -176,7 +194,17 @@ def parse_source(path: str, data: bytes) -> SourceFile | None:
         _grow(root, spans, starts)
     except (UnicodeDecodeError, cst.ParserSyntaxError, RecursionError):
         return None
-    return SourceFile(path, data, root, starts)
+    return SourceFile(path, data, root, starts, original, mark)
+
+
+def _readable(data: bytes) -> tuple[bytes, str]:
+    """UTF-8 as it is; else with a letter that the file lacks for each byte beyond ASCII, so that no byte moves."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        mark = next((letter for letter in ascii_letters if letter.encode() not in data), "")
+        return (_BEYOND_ASCII.sub(mark.encode(), data), mark) if mark else (data, "")
+    return data, ""
 
 
 def _is_harmless(data: bytes) -> bool:

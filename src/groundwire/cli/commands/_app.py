@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections import UserDict
 from importlib import import_module
@@ -24,6 +25,10 @@ LEARN_CODES = (
 )
 EXPORT_CODES = (
     "Exit codes: 0 rows were written, 1 nothing could be exported, 2 usage, 6 storage, 130. Formats: docs/training.md."
+)
+VERIFY_CODES = (
+    "Exit codes: 0 all as it was written, 1 something is not, 2 usage, 3 all fits together and whose key it is is not"
+    " known here, 6 storage, 130. What that rests on: docs/security.md."
 )
 
 
@@ -49,7 +54,9 @@ _HOMES = {
     "import": _Home("ledger", "import_", "Which logs are known, and what they hold: docs/logs.md."),
     "graphs": _Home("first_steps", "graphs"),
     "show": _Home("ledger", "show"),
+    "verify": _Home("ledger", "verify", VERIFY_CODES),
     "doctor": _Home("first_steps", "doctor"),
+    "task": _Home("task", "tasks"),
     "memory": _Home("memory", "memory"),
     "model": _Home("model", "models"),
 }
@@ -119,6 +126,9 @@ def root(
 
 def main() -> None:
     """The program: every error of ours is a message and an exit code, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no reason to stop
     try:
         app()
     except GroundwireError as error:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from groundwire.cli._checks import check_exists, check_into, loading, settled
-from groundwire.cli.commands._options import Json, Ledger, flags_in, spelt_out
+from groundwire.cli.commands._options import Json, Ledger, Unverified, flags_in, spelt_out
 
 
 @spelt_out
@@ -43,6 +43,7 @@ def export(
     allow_unverified: Annotated[
         bool, typer.Option("--allow-unverified", help="Export though the run's key is not here to verify its seals.")
     ] = False,
+    unverified: Unverified = False,
     gold: Annotated[
         Path | None,
         typer.Option(help='JSON lines, each {"task": id, "answers": [...]}: rows that show one of these are left out.'),
@@ -102,6 +103,7 @@ def export(
         mixed_revisions=allow_mixed_revisions,
         truncated=allow_truncated,
         unverified=allow_unverified,
+        as_it_is=unverified,
         gold=gold,
         filters=AskedFilters(
             min_agreement=min_agreement,

@@ -1,4 +1,4 @@
-"""What goes on with runs and reads them: `groundwire resume`, `replay`, `show`, `report` and `import`."""
+"""What goes on with runs and reads them: `groundwire resume`, `replay`, `show`, `verify`, `report` and `import`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from typing import Annotated
 import typer
 
 from groundwire.cli._checks import check_exists, check_into, loading
-from groundwire.cli.commands._options import Json, Ledger, RunId, RunTotals, checked_flags, spelt_out
+from groundwire.cli.commands._options import Json, Ledger, RunId, RunTotals, Unverified, checked_flags, spelt_out
 
 
 @spelt_out
-def resume(run: RunId, totals: RunTotals, ledger: Ledger, json: Json = False) -> None:
-    """Go on with a run that was interrupted, or that had used up its totals; an answer that was had is not paid for
-    again."""
-    flags = checked_flags(totals, ledger)
+def resume(
+    run: RunId,
+    totals: RunTotals,
+    max_seconds: Annotated[
+        float | None, typer.Option(min=0, help="Wall seconds more for a repair that had used up its own.")
+    ] = None,
+    *,
+    ledger: Ledger,
+    json: Json = False,
+) -> None:
+    """Go on with a run that was interrupted, or that had used up its totals or its seconds; what was judged is not
+    judged again, and answers already received are not paid for again."""
+    flags = checked_flags(totals, ledger) | {"max_seconds": max_seconds}
     with loading():
         from groundwire.cli._resuming import resume_run
     raise typer.Exit(resume_run(run, flags, as_json=json))
@@ -25,6 +34,7 @@ def resume(run: RunId, totals: RunTotals, ledger: Ledger, json: Json = False) ->
 def replay(
     run: RunId,
     verify: Annotated[bool, typer.Option("--verify", help="Exit with 1 where a record differs.")] = False,
+    unverified: Unverified = False,
     *,
     ledger: Ledger,
     json: Json = False,
@@ -33,7 +43,7 @@ def replay(
     flags = checked_flags(ledger)
     with loading():
         from groundwire.cli._replay import replay_run
-    raise typer.Exit(replay_run(run, flags, verify=verify, as_json=json))
+    raise typer.Exit(replay_run(run, flags, verify=verify, unverified=unverified, as_json=json))
 
 
 @spelt_out
@@ -45,11 +55,39 @@ def show(
     ledger: Ledger,
     json: Json = False,
 ) -> None:
-    """Show what the ledger holds of a run, and whether its signals are still as they were sealed."""
+    """Show what the ledger holds of a run, and whether its records are still as they were written."""
     flags = checked_flags(ledger)
     with loading():
         from groundwire.cli._show import list_runs, show_run
     raise typer.Exit(show_run(run, flags, as_json=json) if run else list_runs(flags, as_json=json))
+
+
+@spelt_out
+def verify(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="[RUN|FILE]",
+            help="The beginning of a run's id, a ledger's file, or a signed statement.  [default: all runs]",
+            show_default=False,
+        ),
+    ] = "",
+    key: Annotated[
+        str | None, typer.Option(metavar="PUBLIC", help="Public key that must have sealed it, or a file of it.")
+    ] = None,
+    statement: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write what the run came to as a signed statement.")
+    ] = None,
+    *,
+    ledger: Ledger,
+    json: Json = False,
+) -> None:
+    """Check that a run, a ledger or a statement is as it was written, anywhere; a ledger's file is not touched."""
+    flags = checked_flags(ledger)
+    check_into(statement)
+    with loading():
+        from groundwire.cli._verify import verify_target
+    raise typer.Exit(verify_target(target, flags, key=key, statement=statement, as_json=json))
 
 
 @spelt_out
@@ -60,6 +98,7 @@ def report(
         typer.Option(help="Run that all others are compared with.  [default: the one made as a run's control]"),
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Also write one self-contained HTML page to this file.")] = None,
+    unverified: Unverified = False,
     *,
     ledger: Ledger,
     json: Json = False,
@@ -69,7 +108,7 @@ def report(
     check_into(html)
     with loading():
         from groundwire.cli._report import run_report
-    raise typer.Exit(run_report(runs, flags, control=control, html=html, as_json=json))
+    raise typer.Exit(run_report(runs, flags, control=control, html=html, unverified=unverified, as_json=json))
 
 
 @spelt_out

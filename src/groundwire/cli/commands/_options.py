@@ -161,4 +161,18 @@ class TaskSandbox(OfSettings):
         None
     )
     sandbox: SandboxKind = None
+    require_two_boxes: Annotated[
+        bool | None,
+        typer.Option(
+            "--require-two-boxes",
+            help="Count only what was judged with the tests in another box than the candidate; refuse to begin where"
+            " the tests or the sandbox can't be used so.",
+        ),
+    ] = None
     image: Annotated[str | None, typer.Option(help="Docker image.  [default: python:3.12-slim]")] = None
+
+
+Unverified = Annotated[
+    bool,
+    typer.Option("--unverified", help="Go on though the records are not as they were written, which is said."),
+]

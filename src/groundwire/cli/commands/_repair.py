@@ -92,7 +92,17 @@ class TrialOptions(OfSettings):
     ] = None
     rejudge: Annotated[
         int | None,
-        typer.Option(min=0, help="Times a verdict is looked at again before anything rests on it.  [default: 1]"),
+        typer.Option(
+            min=0,
+            help="Times a verdict is looked at again before anything rests on it.  [default: 1; of a quick pass: 2]",
+        ),
+    ] = None
+    test_strength: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|off",
+            help="The most mutants of a verified patch's own lines by which its tests are measured.  [default: 8]",
+        ),
     ] = None
     max_trials: Annotated[int | None, typer.Option(min=1, help="TrialOptions after the baseline.")] = None
 
@@ -102,6 +112,9 @@ class RepairLimits(EpisodeLimits):
     """What the repair may use; it is one episode."""
 
     max_seconds: Annotated[float | None, typer.Option(min=0, help="Wall seconds.")] = None
+    case_seconds: Annotated[
+        float | None, typer.Option(min=0.1, help="Processor seconds that one test may take.  [default: 10]")
+    ] = None
     max_tokens: Annotated[int | None, typer.Option(min=0, help="Prompt and completion tokens.")] = None
     max_calls: Annotated[int | None, typer.Option(min=0, help="Model calls.")] = None
     max_usd: Annotated[float | None, typer.Option(min=0, help="US dollars; an unknown price is refused.")] = None

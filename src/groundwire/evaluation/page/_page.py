@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from groundwire.core._signals import Isolation
 from groundwire.core._text import plain
 from groundwire.evaluation._rows import NONE, PASS
 from groundwire.evaluation._table import SETS, episode_sets, groups_of
@@ -108,6 +109,7 @@ def _trial(trials: Trials, row: int) -> Mapping[str, Any]:
     told = trials.row(row)
     return {
         "told": told,
+        "judged_in": Isolation(told.isolation).in_words if told.isolation else "",
         "visible": MARKS[int(trials.visible[row])],
         "visible_class": CLASSES[int(trials.visible[row])],
         "hidden": MARKS[int(trials.hidden[row])] if told.hidden != "none" else "",

@@ -285,6 +285,9 @@ class Rules(BaseModel):
     one candidate. Only tools that declare `ToolTraits(repeatable=True)` are asked again."""
     rejudge_passes: int = Field(default=1, ge=0, le=100)
     """Times a PASS is judged again before anything rests on it; of such tools only, and never of hidden tests."""
+    steady: int = Field(default=3, ge=1)
+    """Looks in all at a PASS that takes no more than 10 s, where `rejudge_passes` is not set: a case that failed and
+    passed on one tree is flaky, and two looks miss every second one that is a matter of luck."""
     repeats: int | None = Field(default=3, ge=1)
     """Trials in a row that may fail in the same way; the next one escalates (Reflexion, arXiv 2303.11366: more than 3).
     None: never."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import dropwhile
 from typing import Any
@@ -62,6 +62,7 @@ class Recordings:
         self._calls: dict[Key, deque[ModelCall]] = {}
         self._programs: dict[Key, deque[ProgramRun]] = {}
         self._signals: dict[tuple[int, str, str], deque[Signal]] = {}
+        self._numbers: dict[str, int] = {}
         self._doubts: dict[Key, str] = {}
         self._reused: dict[str, Intent] = {}
         self._asked_before: dict[str, Sequence[Intent]] = {}
@@ -99,6 +100,7 @@ class Recordings:
                 case Signal() if record.origin is not Origin.RULE:
                     place = (record.trial, record.issuer, record.candidate_digest)
                     self._signals.setdefault(place, deque()).append(record)
+                    self._numbers[record.id] = len(self._numbers)
                     self._asked_before[record.id] = tuple(asked)
                     if reuse is not None and reuse.digest == record.candidate_digest:
                         self._reused[record.id], reuse = reuse, None
@@ -178,6 +180,11 @@ class Recordings:
         """What that tool node saw of that candidate; the next look, where it looked several times."""
         looks = self._signals.get((trial, issuer, digest))
         return looks.popleft() if looks else None
+
+    def in_order(self, trial: int, issuer: str, digests: Iterable[str]) -> Sequence[str]:
+        """Of these candidates those whose next look is recorded, in the order in which they were looked at."""
+        known = {d: looks[0].id for d in digests if (looks := self._signals.get((trial, issuer, d)))}
+        return sorted(known, key=lambda digest: self._numbers[known[digest]])
 
     async def observation(self, signal: Signal) -> RecordedObservation:
         """What a recorded signal was minted from, with its coverage."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from itertools import groupby, zip_longest
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, NoReturn, cast
 
 from groundwire.core._candidates import Tree
 from groundwire.core._contexts import Lesson
-from groundwire.core._errors import ConfigError, RecordNotFound, SandboxUnavailable, SealError
+from groundwire.core._errors import ConfigError, KeyMissing, RecordNotFound, SandboxUnavailable
 from groundwire.core._ids import SeedRule
 from groundwire.core._records import (
     Admission,
@@ -87,6 +87,8 @@ def first_difference(
     Returns:
         How many records are the same, and the first difference.
     """
+    recorded, reopened = _as_if_in_one_go(recorded)
+    replayed = [r for r in replayed if not (isinstance(r, TrialEnd) and r.trial in reopened)]
     ours, theirs = _in_order(recorded), _in_order(replayed)
     names = {**_names(ours), **_names(theirs)}
     if not is_whole:
@@ -97,6 +99,21 @@ def first_difference(
         if difference is not None:
             return number, difference
     return len(ours), None
+
+
+def _as_if_in_one_go(records: Sequence[Record]) -> tuple[Sequence[Record], Set[int]]:
+    """Without the ends of an episode that was gone on with, and the trials that had been closed by them."""
+    kept: list[Record] = []
+    reopened: set[int] = set()
+    last = max((n for n, record in enumerate(records) if isinstance(record, EpisodeEnd)), default=-1)
+    for number, record in enumerate(records):
+        if not isinstance(record, EpisodeEnd) or number == last:
+            kept.append(record)
+            continue
+        while kept and (isinstance(kept[-1], TrialEnd) or _is_refused(kept[-1])):
+            closed = kept.pop()
+            reopened |= {closed.trial} if isinstance(closed, TrialEnd) else set()
+    return [r for r in kept if not (isinstance(r, TrialEnd) and r.trial in reopened)], reopened
 
 
 def _compare(
@@ -344,12 +361,19 @@ class Replay:
 
     async def compared(self) -> Replayed:
         """What the run came to, against what is recorded."""
-        end = next(record for record in self._records if isinstance(record, EpisodeEnd))
+        end = [record for record in self._records if isinstance(record, EpisodeEnd)][-1]
         is_whole = end.stop_reason not in FROM_OUTSIDE
         replayed = await self._store.records(self._known.id)
         same, difference = first_difference(self._records, replayed, is_whole=is_whole)
         known = self._known
         return Replayed(known.id, known.task_id, same, difference, is_whole, self._seals_verified)
+
+
+async def rules_then(store: Store, run_id: str, rules: Rules) -> Rules:
+    """The rules as they were when the run began: a version that lacked one did not follow it."""
+    runs = await store.runs(prefix=run_id, limit=1)
+    recorded: dict[str, Any] = json.loads(runs[0].config).get("rules", {}) if runs else {}
+    return rules if "steady" in recorded else rules.model_copy(update={"steady": 1})
 
 
 async def check_same(store: Store, run_id: str, mine: Mapping[str, Any]) -> None:
@@ -367,6 +391,8 @@ async def check_same(store: Store, run_id: str, mine: Mapping[str, Any]) -> None
     recorded: dict[str, Any] = json.loads(runs[0].config) if runs else {}
     known: dict[str, Any] = json.loads(canonical(mine))
     for name in ("nodes", "gates", "budget", "rules", "trust"):
+        if name == "rules" and name in recorded:
+            recorded[name] = {**known[name], **recorded[name]}  # of an older version, which had fewer
         if name in recorded and recorded[name] != known[name]:
             raise ConfigError(
                 f"Run {run_id} was not run by this graph: its {name} were others.",
@@ -406,7 +432,7 @@ def _check_bodies(known: EpisodeRecord, records: Sequence[Record]) -> None:
 def _verify(run_id: str, records: Sequence[Record], keys: Keys) -> bool:
     try:
         key = keys.load(run_id)
-    except SealError:
+    except KeyMissing:
         return False
     for record in records:
         if isinstance(record, Signal):

@@ -6,7 +6,15 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import BatchTool, RepeatableTool, SkepticalTool, Tool, ToolContext, WritingTool
+from groundwire.core._contexts import (
+    BatchTool,
+    EagerTool,
+    RepeatableTool,
+    SkepticalTool,
+    Tool,
+    ToolContext,
+    WritingTool,
+)
 from groundwire.core._errors import GroundwireError, ModelError, RecordingMissing, ToolError
 from groundwire.core._models import Completion, Request
 from groundwire.core._records import Intent
@@ -37,7 +45,7 @@ def stand_in(name: str, tool: Tool, *, hidden: bool, episode: Episode) -> Tool:
 async def observe(
     tool: Tool, candidates: Sequence[Candidate], task: Task, context: ToolContext, *, name: str
 ) -> AsyncGenerator[tuple[Candidate, Observation], None]:
-    """An observation for each candidate, in their order.
+    """An observation for each candidate, as soon as it is there; in their order where the tool says nothing else.
 
     Args:
         tool: what judges.
@@ -53,6 +61,11 @@ async def observe(
         for candidate in candidates:
             yield candidate, _checked(name, await tool.judge(candidate, task, context))
         return
+    if isinstance(tool, EagerTool):
+        async with aclosing(_each(tool, candidates, task, context, name=name)) as judged:
+            async for candidate, observation in judged:
+                yield candidate, observation
+        return
     waiting = iter(candidates)
     async with aclosing(tool.judge_many(candidates, task, context)) as observations:
         given = 0
@@ -64,6 +77,20 @@ async def observe(
             yield candidate, _checked(name, observation)
     if given < len(candidates) and not isinstance(tool, _RecordedTool):
         raise _miscounted(name, str(given), len(candidates))
+
+
+async def _each(
+    tool: EagerTool, candidates: Sequence[Candidate], task: Task, context: ToolContext, *, name: str
+) -> AsyncGenerator[tuple[Candidate, Observation], None]:
+    left = dict(enumerate(candidates))
+    async with aclosing(tool.judge_each(candidates, task, context)) as observations:
+        async for number, observation in observations:
+            candidate = left.pop(number, None)
+            if candidate is None:
+                raise _miscounted(name, f"one too many (number {number})", len(candidates))
+            yield candidate, _checked(name, observation)
+    if left and not isinstance(tool, _RecordedTool):
+        raise _miscounted(name, str(len(candidates) - len(left)), len(candidates))
 
 
 def _checked(name: str, observation: object) -> Observation:
@@ -103,13 +130,19 @@ class _RecordedTool:
     async def judge_many(
         self, candidates: Sequence[Candidate], task: Task, context: ToolContext
     ) -> AsyncGenerator[Observation, None]:
-        """As far as it is recorded: the run had seen enough there."""
-        yield await self.judge(candidates[0], task, context)
-        for candidate in candidates[1:]:
-            signal = self._recordings.look(context.trial, self._name, candidate.digest)
-            if signal is None:
-                return
-            yield await self._seen(signal, context)
+        """See `judge_each`, which is what is asked for."""
+        async with aclosing(self.judge_each(candidates, task, context)) as observations:
+            async for _, observation in observations:
+                yield observation
+
+    async def judge_each(
+        self, candidates: Sequence[Candidate], task: Task, context: ToolContext
+    ) -> AsyncGenerator[tuple[int, Observation], None]:
+        """As far as it is recorded, and in that order: the run had seen enough there."""
+        numbers = {candidate.digest: number for number, candidate in enumerate(candidates)}
+        recorded = self._recordings.in_order(context.trial, self._name, numbers)
+        for digest in recorded or [candidates[0].digest]:
+            yield numbers[digest], await self.judge(candidates[numbers[digest]], task, context)
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
         """See `groundwire.core._contexts.SkepticalTool`."""
@@ -158,13 +191,30 @@ class _CachedTool:
         self, candidates: Sequence[Candidate], task: Task, context: ToolContext
     ) -> AsyncGenerator[Observation, None]:
         """See `groundwire.core._contexts.BatchTool`."""
-        found = [await self._find(candidate, task, context) for candidate in candidates]
-        rest = [candidate for candidate, signal in zip(candidates, found, strict=True) if signal is None]
-        async with aclosing(observe(self._tool, rest, task, context, name=self._name)) as judged:
-            for signal in found:
-                yield await self._take(signal, context) if signal else (await anext(judged))[1]
-            async for _more in judged:  # which says that it is one too many
-                pass
+        early: dict[int, Observation] = {}
+        following = 0
+        async with aclosing(self.judge_each(candidates, task, context)) as observations:
+            async for number, observation in observations:
+                early[number] = observation
+                while following in early:
+                    yield early.pop(following)
+                    following += 1
+
+    async def judge_each(
+        self, candidates: Sequence[Candidate], task: Task, context: ToolContext
+    ) -> AsyncGenerator[tuple[int, Observation], None]:
+        """See `groundwire.core._contexts.EagerTool`: first what is taken, then what is judged."""
+        rest: dict[str, tuple[int, Candidate]] = {}
+        for number, candidate in enumerate(candidates):
+            signal = await self._find(candidate, task, context)
+            if signal is None:
+                rest[candidate.digest] = (number, candidate)
+            else:
+                yield number, await self._take(signal, context)
+        judged = observe(self._tool, [c for _, c in rest.values()], task, context, name=self._name)
+        async with aclosing(judged):
+            async for candidate, observation in judged:
+                yield rest[candidate.digest][0], observation
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
         """See `groundwire.core._contexts.SkepticalTool`."""

@@ -28,6 +28,31 @@ class WrittenTests:
 
 
 @dataclass(frozen=True)
+class Controlled:
+    """Whether the checks could have failed that a PASS rests on, counted in cases (`core._signals.Controls`).
+
+    Args:
+        by: the tool node that gave the PASS.
+        any: False where it has no controls: a plain command, or a PASS that nobody confirmed.
+        changed_value: failed, as they had to, where an assertion expected another value.
+        negation: failed where an assertion was negated: weaker.
+        uncontrolled: nothing of theirs could be turned round.
+        left_out: can't fail on the base tree either.
+        passed: passed though they had to fail.
+        cannot_fail: ids of the last two; hidden ones are never named.
+    """
+
+    by: str
+    any: bool = False
+    changed_value: int = 0
+    negation: int = 0
+    uncontrolled: int = 0
+    left_out: int = 0
+    passed: int = 0
+    cannot_fail: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class VerdictAccount:
     """What an episode's verdicts rest on.
 
@@ -47,6 +72,9 @@ class VerdictAccount:
         written: tests that a model wrote, if any.
         disagrees: what these said of the candidate that is handed out all the same, since the user's tests passed it
             (`graphs.run.answer`); "" where they were content.
+        isolated: False if anything was judged where it could reach the host's files.
+        notes: how candidates were judged, where that was out of the ordinary.
+        controls: of what was handed out, whether the checks that it passed could have failed.
     """
 
     retries: int = 0
@@ -62,6 +90,9 @@ class VerdictAccount:
     opinions: tuple[str, ...] = ()
     written: WrittenTests | None = None
     disagrees: str = ""
+    isolated: bool = True
+    notes: tuple[str, ...] = ()
+    controls: tuple[Controlled, ...] = ()
 
 
 def account_of(records: Iterable[Record]) -> VerdictAccount:
@@ -89,6 +120,9 @@ def account_of(records: Iterable[Record]) -> VerdictAccount:
         opinions=tuple(sorted({str(s.origin) for s in judgings if s.origin in NAMED_ONLY})),
         written=written,
         disagrees=_disagreeing(told),
+        isolated=all(s.sandbox.isolated for s in judgings if s.sandbox),
+        notes=tuple(dict.fromkeys(s.evidence.note for s in judgings if s.evidence.note)),
+        controls=_controlled(told),
     )
 
 
@@ -155,6 +189,19 @@ def _disagreeing(records: Sequence[Record]) -> str:
     signals = [r for r in records if isinstance(r, Signal) and r.origin is not Origin.RULE]
     about = [s for s in signals if (s.trial, s.issuer, s.candidate_digest) == (kept[-1].trial, weaker, given)]
     return about[-1].evidence.detail if about and about[-1].verdict is Verdict.FAIL else ""
+
+
+def _controlled(records: Sequence[Record]) -> tuple[Controlled, ...]:
+    """The controls of what was handed out, by the tools that it passed; and of what was refused for want of them."""
+    ends = [r for r in records if isinstance(r, EpisodeEnd) and r.best_candidate and r.verdict is Verdict.PASS]
+    found: dict[str, Controlled] = {}
+    for signal in (r for r in records if isinstance(r, Signal)):
+        controls = signal.evidence.controls
+        if controls is not None and (not ends or signal.candidate_digest == ends[-1].best_candidate):
+            found[signal.issuer] = Controlled(signal.issuer, any=True, **controls.model_dump())
+        elif ends and signal.candidate_digest == ends[-1].best_candidate and signal.verdict is Verdict.PASS:
+            found.setdefault(signal.issuer, Controlled(signal.issuer))
+    return tuple(found.values())
 
 
 def _written(records: Iterable[Record]) -> WrittenTests | None:

@@ -46,7 +46,7 @@ ENDS_OF_THE_LOOP = frozenset(
         StopReason.BUDGET_REFINEMENTS,
     }
 )
-NOT_ITS_DOING = frozenset({NoVerdict.SANDBOX, NoVerdict.RUNNER_MISSING, NoVerdict.USAGE})
+NOT_ITS_DOING = frozenset({NoVerdict.SANDBOX, NoVerdict.RUNNER_MISSING, NoVerdict.MODULE_MISSING, NoVerdict.USAGE})
 """Where there is no verdict for one of these, the loop did not end: it could not go on."""
 
 

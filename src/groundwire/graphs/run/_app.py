@@ -13,7 +13,7 @@ from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownV
 from groundwire.core._errors import ConfigError
 from groundwire.core._ids import SeedRule, new_id
 from groundwire.core._models import OnText
-from groundwire.core._records import EpisodeRecord, Record, Store
+from groundwire.core._records import EpisodeRecord, Record, StopReason, Store
 from groundwire.core._seal import Keys
 from groundwire.core._signals import Origin
 from groundwire.core._tasks import Task
@@ -174,12 +174,13 @@ class FeedbackApp:
         known = await find_episode(self.store, run_id, episode_id, task) if episode_id else None
         task = as_recorded(task, known) if known else task
         run = run_id or await self.start_run()
+        sealing = await self._runs.sealing(run)
         episode = Episode(
             run_id=run,
             id=(own_id := episode_id or new_id()),
             task=task,
             store=self.store,
-            mint=self._runs.mint(run),
+            mint=sealing.mint,
             meter=await self._runs.meter(run, self.budget),
             sandbox=partial(own.open, task.python),
             program_sandbox=partial(own.for_programs, task.python),
@@ -190,6 +191,7 @@ class FeedbackApp:
             on_text=on_text,
             rules=self.rules,
             cache=None if reuse == "never" else Cache(self.store, reuse, self._runs.keys, own_id),
+            chain=sealing.chain.episode(own_id) if sealing.chain else None,
         )
         try:
             with self._runs.held(run):
@@ -245,6 +247,7 @@ class FeedbackApp:
         reuse: Reuse = "never",
         on_error: OnError = "raise",
         error: Exception | None = None,
+        more_time: bool = False,
         **fields: Any,
     ) -> EpisodeResult:
         """Runs one task to its end.
@@ -266,6 +269,7 @@ class FeedbackApp:
             on_error: what comes of an error that is no outcome, one in your own actor as a rule. `raise`: it is raised,
                 and the episode can be gone on with once the actor is mended. `end`: the episode ends with
                 `internal_error`, and the error is in the result.
+            more_time: goes on with an episode that had ended because its seconds were used up.
             error: why the episode can't even begin; then it ends with that, whatever `on_error` says.
             **fields: typed fields that your state class adds.
 
@@ -289,6 +293,8 @@ class FeedbackApp:
             sandboxes=sandboxes,
             reuse=reuse,
         ) as episode:
+            if more_time and episode.history.end and episode.history.end.stop_reason is StopReason.BUDGET_SECONDS:
+                episode.history.end = None
             ids = {"run_id": episode.run_id, "episode_id": episode.id, "task_id": task.id}
             with episode_span(self.name, **ids) as told:
                 driven = Driven()
@@ -335,13 +341,14 @@ class FeedbackApp:
             RecordNotFound: the ledger has no such episode, or it is about other files.
             SealError: a recorded signal is not what was minted.
         """
-        from groundwire.graphs.replay._replay import Replay, check_same, without_traces
+        from groundwire.graphs.replay._replay import Replay, check_same, rules_then, without_traces
 
         known = await find_episode(self.store, run_id, episode_id, task)
         await check_same(self.store, run_id, self._describe())
         replay = await Replay.read(self.store, known, self._runs.keys)
         recorded = as_recorded(task, known)
-        episode = replay.episode(recorded, self.budget, self.rules, await self._runs.seed_rule(run_id))
+        rules = await rules_then(self.store, run_id, self.rules)
+        episode = replay.episode(recorded, self.budget, rules, await self._runs.seed_rule(run_id))
         await episode.note(known)
         graph = self._fused or without_traces(self.langgraph)
         await drive(

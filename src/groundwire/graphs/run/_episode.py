@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._chain import Chain
 from groundwire.core._contexts import Coverage, Judged, SandboxOpener
 from groundwire.core._errors import RecordNotFound
 from groundwire.core._experience import NO_EXPERIENCE, Experience
@@ -85,6 +86,7 @@ class Episode:
         rules: what is judged again, and when the loop has gone on long enough.
         recordings: what is played in the place of models, programs, tools and memory, in a replay.
         cache: what may be taken from the ledger instead of being paid for again.
+        chain: each write ends with a link of it; None: the run has no chains.
     """
 
     run_id: str
@@ -103,6 +105,7 @@ class Episode:
     rules: Rules = field(default_factory=Rules)
     recordings: Recordings | None = None
     cache: Cache | None = None
+    chain: Chain | None = None
     history: History = field(init=False)
     ladder: Ladder = field(init=False)
     firewall: Firewall = field(init=False)
@@ -110,6 +113,7 @@ class Episode:
     """The last trial that was given experience, and what it was given."""
     _appending: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
     _noted: list[Record] = field(init=False, default_factory=list[Record])
+    _writing: asyncio.Task[None] | None = field(init=False, default=None)
     _driver: asyncio.Task[object] | None = field(init=False, default=None)
     _cancels_before: int = field(init=False, default=0)
     hidden_evidence: Evidence | None = field(init=False, default=None)
@@ -151,11 +155,27 @@ class Episode:
         # before what was noted ahead of the first
         async with self._appending:
             noted, self._noted = self._noted, []
-            await self.store.append(*noted, *records)
+            await self._append(noted, records)
         for record in records:
             self.history.add(record)
             for observer in self.observers:
                 observer(record)
+
+    async def _append(self, noted: Sequence[Record], records: Sequence[Record]) -> None:
+        if self.chain is None:
+            await self.store.append(*noted, *records)
+            return
+        if self._writing is not None and not self._writing.done():
+            # of a call that was cancelled: it is written all the same, and the next link follows its own
+            await asyncio.wait([self._writing])
+        if not (noted or records):
+            return
+        self._writing = asyncio.create_task(self._write(self.chain, [*noted, *records]))
+        await asyncio.shield(self._writing)
+
+    async def _write(self, chain: Chain, records: Sequence[Record]) -> None:
+        await self.store.append(*records, chain.open())
+        chain.kept()
 
     async def note(self, *records: Record) -> None:
         """Like `record`, but where nobody watches, the ledger gets them with the next ones, in one transaction.
@@ -183,6 +203,8 @@ class Episode:
             SealError: a signal is not what was minted.
         """
         records = await self.store.records(self.id)
+        if self.chain is not None:
+            self.chain.go_on_after(await self.store.links(self.run_id, self.id))
         self.history.begun_before = {r.trial for r in records if isinstance(r, TrialRecord)}
         self.meter.book_earlier(spent_on(records))
         for record in records:

@@ -55,6 +55,7 @@ def withheld(observation: Observation) -> Observation:
         stdout_cut=evidence.stdout_cut + len(evidence.stdout),
         stderr_cut=evidence.stderr_cut + len(evidence.stderr),
         detail=f"{said or 'no verdict on the hidden tests'}; evidence withheld, sha256 {digest}",
+        controls=evidence.controls.model_copy(update={"cannot_fail": ()}) if evidence.controls else None,
     )
     return observation.model_copy(update={"evidence": kept, "coverage": None})
 

@@ -26,6 +26,8 @@ DOUBTFUL = INFRASTRUCTURE | {NoVerdict.RUNNER_CRASHED, NoVerdict.REPORT_MISSING,
 """May be the candidate's own doing: repeated only while no other candidate of the trial got a verdict."""
 NEVER_AGAIN = frozenset({Origin.HIDDEN_TESTS, Origin.TOOL_ERROR})
 """Hidden tests judge once; a candidate that reaches for the yardstick is refused without a run."""
+SHORT_S = 10.0
+"""Wall seconds of a run that is repeated lightly."""
 NAMES_SHOWN = 3
 
 
@@ -54,22 +56,36 @@ def wants_another_look(looks: Sequence[Signal], history: History, rules: Rules) 
     if last.verdict is Verdict.NONE or last.origin in NEVER_AGAIN:
         return False
     if last.verdict is Verdict.PASS:
-        return len(said) <= rules.rejudge_passes
-    news = {case.id for case in last.evidence.failed()} - history.failed_before(last)
+        return len(said) < looks_at_a_pass(rules, last.duration_s)
+    # what only a limit of time ended is ended by it again
+    news = {case.id for case in last.evidence.failed()} - history.failed_before(last) - set(last.evidence.late)
     return bool(news) and len(said) <= rules.rejudge_fails
 
 
-def reconcile(seen: Observation, earlier: Iterable[Signal], known: frozenset[str] = frozenset()) -> Observation:
+def looks_at_a_pass(rules: Rules, duration_s: float) -> int:
+    """How often what passes is looked at before anything rests on it, where one look takes that long."""
+    asked = 1 + rules.rejudge_passes
+    is_said = "rejudge_passes" in rules.model_fields_set
+    return asked if is_said or duration_s > SHORT_S else max(asked, rules.steady)
+
+
+def reconcile(
+    seen: Observation,
+    earlier: Iterable[Signal],
+    known: frozenset[str] = frozenset(),
+    mended: frozenset[str] = frozenset(),
+) -> Observation:
     """What was seen now, in the light of what was seen of the same candidate before.
 
     Args:
         seen: the new look.
         earlier: earlier looks at the same candidate by the same tool.
         known: cases that were flaky on other candidates.
+        mended: cases that failed on the base tree; none where it is not known to fail.
 
     Returns:
         The observation with its flaky cases marked; without a verdict where only flaky cases speak against the
-        candidate, or where it passed once and failed once.
+        candidate, or for it, or where it passed once and failed once.
     """
     if seen.verdict is Verdict.NONE:
         return seen
@@ -86,7 +102,8 @@ def reconcile(seen: Observation, earlier: Iterable[Signal], known: frozenset[str
     if not flaky and not contradicted:
         return seen
     marked = _marked(seen, flaky)
-    if bad - flaky or (seen.verdict is Verdict.PASS and not contradicted):
+    is_luck = bool(mended) and mended <= flaky
+    if bad - flaky or (seen.verdict is Verdict.PASS and not contradicted and not is_luck):
         return marked
     return marked.model_copy(update={"verdict": Verdict.NONE, "reason": NoVerdict.FLAKY})
 

@@ -9,10 +9,11 @@ from groundwire.core._candidates import make_patch
 from groundwire.core._contexts import Judged
 from groundwire.core._errors import GroundwireError, PartError
 from groundwire.core._records import EpisodeEnd, StopReason
-from groundwire.core._signals import Evidence, Origin, Signal, Verdict
+from groundwire.core._signals import Evidence, Isolation, Origin, Signal, Verdict
 from groundwire.graphs.run._account import VerdictAccount, account_of
 from groundwire.graphs.run._answer import passed_by, said_against, what_stands
 from groundwire.graphs.run._episode import Episode
+from groundwire.graphs.run._gate import WEAK
 
 # What an episode came to.
 
@@ -55,7 +56,8 @@ class EpisodeResult:
         stop_reason: why it ended.
         detail: one line for people.
         best: the best verified candidate with its signal; None where nothing was judged.
-        patch: the verified candidate as a patch that `git apply` takes; empty unless the verdict is PASS.
+        patch_bytes: the verified candidate as a patch that `git apply` takes, in the files' own bytes; empty unless the
+            verdict is PASS.
         trials: trials after the baseline.
         signals: how many were sealed.
         reflections: how many were written.
@@ -71,6 +73,10 @@ class EpisodeResult:
         hidden: the hidden tests' signal, if they were reached; it holds no word of them.
         account: what the verdicts rest on: flaky cases, judgings repeated, trade-offs, accesses to the hidden tests.
         hidden_evidence: what the hidden tests showed, in full, for the person who reads this; it is kept nowhere.
+        judged: candidates that were judged at least once, of those that were proposed.
+        unconfirmed: a candidate that passed the visible tests, and that nobody could judge again, or by the hidden
+            tests, before the episode ended. It is not verified.
+        unconfirmed_patch: the same as a patch.
         lines_known_by_heart: lines of the hidden tests that a model wrote without having been shown them.
     """
 
@@ -81,7 +87,7 @@ class EpisodeResult:
     stop_reason: StopReason
     detail: str = ""
     best: Judged | None = None
-    patch: str = ""
+    patch_bytes: bytes = b""
     trials: int = 0
     signals: int = 0
     reflections: int = 0
@@ -98,11 +104,25 @@ class EpisodeResult:
     hidden_evidence: Evidence | None = None
     lines_known_by_heart: int = 0
     interrupts: Sequence[object] = ()
+    judged: int = 0
+    unconfirmed: Judged | None = None
+    unconfirmed_patch: bytes = b""
+
+    @property
+    def patch(self) -> str:
+        """`patch_bytes` as text for people: bytes that are not UTF-8 are escaped."""
+        return self.patch_bytes.decode("utf-8", "backslashreplace")
 
     @property
     def oracle(self) -> bool:
         """True if the answer key was used: such a result can't be compared with one that had none."""
         return self.account.oracle
+
+    @property
+    def isolation(self) -> Isolation | None:
+        """How far the assertions that had the last word on what stands were from it; None where nothing passed."""
+        last = self.hidden if self.hidden is not None else self.best.signal if self.best else None
+        return last.isolation if last is not None and last.verdict is Verdict.PASS and last.sandbox else None
 
     @property
     def exit_code(self) -> int:
@@ -146,6 +166,7 @@ def result_of(
     end = history.end or end_of(episode, StopReason.INTERRUPTED, "Paused; the ledger holds all so far.")
     best = history.best
     verified = end.verdict is Verdict.PASS and best is not None
+    unconfirmed = _unconfirmed(episode, end)
     return EpisodeResult(
         run_id=episode.run_id,
         episode_id=episode.id,
@@ -154,7 +175,7 @@ def result_of(
         stop_reason=end.stop_reason,
         detail=end.detail,
         best=best,
-        patch=make_patch(task.tree, best.candidate.changes, best.candidate.modes) if verified and best else "",
+        patch_bytes=_patch(best, episode) if verified else b"",
         trials=max(history.proposed, default=0),
         signals=len(history.signals),
         reflections=len(history.reflections),
@@ -168,7 +189,38 @@ def result_of(
         error=error,
         hidden=next((s for s in history.signals.values() if s.origin is Origin.HIDDEN_TESTS), None),
         interrupts=interrupts,
+        judged=len({s.candidate_digest for s in history.signals.values()} - {history.base.digest}),
+        unconfirmed=unconfirmed,
+        unconfirmed_patch=_patch(unconfirmed, episode),
         account=replace(account, trade_offs=episode.ladder.trade_offs),
         hidden_evidence=episode.hidden_evidence,
         lines_known_by_heart=len(episode.firewall.own_lines),
     )
+
+
+CUT_SHORT = frozenset(
+    {StopReason.BUDGET_SECONDS, StopReason.BUDGET_RUN, StopReason.INTERRUPTED, StopReason.INTERNAL_ERROR}
+)
+"""Ends before everything was said of what had passed."""
+
+
+def _unconfirmed(episode: Episode, end: EpisodeEnd) -> Judged | None:
+    """The newest candidate that passed all that judged it, where the end came before it was confirmed."""
+    if end.stop_reason not in CUT_SHORT:
+        return None
+    looks: dict[str, list[Signal]] = {}
+    for signal in episode.history.signals.values():
+        if signal.origin is not Origin.RULE:
+            looks.setdefault(signal.candidate_digest, []).append(signal)
+    passed = [
+        seen[-1]
+        for digest, seen in looks.items()
+        if digest != episode.history.base.digest
+        and all(s.verdict is Verdict.PASS for s in seen)
+        and any(s.origin not in WEAK for s in seen)
+    ]
+    return episode.history.judged(passed[-1]) if passed else None
+
+
+def _patch(judged: Judged | None, episode: Episode) -> bytes:
+    return make_patch(episode.task.tree, judged.candidate.changes, judged.candidate.modes) if judged else b""

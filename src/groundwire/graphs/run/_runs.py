@@ -12,14 +12,13 @@ from weakref import WeakKeyDictionary
 
 from groundwire.core._errors import ConfigError
 from groundwire.core._ids import SeedRule
-from groundwire.core._records import RunEnd, RunRecord, Store
-from groundwire.core._seal import FileKeys, Keys, MemoryKeys, Mint
+from groundwire.core._records import RunRecord, Store
+from groundwire.core._seal import FileKeys, Keys
 from groundwire.core._signals import canonical
 from groundwire.core._version import __version__
 from groundwire.graphs.run._budget import Budget, Meter, RunBudget, run_meters
+from groundwire.graphs.run._sealing import RunSeals, Sealing, keys_of
 
-_MEMORY_KEYS: WeakKeyDictionary[Store, MemoryKeys] = WeakKeyDictionary()
-"""Of runs in stores that end with the process: apps that share such a store share its keys."""
 _SEED_RULES: WeakKeyDictionary[Store, dict[str, SeedRule]] = WeakKeyDictionary()
 """Of the runs that this process works on, read once for all apps that share a store."""
 
@@ -35,10 +34,9 @@ class Runs:
 
     def __init__(self, store: Store, keys: Keys | None, total: RunBudget | None) -> None:
         self._store = store
-        self.keys: Keys = keys or (FileKeys() if store.durable else _MEMORY_KEYS.setdefault(store, MemoryKeys()))
+        self.keys: Keys = keys or keys_of(store)
         self._total = total
         self._meters = run_meters(store)
-        self._loaded: dict[str, bytes] = {}
 
     async def begin(self, graph: str, config: Mapping[str, Any]) -> str:
         """Makes a run's key, writes its first record, and returns its id.
@@ -48,28 +46,28 @@ class Runs:
             config: what was asked for, kept in the ledger.
         """
         run = RunRecord(graph=graph, config=canonical(config), version=__version__)
-        self.keys.create(run.id)
-        await self._store.append(run)
+        await self._seals.begin(self._store, run)
         _SEED_RULES.setdefault(self._store, {})[run.id] = SeedRule.HASHED
         self._meters.begin(run.id, self._total)
         return run.id
 
     async def end(self, run_id: str) -> None:
         """Writes that a run is over."""
-        await self._store.append(RunEnd(run_id=run_id))
+        await self._seals.end(self._store, run_id)
         self._meters.end(run_id)
         _SEED_RULES.get(self._store, {}).pop(run_id, None)
-        self._loaded.pop(run_id, None)
 
     def held(self, run_id: str) -> AbstractContextManager[object]:
         """Says to other processes, as long as it is open, that this one works on the run."""
         return self.keys.held(run_id) if isinstance(self.keys, FileKeys) else nullcontext()
 
-    def mint(self, run_id: str) -> Mint:
-        """What makes the run's signals; its key is read once for all episodes."""
-        if run_id not in self._loaded:
-            self._loaded[run_id] = self.keys.load(run_id)
-        return Mint(run_id, self._loaded[run_id])
+    async def sealing(self, run_id: str) -> Sealing:
+        """What seals the run's signals and links; its key is read once for all episodes."""
+        return await self._seals.sealing(self._store, run_id)
+
+    @property
+    def _seals(self) -> RunSeals:
+        return RunSeals.of(self._store, self.keys)
 
     async def meter(self, run_id: str, budget: Budget) -> Meter:
         """What counts the use of one episode, against its own budget and the run's."""

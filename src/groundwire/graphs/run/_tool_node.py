@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Collection, Sequence
@@ -23,12 +24,14 @@ from groundwire.graphs.run._calls import EpisodeCaller
 from groundwire.graphs.run._episode import Episode
 from groundwire.graphs.run._firewall import withheld
 from groundwire.graphs.run._gate import GateKind
+from groundwire.graphs.run._history import History
 from groundwire.graphs.run._nodes import Update, stop
 from groundwire.graphs.run._rejudging import (
     DOUBTFUL,
     INFRASTRUCTURE,
     Patience,
     broke_off,
+    looks_at_a_pass,
     reconcile,
     wants_another_look,
     without_doubtful,
@@ -119,6 +122,8 @@ def _read(record: Intent) -> WrittenCases:
 
 # The tool node: the only place where a signal is minted.
 
+LEAST_RESERVE_S = 1.0
+"""Seconds that are kept back from a search besides what its best candidate will need."""
 FLUSH_EVERY = 16
 """Signals that may wait for the ledger while a wide trial is judged."""
 
@@ -219,7 +224,8 @@ class ToolNode:
             looks = episode.history.looks(state.trial, self.name, current.candidate.digest)
             if not wants_another_look(looks, episode.history, episode.rules):
                 break
-            await self._judge_batch([current.candidate], state, episode)
+            confirming = looks[-1].verdict is Verdict.PASS
+            await self._judge_batch([current.candidate], state, episode, confirming=confirming)
             current = self._newest(current.candidate, state, episode)
         return current
 
@@ -230,9 +236,11 @@ class ToolNode:
             return True
         return GateKind.REFINE in self.exits.gates and not episode.meter.used_up(trial=state.trial)
 
-    async def _judge_batch(self, candidates: Sequence[Candidate], state: EpisodeState, episode: Episode) -> None:
+    async def _judge_batch(
+        self, candidates: Sequence[Candidate], state: EpisodeState, episode: Episode, *, confirming: bool = False
+    ) -> None:
         await episode.settle()
-        context = await self._context(state, episode)
+        context = replace(await self._context(state, episode), confirming=confirming)
         task = episode.task.public()
         if self._is_hidden:
             await self._note_access(candidates, state, episode)
@@ -242,8 +250,9 @@ class ToolNode:
             tool = CutOff()
         patience = Patience(tool, task, context, episode)
         waiting: list[Signal] = []
+        until = asyncio.timeout(self._seconds_for(candidates, episode))
         try:
-            async with aclosing(observe(tool, candidates, task, context, name=self.name)) as observations:
+            async with until, aclosing(observe(tool, candidates, task, context, name=self.name)) as observations:
                 left = len(candidates)
                 async for candidate, observation in observations:
                     signal = self._mint(observation, candidate, state, episode, context.call)
@@ -257,8 +266,25 @@ class ToolNode:
                         await episode.settle()
                     if await patience.is_over(signal, left):
                         break
+        except TimeoutError:
+            if not until.expired():
+                raise
+            raise episode.meter.out_of_time() from None
         finally:
             await self._flush(waiting, episode)
+
+    def _seconds_for(self, candidates: Sequence[Candidate], episode: Episode) -> float | None:
+        """How long a search may go on: what passes must still be judged again, and by the hidden tests.
+
+        None where nothing limits it, and for a single candidate, which takes what there is.
+        """
+        left_s = episode.meter.seconds_left()
+        if left_s is None or len(candidates) < 2:
+            return None
+        looks = [j.signal.duration_s for j in episode.history.judged_of(0) if j.candidate.is_base]
+        one_s = max(looks, default=0.0)
+        more = looks_at_a_pass(episode.rules, one_s) - 1 + (episode.task.hidden is not None)
+        return max(left_s / 2, left_s - more * one_s - LEAST_RESERVE_S)
 
     async def _context(self, state: EpisodeState, episode: Episode) -> ToolContext:
         is_first_look = not self._first_words(state, episode)
@@ -271,6 +297,7 @@ class ToolNode:
             seed=episode.seed,
             seed_rule=episode.seed_rule,
             past=lambda: episode.history.judged_until(state.trial),
+            seconds_left=episode.meter.seconds_left,
         )
         if self._writing is not None:
             return await written_cases(self._writing, self._author, context, episode)
@@ -306,7 +333,8 @@ class ToolNode:
             seen = withheld(observation)
         else:
             known = history.flaky.get(observation.command or (self.name,), frozenset())
-            seen = reconcile(observation, history.looks(state.trial, self.name, candidate.digest), known)
+            mended = frozenset[str]() if candidate.is_base else _failed_on_base(history, observation)
+            seen = reconcile(observation, history.looks(state.trial, self.name, candidate.digest), known, mended)
         origin = self._origin(observation.origin, caller)
         if origin is not seen.origin:
             seen = seen.model_copy(update={"origin": origin})
@@ -338,6 +366,17 @@ class ToolNode:
         await episode.note(*signals)
         for signal in signals:
             episode.accept(episode.history.judged(signal))
+
+
+def _base_looks(history: History, command: tuple[str, ...]) -> Sequence[Signal]:
+    """What was seen of the base tree by the same command, as far as it came to a verdict."""
+    looks = (j.signal for j in history.judged_of(0) if j.candidate.is_base)
+    return [look for look in looks if look.command == command and look.verdict is not Verdict.NONE]
+
+
+def _failed_on_base(history: History, seen: Observation) -> frozenset[str]:
+    looks = _base_looks(history, seen.command)
+    return frozenset(case.id for look in looks for case in look.evidence.cases if not case.result.ok)
 
 
 def _at_hand(state: EpisodeState, episode: Episode) -> Sequence[str]:

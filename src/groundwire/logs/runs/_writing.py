@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from groundwire.core._chain import Heads, RunChain
 from groundwire.core._models import Completion, Message, Request
 from groundwire.core._records import (
     Admission,
@@ -28,6 +29,7 @@ from groundwire.core._records import (
 from groundwire.core._seal import Mint
 from groundwire.core._signals import Origin, Signal, Verdict, canonical
 from groundwire.core._signatures import failure_frames, failure_signature
+from groundwire.core._signing import signer
 from groundwire.logs.runs._logged import LoggedEpisode, LoggedRun, LoggedTrial
 
 BY = "the log's critic"
@@ -55,6 +57,7 @@ async def write_run(
     *,
     key: bytes,
     run_id: str,
+    heads: Heads | None = None,
     version: str = "",
     trials: int = 0,
     control_of: str = "",
@@ -69,6 +72,7 @@ async def write_run(
         logged: the run.
         key: the run's key (`groundwire.core._seal`).
         run_id: the id that the key was made for.
+        heads: where the heads of its chains are noted outside of the ledger; None: nowhere.
         version: groundwire's.
         trials: only so many of each episode; 0: all.
         control_of: the run that it is the control arm of.
@@ -86,16 +90,25 @@ async def write_run(
         **({"control_of": control_of} if control_of else {}),
     }
     written = WrittenRun(RunRecord(id=run_id, graph=f"log:{logged.name}", config=canonical(config), version=version))
-    await store.append(written.run)
-    mint = Mint(run_id, key)
+    seals = signer(run_id, key)
+    first = RunChain(seals, heads).begin()
+    await store.append(written.run, first.open(key=seals.public.hex))
+    first.kept()
+    mint, chains = Mint(run_id, key), RunChain(seals, heads, first.head)
     for whole in logged.read():
         episode = whole.first(trials) if trials else whole
         if not episode.trials:
             continue
-        await store.append(*_Writer(episode, run_id, mint, logged.model).records())
+        writer = _Writer(episode, run_id, mint, logged.model)
+        chain = chains.episode(writer.episode.id)
+        await store.append(*writer.records(), chain.open())
+        chain.kept()
         written.episodes += 1
         _count(written.solved, episode)
-    await store.append(RunEnd(run_id=run_id))
+    last = chains.later()
+    await store.append(RunEnd(run_id=run_id), last.open(episodes=chains.heads_of(await store.last_links(run_id))))
+    last.kept()
+    chains.close()
     return written
 
 
@@ -124,13 +137,13 @@ class _Writer:
         self._mint = mint
         self._model = model
         self._reflections: dict[str, str] = {}
-        self._episode = EpisodeRecord(
+        self.episode = EpisodeRecord(
             run_id=run_id, task_id=task.id, family=task.family, task=task.describe(), base_digest=task.tree.digest
         )
 
     def records(self) -> Iterator[Record]:
         """All of them, in the order in which a graph writes them."""
-        yield self._episode
+        yield self.episode
         for trial in self._logged.trials:
             yield from self._trial(trial, is_last=trial is self._logged.trials[-1])
         won = _won(self._logged)
@@ -138,10 +151,10 @@ class _Writer:
         reason = StopReason.VERIFIED if won else StopReason.HIDDEN_FAILED if steered else StopReason.BUDGET_TRIALS
         best = self._logged.trials[-1].judged[-1][0].digest if won else ""
         verdict = Verdict.PASS if won else Verdict.FAIL
-        yield EpisodeEnd(episode_id=self._episode.id, verdict=verdict, stop_reason=reason, best_candidate=best)
+        yield EpisodeEnd(episode_id=self.episode.id, verdict=verdict, stop_reason=reason, best_candidate=best)
 
     def _trial(self, trial: LoggedTrial, *, is_last: bool) -> Iterator[Record]:
-        id = self._episode.id
+        id = self.episode.id
         lessons = tuple(self._reflections[text] for text in trial.given if text in self._reflections)
         yield TrialRecord(episode_id=id, trial=trial.number, lessons=lessons)
         for rank, lesson in enumerate(lessons, start=1):
@@ -174,12 +187,12 @@ class _Writer:
 
     def _reflection(self, trial: int, signal: Signal, text: str) -> ReflectionRecord:
         record = ReflectionRecord(
-            episode_id=self._episode.id,
+            episode_id=self.episode.id,
             trial=trial,
             signal_id=signal.id,
             candidate_digest=signal.candidate_digest,
-            task_id=self._episode.task_id,
-            family=self._episode.family,
+            task_id=self.episode.task_id,
+            family=self.episode.family,
             text=text,
             by=BY,
             model=self._model,
@@ -197,13 +210,13 @@ class _Writer:
         body = request.canonical()
         digest = hashlib.sha256(body.encode()).hexdigest()
         intent = Intent(
-            episode_id=self._episode.id, trial=trial.number, kind="model_call", digest=digest, body=body, usd=None
+            episode_id=self.episode.id, trial=trial.number, kind="model_call", digest=digest, body=body, usd=None
         )
         yield intent
         answer = Completion(texts=(trial.answers[place],), model=self._model)
         yield ModelCall(
             intent_id=intent.id,
-            episode_id=self._episode.id,
+            episode_id=self.episode.id,
             trial=trial.number,
             model=self._model,
             purpose="propose",

@@ -63,6 +63,8 @@ def keep(
         _become(job, report, stdout, stderr, start)
     os.close(stdout)
     os.close(stderr)
+    if job["line"] >= 0:
+        os.close(job["line"])  # the command's alone, so that its end is the line's
     status, limit = _wait(job, pid, began + job["wall_s"], None if first else report, relay)
     if first or scoped:
         watch.end_all()
@@ -128,6 +130,7 @@ def _become(job: Job, report: int, stdout: int, stderr: int, start: Callable[[Jo
     code = 125
     try:
         os.close(report)
+        child.set_dumpable(dumpable=True)  # the keeper is closed to others; the command is a process like any other
         os.setsid()
         os.umask(0o022)
         os.chdir(f"{job['box']}/work")

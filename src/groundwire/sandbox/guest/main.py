@@ -66,6 +66,7 @@ def main(requests: int, reports: int, sources: dict[str, str], startup: frozense
     # a command may send us signals; the first process of a namespace gets only those it has a handler for
     signals.signal(signals.SIGINT, signals.SIG_IGN)
     child.close_others(requests, reports)
+    child.set_dumpable(dumpable=False)
     try:
         _serve(requests, reports, sources, startup)
     except EOFError:
@@ -131,17 +132,23 @@ def _serve(requests: int, reports: int, sources: dict[str, str], startup: frozen
             return
         job = cast("wire.Job", wire.read_value(requests))
         passed_on = relay.Relay(reports, job["output_bytes"])
+        if job["line"] >= 0:
+            job["line"] = passed_on.open_line(requests)
         stdout, stderr = passed_on.writers
         keeper.keep(job, reports, stdout, stderr, start, passed_on)
     elif role == "serve" and server is not None:
+        child.set_dumpable(
+            dumpable=True
+        )  # it makes namespaces, which a closed process may not; each fork closes itself
         server.serve(cast("wire.Setup", wire.read_value(requests)), requests, startup)
     else:
         raise ValueError(f"no role {role!r}")
 
 
 def _start_program(job: Job, stdout: int, stderr: int, confine: Callable[[], None] | None = None) -> None:
+    line = child.keep_line(job)
     child.connect(job["stdin"], stdout, stderr)
-    child.close_others()
+    child.close_others(line)
     child.set_limits(job)
     if job["uid"]:
         child.become_user(job["uid"])

@@ -157,8 +157,6 @@ class _Command:
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
 
     def _become(self, job: Job, stdout: int, stderr: int) -> None:
-        # the keeper is closed to others; the command is a process like any other
-        kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
         child.connect(job["stdin"], stdout, stderr)
         child.set_limits(job)
         kernel.drop_capabilities()

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
         """Memory and processes are measured here, since no cgroup holds them."""
         uid: int
         """The user the command becomes; 0: it stays who the guest is."""
+        line: int
+        """The guest's descriptor that leads to another box, which the command keeps; -1: there is none."""
 
     class Support(TypedDict):
         """What a command in a container gets beside its job."""
@@ -95,6 +97,8 @@ CODE = b"C"
 """The guest's own code, compiled by the interpreter in the sandbox."""
 STDOUT = b"O"
 STDERR = b"E"
+LINE = b"L"
+"""What the command wrote to its line, where no descriptor leads out."""
 FILE = b"F"
 """The index of a collected file (u32) and its content."""
 RESULT = b"R"
@@ -130,6 +134,15 @@ def read_value(fd: int) -> object:
     """
     (size,) = INDEX.unpack(_read_exactly(fd, INDEX.size))
     return marshal.loads(_read_exactly(fd, size))
+
+
+def read_part(fd: int) -> bytes:
+    """The next bytes for a command's line; none at the end."""
+    try:
+        (size,) = INDEX.unpack(_read_exactly(fd, INDEX.size))
+        return _read_exactly(fd, size)
+    except EOFError:
+        return b""
 
 
 def _read_exactly(fd: int, size: int) -> bytes:

@@ -1,290 +1,515 @@
-"""Keeps the assertions in a process of their own: the candidate's modules are imported, and called, in another one.
+"""Keeps the assertions in a process of their own: the candidate's modules are imported, and used, in another one.
 
-In this process stand-ins take the place of the candidate's modules. Values go back and forth as plain data, so that
-the candidate can't reach the runner, the report or its key. Where the tests use more than functions of plain values (a
-class, a generator, a callback), the run is `unfit`: it ends at once, and groundwire judges in one process and says so.
+That one lies in another box, where there is a line to it; else it is started here, in this one. In this process stubs
+take the place of the candidate's modules, classes and objects (`apart_stubs`). Plain values go back and forth by value,
+so that the candidate can't reach the runner, the report or its key, and compares nothing. Where the tests use more than
+can be sent, the run is `unfit`: it ends at once, and says why.
 """
 
 # os.path on purpose: pathlib costs time to import, and tests like to fake it
-# ruff: noqa: PTH100, PTH109, PTH118
+# ruff: noqa: PTH100, PTH109, PTH113, PTH118
+# ruff: noqa: B905  Python 3.9
 from __future__ import annotations
 
-import builtins
 import contextlib
-import importlib
 import os
-import signal
 import sys
+import threading
 import types
+import unittest
+import warnings
 from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
-from typing import TYPE_CHECKING, Any, NoReturn
+from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.apart_codec import NotPlain, pack, type_of, unpack
-    from groundwire.tools.inside.apart_wire import read_message, write_message
+    from groundwire.tools.inside.apart_codec import (
+        KNOWN,
+        SPECIAL,
+        Codec,
+        Lent,
+        NotPlain,
+        dir_signature,
+        inside,
+        named,
+        specials_of,
+        type_of,
+    )
+    from groundwire.tools.inside.apart_stubs import Bound, CandidateEnded, Module, Stubs, borrowed, module_named
+    from groundwire.tools.inside.apart_wire import Line, Spawned, Wire
+    from groundwire.tools.inside.apart_world import World, from_root
 else:
-    from _gw_apart_codec import NotPlain, pack, type_of, unpack
-    from _gw_apart_wire import read_message, write_message
+    from _gw_apart_codec import (
+        KNOWN,
+        SPECIAL,
+        Codec,
+        Lent,
+        NotPlain,
+        dir_signature,
+        inside,
+        named,
+        specials_of,
+        type_of,
+    )
+    from _gw_apart_stubs import Bound, CandidateEnded, Module, Stubs, borrowed, module_named
+    from _gw_apart_wire import Line, Spawned
+    from _gw_apart_world import World, from_root
 
 PR_SET_DUMPABLE = 4
 UNFIT_STATUS = 97
+MAX_NESTED = 30
+"""How deep the two processes may call each other."""
+NOT_HANDED_OUT = ("_pytest", "pytest", "pluggy", "unittest", "_gw_", "hypothesis", "groundwire")
+"""Packages whose objects steer the run: the candidate is not given any of these."""
+OF_OBJECTS = frozenset(dir(type)) | frozenset(dir(object)) | {"__getattr__", "__del__"}
+NAMES_OF_FUNCTIONS = ("__name__", "__qualname__", "__doc__", "__module__")
+
+
+class Peer(Protocol):
+    """The other process, as it is reached and ended: see `apart_wire.Line` and `apart_wire.Spawned`."""
+
+    def open(self) -> Wire:
+        """This end of what leads to it.
+
+        Raises:
+            OSError: it has ended, and there is no other one.
+        """
+        ...
+
+    def close(self) -> None:
+        """Ends it."""
+        ...
+
 
 Unfit = Callable[[str], None]
 """Writes down why the tests can't be run apart from the candidate."""
-
-
-class CandidateEnded(Exception):
-    """The candidate's process ended in the middle of a call."""
-
-    __module__ = "builtins"  # shown without a module of ours in front
 
 
 class Apart:
     """The other process, and how to ask it.
 
     Args:
-        files: the candidate's modules, relative to the work folder.
-        root: the work folder.
-        support: where our modules lie.
+        fixed: the files below the work folder that are not the candidate's, relative to it.
+        asked: top-level modules that the candidate may bring where this process finds none.
+        root: the work folder, without links.
+        peer: leads to the other process, and ends it.
         unfit: told once, right before the run ends.
+        own_word: told whenever a comparison of the candidate's own decides something.
+        saw: told of each class of the candidate whose objects have come here, by its name.
     """
 
-    def __init__(self, files: Sequence[str], root: str, support: str, unfit: Unfit) -> None:
+    def __init__(
+        self,
+        fixed: Sequence[str],
+        asked: Sequence[str],
+        *,
+        root: str,
+        peer: Peer,
+        unfit: Unfit,
+        own_word: Callable[[], None] = lambda: None,
+        saw: Callable[[str], None] = lambda _name: None,
+    ) -> None:
         self._root = root
-        self._support = support
+        self._peer = peer
         self._unfit = unfit
-        self._files = frozenset(os.path.join(root, path) for path in files)
-        self._pid = 0
-        self._to = self._from = -1
+        self.own_word = own_word
+        self.saw = saw
+        self._fixed = frozenset(os.path.join(root, path) for path in fixed)
+        self._brought = frozenset(asked)
+        self._finder = _Finder(self)
+        self._wire: Any = None
+        self._gone: list[int] = []
+        self._lent = Lent()
+        self._kinds: dict[int, Any] = {}
+        self._code = self._codec()
         self._imported: list[str] = []
-        self._exceptions: dict[tuple[str, str], type[BaseException]] = {}
+        self._nested = 0
+        self._turn = threading.RLock()
+        self._world = World(self, root)
+        self.stubs = Stubs(self, self._gone)
 
     def start(self) -> None:
         """From now on the candidate's modules are imported over there."""
         _hide()
-        sys.meta_path.insert(0, _Finder(self))
+        sys.meta_path.insert(0, self._finder)
+        self._world.watch()
+
+    def come_first(self) -> None:
+        """Puts our finder before those that were added since: what is the candidate's is loaded by none of them."""
+        sys.meta_path[:] = [self._finder, *(f for f in sys.meta_path if f is not self._finder)]
 
     def holds(self, origin: str | None) -> bool:
-        """True for a file of the candidate."""
-        return origin is not None and os.path.abspath(origin) in self._files
+        """True for a file of the candidate: all that lies below the work folder and is not fixed."""
+        if origin is None:
+            return False
+        place = os.path.realpath(origin)
+        return place.startswith(self._root + os.sep) and place not in self._fixed
+
+    def may_bring(self, module: str) -> bool:
+        """True for a module that may lie over there, though nothing stands for it here."""
+        top, _, inner = module.partition(".")
+        parent = sys.modules.get(module.rpartition(".")[0])
+        return type_of(parent) is Module if inner else top in self._brought
 
     # --- asking
 
-    def load(self, module: str) -> dict[str, Any]:
-        """Imports a module over there; raises here what it raised."""
-        answer = self._ask({"do": "import", "module": module, "path": list(sys.path)})
-        self._imported.append(module)
-        return answer
+    def load(self, module: str) -> tuple[list[str], str | None, bool]:
+        """Imports a module over there; raises here what it raised.
 
-    def get(self, module: str, name: str) -> Any:
-        """An attribute of a module over there, or what stands for it.
+        Returns:
+            Its public names, its text, and if it is a package.
+        """
+        names, doc, package = self.ask("import", module, [from_root(place, self._root) for place in sys.path])
+        self._imported.append(module)
+        return [str(name) for name in names], doc if isinstance(doc, str) else None, package is True
+
+    def ask(self, verb: str, *fields: Any) -> Any:
+        """Asks, and does what the other process asks for meanwhile, until it has answered.
 
         Raises:
-            AttributeError: there is none.
+            CandidateEnded: it ended, or what it said was no answer.
         """
-        found = self._ask({"do": "get", "module": module, "name": name})
-        kind = found.get("is")
-        if kind == "value":
-            return found["value"]
-        if kind == "function":
-            return RemoteFunction(self, module, name, found.get("doc"))
-        if kind == "module":
-            return importlib.import_module(found["name"])
-        if kind == "exception":
-            return self._exception(found["kinds"])
-        if kind == "nothing":
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        return self.stand_in(str(found.get("what")))
+        with self._turn:
+            if self._nested >= MAX_NESTED:
+                raise RecursionError("the tests and the code under test call each other too deep")
+            if self._wire is None:
+                self._open()
+            self._nested += 1
+            try:
+                value, error = self._asked(verb, fields)
+            except NotPlain as problem:
+                self.unfit(f"{_shown(verb, fields)} is given {problem.what}")
+            except (OSError, ValueError) as problem:
+                self._end()
+                raise CandidateEnded(f"the code under test broke off: {problem}") from None
+            except BaseException:
+                # a case that took too long, say: what is over there still works on it
+                self._end()
+                raise
+            finally:
+                self._nested -= 1
+        if error is not None:
+            raise error
+        return value
 
-    def call(self, module: str, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """Calls a function over there; arguments that it changes are changed here too."""
-        answer = self._ask({"do": "call", "module": module, "name": name, "args": args, "named": named})
-        if "changed" in answer:
-            new_args, new_named = answer["changed"]
-            for place, old in enumerate(args):
-                _become(old, new_args[place])
-            for key, old in named.items():
-                _become(old, new_named[key])
-        if "raised" in answer:
-            raise self._error(answer)
-        return answer["value"]
+    def derive(self, made: Any, place: tuple[str, str, str], bases: Any, members: Any) -> None:
+        """Makes a class of the tests over there too, which calls back for what is defined here."""
+        self.stubs.adopt(made, self.ask("derive", place, bases, members))
+
+    def _asked(self, verb: str, fields: Sequence[Any]) -> tuple[Any, BaseException | None]:
+        """The answer, or what was raised over there."""
+        self._code.begin()
+        self._send(verb, [self._code.encode(field) for field in fields])
+        while True:
+            body = self._wire.receive()
+            if body is None:
+                raise OSError("it ended its process")
+            head, kind, *rest = self._code.unpack(body)
+            if kind == "unfit":
+                self.unfit(f"{_shown(verb, fields)} gives {rest[0]}")
+            frames = rest.pop() if kind == "raised" else None
+            found = [self._code.decode(field) for field in rest]
+            warned = self._read_head(head) if head else None
+            if kind == "ok":
+                return found[0], warned
+            if kind == "raised":
+                return None, self._raised(found, frames)
+            if kind != "back":
+                raise ValueError("not an answer")
+            self._called_back(found, warned)
 
     def unfit(self, why: str) -> NoReturn:
         """Ends this run: the tests need more than can be sent."""
+        self._end()
         self._unfit(why)
         os._exit(UNFIT_STATUS)
 
-    def stand_in(self, what: str) -> Any:
-        """Something that can't be sent: to look at it is fine, to use it is not."""
-        apart = self
+    def _send(self, verb: str, told: list[Any]) -> None:
+        gone, self._gone[:] = list(self._gone), []
+        changes = self._code.changes()
+        forgotten = self._code.forgettable()
+        world = self._world.changes(self._code.encode)
+        head: Any = [changes, gone, forgotten, world] if changes or gone or forgotten or world else 0
+        self._wire.send(self._code.pack([head, verb, *told]))
 
-        class Kind(type):
-            """Every use of the stand-in ends here."""
+    def _read_head(self, head: Any) -> Exception | None:
+        """What comes with a message; a warning that a filter of the tests has made an error is given back."""
+        changes, gone, out, err, warned = head
+        self._code.apply(changes)
+        for number, times in zip(gone[::2], gone[1::2]):
+            self._lent.release(number, times)
+        for stream, text in ((sys.stdout, out), (sys.stderr, err)):
+            if text:
+                with contextlib.suppress(ValueError, AttributeError):  # the tests have closed it
+                    stream.write(str(text))
+        for text, category, file, line in warned:
+            kind: Any = self._code.decode(category)
+            if not (isinstance(kind, type) and issubclass(kind, Warning)):
+                kind = UserWarning
+            try:
+                warnings.warn_explicit(str(text), kind, str(file), int(line))
+            except Warning as error:
+                return error
+        return None
 
-            def __call__(cls, *_args: Any, **_named: Any) -> NoReturn:
-                apart.unfit(what)
+    def _raised(self, found: list[Any], frames: Any) -> BaseException:
+        error, why, suppressed = found
+        if not isinstance(error, Exception):
+            raise ValueError("not an exception")
+        if isinstance(why, Exception) and why is not error:
+            error.__cause__ = why
+        error.__suppress_context__ = suppressed is True
+        if type_of(frames) is list and not isinstance(error, CandidateEnded):
+            with contextlib.suppress(AttributeError, TypeError):
+                object.__setattr__(error, "_groundwire_frames", frames)
+        return error
 
-            def __getattr__(cls, _name: str) -> NoReturn:
-                apart.unfit(what)
+    # --- being asked
 
-            def __instancecheck__(cls, _instance: Any) -> NoReturn:
-                apart.unfit(what)
-
-            def __subclasscheck__(cls, _subclass: type) -> NoReturn:
-                apart.unfit(what)
-
-            def __eq__(cls, _other: object) -> NoReturn:
-                apart.unfit(what)
-
-            def __iter__(cls) -> NoReturn:
-                apart.unfit(what)
-
-            def __len__(cls) -> NoReturn:
-                apart.unfit(what)
-
-            def __getitem__(cls, _key: Any) -> NoReturn:
-                apart.unfit(what)
-
-            __hash__ = type.__hash__
-
-        return Kind("StandIn", (), {"__init_subclass__": classmethod(lambda _cls: apart.unfit(what))})
-
-    def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
+    def _called_back(self, given: list[Any], warned: Exception | None) -> None:
+        what, *given = given
+        handler = {"special": self._back_special, "get": self._back_get, "set": self._back_set,
+                   "signature": self._back_signature}.get(what)  # fmt: skip
+        if handler is None:
+            raise ValueError("not a call back")
         try:
-            body = pack(question)
-        except NotPlain as error:
-            self.unfit(f"{question.get('module')}.{question.get('name')} is given {error.what}")
-        if not self._pid:
-            self._spawn()
-        try:
-            write_message(self._to, body)
-            reply = read_message(self._from)
-            answer: Any = None if reply is None else unpack(reply)
-        except (OSError, ValueError) as error:
-            self._end()
-            raise CandidateEnded(f"the code under test broke off: {error}") from None
-        except BaseException:
-            # a case that took too long, say: what is over there still works on it
-            self._end()
+            if warned is not None:
+                raise warned
+            value = handler(*given)
+        except (unittest.SkipTest, CandidateEnded):
             raise
-        if type_of(answer) is not dict:
-            self._end()
-            raise CandidateEnded("the code under test ended its process")
-        sys.stdout.write(str(answer.pop("out", "")))
-        sys.stderr.write(str(answer.pop("err", "")))
-        if "unfit" in answer:
-            self.unfit(str(answer["unfit"]))
-        if "raised" in answer and question["do"] != "call":
-            raise self._error(answer)
-        return answer
+        except Exception as error:
+            self._send("threw", [self._code.encode(error)])
+            return
+        self._send("done", [self._code.encode(value)])
+
+    def _back_special(self, thing: Any, name: Any, args: Any, pairs: Any) -> Any:
+        if name not in SPECIAL or type_of(args) is not tuple:
+            raise ValueError("not a call back")
+        named_args = dict(pairs)
+        if name == "__call__":
+            return thing(*args, **named_args)
+        return getattr(type_of(thing), name)(thing, *args, **named_args)
+
+    def _back_get(self, thing: Any, name: Any) -> Any:
+        if type_of(name) is not str or not _may_see(thing, name):
+            raise AttributeError(f"{type_of(thing).__name__!r} object has no attribute {name!r}")
+        return getattr(thing, name)
+
+    def _back_set(self, thing: Any, name: Any, value: Any) -> None:
+        if (
+            type_of(name) is not str
+            or name.startswith("_")
+            or not hasattr(thing, "__dict__")
+            or isinstance(thing, type)
+        ):
+            raise AttributeError(f"{type_of(thing).__name__!r} object's attribute {name!r} can't be set from outside")
+        setattr(thing, name, value)
+
+    def _back_signature(self, thing: Any) -> Any:
+        return dir_signature(thing)
+
+    # --- objects of this process, as the other one sees them
+
+    def _codec(self) -> Codec:
+        return Codec(odd=False, refer=self._refer, resolve=self._resolve)
+
+    def _refer(self, value: Any, depth: int) -> list[Any]:
+        kind = type_of(value)
+        ref = borrowed(value)
+        if ref is not None:
+            return ["h", self._number(value, ref)]
+        if kind is Module:
+            return ["m", value.__name__]
+        if kind is Bound:
+            _, thing, name = value.groundwire
+            return ["a", self._code.encode(thing, depth), name]
+        if issubclass(kind, types.ModuleType):
+            if not self._is_outside(value.__name__):
+                raise NotPlain(f"the module {value.__name__}")
+            return ["m", value.__name__]
+        if issubclass(kind, type) or kind in (
+            types.FunctionType,
+            types.BuiltinFunctionType,
+            types.MethodDescriptorType,
+        ):
+            place = self._place(value)
+            if place is not None:
+                return ["y.", *place]
+        if issubclass(kind, BaseException):
+            return self._refer_error(value, kind, depth)
+        if kind.__module__.partition(".")[0].startswith(NOT_HANDED_OUT) and not kind.__module__.startswith(
+            "unittest.mock"
+        ):
+            raise NotPlain(f"a value of type {named(kind)}")
+        if kind in (types.FrameType, types.CodeType, types.TracebackType, types.CoroutineType):
+            raise NotPlain(f"a value of type {named(kind)}")
+        number = self._lent.lend(value)
+        if id(kind) in self._kinds:
+            return ["b", number, id(kind)]
+        self._kinds[id(kind)] = kind
+        described = [kind.__module__, kind.__qualname__, list(specials_of(kind)), kind is types.FunctionType]
+        return ["b", number, id(kind), described]
+
+    def _refer_error(self, value: Any, kind: Any, depth: int) -> list[Any]:
+        ref = inside(value).get("_groundwire_ref")
+        if ref is not None and self.stubs.current(ref):
+            return ["h", ref.number]
+        base = next(k for k in kind.__mro__ if named(k) in KNOWN and KNOWN[named(k)] is k)
+        return ["x", self._lent.lend(value), self._code.encode(base, depth), str(kind.__module__), str(kind.__name__),
+                self._code.encode(value.args, depth)]  # fmt: skip
+
+    def _place(self, value: Any) -> list[str] | None:
+        """Module and name of what the other process has too: classes and functions of installed packages."""
+        module: Any = getattr(value, "__module__", None)
+        name: Any = getattr(value, "__qualname__", None)
+        if module is None and type_of(value) is types.MethodDescriptorType:
+            module = value.__objclass__.__module__
+        if not isinstance(module, str) or not isinstance(name, str) or "<" in name or not self._is_outside(module):
+            return None
+        if module.partition(".")[0].startswith(NOT_HANDED_OUT):
+            return None
+        found: Any = sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return [module, name] if found is value else None
+
+    def _is_outside(self, module: str) -> bool:
+        found = sys.modules.get(module)
+        file = getattr(found, "__file__", None)
+        if found is None or type_of(found) is Module or module == "__main__":
+            return False
+        return not (isinstance(file, str) and os.path.abspath(file).startswith(self._root + os.sep))
+
+    def _number(self, value: Any, ref: Any) -> int:
+        if self.stubs.current(ref):
+            return ref.number
+        path = vars_of(value).get("_groundwire_path")
+        if isinstance(value, type):
+            again = inside(value).get("_groundwire_again")
+            if again is not None:
+                again()
+                return borrowed(value).number
+            path = (value.__module__, value.__qualname__)
+        if path is None:
+            raise CandidateEnded("the object's process has ended")
+        again = self.ask("path", *path)
+        fresh = borrowed(again)
+        if fresh is None:
+            raise CandidateEnded("the object's process has ended")
+        if again is not value:
+            object.__setattr__(value, "_groundwire_ref", fresh)
+        return fresh.number
+
+    # --- objects of the other process
+
+    def _resolve(self, value: list[Any], depth: int) -> Any:
+        mark = value[0]
+        if mark == "H":
+            return self.stubs.instance(value, self._code.decode)
+        if mark == "K":
+            return self.stubs.kind(value, self._code.decode)
+        if mark == "g":
+            return self._lent[value[1]]
+        if mark == "M":
+            name = value[1]
+            if type_of(name) is not str:
+                raise ValueError("not a module")
+            return module_named(name, self, self._is_theirs)
+        raise ValueError("not a value")
+
+    def _is_theirs(self, module: str) -> bool:
+        """True for the name of a module of the candidate."""
+        parts = module.split(".")
+        if not all(part.isidentifier() for part in parts):
+            return False
+        return self.may_bring(module) or any(
+            os.path.isfile(path) and self.holds(path)
+            for place in {os.path.abspath(p or os.getcwd()) for p in sys.path}
+            for path in (os.path.join(place, *parts) + ".py", os.path.join(place, *parts, "__init__.py"))
+        )
 
     # --- the other process
 
-    def _spawn(self) -> None:
-        theirs, self._to = os.pipe()
-        self._from, theirs_out = os.pipe()
-        for fd in (theirs, theirs_out):
-            os.set_inheritable(fd, True)
-        boot = (
-            f"import sys; sys.path.insert(0, {self._support!r}); import _gw_apart_candidate as c; "
-            f"sys.path.pop(0); c.serve({theirs}, {theirs_out})"
-        )
-        arguments = [sys.executable, "-S", "-c", boot] if sys.flags.no_site else [sys.executable, "-c", boot]
-        self._pid = os.posix_spawn(sys.executable, arguments, os.environ)
-        os.close(theirs)
-        os.close(theirs_out)
+    def _open(self) -> None:
+        try:
+            self._wire = self._peer.open()
+        except OSError as problem:
+            raise CandidateEnded(str(problem)) from None
         again, self._imported = self._imported, []
         for module in again:
             self.load(module)
 
     def _end(self) -> None:
-        pid, self._pid = self._pid, 0
-        for fd in (self._to, self._from):
-            os.close(fd)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-
-    # --- exceptions
-
-    def _exception(self, kinds: Sequence[Sequence[str]]) -> type[BaseException]:
-        """The class of this name here: a built-in one, or one that stands for the candidate's."""
-        (module, name), *bases = kinds
-        if module == "builtins":
-            found = getattr(builtins, name, None)
-            return found if isinstance(found, type) and issubclass(found, BaseException) else Exception
-        key = (module, name)
-        if key not in self._exceptions:
-            base = self._exception(bases) if bases else Exception
-            made: Any = type(name.rpartition(".")[2], (base,), {"__module__": module})
-            self._exceptions[key] = made
-        return self._exceptions[key]
-
-    def _error(self, answer: dict[str, Any]) -> BaseException:
-        kind = self._exception(answer["raised"])
-        error = kind.__new__(kind, *answer["args"])
-        error.args = tuple(answer["args"])
-        for name, value in answer["state"].items():
-            setattr(error, str(name), value)
-        return error
+        if self._wire is None:
+            return
+        self._wire = None
+        self._peer.close()
+        self._gone = []
+        self._lent = Lent()
+        self._kinds = {}
+        self._code = self._codec()
+        self._world.forget()
+        self.stubs.forget(self._gone)
 
 
-def make_apart(settings: dict[str, Any], recorder: Any) -> Callable[[], None]:
-    """What starts keeping the candidate apart, once the import path is what it will be; nothing if that was not asked.
+def vars_of(value: Any) -> dict[str, Any]:
+    """An object's own attributes, past a property of that name."""
+    try:
+        return {"_groundwire_path": object.__getattribute__(value, "_groundwire_path")}
+    except AttributeError:
+        return {}
+
+
+def make_apart(settings: dict[str, Any], recorder: Any) -> Apart | None:
+    """What keeps the candidate apart, to be started once the import path is what it will be; None if nobody asked.
 
     Args:
         settings: see `recorder.read_settings`.
-        recorder: learns it where the tests need more.
+        recorder: learns it where the tests need more, and which cases the candidate's own comparisons had part in.
     """
-    files = settings.get("apart")
-    if not files:
-        return lambda: None
+    told = settings.get("apart")
+    if not told:
+        return None
 
     def unfit(why: str) -> None:
         recorder.emit("unfit", m=why)
 
-    apart = Apart(files, os.getcwd(), os.environ["GROUNDWIRE_SUPPORT"], unfit)
-    return apart.start
+    def saw(name: str) -> None:
+        recorder.emit("kind", id=name)
+
+    line = os.environ.pop("GROUNDWIRE_LINE", "")
+    return Apart(
+        told["fixed"],
+        told["asked"],
+        root=os.path.realpath(os.getcwd()),
+        peer=Line(int(line)) if line else Spawned(os.environ["GROUNDWIRE_SUPPORT"]),
+        unfit=unfit,
+        own_word=recorder.own_equality,
+        saw=saw,
+    )
 
 
-class RemoteFunction:
-    """A function of the candidate. It can be called, and nothing else."""
+def _may_see(thing: Any, name: str) -> bool:
+    """True for what the candidate may read of an object that the tests have given it.
 
-    def __init__(self, apart: Apart, module: str, name: str, doc: str | None) -> None:
-        self.__name__ = self.__qualname__ = name
-        self.__module__ = module
-        self.__doc__ = doc
-        self._groundwire_apart = apart
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        """Calls it over there."""
-        return self._groundwire_apart.call(self.__module__, self.__name__, args, named)
-
-    def __getattr__(self, name: str) -> Any:
-        # what runners ask of every function they see
-        if name.startswith("_") or name == "pytestmark":
-            raise AttributeError(name)
-        return self._groundwire_apart.unfit(f"{self.__module__}.{self.__name__}.{name}, an attribute of a function")
+    That is every public name but those of frames; and methods like `__html__` that a class of Python code defines.
+    """
+    if name.startswith("__") and name.endswith("__"):
+        defined = any(type_of(inside(kind).get(name)) is types.FunctionType for kind in type_of(thing).__mro__)
+        return name in NAMES_OF_FUNCTIONS or (defined and name not in OF_OBJECTS)
+    return not name.startswith(("_", "gi_", "cr_", "ag_", "tb_", "f_"))
 
 
-class _Module(types.ModuleType):
-    """Stands for a module of the candidate."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return vars(self)["__groundwire_apart__"].get(self.__name__, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        # the import system's own; anything else would have to be changed over there
-        if not (name.startswith("__") or isinstance(value, types.ModuleType)):
-            vars(self)["__groundwire_apart__"].unfit(f"{self.__name__}.{name} is replaced by the tests")
-        super().__setattr__(name, value)
-
-    def __dir__(self) -> list[str]:
-        return sorted(vars(self)["__all__"])
+def _shown(verb: str, fields: Sequence[Any]) -> str:
+    if verb == "import":
+        return f"the import of {fields[0]}"
+    thing = fields[0] if fields else None
+    name = getattr(thing, "__name__", None) if isinstance(thing, (type, types.ModuleType)) else None
+    more = f".{fields[1]}" if len(fields) > 1 and isinstance(fields[1], str) else ""
+    path = vars_of(thing).get("_groundwire_path")
+    return f"{'.'.join(path) if path else name or named(type_of(thing))}{more}"
 
 
 class _Finder(MetaPathFinder, Loader):
@@ -295,7 +520,11 @@ class _Finder(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> ModuleSpec | None:
         found = PathFinder.find_spec(fullname, path, target)
-        if found is None or not self._apart.holds(found.origin):
+        if found is None:
+            return (
+                ModuleSpec(fullname, self) if self._apart.may_bring(fullname) and not _is_built_in(fullname) else None
+            )
+        if not self._apart.holds(found.origin):
             return None
         places = found.submodule_search_locations
         spec = ModuleSpec(fullname, self, origin=found.origin, is_package=places is not None)
@@ -303,24 +532,19 @@ class _Finder(MetaPathFinder, Loader):
         return spec
 
     def create_module(self, spec: ModuleSpec) -> types.ModuleType:
-        return _Module(spec.name)
+        return Module(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        inner = vars(module)
+        inner = inside(module)
         inner["__groundwire_apart__"] = self._apart
         inner["__file__"] = module.__spec__.origin if module.__spec__ else None
-        answer = self._apart.load(module.__name__)
-        inner["__all__"] = [str(name) for name in answer["names"]]
-        inner["__doc__"] = answer.get("doc")
+        inner["__all__"], inner["__doc__"], package = self._apart.load(module.__name__)
+        if package and "__path__" not in inner:
+            inner["__path__"] = []  # what lies in it, only the other side can find
 
 
-def _become(old: Any, new: Any) -> None:
-    kind = type_of(old)
-    if kind in (list, bytearray):
-        old[:] = new
-    elif kind in (dict, set):
-        old.clear()
-        old.update(new)
+def _is_built_in(module: str) -> bool:
+    return any(finder.find_spec(module) is not None for finder in (BuiltinImporter, FrozenImporter))
 
 
 def _hide() -> None:

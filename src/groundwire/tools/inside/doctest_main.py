@@ -7,15 +7,19 @@ from __future__ import annotations
 import argparse
 import doctest
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from groundwire.tools.inside.apart import make_apart
+    from groundwire.tools.inside.controls import Controls
     from groundwire.tools.inside.lines import Lines
-    from groundwire.tools.inside.recorder import CaseTimeout, Recorder, cut, explain, read_settings
+    from groundwire.tools.inside.recorder import CaseTimeout, Recorder, controls_of, cut, explain, read_settings
 else:
+    from _gw_apart import make_apart
     from _gw_lines import Lines
-    from _gw_recorder import CaseTimeout, Recorder, cut, explain, read_settings
+    from _gw_recorder import CaseTimeout, Recorder, controls_of, cut, explain, read_settings
 
 Found = list[tuple[str, doctest.DocTest]]
 
@@ -25,11 +29,18 @@ def prepare() -> Any:
     recorder = Recorder()
     settings = read_settings()
     lines = Lines(recorder, settings["lines"]) if settings["lines"] is not None else None
+    controls = controls_of(recorder)
+    apart = make_apart(settings, recorder)
+    docstrings: dict[str, dict[str, str]] = settings["apart"]["docstrings"] if apart is not None else {}
 
     def run(arguments: list[str]) -> int:
+        if apart is not None:
+            apart.start()
+        if controls is not None:
+            controls.install()
         if lines is not None:
             lines.start()
-        status = _Session(recorder, lines).run(arguments)
+        status = _Session(recorder, lines, docstrings, controls).run(arguments)
         recorder.emit("exit", status=status)
         return status
 
@@ -37,7 +48,20 @@ def prepare() -> Any:
 
 
 class _Session:
-    def __init__(self, recorder: Recorder, lines: Any) -> None:
+    """One run.
+
+    Args:
+        recorder: where events go.
+        lines: per-case coverage, if it is wanted.
+        docstrings: file → qualified name → docstring, of the modules that lie in another box.
+        controls: what turns cases round, if that is wanted.
+    """
+
+    def __init__(
+        self, recorder: Recorder, lines: Any, docstrings: dict[str, dict[str, str]], controls: Controls | None
+    ) -> None:
+        self._controls = controls
+        self._docstrings = docstrings
         self._recorder = recorder
         self._lines = lines
 
@@ -57,7 +81,8 @@ class _Session:
             self._recorder.emit("usage")
             print(f"error: no such file: {', '.join(gone)}", file=sys.stderr)
             return 2
-        flags = doctest.FAIL_FAST if options.fail_fast else 0
+        # under controls some are turned, and have to fail
+        flags = doctest.FAIL_FAST if options.fail_fast and self._controls is None else 0
         for name in options.option:
             flags |= doctest.OPTIONFLAGS_BY_NAME[name]
         broken = 0
@@ -92,7 +117,8 @@ class _Session:
                     module = __import__(file_name[:-3])
                 finally:
                     del sys.path[0]
-                tests = doctest.DocTestFinder().find(module)
+                told = self._docstrings.get(name)
+                tests = doctest.DocTestFinder().find(module) if told is None else _told(module, told)
         finally:
             alarm.leave()
             alarm.clear()
@@ -107,17 +133,22 @@ class _Session:
             if self._lines is not None:
                 self._lines.begin(number)
             started = self._recorder.now()
+            if self._controls is not None:
+                self._controls.begin(name, test)
             result, message = self._run_one(test, flags, verbose)
             rang = self._recorder.alarm.clear()
             if self._lines is not None:
                 self._lines.end()
             seconds = round(self._recorder.now() - started, 6)
+            if self._controls is not None:
+                self._controls.end(number, result)
             late = {"late": True} if rang else {}
             self._recorder.emit("case", i=number, r=result, m=message, d=seconds, **late)
             if result == "failed":
                 status = 1
                 print(f"{name}\n{message}")
-                stopped = "stopped early" if flags & doctest.FAIL_FAST else ""
+                ends = flags & doctest.FAIL_FAST or (rang and self._recorder.stops)
+                stopped = "stopped early" if ends else ""
         self._recorder.emit("finish", stopped=stopped)
         return status
 
@@ -125,7 +156,7 @@ class _Session:
         if all(e.options.get(doctest.SKIP, bool(flags & doctest.SKIP)) for e in test.examples):
             return "skipped", "all examples are skipped"
         said: list[str] = []
-        runner = doctest.DocTestRunner(verbose=verbose, optionflags=flags)
+        runner = _Runner(self._controls, verbose=verbose, optionflags=flags)
         self._recorder.alarm.set(case=True)
         self._recorder.alarm.enter()
         try:
@@ -137,3 +168,39 @@ class _Session:
         if failed:
             return "failed", cut("".join(said).strip("*\n "))
         return ("passed", "") if tried else ("unrun", "")
+
+
+class _Runner(doctest.DocTestRunner):
+    """Says which example failed."""
+
+    def __init__(self, controls: Controls | None, *, verbose: bool, optionflags: int) -> None:
+        super().__init__(verbose=verbose, optionflags=optionflags)
+        self._controls = controls
+
+    def report_failure(self, out: Any, test: Any, example: Any, got: Any) -> None:
+        """See `doctest.DocTestRunner`."""
+        if self._controls is not None:
+            self._controls.example_failed(example)
+        super().report_failure(out, test, example, got)
+
+    def report_unexpected_exception(self, out: Any, test: Any, example: Any, exc_info: Any) -> None:
+        """See `doctest.DocTestRunner`."""
+        if self._controls is not None:
+            self._controls.example_failed(example)
+        super().report_unexpected_exception(out, test, example, exc_info)
+
+
+def _told(module: Any, texts: dict[str, str]) -> list[doctest.DocTest]:
+    """The examples of a module in another box, as the base tree holds them: a candidate has no say in them."""
+    tests: list[doctest.DocTest] = []
+    for name, text in texts.items():
+        names = {word for example in doctest.DocTestParser().get_examples(text) for word in _names(example.source)}
+        known = {word: getattr(module, word) for word in names if hasattr(module, word)}
+        known["__name__"] = module.__name__
+        full = f"{module.__name__}.{name}" if name else module.__name__
+        tests.append(doctest.DocTestParser().get_doctest(text, known, full, None, 0))
+    return sorted(tests)
+
+
+def _names(source: str) -> set[str]:
+    return set(re.findall(r"[^\W\d]\w*", source))

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from groundwire.tools.inside.apart import make_apart
     from groundwire.tools.inside.lines import Lines
-    from groundwire.tools.inside.recorder import Recorder, read_settings
+    from groundwire.tools.inside.recorder import Recorder, controls_of, read_settings
     from groundwire.tools.inside.yardstick import Yardstick
 else:
     from _gw_apart import make_apart
     from _gw_lines import Lines
-    from _gw_recorder import Recorder, read_settings
+    from _gw_recorder import Recorder, controls_of, read_settings
     from _gw_yardstick import Yardstick
 
 OLDEST = (7, 0)
@@ -47,18 +47,25 @@ def prepare() -> Any:
         from _gw_pytest_plugin import Plugin
 
     lines = Lines(recorder, settings["lines"]) if settings["lines"] is not None else None
-    plugin = Plugin(recorder, lines, set(settings["declared"]), Yardstick(recorder, settings["yardstick"]))
-
-    start_apart = make_apart(settings, recorder)
+    controls = controls_of(recorder)
+    if controls is not None:
+        controls.install_pytest()
+    apart = make_apart(settings, recorder)
+    yardstick = Yardstick(recorder, settings["yardstick"])
+    plugin = Plugin(recorder, lines, set(settings["declared"]), yardstick, apart, settings["first"], controls)
 
     def run(arguments: list[str]) -> int:
         sys.argv[0] = "pytest"
-        start_apart()
+        if apart is not None:
+            apart.start()
+        if controls is not None:
+            controls.install()
         if lines is not None:
             lines.start()
         status = int(pytest.main(arguments, plugins=[plugin]))
         if status == pytest.ExitCode.USAGE_ERROR:
             recorder.emit("usage")
+        recorder.look_for_copies(settings["own"])
         recorder.emit("exit", status=status)
         return status
 

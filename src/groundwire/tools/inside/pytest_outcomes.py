@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import unittest
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import _pytest.assertion.rewrite
@@ -18,7 +19,18 @@ else:
     from _gw_recorder import cut, explain, origin_of
 
 _skips: tuple[type, ...] = (pytest.skip.Exception, unittest.SkipTest, pytest.xfail.Exception)
+BAD = ("failed", "error")
 RANK = {"": 0, "passed": 1, "skipped": 2, "xfailed": 3, "xpassed": 4, "error": 5, "failed": 6}
+
+
+def unique(ids: Iterable[str]) -> list[str]:
+    """Tells equal ids apart as our side of the wall does: the second `x` becomes `x#2`."""
+    seen: dict[str, int] = {}
+    names: list[str] = []
+    for name in ids:
+        seen[name] = seen.get(name, 0) + 1
+        names.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+    return names
 
 
 def watched() -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,15 @@ import _pytest.runner
 import pytest
 
 if TYPE_CHECKING:
+    from groundwire.tools.inside.apart import Apart
+    from groundwire.tools.inside.controls import Controls
     from groundwire.tools.inside.lines import Lines
-    from groundwire.tools.inside.pytest_outcomes import RANK, Canary, Phase, result_of, watched
-    from groundwire.tools.inside.recorder import CaseTimeout, Recorder, cut, explain, file_of
+    from groundwire.tools.inside.pytest_outcomes import BAD, RANK, Canary, Phase, result_of, unique, watched
+    from groundwire.tools.inside.recorder import CaseTimeout, Recorder, cut, explain, file_of, leave_out_middle
     from groundwire.tools.inside.yardstick import Yardstick
 else:
-    from _gw_pytest_outcomes import RANK, Canary, Phase, result_of, watched
-    from _gw_recorder import CaseTimeout, cut, explain, file_of
+    from _gw_pytest_outcomes import BAD, RANK, Canary, Phase, result_of, unique, watched
+    from _gw_recorder import CaseTimeout, cut, explain, file_of, leave_out_middle
 
 _ALONE: tuple[tuple[str, Any], ...] = (
     ("numprocesses", 0),
@@ -36,6 +38,11 @@ Flow = Generator[None, Any, None]
 _run_protocol = _pytest.runner.runtestprotocol
 
 
+def _unread(*_args: Any, **_named: Any) -> str:
+    """How a case fails that is turned round: nobody reads it, and it takes longer than most cases."""
+    return ""
+
+
 class Plugin:
     """One object, registered first; its hooks wrap everybody else's.
 
@@ -44,9 +51,23 @@ class Plugin:
         lines: per-case coverage, if it is wanted.
         declared: normalised names of the distributions whose plugins the project declares.
         yardstick: knows the files that must stay as they are.
+        first: ids of the cases that failed on the base tree.
+        apart: keeps the candidate in another process; None: it is in this one.
+        controls: what turns cases round, if that is wanted.
     """
 
-    def __init__(self, recorder: Recorder, lines: Lines | None, declared: set[str], yardstick: Yardstick) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        lines: Lines | None,
+        declared: set[str],
+        yardstick: Yardstick,
+        apart: Apart | None = None,
+        first: Collection[str] = (),
+        controls: Controls | None = None,
+    ) -> None:
+        self._apart = apart
+        self._controls = controls
         self._yardstick = yardstick
         self._recorder = recorder
         self._lines = lines
@@ -56,6 +77,9 @@ class Plugin:
         self._deselected = 0
         self._phases: dict[int, Phase] = {}
         self._reports: list[Any] = []
+        self._first = frozenset(first) if recorder.quick else frozenset[str]()
+        self._ahead: set[int] = set()
+        self._is_better = False
 
     # --- before and while collecting
 
@@ -77,6 +101,8 @@ class Plugin:
     def pytest_load_initial_conftests(self, early_config: Any) -> Flow:
         """A conftest that can't be imported is a failure of the code it imports, not of the command line."""
         early_config.known_args_namespace.no_cov = True
+        if self._apart is not None:
+            self._apart.come_first()  # before the hook of pytest that rewrites assertions
         self._recorder.alarm.set()
         self._recorder.alarm.enter()
         outcome = yield
@@ -102,6 +128,8 @@ class Plugin:
         for option, value in _ALONE:
             if hasattr(config.option, option):
                 setattr(config.option, option, value)
+        if self._controls is not None:
+            config.option.maxfail = 0  # what is turned has to fail
         yield
 
     @pytest.hookimpl(tryfirst=True)
@@ -142,6 +170,15 @@ class Plugin:
         """Counts what `-k`, `-m`, `--deselect` and the project's own hooks leave out."""
         self._deselected += len(items)
 
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[Any]) -> Flow:
+        """What failed on the base tree comes first; all else stays in its order."""
+        yield
+        names = unique(str(item.nodeid) for item in items)
+        ahead = [item for number, item in enumerate(items) if names[number] in self._first]
+        self._ahead = {id(item) for item in ahead}
+        items[:] = ahead + [item for item in items if id(item) not in self._ahead]
+
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: Any) -> None:
         """Says what is going to run."""
@@ -161,7 +198,8 @@ class Plugin:
     def pytest_runtestloop(self, session: Any) -> Flow:
         """After the last case, checks that outcomes still mean something."""
         outcome = yield
-        if outcome.excinfo is None and not session.testsfailed and not session.config.option.collectonly:
+        undecided = self._controls is not None or not session.testsfailed
+        if outcome.excinfo is None and undecided and not session.config.option.collectonly:
             self._recorder.emit("checked", canary=self._canary_fails(session), replaced=self._replaced())
 
     def _canary_fails(self, session: Any) -> bool:
@@ -186,6 +224,8 @@ class Plugin:
         started = self._recorder.now()
         if self._lines is not None:
             self._lines.begin(number)
+        if self._controls is not None:
+            self._control(item)
         self._recorder.alarm.set(case=True)
         outcome = yield
         rang = self._recorder.alarm.clear()
@@ -193,15 +233,36 @@ class Plugin:
             self._lines.end()
         if outcome.excinfo is None:
             result, message, origin = self._fold()
+            if self._controls is not None:
+                self._controls.end(number, result)
             seconds = round(self._recorder.now() - started, 6)
             late = {"late": True} if rang else {}
             where = {"w": origin} if origin and result in ("skipped", "xfailed") else {}
             self._recorder.emit("case", i=number, r=result, m=message, d=seconds, **late, **where)
+            if self._recorder.stops:
+                self._stop(item, is_bad=result in BAD, hangs=rang)
         else:
             error = outcome.excinfo[1]
             # anything else that comes out of here is a fault of pytest or of a plugin, not of the case
             kind = "broke_off" if isinstance(error, _ENDS_THE_RUN) else "abandoned"
             self._recorder.emit(kind, i=number, m=explain(error, error.__traceback__, self._recorder.root))
+
+    def _stop(self, item: Any, *, is_bad: bool, hangs: bool) -> None:
+        """Ends the run once it is known to be no better than the base tree's."""
+        was_failing = id(item) in self._ahead
+        self._ahead.discard(id(item))
+        self._is_better |= was_failing and not is_bad
+        still_fails = was_failing and not self._ahead and not self._is_better
+        breaks = self._first and not was_failing and is_bad
+        if hangs or still_fails or breaks:
+            item.session.shouldfail = "a case hangs" if hangs else "no better than the base tree"
+
+    def _control(self, item: Any) -> None:
+        assert self._controls is not None
+        self._controls.begin(str(item.nodeid), getattr(item, "dtest", None))
+        self._controls.calm(getattr(item, "obj", None))
+        if self._controls.turning:
+            item.repr_failure = _unread
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Flow:
@@ -214,7 +275,11 @@ class Plugin:
     def pytest_runtest_call(self) -> Flow:
         """The project's code runs in here."""
         self._recorder.alarm.enter()
+        if self._controls is not None:
+            self._controls.enter()
         yield
+        if self._controls is not None:
+            self._controls.leave()
         self._recorder.alarm.leave()
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
@@ -227,9 +292,15 @@ class Plugin:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Flow:
         """Notes what was really raised, beside what the report says."""
+        if call.excinfo is not None and isinstance(call.excinfo.value, RecursionError):
+            leave_out_middle(call.excinfo.value.__traceback__)
         outcome = yield
         if outcome.excinfo is None and not isinstance(item, Canary):
             report = outcome.get_result()
+            if self._controls is not None:
+                self._controls.raised(call.excinfo.value if call.excinfo is not None else None)
+                if self._controls.turning:
+                    return
             self._phases[id(report)] = Phase(report, call, self._recorder.root)
 
     @pytest.hookimpl(tryfirst=True)

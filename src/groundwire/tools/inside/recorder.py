@@ -14,11 +14,24 @@ import time
 import traceback
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 MESSAGE_CHARS = 2000
 FRAMES = 6
+FRAMES_KEPT = 20
 ALARM_AGAIN_S = 0.5
+KEY_CHARS = 1024
+
+
+def controls_of(recorder: Recorder) -> Any:
+    """What turns cases round, where this run has that; few have, and all have to start, so it is imported here."""
+    if "GROUNDWIRE_COIN" not in os.environ:
+        return None
+    if TYPE_CHECKING:
+        from groundwire.tools.inside.controls import make_controls
+    else:
+        from _gw_controls import make_controls
+    return make_controls(recorder)
 
 
 def read_settings() -> dict[str, Any]:
@@ -32,6 +45,16 @@ def _seconds(variable: str) -> float:
     return float(os.environ.pop(variable, "0") or 0)
 
 
+def _read_key() -> bytes:
+    """The run's nonce. Afterwards no descriptor leads to it any more: whoever reads standard input finds it empty."""
+    key = bytes.fromhex(os.read(0, KEY_CHARS).decode("ascii").strip())
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    if nothing:
+        os.close(nothing)
+    return key
+
+
 class CaseTimeout(BaseException):
     """Raised inside a case that runs for too long; not an `Exception`, so that few handlers swallow it."""
 
@@ -43,7 +66,7 @@ class Recorder:
 
     Each line is `MAC JSON`. A line's MAC is keyed with the run's nonce and covers the MAC before it, so that a line
     which was added, changed, dropped or reordered is found. The nonce is taken out of reach before any code of the
-    project runs: it comes by standard input, or by a variable that is removed.
+    project runs: it comes by standard input, which from then on is another file.
     """
 
     def __init__(self) -> None:
@@ -57,22 +80,48 @@ class Recorder:
         out = os.environ["GROUNDWIRE_OUT"]
         self._path = os.path.join(out, "report.jsonl")
         self._lines_path = os.path.join(out, "lines.jsonl")
-        key = os.environ.pop("GROUNDWIRE_KEY", "")
-        self._key = bytes.fromhex(key or sys.stdin.readline().strip())
+        self._key = _read_key()
         self._mac = b""
         self._pending = b""
         stack = os.path.join(out, "stack.txt")
         self.alarm = Alarm(_seconds("GROUNDWIRE_CASE_S"), _seconds("GROUNDWIRE_CASE_CPU_S"), stack)
+        self.quick = bool(os.environ.pop("GROUNDWIRE_QUICK", ""))
+        """What failed on the base tree runs first."""
+        self.stops = bool(os.environ.pop("GROUNDWIRE_STOPS", ""))
+        """The run ends with the first case that hangs, and where it is known to be no better than the base tree."""
+        self._cases = self._compared = 0
         self.emit("begin", python=sys.version.split()[0], at=round(time.time(), 3))
 
     def emit(self, event: str, **fields: Any) -> None:
         """Appends one event. A fork of this process writes nothing."""
         if self._getpid() != self._pid:
             return
+        if event == "start":
+            self._cases += 1
         body = self._dumps({"e": event, **fields}).encode("ascii")
         mac = self._blake(self._mac + body, key=self._key, digest_size=16).hexdigest().encode("ascii")
         self._mac = mac
         self._pending = self._append(self._path, self._pending + mac + b" " + body + b"\n")
+
+    def look_for_copies(self, own: list[str]) -> None:
+        """Says which of the project's modules were imported from where things are installed.
+
+        Args:
+            own: names of the project's top-level modules.
+        """
+        found: dict[str, str] = {}
+        for name in own:
+            file = getattr(sys.modules.get(name), "__file__", None)
+            if isinstance(file, str) and ("/site-packages/" in file or "/dist-packages/" in file):
+                found[name] = file
+        if found:
+            self.emit("elsewhere", modules=found)
+
+    def own_equality(self) -> None:
+        """Notes, once a case, that a comparison which the candidate's own code made decided something in it."""
+        if self._compared != self._cases:
+            self._compared = self._cases
+            self.emit("own_equality")
 
     def emit_lines(self, case: int, lines: dict[str, list[int]]) -> None:
         """Appends the lines that one case ran; -1 stands for what ran outside of all cases."""
@@ -199,6 +248,16 @@ def cut(text: str, limit: int = MESSAGE_CHARS) -> str:
     head = limit // 3
     tail = limit - head
     return f"{text[:head]}\n… {len(text) - limit} characters cut …\n{text[-tail:]}"
+
+
+def leave_out_middle(trace: TracebackType | None) -> None:
+    """Leaves out the middle of an endless recursion: pytest compares all of its frames with each other."""
+    entries: list[TracebackType] = []
+    while trace is not None:
+        entries.append(trace)
+        trace = trace.tb_next
+    if len(entries) > 2 * FRAMES_KEPT:
+        entries[FRAMES_KEPT].tb_next = entries[-FRAMES_KEPT]
 
 
 def explain(error: BaseException, trace: TracebackType | None, root: str, skip: tuple[str, ...] = ()) -> str:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from groundwire.tools.inside.apart import make_apart
+    from groundwire.tools.inside.controls import Controls
     from groundwire.tools.inside.lines import Lines
-    from groundwire.tools.inside.recorder import CaseTimeout, Recorder, explain, origin_of, read_settings
+    from groundwire.tools.inside.recorder import CaseTimeout, Recorder, controls_of, explain, origin_of, read_settings
 else:
     from _gw_apart import make_apart
     from _gw_lines import Lines
-    from _gw_recorder import CaseTimeout, Recorder, explain, origin_of, read_settings
+    from _gw_recorder import CaseTimeout, Recorder, controls_of, explain, origin_of, read_settings
 
 _RANK = {"": 0, "passed": 1, "skipped": 2, "xfailed": 3, "error": 4, "failed": 5}
 _FIXTURE = re.compile(r"(setUpClass|setUpModule|tearDownClass|tearDownModule) \((.+)\)")
@@ -29,14 +30,19 @@ def prepare() -> Any:
     settings = read_settings()
     lines = Lines(recorder, settings["lines"]) if settings["lines"] is not None else None
 
-    start_apart = make_apart(settings, recorder)
+    controls = controls_of(recorder)
+    apart = make_apart(settings, recorder)
 
     def run(arguments: list[str]) -> int:
         sys.argv[0] = "python -m unittest"
-        start_apart()
+        if apart is not None:
+            apart.start()
+        if controls is not None:
+            controls.install()
         if lines is not None:
             lines.start()
-        status = _run(_Session(recorder, lines), [sys.argv[0], *arguments])
+        status = _run(_Session(recorder, lines, controls), [sys.argv[0], *arguments])
+        recorder.look_for_copies(settings["own"])
         recorder.emit("exit", status=status)
         return status
 
@@ -73,7 +79,8 @@ def _run(session: _Session, argv: list[str]) -> int:
 class _Session:
     """What is known while it runs."""
 
-    def __init__(self, recorder: Recorder, lines: Lines | None) -> None:
+    def __init__(self, recorder: Recorder, lines: Lines | None, controls: Controls | None) -> None:
+        self.controls = controls
         self.recorder = recorder
         self.lines = lines
         self.began = False
@@ -177,6 +184,8 @@ class _Runner(unittest.TextTestRunner):
     def _makeResult(self) -> Any:  # noqa: N802
         result = _Result(self.stream, self.descriptions, self.verbosity)
         result.session = self.session
+        if self.session.controls is not None:
+            self.failfast = False  # what is turned has to fail
         return result
 
     def run(self, test: Any) -> Any:
@@ -216,6 +225,9 @@ class _Result(unittest.TextTestResult):
         if self.session.lines is not None:
             self.session.lines.begin(self._number)
         self._began_at = self.session.recorder.now()
+        if self.session.controls is not None:
+            self.session.controls.begin(str(test.id()))
+            self.session.controls.enter()
         self.session.recorder.alarm.set(case=True)
 
     def stopTest(self, test: Any) -> None:  # noqa: N802
@@ -228,6 +240,8 @@ class _Result(unittest.TextTestResult):
         if self.session.lines is not None:
             self.session.lines.end()
         result, message, origin = self._worst
+        if self.session.controls is not None:
+            self.session.controls.end(self._number, result)
         if not _is_stand_in(test):
             self.session.ended[self._number] = result
             extra: dict[str, Any] = {"late": True} if rang else {}
@@ -235,18 +249,30 @@ class _Result(unittest.TextTestResult):
                 extra["w"] = origin
             seconds = round(recorder.now() - self._began_at, 6)
             recorder.emit("case", i=self._number, r=result or "unrun", m=message, d=seconds, **extra)
+            if rang and recorder.stops:
+                self.stop()
         self._number = None
         recorder.alarm.set()  # set-up and tear-down of classes and modules run between cases
         super().stopTest(test)
 
     def _note(self, result: str, error: Any = None, message: str = "") -> None:
         origin = ""
-        if error is not None:
+        controls = self.session.controls
+        if error is not None and controls is not None:
+            controls.raised(error[1], error[2])
+        if error is not None and not (controls is not None and controls.turning):
             root = self.session.recorder.root
             message = explain(error[1], error[2], root, skip=(unittest.case.__file__,))
             origin = origin_of(error[2], root)
         if _RANK[result] > _RANK[self._worst[0]]:
             self._worst = (result, message, origin)
+
+    def _exc_info_to_string(self, err: Any, test: Any) -> str:
+        """See `unittest.TestResult`; nobody reads how a case fails that is turned."""
+        if self.session.controls is not None and self.session.controls.turning:
+            return ""
+        inner: Any = super()
+        return str(inner._exc_info_to_string(err, test))
 
     def _is_fixture(self, test: Any) -> bool:
         return type(test).__name__ == "_ErrorHolder"

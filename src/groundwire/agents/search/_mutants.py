@@ -1,0 +1,98 @@
+"""Mutants of a patch: its own lines with one thing changed, by the operators of the search."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence, Set
+
+from groundwire.agents.search._blame import Blame
+from groundwire.agents.search._candidates import Stream
+from groundwire.agents.search._examples import Examples
+from groundwire.agents.search._source import RankedEdit, apply, note
+from groundwire.core._candidates import Candidate, Tree
+
+OPERATORS = frozenset(
+    {
+        "compare.boundary", "compare.negate", "compare.swap", "arith.swap", "arith.sign", "bool.and_or", "bool.negate",
+        "bool.flip", "cond.fixed", "cond.remove", "const.off_by_one", "return.change", "args.swap", "index.off_by_one",
+        "slice.bounds", "loop.range_bounds", "stmt.delete", "assign.plain",
+    }
+)  # fmt: skip
+"""Those of the search's that mutation testing uses (DeMillo, Lipton and Sayward, Computer 11(4), 1978, and after): the
+others are made to repair, and would mostly say something else in other words."""
+LOOKED_AT = 2000
+
+
+def changed_lines(base: Tree, candidate: Candidate) -> Mapping[str, Set[int]]:
+    """The 1-based lines of each Python file that a candidate wrote, as they stand in what it made of the file."""
+    found: dict[str, Set[int]] = {}
+    for path, content in candidate.changes.items():
+        if content is None or not path.endswith(".py"):
+            continue
+        before = base.files.get(path, b"").decode("utf-8", "replace").splitlines()
+        after = content.decode("utf-8", "replace").splitlines()
+        blocks = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+        lines = {line for tag, _, _, first, last in blocks if tag != "equal" for line in range(first + 1, last + 1)}
+        if lines:
+            found[path] = lines
+    return found
+
+
+def mutants_of(base: Tree, candidate: Candidate, n: int, seed: int = 0) -> Sequence[Candidate]:
+    """Up to `n` mutants of a candidate's own lines, each against the same base tree, spread over these lines.
+
+    Those that mean the same as the candidate, or as each other, as far as that can be seen, are left out.
+
+    Args:
+        base: the tree that the candidate was made against.
+        candidate: what is mutated.
+        n: how many.
+        seed: orders mutants of equal rank.
+    """
+    lines = changed_lines(base, candidate)
+    if not lines:
+        return ()
+    tree = candidate.applied_to(base)
+    blame = Blame({path: dict.fromkeys(own, 1.0) for path, own in lines.items()}, 0.0, tuple(sorted(lines)))
+    stream = Stream(tree, blame, Examples(), {}, seed)
+    by_line: dict[tuple[str, int], list[RankedEdit]] = {}
+    seen: set[str] = set()
+    for index in range(LOOKED_AT):
+        edit = stream.at(index)
+        if edit is None or edit.score <= 0:
+            break
+        key = stream.key((edit,)) if edit.name in OPERATORS and _is_within(edit, stream, lines[edit.path]) else None
+        if key is not None and key not in seen:
+            seen.add(key)
+            by_line.setdefault((edit.path, edit.line), []).append(edit)
+    chosen: list[RankedEdit] = []
+    while by_line and len(chosen) < n:
+        for place in sorted(by_line):
+            chosen.append(by_line[place].pop(0))
+            if not by_line[place]:
+                del by_line[place]
+    return [_mutant(candidate, edit, stream) for edit in chosen[:n]]
+
+
+def _is_within(edit: RankedEdit, stream: Stream, own: Set[int]) -> bool:
+    parsed = stream.parsed(edit.path)
+    return parsed is not None and all(
+        line in own
+        for splice in edit.proposal.splices
+        for line in range(
+            parsed.source.line_of(splice.start), parsed.source.line_of(max(splice.start, splice.end - 1)) + 1
+        )
+    )
+
+
+def _mutant(candidate: Candidate, edit: RankedEdit, stream: Stream) -> Candidate:
+    parsed = stream.parsed(edit.path)
+    assert parsed is not None, "an edit is of a file that was parsed"
+    content = apply(parsed.source.data, edit.proposal.splices)
+    return Candidate(
+        candidate.base_digest,
+        {**candidate.changes, edit.path: content},
+        modes=candidate.modes,
+        edits=(edit.name,),
+        note=note(parsed.source, (edit,)),
+    )

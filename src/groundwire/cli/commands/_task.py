@@ -1,0 +1,47 @@
+"""`groundwire task …`: the commands and their flags; what they do is in `groundwire.cli._judging`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from groundwire.cli._checks import check_exists, check_folders, loading, settled
+from groundwire.cli.commands._options import Json, SandboxKind
+
+tasks = typer.Typer(
+    name="task", no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Whether a task is a good one."
+)
+
+
+@tasks.callback()
+def group() -> None:
+    """Whether a task is a good one."""
+
+
+@tasks.command(epilog="Exit codes: 0 as it has to be, 1 not so, 2 usage, 3 no verdict.")
+def check(
+    path: Annotated[Path, typer.Argument(help="The task's folder.", metavar="TASK")],
+    solution: Annotated[
+        Path | None, typer.Option(help="A patch, or a folder with the files that it changes; its tests must pass then.")
+    ] = None,
+    test: Annotated[str | None, typer.Option(help='Command that judges.  [default: the task\'s, "pytest -q"]')] = None,
+    hidden: Annotated[str | None, typer.Option(help="Command that judges once, after the tests pass.")] = None,
+    hidden_dir: Annotated[str | None, typer.Option(help="Folder that only this last judging may see.")] = None,
+    python: Annotated[Path | None, typer.Option(help="Interpreter that runs the project.")] = None,
+    sandbox: SandboxKind = None,
+    image: Annotated[str | None, typer.Option(help="Docker image.  [default: python:3.12-slim]")] = None,
+    json: Json = False,
+) -> None:
+    """Judge a task without a solution, which has to fail, and with one that is given, which has to pass."""
+    flags = {
+        "test": test, "hidden": hidden, "hidden_dir": hidden_dir, "python": python, "sandbox": sandbox, "image": image,
+    }  # fmt: skip
+    check_folders([path], do="Give the path of the task's folder.")
+    if solution is not None:
+        check_exists(solution, do="Give a patch, or a folder with the files that it changes.")
+    settings = settled(flags, project=path)
+    with loading():
+        from groundwire.cli._judging import check_task
+    raise typer.Exit(check_task(path, settings, solution=solution, as_json=json))

@@ -1,0 +1,112 @@
+"""Two boxes: the tests lie in one, the project with the candidate in the other; and whether a suite can be judged so.
+
+That is read off the base tree and the text of the tests, before any candidate is there: whoever is judged has no say in
+how. What passes here may still turn out to need more while it runs; how the base tree's own run went then decides.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._paths import matches
+from groundwire.core._tasks import Task
+from groundwire.tools._apartness import REACHES_IN, named_in, reaches_in
+from groundwire.tools._guard import STEERING, is_fixed
+
+STAND_IN = (
+    b'raise ImportError("This file lies in another box, and only tests that run in this process can ask for it.")\n'
+)
+"""Lies in the tests' box where a module of the candidate would: what is imported there is asked of the other box."""
+NEEDS_ONE_BOX = frozenset(
+    {
+        "subprocess", "Popen", "runpy", "executable", "pytester", "testdir", "multiprocessing", "fork", "popen",
+        "ProcessPoolExecutor", "create_subprocess_exec", "create_subprocess_shell", "system", "pexpect", "spawn",
+        "__file__", "open", "read_text", "read_bytes", "write_text", "write_bytes", "tmp_path", "tmp_path_factory",
+        "tmpdir", "tmpdir_factory", "tempfile", "getcwd", "cwd", "listdir", "scandir", "glob", "mkdir", "makedirs",
+        "resources", "shelve", "sqlite3", "socket", "mmap", "fileno", "umask", "getpid", "doctest_namespace",
+    }
+)  # fmt: skip
+"""Names in tests that share files or processes with the code they test."""
+
+
+def tests_box(task: Task) -> Tree:
+    """What lies where the assertions run: what no candidate may change, and a stand-in for each module that it may."""
+    files = {p: c if is_fixed(p, task) else STAND_IN for p, c in task.tree.files.items() if _has_place(p, task)}
+    return Tree(files, task.tree.executable & files.keys())
+
+
+def _has_place(path: str, task: Task) -> bool:
+    return path.endswith(".py") or is_fixed(path, task)
+
+
+def candidates_box(candidate: Candidate, task: Task) -> Tree:
+    """What lies where the candidate runs: the project with its changes, and none of the tests."""
+    tree = candidate.applied_to(task.tree)
+    files = {p: c for p, c in tree.files.items() if not (task.is_test(p) or matches(p, STEERING))}
+    return Tree(files, tree.executable & files.keys())
+
+
+def fixed_files(task: Task) -> list[str]:
+    """The files below the work folder that are none of the candidate's; everything else there is, also what it adds."""
+    return sorted(path for path in task.tree.files if is_fixed(path, task))
+
+
+def asked_names(task: Task) -> list[str]:
+    """Top-level modules that the tests cannot do without and the base tree does not hold: a candidate may bring them.
+
+    Only where they can't be found beside the tests; so what is installed there is never taken from a candidate. An
+    import that the tests guard names something that may be missing: it is not asked for.
+    """
+    names: set[str] = set()
+    for path, content in task.tree.files.items():
+        if path.endswith(".py") and is_fixed(path, task):
+            try:
+                tree = ast.parse(content)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                continue
+            names.update(name.partition(".")[0] for name in _imported(tree.body))
+    held = {part.removesuffix(".py") for path in task.tree.files for part in path.split("/")}
+    return sorted(names - held)
+
+
+def _imported(body: list[ast.stmt]) -> Iterator[str]:
+    """What the statements import for certain, so that it fails where it is missing."""
+    for statement in body:
+        if isinstance(statement, ast.Import):
+            yield from (alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom):
+            if statement.module and not statement.level:
+                yield statement.module
+        elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.With):
+            yield from _imported(statement.body)
+
+
+def reaches_far(code: bytes) -> str:
+    """The first thing in the code that shares files or a process with what it asks; empty if it shares none."""
+    return named_in(code, REACHES_IN | NEEDS_ONE_BOX)
+
+
+def why_one_box(task: Task) -> str:
+    """Why the tests can't be run in another box than the candidate; empty if, by their text, they can."""
+    if not any(path.endswith(".py") and not is_fixed(path, task) for path in task.tree.files) and not asked_names(task):
+        return "no test imports a module that a candidate may write"
+    if found := reaches_in(task):
+        return f"the tests reach into the process of the code they test ({found})"
+    if found := reaches_in(task, NEEDS_ONE_BOX):
+        return f"the tests share files or processes with the code they test ({found})"
+    if found := _named_file(task):
+        return f"the tests name the file {found}, which a candidate may write"
+    return ""
+
+
+def _named_file(task: Task) -> str:
+    editable = {p.rpartition("/")[2]: p for p in task.tree.files if not is_fixed(p, task)}
+    for path, content in task.tree.files.items():
+        if path.endswith(".py") and is_fixed(path, task):
+            text = content.decode("utf-8", "replace")
+            for name, whole in editable.items():
+                if name in text and name != "__init__.py":
+                    return whole
+    return ""

@@ -1,0 +1,201 @@
+"""Confirms a PASS by controls: a check that cannot fail is no signal.
+
+Each case runs once more with an assertion turned round (`groundwire.tools.inside.controls`), and has to fail there.
+Where the candidate is in the same process that takes two runs, each case turned in one of them, as a coin falls. What
+can't fail on the base tree either is left out; it is looked at only where a control was passed.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from groundwire.core._candidates import Candidate
+from groundwire.core._signals import CaseResult, Controls, Isolation, NoVerdict, Observation, Verdict
+from groundwire.core._tasks import Task
+from groundwire.tools._reports import CaseControl, RunReport
+from groundwire.tools._running import Judgement, Start
+from groundwire.tools._summaries import PASSED, named
+from groundwire.tools._verdicts import Situation
+
+SETTINGS, COIN = "_gw_controls.json", "GROUNDWIRE_COIN"
+PAIR, ALL = (0, 1), (2,)
+LEAST_SHARE = 0.5
+"""The part of the cases that must be seen to be able to fail."""
+MANY = 256
+
+Run = Callable[[Start, Candidate], Awaitable[Judgement]]
+
+
+def as_it_is(report: RunReport, situation: Situation) -> tuple[RunReport, Situation]:
+    """A report in which what failed because it was turned round speaks against nobody.
+
+    Args:
+        report: of a run with controls.
+        situation: what its verdict rests on.
+    """
+    turned = {name for name, control in report.controls.items() if control.turned}
+    bad = {case.id for case in report.cases if case.id in turned and not case.result.ok}
+    if not bad:
+        return report, situation
+    excused = {"result": CaseResult.PASSED, "message": ""}
+    cases = tuple(case.model_copy(update=excused) if case.id in bad else case for case in report.cases)
+    report = replace(report, cases=cases, late=report.late - bad)
+    if report.status == 1 and situation.end.exit_code == 1:
+        report = replace(report, status=0)
+        situation = replace(situation, end=replace(situation.end, exit_code=0))
+    return report, situation
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What runs with controls showed: of each case that was turned, and of those that another value deceived."""
+
+    turned: Mapping[str, CaseControl]
+    deceived: frozenset[str]
+
+    @property
+    def suspects(self) -> frozenset[str]:
+        """Cases that passed though they had to fail."""
+        return self.deceived | {name for name, control in self.turned.items() if control.came == "passed"}
+
+
+class Confirming:
+    """Confirms what passes. Remembers which cases of a base tree can't fail."""
+
+    def __init__(self) -> None:
+        self._cannot_fail: OrderedDict[tuple[str, tuple[str, ...], Isolation], frozenset[str]] = OrderedDict()
+
+    async def judge(
+        self,
+        start: Start,
+        candidate: Candidate,
+        task: Task,
+        run: Run,
+        *,
+        seen: Observation | None,
+        before: Mapping[str, CaseResult] | None,
+    ) -> Observation:
+        """Judges a candidate that passes by controls too.
+
+        Args:
+            start: how it is run.
+            candidate: what is judged.
+            task: the task.
+            run: one sandbox run.
+            seen: its PASS in a plain run; None: it passed an earlier one, so that a pair of runs may be the first.
+            before: how each case ended on the base tree; None where that is not known.
+
+        Returns:
+            What a plain run shows; its controls with it where it is a PASS, or no verdict (`check_cannot_fail`).
+        """
+        runs = await run_with_controls(start, candidate, task, run)
+        plain = seen or _together(runs) or (await run(start, candidate)).observation
+        if plain.verdict is not Verdict.PASS:
+            return plain
+        found = _seen(runs)
+        left_out = await self._left_out(start, task, run) if found.suspects else frozenset[str]()
+        return _weighed(plain, found, left_out, before)
+
+    async def _left_out(self, start: Start, task: Task, run: Run) -> frozenset[str]:
+        """Cases that pass on the base tree, and pass there turned round too."""
+        key = (task.tree.digest, start.shown, start.isolation)
+        if key not in self._cannot_fail:
+            base = Candidate(task.tree.digest, {})
+            self._cannot_fail[key] = _seen(await run_with_controls(start, base, task, run)).suspects
+            while len(self._cannot_fail) > MANY:
+                self._cannot_fail.popitem(last=False)
+        return self._cannot_fail[key]
+
+
+async def run_with_controls(
+    start: Start, candidate: Candidate, task: Task, run: Run, *, halves: Sequence[int] | None = None
+) -> Sequence[Judgement]:
+    """Every case turned round once: in one run of two, as a coin falls, or, where the candidate is apart, in one.
+
+    Args:
+        start: how it is run.
+        candidate: what is judged.
+        task: the task.
+        run: one sandbox run.
+        halves: `PAIR` or `ALL`; None: as the candidate is apart or not.
+    """
+    coin = secrets.token_hex(16)
+    python = [path for path in task.tree.files if path.endswith(".py")]
+    files = {
+        "fixed": sorted(path for path in python if not task.may_edit(path)),
+        "editable": sorted(path for path in python if task.may_edit(path)),
+    }
+    support = {**start.support, SETTINGS: json.dumps(files).encode()}
+    found: list[Judgement] = []
+    for half in halves or (PAIR if start.isolation is Isolation.IN_PROCESS else ALL):
+        env = {**start.env, COIN: f"{coin}:{half}"}
+        found.append(await run(replace(start, env=env, support=support, controlled=True), candidate))
+    return found
+
+
+def _seen(runs: Sequence[Judgement]) -> _Seen:
+    told = [(name, control) for run in runs for name, control in run.controls.items()]
+    return _Seen(
+        turned={name: control for name, control in told if control.turned},
+        deceived=frozenset(name for name, control in told if control.deceived),
+    )
+
+
+def _together(runs: Sequence[Judgement]) -> Observation | None:
+    """What a pair of runs shows as one plain run would; None unless there are two, and both pass.
+
+    Each case is as it is in one of them, and excused in the other one.
+    """
+    if len(runs) != len(PAIR):
+        return None
+    first, second = (run.observation for run in runs)
+    if Verdict.PASS is not first.verdict or Verdict.PASS is not second.verdict:
+        return None
+    as_they_are = {case.id: case for case in second.evidence.cases if case.id not in runs[1].controls}
+    cases = tuple(
+        as_they_are.get(case.id, case) if runs[0].controls.get(case.id, CaseControl()).turned else case
+        for case in first.evidence.cases
+    )
+    evidence = first.evidence.model_copy(update={"cases": cases})
+    update = {"evidence": evidence, "exit_code": 0, "duration_s": first.duration_s + second.duration_s}
+    return first.model_copy(update=update)
+
+
+def _weighed(
+    plain: Observation, seen: _Seen, left_out: frozenset[str], before: Mapping[str, CaseResult] | None
+) -> Observation:
+    """The PASS with its controls, or no verdict where the tests that decide could not have failed."""
+    passed = [case.id for case in plain.evidence.cases if case.result in PASSED]
+    suspects = [name for name in passed if name in seen.suspects and name not in left_out]
+    kinds = [
+        seen.turned[name].kind
+        for name in passed
+        if name in seen.turned and seen.turned[name].came == "failed" and name not in seen.suspects
+    ]
+    out = [name for name in passed if name in left_out]
+    controls = Controls(
+        changed_value=kinds.count("changed_value"),
+        negation=kinds.count("negation"),
+        uncontrolled=len(passed) - len(out) - len(suspects) - len(kinds),
+        left_out=len(out),
+        passed=len(suspects),
+        cannot_fail=(*suspects, *out),
+    )
+    evidence = plain.evidence.model_copy(update={"controls": controls})
+    decisive = [name for name in suspects if before is None or before.get(name) not in PASSED]
+    if decisive:
+        why = f"Passes, but so it would whatever the candidate did: {named(decisive)} can't fail."
+    elif controls.share < LEAST_SHARE:
+        why = (
+            f"Passes, but of {len(passed) - len(out)} cases only {len(kinds)} were seen to be able to fail: assert "
+            "what the code returns, or judge by other tests."
+        )
+    else:
+        return plain.model_copy(update={"evidence": evidence})
+    evidence = evidence.model_copy(update={"detail": why})
+    update = {"evidence": evidence, "verdict": Verdict.NONE, "reason": NoVerdict.CHECK_CANNOT_FAIL}
+    return plain.model_copy(update=update)

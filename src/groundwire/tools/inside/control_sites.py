@@ -1,0 +1,258 @@
+"""Rewrites test modules so that each assertion can be controlled: where it stands, it asks `controls` what to compare.
+
+The form is the same whether a case is turned round or not: only the answers of `controls` tell one from the other.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from groundwire.tools.inside.expected_sides import LITERAL, Modules, Ranks, Sides
+else:
+    from _gw_expected_sides import LITERAL, Modules, Sides
+
+CONTROLS = "@gw"
+"""The name in a test module; no name that is written in Python can be it."""
+CHANGED_VALUE, NEGATION = "changed_value", "negation"
+EQUALITIES = frozenset(
+    {
+        "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertSetEqual", "assertDictEqual",
+        "assertSequenceEqual", "assertMultiLineEqual", "assertCountEqual", "assertItemsEqual", "assertAlmostEqual",
+        "assertAlmostEquals", "assertIs", "assert_equal", "assert_equals", "eq_", "assert_array_equal",
+        "assert_allclose", "assert_almost_equal", "assert_array_almost_equal", "assert_approx_equal",
+        "assert_array_max_ulp", "assert_string_equal",
+    }
+)  # fmt: skip
+RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"})
+WARNS = frozenset({"warns", "assertWarns", "assertWarnsRegex"})
+
+
+@dataclass(frozen=True)
+class Site:
+    """One assertion of a test module.
+
+    Args:
+        name: `path:line:column`, the same in every run.
+        file: as its code object has it.
+        first: the first line of the statement.
+        last: the last one.
+        kind: how it can be controlled, as far as the source shows.
+        alone: no assertion of the same function can be controlled in a stronger way.
+    """
+
+    name: str
+    file: str
+    first: int
+    last: int
+    kind: str
+    alone: bool = True
+
+
+def instrument(tree: ast.Module, path: str, file: str, modules: Modules, add: Callable[[Site], int]) -> None:
+    """Rewrites a module in place.
+
+    Args:
+        tree: the module.
+        path: its file, relative to the work folder.
+        file: as its code object will have it.
+        modules: what its imports are worth.
+        add: told of each assertion; gives it a number.
+    """
+    sides = Sides(tree, path, modules)
+    for function, owner in sides.functions:
+        sides.enter(owner)
+        _Function(function, path, file, sides, add).rewrite()
+    tree.body.insert(_after_head(tree), ast.Import([ast.alias("_gw_controls", CONTROLS)], lineno=1, col_offset=0))
+    ast.fix_missing_locations(tree)
+
+
+def _after_head(tree: ast.Module) -> int:
+    place = 0
+    for node in tree.body:
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and place == 0
+        if not is_text and not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
+            break
+        place += 1
+    return place
+
+
+class _Function:
+    """One function with all of its assertions."""
+
+    def __init__(self, function: Any, path: str, file: str, sides: Sides, add: Callable[[Site], int]) -> None:
+        self._function = function
+        self._path = path
+        self._file = file
+        self._sides = sides
+        self._scope: Ranks = sides.of(function)
+        self._add = add
+        self._found: list[tuple[ast.stmt, str, Callable[[int], None]]] = []
+
+    def rewrite(self) -> None:
+        """Finds the assertions first, since how one is controlled depends on what the others are."""
+        for node in ast.walk(self._function):
+            if isinstance(node, ast.Assert):
+                self._assert(node)
+            elif isinstance(node, ast.With):
+                self._with(node)
+            elif isinstance(node, (ast.Expr, ast.Assign)):
+                self._call(node)
+        strong = any(kind == CHANGED_VALUE for _, kind, _ in self._found)
+        for node, kind, change in self._found:
+            last = getattr(node, "end_lineno", node.lineno) or node.lineno
+            name = f"{self._path}:{node.lineno}:{node.col_offset}"
+            alone = kind == CHANGED_VALUE or not strong
+            change(self._add(Site(name, self._file, node.lineno, last, kind, alone)))
+
+    def _rank(self, node: ast.AST) -> int:
+        return self._sides.rank(node, self._scope)
+
+    def _assert(self, node: ast.Assert) -> None:
+        if self._rank(node.test) == LITERAL:
+            return  # it says nothing of the project, whatever it says
+        strong = self._condition(node.test)
+        if strong is not None:
+            self._found.append((node, CHANGED_VALUE, lambda site: setattr(node, "test", strong(site))))
+        else:
+            self._found.append((node, NEGATION, lambda site: setattr(node, "test", _ask("truth", site, node.test))))
+
+    def _with(self, node: ast.With) -> None:
+        for item in node.items:
+            call = item.context_expr
+            if isinstance(call, ast.Call):
+                self._raising(node, call)
+
+    def _call(self, node: Any) -> None:
+        call = node.value
+        if not isinstance(call, ast.Call):
+            return
+        name = _name_of(call)
+        if name in RAISES or name in WARNS:
+            if len(call.args) > 1:
+                self._raising(node, call)
+            return
+        if not isinstance(node, ast.Expr) or not (name.startswith("assert") or name in EQUALITIES):
+            return
+        place = self._expected_argument(name, call.args)
+        if place is not None:
+            self._found.append((node, CHANGED_VALUE, lambda site: _through(call, site, place)))
+            return
+        inner = self._condition(call.args[0]) if name == "assertTrue" and call.args else None
+        if inner is not None:
+            self._found.append((node, CHANGED_VALUE, lambda site: call.args.__setitem__(0, inner(site))))
+        elif any(self._rank(a) > LITERAL for a in (*call.args, *(k.value for k in call.keywords))) or not call.args:
+            self._found.append((node, NEGATION, lambda site: _through(call, site, -1)))
+
+    def _raising(self, node: ast.stmt, call: ast.Call) -> None:
+        name = _name_of(call)
+        if (name in RAISES or name in WARNS) and call.args and not isinstance(call.args[0], ast.Starred):
+            ask = "error" if name in RAISES else "warning"
+            old = call.args[0]
+            self._found.append((node, CHANGED_VALUE, lambda site: call.args.__setitem__(0, _ask(ask, site, old))))
+
+    def _expected_argument(self, name: str, args: Sequence[ast.expr]) -> int | None:
+        if name not in EQUALITIES or len(args) < 2 or any(isinstance(a, ast.Starred) for a in args[:2]):
+            return None
+        return _lower(self._rank(args[0]), self._rank(args[1]))
+
+    def _condition(self, test: ast.expr) -> Callable[[int], ast.expr] | None:
+        """How an expression is made to ask for another value, so that it must become false; None where it can't be."""
+        if isinstance(test, ast.Compare):
+            return self._comparison(test)
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+            return self._first_of(test, test.values)
+        if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and len(test.args) == 1:
+            argument = test.args[0]
+            if test.func.id == "bool":
+                return self._first_of(test, test.args)
+            if test.func.id == "all" and isinstance(argument, (ast.GeneratorExp, ast.ListComp)):
+                inner = self._condition(argument.elt)
+                return None if inner is None else _with_element(test, argument, inner)
+        return None
+
+    def _first_of(self, test: ast.expr, parts: list[ast.expr]) -> Callable[[int], ast.expr] | None:
+        for place, part in enumerate(parts):
+            inner = self._condition(part)
+            if inner is not None:
+                return _with_part(test, parts, place, inner)
+        return None
+
+    def _comparison(self, test: ast.Compare) -> Callable[[int], ast.expr] | None:
+        sides = [test.left, *test.comparators]
+        ranks = [self._rank(side) for side in sides]
+        for place, operator in enumerate(test.ops):
+            if not isinstance(operator, (ast.Eq, ast.Is)):
+                continue
+            lower = _lower(ranks[place], ranks[place + 1])
+            if lower is None:
+                continue
+            if isinstance(operator, ast.Is) and not isinstance(sides[place + lower], ast.Constant):
+                continue
+            if len(test.ops) == 1:
+                ask = "equal" if isinstance(operator, ast.Eq) else "same"
+                return lambda site, s=lower: _ask(ask, site, ast.Constant(s), test.left, test.comparators[0])
+            return lambda site, at=place + lower: _with_operand(test, at, site)
+        return None
+
+
+def _lower(left: int, right: int) -> int | None:
+    """Which of two sides is the expected one; None where that can't be told."""
+    return None if left == right else int(right < left)
+
+
+def _name_of(call: ast.Call) -> str:
+    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
+
+
+def _ask(what: str, site: int, *parts: ast.expr) -> ast.expr:
+    """A call of `controls`, where the last of its parts stands."""
+    function = ast.Attribute(ast.Name(CONTROLS, ast.Load()), what, ast.Load())
+    return _placed(ast.Call(function, [ast.Constant(site), *parts], []), parts[-1])
+
+
+def _placed(new: Any, old: ast.AST) -> Any:
+    """The new node, and all that is new in it, at the place of an old one."""
+    ast.copy_location(new, old)
+    for part in ast.walk(new):
+        if isinstance(part, (ast.expr, ast.stmt)) and not hasattr(part, "lineno"):
+            ast.copy_location(part, old)
+    return new
+
+
+def _through(call: ast.Call, site: int, place: int) -> None:
+    """`f(a, b)` becomes a call of `controls` that makes the call; `place` is the expected argument, -1: none."""
+    asked: Any = _ask("call", site, ast.Constant(place), call.func)
+    call.args = [*asked.args, *call.args]
+    call.func = asked.func
+
+
+def _with_part(
+    test: ast.expr, parts: list[ast.expr], place: int, inner: Callable[[int], ast.expr]
+) -> Callable[[int], ast.expr]:
+    def change(site: int) -> ast.expr:
+        parts[place] = inner(site)
+        return test
+
+    return change
+
+
+def _with_element(test: ast.expr, comprehension: Any, inner: Callable[[int], ast.expr]) -> Callable[[int], ast.expr]:
+    def change(site: int) -> ast.expr:
+        comprehension.elt = inner(site)
+        return test
+
+    return change
+
+
+def _with_operand(test: ast.Compare, place: int, site: int) -> ast.expr:
+    old = test.left if place == 0 else test.comparators[place - 1]
+    new = _ask("other", site, old)
+    if place == 0:
+        test.left = new
+    else:
+        test.comparators[place - 1] = new
+    return test

@@ -1,0 +1,40 @@
+"""Mutants of a patch: only its own lines, each another program, spread over the lines."""
+
+from __future__ import annotations
+
+import ast
+
+from groundwire.agents.search._mutants import changed_lines, mutants_of
+from groundwire.core._candidates import Candidate, Tree
+
+BEFORE = "def f(x, y):\n    a = x + y\n    if x < y:\n        return a\n    return a - 1\n"
+AFTER = "def f(x, y):\n    a = x * y\n    if x < y:\n        return a\n    return a - 2\n"
+BASE = Tree({"mod.py": BEFORE.encode()})
+PATCH = Candidate(BASE.digest, {"mod.py": AFTER.encode(), "notes.txt": b"x", "gone.py": None})
+
+
+def test_the_lines_that_a_candidate_wrote_are_known() -> None:
+    assert changed_lines(BASE, PATCH) == {"mod.py": {2, 5}}
+
+
+def test_only_these_lines_are_mutated() -> None:
+    mutants = mutants_of(BASE, PATCH, 50)
+    assert len(mutants) > 3
+    kept = AFTER.splitlines()
+    for mutant in mutants:
+        lines = (mutant.changes["mod.py"] or b"").decode().splitlines()
+        assert [line for line in lines if line in (kept[0], *kept[2:4])] == [kept[0], *kept[2:4]]
+        assert lines != kept
+        ast.parse("\n".join(lines))
+    assert len({m.digest for m in mutants}) == len(mutants)
+
+
+def test_few_mutants_are_spread_over_the_lines() -> None:
+    first, second = mutants_of(BASE, PATCH, 2)
+    assert {m.note.split(" ")[0] for m in (first, second)} == {"mod.py:2", "mod.py:5"}
+
+
+def test_there_are_none_of_what_is_no_python() -> None:
+    assert mutants_of(BASE, Candidate(BASE.digest, {"notes.txt": b"x"}), 5) == ()
+    broken = Candidate(BASE.digest, {"mod.py": b"def f(:\n"})
+    assert list(mutants_of(BASE, broken, 5)) == []

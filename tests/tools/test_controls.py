@@ -1,0 +1,357 @@
+"""Controls: what a PASS that is confirmed says of each test, and who is refused."""
+
+# small programs, each in one line where it fits
+# ruff: noqa: E501
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._signals import Controls, Isolation, NoVerdict, Observation, Verdict
+from groundwire.core._tasks import Hidden, Task
+from groundwire.tools import HiddenTests, tool_for
+from groundwire.tools._baselines import Baselines, Pace
+from groundwire.tools._controls import run_with_controls
+from groundwire.tools._judging import Judge, cold
+from groundwire.tools._python_runner import PythonRunner
+from groundwire.tools._reports import CaseControl
+from groundwire.tools._running import CONFIRMED, Apart, Judgement, Start
+
+BROKEN = "def f(x):\n    return x\n"
+RIGHT = "def f(x):\n    return x + 1\n"
+EQUAL = """\
+class Equal:
+    __hash__ = None
+    def __eq__(self, other): return True
+    def __getattr__(self, name): return lambda *a, **k: self
+    def __bool__(self): return True
+    def __iter__(self): return iter(())
+    def __add__(self, other): return self
+def f(x):
+    return Equal()
+"""
+NONE = CaseControl()
+IN_PROCESS = Apart(at_most=Isolation.IN_PROCESS)
+HEAD = "import pytest\nfrom mod import f\n"
+
+
+async def confirmed(
+    bench: Any,
+    tests: str,
+    candidate: str = RIGHT,
+    *,
+    base: str = BROKEN,
+    command: Sequence[str] = ("pytest", "-q"),
+    others: Mapping[str, str] | None = None,
+    baseline: bool = True,
+    name: str = "test_mod.py",
+    apart: Apart = CONFIRMED,
+) -> Observation:
+    """As a graph does: the base tree is judged, then the candidate, then the candidate's PASS is confirmed."""
+    task: Task = bench.task({"mod.py": base, name: tests, **(others or {})}, command=command)
+    tool = tool_for(command, apart=apart)
+    context = bench.context()
+    if baseline:
+        await tool.judge(Candidate(task.tree.digest, {}), task, context)
+    made = Candidate(task.tree.digest, {"mod.py": candidate.encode()})
+    first = await tool.judge(made, task, context)
+    assert first.verdict is Verdict.PASS, first.evidence
+    return await tool.judge(made, task, replace(context, confirming=True))
+
+
+async def forms(bench: Any, tests: Mapping[str, str]) -> Mapping[str, CaseControl]:
+    """All forms in one suite, each in a file of its own: what came of `test_a` of each."""
+    files = {f"test_{n}.py": HEAD + text for n, text in enumerate(tests.values())}
+    task: Task = bench.task({"mod.py": BROKEN, **files}, command=("pytest", "-q"))
+    judge = Judge(PythonRunner(name="pytest", default=("pytest", "-q")), Baselines())
+    start = judge.start(task)
+    assert isinstance(start, Start)
+
+    async def run(start: Start, candidate: Candidate) -> Judgement:
+        return await judge.run(start, candidate, task, Pace(task.limits), cold(bench.sandbox, task), bench.sandbox.info)
+
+    right = Candidate(task.tree.digest, {"mod.py": RIGHT.encode()})
+    plain = await run(start, right)
+    assert plain.observation.verdict is Verdict.PASS, plain.observation.evidence
+    first, second = await run_with_controls(start, right, task, run)
+    assert first.observation.verdict is second.observation.verdict is Verdict.PASS
+    found: dict[str, CaseControl] = {}
+    for name, control in [*first.controls.items(), *second.controls.items()]:
+        assert not control.deceived
+        found[list(tests)[int(name.split("_")[1].split(".")[0])]] = control
+    return found
+
+
+CHANGED = {
+    "a literal": "def test_a():\n    assert f(1) == 2\n",
+    "a literal on the left": "def test_a():\n    assert 2 == f(1)\n",
+    "a name": "def test_a():\n    want = 2\n    got = f(1)\n    assert got == want\n",
+    "a constant of the module": "WANT = [2, 3]\ndef test_a():\n    assert [f(1), f(2)] == WANT\n",
+    "parameters": "@pytest.mark.parametrize('x, y', [(1, 2), pytest.param(2, 3)])\ndef test_a(x, y):\n    assert f(x) == y\n",
+    "what was handed in": "def test_a():\n    x = [1]\n    assert [f(x[0]) - 1] == x\n",
+    "approx": "def test_a():\n    assert f(1.0) == pytest.approx(2.0, rel=0.9)\n",
+    "approx of a list": "def test_a():\n    assert [f(1.0)] == pytest.approx([2.0])\n",
+    "approx of a dict": "def test_a():\n    assert {'a': f(1.0)} == pytest.approx({'a': 2.0})\n",
+    "a negative number": "def test_a():\n    assert f(-2) == -1\n",
+    "inf": "def test_a():\n    assert f(float('inf')) == float('inf')\n",
+    "nan": "def test_a():\n    assert [f(1.0)] == pytest.approx([2.0], nan_ok=True)\n",
+    "an empty list": "def test_a():\n    assert [x for x in [f(1)] if x != 2] == []\n",
+    "an empty dict": "def test_a():\n    assert {x: 1 for x in [f(1)] if x != 2} == {}\n",
+    "an empty text": "def test_a():\n    assert 'a' * (f(1) - 2) == ''\n",
+    "a set": "def test_a():\n    assert {f(1)} == {2}\n",
+    "a dict": "def test_a():\n    assert {'a': f(1), 'b': [f(2)]} == {'a': 2, 'b': [3]}\n",
+    "a bool": "def test_a():\n    assert (f(1) == 2) is True\n",
+    "None": "def test_a():\n    got = {2: None}[f(1)]\n    assert got is None\n",
+    "a text": "def test_a():\n    assert str(f(1)) == '2'\n",
+    "bytes": "def test_a():\n    assert bytes([f(1)]) == b'\\x02'\n",
+    "a decimal": "from decimal import Decimal\ndef test_a():\n    assert f(Decimal(1)) == Decimal(2)\n",
+    "a date": "from datetime import date\ndef test_a():\n    assert date(2020, 1, f(1)) == date(2020, 1, 2)\n",
+    "a path": "from pathlib import Path\ndef test_a():\n    assert Path(str(f(1))) == Path('2')\n",
+    "an enum": "from enum import Enum\nclass E(Enum):\n    A = 1\n    B = 2\ndef test_a():\n    assert E(f(1)) == E.B\n",
+    "a named tuple": "from collections import namedtuple\nP = namedtuple('P', 'a b')\ndef test_a():\n    assert P(f(1), 1) == P(2, 1)\n",
+    "a dataclass": "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass P:\n    a: int\ndef test_a():\n    assert P(f(1)) == P(2)\n",
+    "a chain": "def test_a():\n    assert 2 == f(1) == f(1)\n",
+    "both of two": "def test_a():\n    assert f(1) and f(1) == 2\n",
+    "all of many": "def test_a():\n    assert all(f(x) == y for x, y in [(1, 2), (2, 3)])\n",
+    "a walrus": "def test_a():\n    assert (got := f(1)) == 2 and got\n",
+    "a loop": "def test_a():\n    for x, y in [(1, 2), (2, 3)]:\n        assert f(x) == y, 'no'\n",
+    "raises": "def test_a():\n    assert f(1)\n    with pytest.raises(TypeError):\n        f('a')\n",
+    "raises with a text": "def test_a():\n    with pytest.raises(TypeError, match='str') as found:\n        f('a')\n    assert found.value\n",
+    "raises as a call": "def test_a():\n    pytest.raises(TypeError, f, 'a')\n",
+    "raises of two": "def test_a():\n    with pytest.raises((TypeError, KeyError)):\n        f('a')\n",
+    "a failure that is expected": "def test_a():\n    with pytest.raises(AssertionError):\n        assert f(1) == 3\n",
+    "a name of the project, set": "import mod\ndef test_a():\n    mod.LIMIT = 5\n    assert mod.f(4) == 5\n",
+    "warns": "import warnings\ndef test_a():\n    with pytest.warns(UserWarning):\n        warnings.warn(str(f(1)))\n",
+    "a helper": "def same(got, want):\n    assert got == want\ndef test_a():\n    same(f(1), 2)\n    same(f(2), want=3)\n",
+    "a nested function": "def test_a():\n    def inner():\n        assert f(1) == 2\n    inner()\n",
+    "in try": "def test_a():\n    try:\n        assert f(1) == 2\n    finally:\n        f(1)\n",
+    "a coroutine": "import asyncio\nasync def g():\n    assert f(1) == 2\ndef test_a():\n    asyncio.run(g())\n",
+    "unittest": "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(1), 2)\n        self.assertTrue(f(1))\n",
+    "unittest, in another order": "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual([2], [f(1)], 'no')\n",
+    "unittest's own data": "import unittest\nclass T(unittest.TestCase):\n    def setUp(self):\n        self.want = 2\n    def test_a(self):\n        self.assertAlmostEqual(f(1), self.want)\n",
+    "unittest, true": "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertTrue(f(1) == 2)\n",
+    "unittest raises": "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        with self.assertRaises(TypeError):\n            f('a')\n",
+    "parts of a case": "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        for x in (1, 2):\n            with self.subTest(x=x):\n                self.assertEqual(f(x), x + 1)\n",
+    "numpy": "np = pytest.importorskip('numpy')\ndef test_a():\n    np.testing.assert_allclose(f(np.array([1.0, 2.0])), [2.0, 3.0])\n",
+    "arrays": "np = pytest.importorskip('numpy')\ndef test_a():\n    np.testing.assert_array_equal(f(np.array([1, 2])), np.array([2, 3]))\n",
+    "an array with nan": "np = pytest.importorskip('numpy')\ndef test_a():\n    np.testing.assert_array_equal(f(np.array([1.0, np.nan])), np.array([2.0, np.nan]))\n",
+}  # fmt: skip
+
+
+async def test_another_value_makes_the_case_fail(bench: Any) -> None:
+    found = await forms(bench, CHANGED)
+    assert {name: found.get(name, NONE).kind for name in CHANGED} == dict.fromkeys(CHANGED, "changed_value")
+    assert {name: found[name].came for name in CHANGED} == dict.fromkeys(CHANGED, "failed")
+
+
+NEGATED = {
+    "a truth": "def test_a():\n    assert f(1)\n",
+    "a part": "def test_a():\n    assert f(1) in (2, 3)\n",
+    "a type": "def test_a():\n    assert isinstance(f(1), int)\n",
+    "an order": "def test_a():\n    assert 1 < f(1) < 3\n",
+    "not the same": "def test_a():\n    assert f(1) != 1\n",
+    "one of two": "def test_a():\n    assert f(1) == 2 or f(1) == 3\n",
+    "both from the project": "def test_a():\n    assert f(1) == f(1)\n",
+    "one object twice": "def test_a():\n    x = f(1)\n    assert x is x\n",
+    "a fixture": "@pytest.fixture\ndef got():\n    return f(1)\ndef test_a(got):\n    assert f(1) == got\n",
+    "an argument that nobody shows": "import threading\ndef same(want):\n    assert f(1) == want\ndef test_a():\n    list(map(same, [2]))\n",
+    "unittest": "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertIsInstance(f(1), int)\n",
+    "a mock": "from unittest.mock import Mock\ndef test_a():\n    m = Mock()\n    m(f(1))\n    m.assert_called_once()\n",
+    "an unknown type": "class K:\n    def __eq__(self, other): return other == 2\ndef test_a():\n    assert f(1) == K()\n",
+}  # fmt: skip
+
+
+async def test_where_no_value_stands_the_assertion_is_negated(bench: Any) -> None:
+    found = await forms(bench, NEGATED)
+    assert {name: found.get(name, NONE).kind for name in NEGATED} == dict.fromkeys(NEGATED, "negation")
+    assert {name: found[name].came for name in NEGATED} == dict.fromkeys(NEGATED, "failed")
+
+
+UNCONTROLLED = {
+    "nothing": "def test_a():\n    f(1)\n",
+    "True": "def test_a():\n    f(1)\n    assert True\n",
+    "literals": "def test_a():\n    f(1)\n    assert 1 == 1\n",
+    "skips that are expected": "def test_a():\n    with pytest.raises(pytest.skip.Exception):\n        pytest.skip(str(f(1)))\n",
+}  # fmt: skip
+
+
+async def test_what_asserts_nothing_is_uncontrolled(bench: Any) -> None:
+    assert await forms(bench, UNCONTROLLED) == {}
+
+
+DECEIVED = {
+    "pytest": HEAD + "def test_a():\n    assert f(1) == 2\n",
+    "a list": HEAD + "def test_a():\n    assert [f(1)] == [2]\n",
+    "behind a type": HEAD + "def test_a():\n    assert f(1)\n    assert f(1) == 2\n",
+    "behind a right one": HEAD + "def test_a():\n    assert len(str(1)) == 1\n    assert f(0) == 1\n    assert f(1) == 2\n",
+    "unittest": HEAD + "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(1), 2)\n",
+    "a helper": HEAD + "def same(got, want):\n    assert got == want\ndef test_a():\n    same(f(1), 2)\n",
+}  # fmt: skip
+
+
+async def test_an_object_that_equals_everything_is_no_answer(bench: Any) -> None:
+    files = {f"test_{n}.py": text for n, text in enumerate(DECEIVED.values())}
+    seen = await confirmed(bench, files.pop("test_0.py"), EQUAL, others=files, name="test_0.py", apart=IN_PROCESS)
+    assert (seen.verdict, seen.reason) == (Verdict.NONE, NoVerdict.CHECK_CANNOT_FAIL)
+    assert "test_a" in seen.evidence.detail
+    assert seen.evidence.controls == Controls(
+        passed=len(DECEIVED), cannot_fail=tuple(c.id for c in seen.evidence.cases)
+    )
+
+
+async def test_the_last_assertion_of_a_case_counts_too(bench: Any) -> None:
+    """The first one is right; only the other one is met by an object that equals everything."""
+    tests = HEAD + "def test_a():\n    assert f(0) == 1\n    for x in range(1, 30):\n        assert f(x) == x + 1\n"
+    candidate = EQUAL.replace("return Equal()", "return 1 if x == 0 else Equal()")
+    seen = await confirmed(bench, tests, candidate, apart=IN_PROCESS)
+    assert seen.reason is NoVerdict.CHECK_CANNOT_FAIL
+
+
+SWALLOWED = {
+    "try": "def test_a():\n    try:\n        assert f(1) - f(0) == 1\n    except AssertionError:\n        pass\n",
+    "suppress": "import contextlib\ndef test_a():\n    with contextlib.suppress(AssertionError):\n        assert f(1) - f(0) == 1\n",
+    "soft": "def test_a():\n    failed = []\n    try:\n        assert f(1) - f(0) == 1\n    except AssertionError as error:\n        failed.append(error)\n",
+}  # fmt: skip
+
+
+async def test_cases_that_cannot_fail_on_the_base_tree_are_left_out(bench: Any) -> None:
+    files = {f"test_{n}.py": HEAD + text for n, text in enumerate(SWALLOWED.values())}
+    seen = await confirmed(bench, HEAD + "def test_base():\n    assert f(0) == 1\n", others=files)
+    assert seen.verdict is Verdict.PASS
+    names = tuple(f"test_{n}.py::test_a" for n in range(len(SWALLOWED)))
+    assert seen.evidence.controls == Controls(changed_value=1, left_out=len(SWALLOWED), cannot_fail=names)
+
+
+async def test_a_suite_that_cannot_fail_gives_no_verdict(bench: Any) -> None:
+    tests = HEAD + "def test_a():\n    try:\n        assert f(1) == 2\n    except AssertionError:\n        pass\n"
+    seen = await confirmed(bench, tests)
+    assert seen.reason is NoVerdict.CHECK_CANNOT_FAIL
+
+
+async def test_less_than_half_gives_no_verdict(bench: Any) -> None:
+    tests = HEAD + "def test_a():\n    assert f(1) == 2\ndef test_b():\n    f(1)\ndef test_c():\n    f(2)\n"
+    seen = await confirmed(bench, tests)
+    assert seen.reason is NoVerdict.CHECK_CANNOT_FAIL
+    assert "of 3 cases only 1" in seen.evidence.detail
+
+
+async def test_a_case_that_passed_on_the_base_tree_refuses_nobody(bench: Any) -> None:
+    """It is said all the same: it can fail there, and no longer does."""
+    base = "class E:\n    def __init__(self, x): self.x = x\n    def __eq__(self, other): return self.x == other\ndef f(x):\n    return E(x)\n"
+    right = base.replace("return self.x == other", "return True").replace(
+        "return E(x)", "return E(x) if x < 0 else x + 1"
+    )
+    tests = HEAD + "def test_a():\n    assert f(1) == 2\ndef test_b():\n    assert f(-1) == -1\n"
+    seen = await confirmed(bench, tests, right, base=base)
+    assert seen.verdict is Verdict.PASS
+    assert seen.evidence.controls is not None
+    assert (seen.evidence.controls.passed, seen.evidence.controls.changed_value) == (1, 1)
+
+
+async def test_unittest_and_doctest_have_controls_of_their_own(bench: Any) -> None:
+    tests = (
+        HEAD.replace("import pytest", "import unittest")
+        + "class T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(1), 2)\n    def test_b(self):\n        with self.subTest(a=1):\n            self.assertIn(f(1), [2])\n"
+    )
+    seen = await confirmed(bench, tests, command=("python", "-m", "unittest"))
+    assert seen.evidence.controls == Controls(changed_value=1, negation=1)
+    text = ">>> from mod import f\n>>> f(1)\n2\n>>> f(2)  # doctest: +SKIP\n9\n>>> f('a')\nTraceback (most recent call last):\nTypeError: can only concatenate str (not \"int\") to str\n"
+    seen = await confirmed(bench, text, command=("python", "-m", "doctest", "words.txt"), name="words.txt")
+    assert seen.evidence.controls == Controls(changed_value=1)
+
+
+async def test_a_doctest_that_expects_anything_is_uncontrolled(bench: Any) -> None:
+    text = ">>> from mod import f\n>>> [f(1)]  # doctest: +ELLIPSIS\n[...]\n"
+    seen = await confirmed(
+        bench, text, command=("python", "-m", "doctest", "words.txt"), name="words.txt", base=RIGHT + "#\n"
+    )
+    assert seen.reason is NoVerdict.CHECK_CANNOT_FAIL
+    assert seen.evidence.controls == Controls(uncontrolled=1)
+
+
+async def test_assertions_of_a_helper_module_and_of_a_conftest_count(bench: Any) -> None:
+    others = {
+        "tests/__init__.py": "",
+        "tests/helping.py": "def same(got, want):\n    assert got == want\n",
+        "tests/conftest.py": "import pytest\n@pytest.fixture\ndef check():\n    def inner(got, want):\n        assert got == want\n    return inner\n",
+        "tests/test_more.py": "from mod import f\nfrom tests.helping import same\ndef test_a():\n    same(f(1), 2)\ndef test_b(check):\n    check(f(1), 2)\n",
+    }
+    tests = HEAD + "def test_base():\n    assert f(0) == 1\n"
+    seen = await confirmed(bench, tests, others=others, command=("python", "-m", "pytest", "-q"))
+    assert seen.evidence.controls == Controls(changed_value=1, negation=2)
+
+
+async def test_early_stop_and_hypothesis_are_no_hindrance(bench: Any) -> None:
+    pytest.importorskip("hypothesis")
+    tests = (
+        HEAD
+        + "from hypothesis import given, settings, strategies as st\n@settings(max_examples=20)\n@given(st.integers())\ndef test_a(x):\n    assert f(x) == x + 1\ndef test_b():\n    assert f(1) == 2\n"
+    )
+    seen = await confirmed(bench, tests, command=("pytest", "-q", "-x"))
+    assert seen.evidence.controls == Controls(changed_value=2)
+
+
+async def test_the_candidate_can_not_tell_a_turned_case_by_its_calls(bench: Any) -> None:
+    """An honest program that counts its calls sees each case cut short in one run, and whole in the other."""
+    tests = HEAD + "".join(f"def test_{n}():\n    assert f({n}) == {n + 1}\n" for n in range(16))
+    # right until a case was cut short: a candidate that trusts in "nothing was turned so far" is caught in the pair
+    candidate = EQUAL.replace(
+        "def f(x):\n    return Equal()",
+        "seen = []\ndef f(x):\n    seen.append(x)\n    return Equal() if len(seen) == x + 1 else x + 1",
+    )
+    seen = await confirmed(bench, tests, candidate, apart=IN_PROCESS)
+    assert seen.reason is NoVerdict.CHECK_CANNOT_FAIL
+
+
+async def test_hidden_tests_have_controls_and_tell_no_names(bench: Any) -> None:
+    hidden = Hidden(
+        ("python", "-m", "pytest", "-q", "secret"),
+        Tree({"secret/test_more.py": (HEAD + "def test_a():\n    assert f(5) == 6\n").encode()}),
+    )
+    files = {"mod.py": BROKEN, "test_mod.py": HEAD + "def test_a():\n    assert f(1) == 2\n"}
+    task = bench.task(files, hidden=hidden)
+    right = await bench.judge(HiddenTests(), task, {"mod.py": RIGHT})
+    assert right.verdict is Verdict.PASS
+    assert right.evidence.controls == Controls(changed_value=1)
+    assert right.isolation is Isolation.TWO_BOXES
+    # an object that equals everything does not get out of its box; in one process it is found out
+    equal = await bench.judge(HiddenTests(), task, {"mod.py": EQUAL})
+    assert (equal.verdict, equal.reason) == (Verdict.NONE, NoVerdict.UNFIT)
+    equal = await bench.judge(HiddenTests(isolation=Isolation.IN_PROCESS), task, {"mod.py": EQUAL})
+    assert (equal.verdict, equal.reason) == (Verdict.NONE, NoVerdict.CHECK_CANNOT_FAIL)
+
+
+async def test_a_plain_command_has_no_controls(bench: Any) -> None:
+    tests = HEAD.replace("import pytest\n", "") + "assert f(1) == 2\n"
+    seen = await confirmed(bench, tests, command=("python", "test_mod.py"), baseline=False)
+    assert seen.verdict is Verdict.PASS
+    assert seen.evidence.controls is None
+
+
+SUITES = {
+    "pytest": (("pytest", "-q"), "test_mod.py", HEAD + "def test_a():\n    assert f(1) == 2\ndef test_b():\n    assert f(2) in [3]\n", Controls(changed_value=1, negation=1)),
+    "unittest": (("python", "-m", "unittest"), "test_mod.py", "import unittest\nfrom mod import f\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(1), 2)\n", Controls(changed_value=1)),
+    "doctest": (("python", "-m", "doctest", "mod.py"), "other.py", "", Controls(changed_value=1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("runner", SUITES)
+@pytest.mark.parametrize("way", [Isolation.IN_PROCESS, Isolation.TWO_BOXES])
+async def test_controls_run_where_the_pass_is_confirmed(bench: Any, runner: str, way: Isolation) -> None:
+    """Each case is turned once: in a pair of runs in one process, and in one run with the tests in their own box."""
+    command, name, tests, controls = SUITES[runner]
+    example = '    """\n    >>> f(1)\n    2\n    """\n    return'
+    base, right = (code.replace("    return", example) for code in (BROKEN, RIGHT))
+    seen = await confirmed(bench, tests, right, base=base, command=command, name=name, apart=Apart(at_most=way))
+    assert (seen.verdict, seen.isolation) == (Verdict.PASS, way)
+    assert seen.evidence.controls == controls
+
+
+async def test_a_suite_that_cannot_fail_gives_no_verdict_in_two_boxes(bench: Any) -> None:
+    tests = HEAD + "def test_a():\n    try:\n        assert f(1) == 2\n    except AssertionError:\n        pass\n"
+    seen = await confirmed(bench, tests, apart=Apart(at_once=True))
+    assert (seen.reason, seen.isolation) == (NoVerdict.CHECK_CANNOT_FAIL, Isolation.TWO_BOXES)
