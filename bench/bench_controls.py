@@ -31,7 +31,7 @@ from groundwire.tools._baselines import Baselines, Pace
 from groundwire.tools._controls import ALL, LEAST_SHARE, run_with_controls
 from groundwire.tools._judging import Judge, Judgement, cold
 from groundwire.tools._python_runner import PythonRunner
-from groundwire.tools._running import Start
+from groundwire.tools._running import Launch
 
 LIMITS = Limits(wall_s=400, cpu_s=400, output_bytes=4 << 20)
 
@@ -40,11 +40,11 @@ async def look(task: Task, sandbox: Sandbox) -> Mapping[str, Any]:
     """One package."""
     judge = Judge(PythonRunner(name="pytest", default=("pytest", "-q")), Baselines())
     start = judge.start(task)
-    if not isinstance(start, Start):
+    if not isinstance(start, Launch):
         return {"error": start.evidence.detail}
     own = Candidate(task.tree.digest, {})
 
-    async def run(start: Start, candidate: Candidate) -> Judgement:
+    async def run(start: Launch, candidate: Candidate) -> Judgement:
         return await judge.run(start, candidate, task, Pace(LIMITS), cold(sandbox, task), sandbox.info)
 
     plain = await run(start, own)

@@ -83,7 +83,7 @@ PUBLIC = {
         "read_written_tests", "recording_of", "runs_in", "write_run",
     },
     "groundwire.memory": {
-        "InMemoryStore", "LessonInfo", "Lessons", "Place", "Recalled", "Size", "SqlStore", "State",
+        "InMemoryStore", "LessonInfo", "Lessons", "DatabaseLocation", "Recalled", "Size", "SqlStore", "State",
         "export_lessons", "fingerprint", "import_lessons", "locate", "says_the_same", "size_of",
     },
     "groundwire.models": {

@@ -14,20 +14,10 @@ ON_THEIR_OWN = ("demo/projects/", "memory/migrations/", "sandbox/guest/", "tools
 """Programs of their own: what is repaired and judged in a sandbox, what moves tables."""
 
 SHARED = {
-    # the published JSON Schemas of the training rows hold these names
+    # the published JSON Schemas of the training rows hold this name
     "Message": {"core/_models.py", "training/_trajectories.py"},
-    "Place": {"memory/_place.py", "training/methods/_glad.py"},
     # a row of the table `trials`, and a row of what is measured
     "TrialRow": {"evaluation/_rows.py", "memory/_tables.py"},
-    # still to be renamed, in the second module
-    "Answer": {"core/_toolcalls.py", "sandbox/_proxy.py"},
-    "Asked": {"cli/_export.py", "sandbox/_proxy.py"},
-    "Candidate": {"core/_candidates.py", "memory/_ranking.py"},
-    "Outcome": {"logs/_hotpotqa.py", "sandbox/_exchange.py"},
-    "Patience": {"models/_choice.py", "graphs/run/_rejudging.py"},
-    "Question": {"agents/width/_sampling.py", "memory/_ranking.py"},
-    "Rate": {"evaluation/_rates.py", "memory/_usefulness.py"},
-    "Start": {"core/_environments.py", "tools/_running.py"},
 }
 """Every name that two classes share, and why."""
 

@@ -18,7 +18,7 @@ from recorded_runs import Certain, ledger_at, question, repairing, run, saying
 from typer.testing import CliRunner
 
 from groundwire import FeedbackGraph, Origin, Task
-from groundwire.cli._export import Asked, run_export
+from groundwire.cli._export import ExportRequest, run_export
 from groundwire.cli.commands._app import app
 from groundwire.core._errors import ConfigError, StorageError
 from groundwire.core._models import Completion, Request
@@ -37,7 +37,7 @@ def recorded(folder: Path, graph: FeedbackGraph, *tasks: Task, **options: Any) -
 
 
 def exported(folder: Path, name: str, *runs: RunRecord, out: str = "rows.jsonl", **options: Any) -> int:
-    asked = Asked(runs=[r.id for r in runs], form=name, out=folder / out, as_json=True, **options)
+    asked = ExportRequest(runs=[r.id for r in runs], form=name, out=folder / out, as_json=True, **options)
     return run_export(asked, {"db": f"sqlite:///{folder / 'ledger.db'}"})
 
 
@@ -185,7 +185,7 @@ def test_files_that_cannot_be_written_and_parquet_without_pyarrow(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ConfigError, match=r"groundwire\[training\]"):
         run_export(
-            Asked(runs=[record.id], form="sft", out=tmp_path / "rows.parquet"),
+            ExportRequest(runs=[record.id], form="sft", out=tmp_path / "rows.parquet"),
             {"db": f"sqlite:///{tmp_path / 'ledger.db'}"},
         )
     assert not list(tmp_path.glob("*rows*"))

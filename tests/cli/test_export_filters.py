@@ -13,7 +13,7 @@ import pytest
 from cli import groundwire
 from recorded_runs import ledger_at, question, repairing, run, saying
 
-from groundwire.cli._export import Asked, AskedFilters, run_export
+from groundwire.cli._export import AskedFilters, ExportRequest, run_export
 from groundwire.core._errors import ConfigError
 
 ROUNDS = ("41 42", "5 6"), ("40 42", "6 6"), ("40 40", "6 6")
@@ -34,7 +34,9 @@ async def recorded(folder: Path, rounds: Sequence[Sequence[str]] = ROUNDS) -> li
 
 def exported(folder: Path, runs: list[str], **options: Any) -> int:
     name, out = options.pop("form", "grpo"), folder / options.pop("out", "rows.jsonl")
-    asked = Asked(runs=runs, form=name, out=out, as_json=True, filters=AskedFilters(**options), target_model="x")
+    asked = ExportRequest(
+        runs=runs, form=name, out=out, as_json=True, filters=AskedFilters(**options), target_model="x"
+    )
     return run_export(asked, {"db": f"sqlite:///{folder / 'ledger.db'}"})
 
 

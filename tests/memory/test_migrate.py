@@ -30,7 +30,7 @@ from groundwire.memory import SqlStore
 from groundwire.memory._derived_tables import DERIVED
 from groundwire.memory._engine import HEAD, VERSION_TABLE, config, current, open_engine, upgrade
 from groundwire.memory._lessons import Lessons
-from groundwire.memory._place import Place, locate, prepare
+from groundwire.memory._place import DatabaseLocation, locate, prepare
 from groundwire.memory._policy import State
 from groundwire.memory._sql import Sql
 from groundwire.memory._statements import SEQUENCE
@@ -147,7 +147,7 @@ def test_so_does_one_on_a_server(dump: Path, postgres_url: str) -> None:
     asyncio.run(_compare(postgres_url, json.loads(dump.with_suffix(".json").read_text())))
 
 
-def _copy(old: sqlite3.Connection, place: Place, revision: str) -> None:
+def _copy(old: sqlite3.Connection, place: DatabaseLocation, revision: str) -> None:
     """The same rows in a PostgreSQL database of the same revision."""
     engine = open_engine(place, connections=1, lock_wait_s=5)
     with engine.begin() as connection:

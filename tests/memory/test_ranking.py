@@ -7,15 +7,15 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.memory._ranking import FUSION, Candidate, Chooser, Question, fuse, rank_family
+from groundwire.memory._ranking import FUSION, Chooser, RankedLesson, RecallQuery, fuse, rank_family
 from groundwire.memory._usefulness import Standing
 
-QUESTION = Question("task", "family")
+QUESTION = RecallQuery("task", "family")
 
 
-def candidate(number: int, text: str = "text", **fields: object) -> Candidate:
+def candidate(number: int, text: str = "text", **fields: object) -> RankedLesson:
     given = {"id": str(number), "root": str(number), "task_id": "other", "fresh": number, **fields}
-    return Candidate(number=number, text=text, **given)  # pyright: ignore[reportArgumentType]  # as the tests give them
+    return RankedLesson(number=number, text=text, **given)  # pyright: ignore[reportArgumentType]  # as the tests give them
 
 
 def test_fusion_adds_reciprocal_ranks() -> None:
@@ -26,8 +26,8 @@ def test_fusion_adds_reciprocal_ranks() -> None:
 
 
 def ordered(
-    candidates: list[Candidate],
-    question: Question = QUESTION,
+    candidates: list[RankedLesson],
+    question: RecallQuery = QUESTION,
     words: list[int] | None = None,
     meaning: list[int] | None = None,
 ) -> list[int]:
@@ -43,7 +43,7 @@ def test_each_ranking_lifts_a_lesson() -> None:
     assert ordered(many, words=[1])[0] == 1
     assert ordered(many, meaning=[2])[0] == 2
     framed = [candidate(9), candidate(1, frames=("a.py:f",)), candidate(8)]
-    assert ordered(framed, Question("task", "family", frames=("a.py:f", "b.py:g")))[0] == 1
+    assert ordered(framed, RecallQuery("task", "family", frames=("a.py:f", "b.py:g")))[0] == 1
     useful = [candidate(3, standing=Standing(9, 1, 3.0)), candidate(2, standing=Standing(9, 9, 3.0)), candidate(1)]
     assert ordered(useful) == [2, 3, 1]
 
@@ -61,7 +61,7 @@ def test_a_harmful_lesson_sinks() -> None:
 def test_why_names_every_rank_that_counted() -> None:
     found, why = rank_family(
         [candidate(1, frames=("a.py:f",)), candidate(2, standing=Standing(4, 4, 2.0))],
-        Question("task", "family", frames=("a.py:f",)),
+        RecallQuery("task", "family", frames=("a.py:f",)),
         [1],
         [2, 1],
     )
@@ -80,7 +80,7 @@ def test_the_order_does_not_hang_on_the_order_of_the_rows(numbers: list[int], ch
     assert ordered(candidates, words=words) == first
 
 
-def choose(question: Question, *offers: list[Candidate]) -> list[str]:
+def choose(question: RecallQuery, *offers: list[RankedLesson]) -> list[str]:
     chooser = Chooser(question)
     for offer in offers:
         chooser.offer(offer, lambda _: "why")
@@ -88,7 +88,7 @@ def choose(question: Question, *offers: list[Candidate]) -> list[str]:
 
 
 def test_the_window_is_kept() -> None:
-    assert choose(Question("t", "f", window=2), [candidate(1)], [candidate(2), candidate(3)]) == ["1", "2"]
+    assert choose(RecallQuery("t", "f", window=2), [candidate(1)], [candidate(2), candidate(3)]) == ["1", "2"]
 
 
 def test_what_says_the_same_is_taken_once() -> None:
@@ -99,6 +99,6 @@ def test_a_lesson_that_does_not_fit_is_left_out_whole_and_the_next_is_tried() ->
     long = candidate(1, "x" * 350)
     short = candidate(2, "x" * 35)
     other = candidate(3, "x" * 35)
-    assert choose(Question("t", "f", max_tokens=99), [long, short, other]) == ["2", "3"]
-    assert choose(Question("t", "f", max_tokens=110), [long, short, other]) == ["1", "2"]
-    assert choose(Question("t", "f", max_tokens=0), [short]) == []
+    assert choose(RecallQuery("t", "f", max_tokens=99), [long, short, other]) == ["2", "3"]
+    assert choose(RecallQuery("t", "f", max_tokens=110), [long, short, other]) == ["1", "2"]
+    assert choose(RecallQuery("t", "f", max_tokens=0), [short]) == []

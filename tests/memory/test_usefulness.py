@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.memory._usefulness import FEWEST_TRIALS, Rate, Standing, expected_rate
+from groundwire.memory._usefulness import FEWEST_TRIALS, PassRate, Standing, expected_rate
 
 
 def test_without_any_trial_half_are_expected_to_pass() -> None:
-    assert expected_rate(Rate(), Rate(), Rate()) == 0.5
+    assert expected_rate(PassRate(), PassRate(), PassRate()) == 0.5
 
 
 def test_a_tasks_own_rate_outweighs_that_of_its_family() -> None:
-    hard, easy = Rate(40, 2), Rate(400, 380)
+    hard, easy = PassRate(40, 2), PassRate(400, 380)
     assert expected_rate(hard, easy, easy) < 0.2
-    assert expected_rate(Rate(), hard, easy) < 0.2, "a new task is taken for one of its family"
-    assert expected_rate(Rate(), Rate(), easy) > 0.9
+    assert expected_rate(PassRate(), hard, easy) < 0.2, "a new task is taken for one of its family"
+    assert expected_rate(PassRate(), PassRate(), easy) > 0.9
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
 def test_rates_stay_between_nothing_and_all(trials: int, passed: int) -> None:
-    rate = Rate(trials, min(trials, passed))
+    rate = PassRate(trials, min(trials, passed))
     assert 0.0 <= expected_rate(rate, rate, rate) <= 1.0
 
 

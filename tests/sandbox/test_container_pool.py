@@ -16,7 +16,7 @@ from groundwire.sandbox import _container_pool as container_pool
 from groundwire.sandbox._container_pool import ContainerPool, finish
 from groundwire.sandbox._container_run import Contained, Container
 from groundwire.sandbox._conversing import GRACE_S
-from groundwire.sandbox._exchange import Outcome
+from groundwire.sandbox._exchange import JobReport
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guest.headtail import HeadTail
 
@@ -67,7 +67,7 @@ class SlowContainer:
 
 
 def contained(*, reported: bool) -> Contained:
-    outcome = Outcome((0, 0, 0, 0.0, 0.0, 0, 0), {}) if reported else None
+    outcome = JobReport((0, 0, 0, 0.0, 0.0, 0, 0), {}) if reported else None
     return Contained(outcome, HeadTail(1), HeadTail(1), oom=False, said="")
 
 

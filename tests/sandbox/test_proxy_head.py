@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.sandbox._proxy import Answer, answer, read_head
+from groundwire.sandbox._proxy import ProxyResponse, answer, read_head
 
 
 def test_a_tunnel_is_asked_for() -> None:
@@ -62,7 +62,7 @@ def test_where_an_address_leads(target: str, destination: str, path: bytes) -> N
     ],
 )
 def test_what_is_answered(head: bytes, status: int) -> None:
-    with pytest.raises(Answer) as refused:
+    with pytest.raises(ProxyResponse) as refused:
         read_head(head)
     assert refused.value.status == status
     assert answer(status, refused.value.reason).startswith(f"HTTP/1.1 {status} ".encode())
@@ -73,7 +73,7 @@ def test_no_bytes_are_more_than_it_can_take(data: bytes) -> None:
     for head in (data, b"CONNECT " + data + b" HTTP/1.1\r\n\r\n", b"GET http://" + data + b" HTTP/1.1\r\n\r\n"):
         try:
             asked = read_head(head)
-        except Answer as refused:
+        except ProxyResponse as refused:
             assert answer(refused.status, refused.reason).count(b"\r\n\r\n") == 1
         else:
             assert asked.head.count(b"\r\n\r\n") <= 1

@@ -19,7 +19,7 @@ from groundwire.tools._controls import run_with_controls
 from groundwire.tools._judging import Judge, cold
 from groundwire.tools._python_runner import PythonRunner
 from groundwire.tools._reports import CaseControl
-from groundwire.tools._running import CONFIRMED, Apart, Judgement, Start
+from groundwire.tools._running import CONFIRMED, Apart, Judgement, Launch
 
 BROKEN = "def f(x):\n    return x\n"
 RIGHT = "def f(x):\n    return x + 1\n"
@@ -69,9 +69,9 @@ async def forms(bench: Any, tests: Mapping[str, str]) -> Mapping[str, CaseContro
     task: Task = bench.task({"mod.py": BROKEN, **files}, command=("pytest", "-q"))
     judge = Judge(PythonRunner(name="pytest", default=("pytest", "-q")), Baselines())
     start = judge.start(task)
-    assert isinstance(start, Start)
+    assert isinstance(start, Launch)
 
-    async def run(start: Start, candidate: Candidate) -> Judgement:
+    async def run(start: Launch, candidate: Candidate) -> Judgement:
         return await judge.run(start, candidate, task, Pace(task.limits), cold(bench.sandbox, task), bench.sandbox.info)
 
     right = Candidate(task.tree.digest, {"mod.py": RIGHT.encode()})

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from small_logs import lay_out_worlds, write_ldb
 
-from groundwire.cli._export import Asked, run_export
+from groundwire.cli._export import ExportRequest, run_export
 from groundwire.cli._import_logs import import_logs
 
 
@@ -22,7 +22,7 @@ def test_logs_give_rows_that_say_that_nothing_was_run_here(tmp_path: Path, capsy
 
     def rows(name: str, *logs: str) -> list[dict[str, Any]]:
         out = tmp_path / f"{name}.jsonl"
-        asked = Asked(runs=[runs[log] for log in logs], form=name, out=out, as_json=True)
+        asked = ExportRequest(runs=[runs[log] for log in logs], form=name, out=out, as_json=True)
         assert run_export(asked, flags) == 0
         capsys.readouterr()
         return [json.loads(line) for line in out.read_text().splitlines()]

@@ -16,7 +16,7 @@ from recorded_runs import ledger_at, repairing, run, saying
 from tiny_language_model import tiny_model, tokenizer_of
 
 from groundwire import Task, Tree
-from groundwire.cli._export import Asked, run_export
+from groundwire.cli._export import ExportRequest, run_export
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ToolContext
 from groundwire.core._models import Backend, Completion, Request
@@ -116,7 +116,9 @@ def exported(folder: Path) -> None:
     made = asyncio.run(work())
     for name in FORMS:
         for ending in ("jsonl", "parquet"):
-            asked = Asked(runs=[made], form=name, out=folder / f"{name}.{ending}", target_model="tiny", as_json=True)
+            asked = ExportRequest(
+                runs=[made], form=name, out=folder / f"{name}.{ending}", target_model="tiny", as_json=True
+            )
             assert run_export(asked, {"db": f"sqlite:///{folder / 'ledger.db'}"}) == 0
 
 

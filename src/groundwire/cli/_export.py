@@ -128,7 +128,7 @@ def alarms(filters: Sequence[Filter], report: ExportReport) -> Iterator[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ExportRequest:
     """What was asked for; see the command's flags."""
 
     runs: Sequence[str]
@@ -165,7 +165,7 @@ def print_schema(name: str) -> int:
     return 0
 
 
-def run_export(asked: Asked, flags: Mapping[str, Any]) -> int:
+def run_export(asked: ExportRequest, flags: Mapping[str, Any]) -> int:
     """Exports runs.
 
     Returns:
@@ -212,7 +212,7 @@ def run_export(asked: Asked, flags: Mapping[str, Any]) -> int:
     return 0 if report.rows and all(check.holds for check in checks) else 1
 
 
-def _options(asked: Asked) -> Options:
+def _options(asked: ExportRequest) -> Options:
     filters = asked.filters
     chosen = Options(target_model=asked.target_model, keep_failed=asked.keep_failed, least_answers=filters.min_answers)
     if filters.losses is not None:
@@ -237,7 +237,7 @@ async def _checked(store: SqlStore, runs: Sequence[RunRecord]) -> Sequence[RunCh
     return [await check_run(store, run.id, keys=FileKeys(), thorough=False) for run in runs]
 
 
-def _allowed(asked: Asked) -> frozenset[Flaw]:
+def _allowed(asked: ExportRequest) -> frozenset[Flaw]:
     told = {
         Flaw.MIXED_REVISIONS: asked.mixed_revisions,
         Flaw.TRUNCATED: asked.truncated,
@@ -289,7 +289,7 @@ def _nobody(_rows: int) -> None:
     """No terminal, no progress."""
 
 
-def _tell(console: Console, asked: Asked, report: ExportReport, filters: Sequence[Filter]) -> None:
+def _tell(console: Console, asked: ExportRequest, report: ExportReport, filters: Sequence[Filter]) -> None:
     warnings = [*_warnings(asked, report), *alarms(filters, report)]
     if asked.as_json:
         told = {
@@ -327,7 +327,7 @@ def _tell(console: Console, asked: Asked, report: ExportReport, filters: Sequenc
         console.print(Text("nothing could be exported; no file was written", style="bold red"), soft_wrap=True)
 
 
-def _warnings(asked: Asked, report: ExportReport) -> Iterator[str]:
+def _warnings(asked: ExportRequest, report: ExportReport) -> Iterator[str]:
     if report.off_policy:
         sources = ", ".join(name for name in report.sources if name != asked.target_model)
         yield (

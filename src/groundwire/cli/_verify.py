@@ -31,7 +31,7 @@ from groundwire.core._signals import Signal
 from groundwire.core._signing import PublicKey, signer
 from groundwire.core._text import plain, plural
 from groundwire.memory import SqlStore
-from groundwire.memory._checking import EpisodeCheck, Finding, RunCheck, check_run, run_ids
+from groundwire.memory._checking import Discrepancy, EpisodeCheck, RunCheck, check_run, run_ids
 
 SQLITE = b"SQLite format 3\0"
 UNKNOWN = 3
@@ -157,7 +157,7 @@ def check_lines(check: RunCheck) -> Iterator[tuple[str, str]]:
     yield _key_line(check)
 
 
-def _said(check: RunCheck, finding: Finding) -> str:
+def _said(check: RunCheck, finding: Discrepancy) -> str:
     return finding.what if finding.of == check.run_id else f"episode {finding.of}: {finding.what}"
 
 

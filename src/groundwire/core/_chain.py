@@ -147,7 +147,7 @@ class Heads:
             os.close(self._descriptor)
 
 
-class Chain:
+class RecordChain:
     """The chain of one episode, or of a run, as one process goes on with it. One write at a time.
 
     Args:
@@ -213,17 +213,17 @@ class RunChain:
         self._heads = heads
         self._first = first
 
-    def begin(self) -> Chain:
+    def begin(self) -> RecordChain:
         """For the first link, which covers the run's record; opened with `key`, the run's public key."""
-        return Chain(self._signer, self._signer.run_id, self._heads)
+        return RecordChain(self._signer, self._signer.run_id, self._heads)
 
-    def later(self) -> Chain:
+    def later(self) -> RecordChain:
         """For any later link of the run itself: each follows the first, since several processes may write one."""
-        return Chain(self._signer, self._signer.run_id, self._heads, number=1, previous=self._first)
+        return RecordChain(self._signer, self._signer.run_id, self._heads, number=1, previous=self._first)
 
-    def episode(self, episode_id: str) -> Chain:
+    def episode(self, episode_id: str) -> RecordChain:
         """For an episode's links."""
-        return Chain(self._signer, episode_id, self._heads)
+        return RecordChain(self._signer, episode_id, self._heads)
 
     @staticmethod
     def heads_of(last: Sequence[Link]) -> Mapping[str, Sequence[Any]]:

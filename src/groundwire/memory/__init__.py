@@ -9,7 +9,7 @@ from groundwire.core._first_use import at_first_use
 if TYPE_CHECKING:
     from groundwire.memory._in_memory import InMemoryStore
     from groundwire.memory._lessons import LessonInfo, Lessons, Recalled
-    from groundwire.memory._place import Place, locate
+    from groundwire.memory._place import DatabaseLocation, locate
     from groundwire.memory._policy import State, fingerprint, says_the_same
     from groundwire.memory._retention import Size, size_of
     from groundwire.memory._sql_store import SqlStore
@@ -19,7 +19,7 @@ __all__ = [
     "InMemoryStore",
     "LessonInfo",
     "Lessons",
-    "Place",
+    "DatabaseLocation",
     "Recalled",
     "Size",
     "SqlStore",
@@ -38,7 +38,7 @@ __getattr__, __dir__ = at_first_use(
         "InMemoryStore": "_in_memory",
         "LessonInfo": "_lessons",
         "Lessons": "_lessons",
-        "Place": "_place",
+        "DatabaseLocation": "_place",
         "Recalled": "_lessons",
         "Size": "_retention",
         "SqlStore": "_sql_store",

@@ -42,7 +42,7 @@ BORNE_BY = frozenset(Origin) - {Origin.RULE, Origin.MODEL_TESTS}
 SOLVED = frozenset({StopReason.VERIFIED, StopReason.ALREADY_PASSING})
 
 
-class Finding(NamedTuple):
+class Discrepancy(NamedTuple):
     """Something that is not as it was written."""
 
     of: str
@@ -93,7 +93,7 @@ class RunCheck:
 
     run_id: str
     graph: str = ""
-    findings: list[Finding] = field(default_factory=list[Finding])
+    findings: list[Discrepancy] = field(default_factory=list[Discrepancy])
     notes: list[str] = field(default_factory=list[str])
     signals: int = 0
     broken: list[str] = field(default_factory=list[str])
@@ -253,7 +253,7 @@ class _Run:
         self._check_meaning(check, rows, dropped)
 
     def _find(self, of: str, what: str) -> None:
-        self._check.findings.append(Finding(of, what))
+        self._check.findings.append(Discrepancy(of, what))
 
     def _authentic(self) -> bool | None:
         check, known = self._check, self._known

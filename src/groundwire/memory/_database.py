@@ -14,7 +14,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from groundwire.core._errors import StorageBusy, StorageError
 from groundwire.memory._engine import WRITES, open_engine, upgrade
-from groundwire.memory._place import Place, prepare
+from groundwire.memory._place import DatabaseLocation, prepare
 from groundwire.memory._refusals import admitted_already
 
 # What a database reports, as errors that say what was being done, why it failed and what to do.
@@ -100,7 +100,7 @@ def is_cut_off(error: BaseException) -> bool:
     return isinstance(error, DBAPIError) and error.connection_invalidated
 
 
-def explain(error: BaseException, doing: str, place: Place) -> StorageError:
+def explain(error: BaseException, doing: str, place: DatabaseLocation) -> StorageError:
     """The error to raise for a driver's or SQLAlchemy's.
 
     Args:
@@ -188,7 +188,7 @@ class Database:
         busy_s: seconds to go on trying while it is locked, or after the connection was lost: the one retry of storage.
     """
 
-    def __init__(self, place: Place, *, connections: int, busy_s: float) -> None:
+    def __init__(self, place: DatabaseLocation, *, connections: int, busy_s: float) -> None:
         self._place = place
         self._connections = connections
         self._lock_wait_s = min(_LOCK_WAIT_S, busy_s)

@@ -17,7 +17,7 @@ from groundwire.memory._mapping import CODECS, names_of, strings_out
 from groundwire.memory._policy import GIVEN_SCAN, SAME_TASK_SCAN, Known, Scope, State, backs, fingerprint, place_of
 from groundwire.memory._sql import Sql
 from groundwire.memory._text import unescape
-from groundwire.memory._usefulness import FEWEST_TRIALS, Rate, Standing, expected_rate
+from groundwire.memory._usefulness import FEWEST_TRIALS, PassRate, Standing, expected_rate
 
 _KNOWN = Sql("SELECT 1 FROM lessons WHERE id = :id")
 _SIGNAL = Sql("SELECT verdict, origin FROM signals WHERE id = :id")
@@ -122,9 +122,9 @@ def settle(session: Connection, ends: Iterable[tuple[int, TrialEnd]]) -> list[Le
 def _settle(
     session: Connection, seq: int, end: TrialEnd, namespace: str, task_id: str, family: str
 ) -> list[LessonMark]:
-    def rate(scope: Scope, key: str) -> Rate:
+    def rate(scope: Scope, key: str) -> PassRate:
         found = _RATE.rows(session, namespace=namespace, scope=scope.value, key=key)
-        return Rate(*found[0]) if found else Rate()
+        return PassRate(*found[0]) if found else PassRate()
 
     circles = [(Scope.TASK, task_id), (Scope.FAMILY, family), (Scope.ALL, "")]
     expected = expected_rate(*(rate(*circle) for circle in circles))

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.pool import StaticPool
 
 from groundwire.core._errors import StorageError
-from groundwire.memory._place import Place
+from groundwire.memory._place import DatabaseLocation
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -25,7 +25,7 @@ _CONNECT_S = 10
 """Seconds to wait for a PostgreSQL server that does not answer."""
 
 
-def open_engine(place: Place, *, connections: int, lock_wait_s: float) -> Engine:
+def open_engine(place: DatabaseLocation, *, connections: int, lock_wait_s: float) -> Engine:
     """An engine; nothing is connected yet.
 
     Args:
@@ -38,7 +38,7 @@ def open_engine(place: Place, *, connections: int, lock_wait_s: float) -> Engine
     return _postgres(place, connections, lock_wait_s)
 
 
-def _sqlite(place: Place, connections: int, lock_wait_s: float) -> Engine:
+def _sqlite(place: DatabaseLocation, connections: int, lock_wait_s: float) -> Engine:
     pool: dict[str, Any] = {"pool_size": connections, "max_overflow": 0} if place.file else {"poolclass": StaticPool}
     engine = create_engine(
         place.url, hide_parameters=True, connect_args={"check_same_thread": False, "timeout": lock_wait_s}, **pool
@@ -65,7 +65,7 @@ def _sqlite(place: Place, connections: int, lock_wait_s: float) -> Engine:
     return engine
 
 
-def _postgres(place: Place, connections: int, lock_wait_s: float) -> Engine:
+def _postgres(place: DatabaseLocation, connections: int, lock_wait_s: float) -> Engine:
     options = place.url.query.get("options", "")
     settings: dict[str, Any] = {"connect_timeout": _CONNECT_S, "application_name": "groundwire"}
     settings = {name: value for name, value in settings.items() if name not in place.url.query}
@@ -93,7 +93,7 @@ _LOCK = 0x67726F756E64
 """Key of the advisory lock on PostgreSQL."""
 
 
-def upgrade(engine: Engine, place: Place) -> None:
+def upgrade(engine: Engine, place: DatabaseLocation) -> None:
     """Creates or upgrades the tables where they are older than this code.
 
     Raises:
@@ -127,7 +127,7 @@ def config(connection: Connection) -> Config:
     return made
 
 
-def _run(connection: Connection, place: Place) -> None:
+def _run(connection: Connection, place: DatabaseLocation) -> None:
     from alembic import command
     from alembic.script import ScriptDirectory
 

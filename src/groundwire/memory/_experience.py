@@ -21,7 +21,7 @@ NAME_CHARS = 16
 
 
 @dataclass(frozen=True)
-class Way:
+class StepKey:
     """Where a step is kept: these four are its key."""
 
     place: str
@@ -35,7 +35,7 @@ class Way:
 class Step:
     """An action of one trial with all that it led to, each way counted for itself."""
 
-    way: Way
+    way: StepKey
     action: str
     followed: Followed
 
@@ -43,7 +43,7 @@ class Step:
 def steps_of(
     start: Scene | None, signals: Sequence[Signal], body_of: Callable[[str], bytes | None], *, won: bool
 ) -> list[Step]:
-    """What one trial adds to experience, in the order of `Way`, the same whoever counts.
+    """What one trial adds to experience, in the order of `StepKey`, the same whoever counts.
 
     A place and an action are credited with the trial once: where it led the last time. What ended the trial without a
     win says why.
@@ -55,8 +55,8 @@ def steps_of(
         won: how the trial ended.
     """
     answers = {signal.candidate_digest: signal for signal in signals}
-    counted: dict[Way, Step] = {}
-    last: dict[tuple[str, str], Way] = {}
+    counted: dict[StepKey, Step] = {}
+    last: dict[tuple[str, str], StepKey] = {}
     for before, action, signal in _in_order(answers, body_of):
         scene = start if before is None else scene_of(answers[before])
         if scene is not None:
@@ -107,7 +107,7 @@ def _step(scene: Scene, action: str, signal: Signal) -> Step:
     place = "" if is_over else place_of(after)
     move = hashlib.sha256(action.encode(errors="surrogatepass")).hexdigest()[:NAME_CHARS]
     followed = Followed(place, after.status, 0 if is_over else len(after.actions), times=1, why=_why(signal))
-    return Step(Way(place_of(scene), move, place or after.status.value), action, followed)
+    return Step(StepKey(place_of(scene), move, place or after.status.value), action, followed)
 
 
 def _why(signal: Signal) -> str:
@@ -122,7 +122,7 @@ class Experiences:
     """What the store that lives in memory counts: by circle."""
 
     def __init__(self) -> None:
-        self._circles: dict[tuple[str, str], dict[Way, Step]] = {}
+        self._circles: dict[tuple[str, str], dict[StepKey, Step]] = {}
 
     def add(self, steps: Sequence[Step], task_id: str, family: str) -> None:
         """Counts one trial."""

@@ -40,7 +40,7 @@ from groundwire.memory._lesson_book import LessonBook
 from groundwire.memory._mapping import check, codec_of, covered, key_of, masked
 from groundwire.memory._meaning import Meanings
 from groundwire.memory._policy import COUNTED_ORIGINS, GIVEN_SCAN, Scope
-from groundwire.memory._ranking import Question
+from groundwire.memory._ranking import RecallQuery
 from groundwire.memory._refusals import admitted_already, no_artifact, no_signal
 
 
@@ -128,7 +128,7 @@ class InMemoryStore:
             with suppress(Exception):
                 await self._fill(self._meanings, learned)
 
-    async def _fill(self, meanings: Meanings, wanted: Question | set[str]) -> None:
+    async def _fill(self, meanings: Meanings, wanted: RecallQuery | set[str]) -> None:
         """Has vectors for what a question would look at, or for the lessons of these ids."""
         with self._lock:
             texts = self._book.without_vector(wanted)
@@ -288,7 +288,7 @@ class InMemoryStore:
         """See `Store`."""
         if window <= 0:
             return []
-        question = Question.of(task_id, family, signature, frames, text, window, max_tokens)
+        question = RecallQuery.of(task_id, family, signature, frames, text, window, max_tokens)
         asked = b""
         if self._meanings and question.by_meaning:
             await self._fill(self._meanings, question)

@@ -12,8 +12,8 @@ from groundwire.core._records import LessonMark, Mark, ReflectionRecord
 from groundwire.core._signals import Signal
 from groundwire.memory._meaning import nearest
 from groundwire.memory._policy import RECALL_SCAN, SAME_TASK_SCAN, Known, State, backs, fingerprint, lesson_of, place_of
-from groundwire.memory._ranking import Candidate, Chooser, Question, rank_family, rank_texts
-from groundwire.memory._usefulness import Rate, Standing, expected_rate
+from groundwire.memory._ranking import Chooser, RankedLesson, RecallQuery, rank_family, rank_texts
+from groundwire.memory._usefulness import PassRate, Standing, expected_rate
 
 
 @dataclass
@@ -31,9 +31,9 @@ class _Entry:
     def known(self) -> Known:
         return Known(self.reflection.id, self.root, self.reflection.text)
 
-    def candidate(self) -> Candidate:
+    def candidate(self) -> RankedLesson:
         reflection = self.reflection
-        return Candidate(
+        return RankedLesson(
             self.number,
             reflection.id,
             self.root,
@@ -54,7 +54,7 @@ class LessonBook:
         self._by_family: dict[str, list[_Entry]] = {}
         self._firsts: dict[tuple[str, str], _Entry] = {}
         """By family (or task, where it has none) and words: the first lesson that says this."""
-        self._rates: dict[tuple[str, str], Rate] = {}
+        self._rates: dict[tuple[str, str], PassRate] = {}
         self._by_number: dict[int, _Entry] = {}
 
     def learn(self, number: int, reflection: ReflectionRecord, signal: Signal | None, given: Sequence[str]) -> None:
@@ -92,7 +92,7 @@ class LessonBook:
             passed: what it came to.
         """
         circles = [("task", episode[0]), ("family", episode[1]), ("all", "")]
-        expected = expected_rate(*(self._rates.get(circle, Rate()) for circle in circles))
+        expected = expected_rate(*(self._rates.get(circle, PassRate()) for circle in circles))
         marks: list[LessonMark] = []
         for root in sorted({self._entries[i].root for i in given if i in self._entries}):
             entry = self._entries.get(root)
@@ -105,8 +105,8 @@ class LessonBook:
                 reason = str(entry.standing)
                 marks.append(LessonMark(lesson_id=root, mark=Mark.QUARANTINED, reason=reason, by="rule"))
         for circle in circles:
-            rate = self._rates.get(circle, Rate())
-            self._rates[circle] = Rate(rate.trials + 1, rate.passed + passed)
+            rate = self._rates.get(circle, PassRate())
+            self._rates[circle] = PassRate(rate.trials + 1, rate.passed + passed)
         return marks
 
     def decide(self, mark: LessonMark) -> None:
@@ -129,7 +129,7 @@ class LessonBook:
         """The lessons of these ids, as far as they are there."""
         return [lesson_of(self._entries[i].reflection) for i in ids if i in self._entries]
 
-    def recall(self, question: Question, asked: bytes = b"") -> list[Lesson]:
+    def recall(self, question: RecallQuery, asked: bytes = b"") -> list[Lesson]:
         """See `groundwire.core._records.Store.recall`.
 
         Args:
@@ -146,9 +146,9 @@ class LessonBook:
         _offer_family(chooser, self._related(question), question, asked, "family")
         return [replace(lesson_of(self._entries[c.id].reflection), why=c.why) for c in chooser.chosen]
 
-    def without_vector(self, wanted: Question | AbstractSet[str]) -> dict[int, str]:
+    def without_vector(self, wanted: RecallQuery | AbstractSet[str]) -> dict[int, str]:
         """Texts by number of lessons that have no vector: of those a question looks at, or of these ids."""
-        if isinstance(wanted, Question):
+        if isinstance(wanted, RecallQuery):
             looked_at = [*self._alike(wanted), *self._related(wanted)]
         else:
             looked_at = _active(e for i in wanted if (e := self._entries.get(i)) and e.reflection.family)
@@ -160,19 +160,19 @@ class LessonBook:
             if number in self._by_number:
                 self._by_number[number].vector = vector
 
-    def _alike(self, question: Question) -> list[_Entry]:
+    def _alike(self, question: RecallQuery) -> list[_Entry]:
         """The newest of its family that failed in the same way."""
         return _newest(e for e in self._of_family(question) if e.reflection.signature == question.signature != "")
 
-    def _related(self, question: Question) -> list[_Entry]:
+    def _related(self, question: RecallQuery) -> list[_Entry]:
         """The newest of its family."""
         return _newest(self._of_family(question))
 
-    def _of_family(self, question: Question) -> Iterable[_Entry]:
+    def _of_family(self, question: RecallQuery) -> Iterable[_Entry]:
         entries = self._by_family.get(question.family, ()) if question.family else ()
         return (entry for entry in entries if entry.reflection.task_id != question.task_id)
 
-    def _signature(self, candidate: Candidate) -> str:
+    def _signature(self, candidate: RankedLesson) -> str:
         return self._entries[candidate.id].reflection.signature
 
     def _drop(self, entry: _Entry) -> None:
@@ -197,11 +197,11 @@ def _newest(entries: Iterable[_Entry]) -> list[_Entry]:
     return _active(entries)[:RECALL_SCAN]
 
 
-def _candidates(entries: Iterable[_Entry]) -> list[Candidate]:
+def _candidates(entries: Iterable[_Entry]) -> list[RankedLesson]:
     return [entry.candidate() for entry in entries]
 
 
-def _offer_family(chooser: Chooser, pool: Sequence[_Entry], question: Question, asked: bytes, tier: str) -> None:
+def _offer_family(chooser: Chooser, pool: Sequence[_Entry], question: RecallQuery, asked: bytes, tier: str) -> None:
     if chooser.full or not pool:
         return
     by_words = rank_texts({e.number: e.reflection.text for e in pool}, question.terms)

@@ -23,7 +23,7 @@ _FORMS = "Write sqlite:///FILE, or postgresql://USER@HOST/DATABASE."
 
 
 @dataclass(frozen=True)
-class Place:
+class DatabaseLocation:
     """A database.
 
     Args:
@@ -62,7 +62,7 @@ def check_form(url: str) -> None:
         raise ConfigError(f"groundwire can't keep its memory in {driver!r}.", do=_FORMS)
 
 
-def locate(url: str | None) -> Place:
+def locate(url: str | None) -> DatabaseLocation:
     """Reads a URL.
 
     Args:
@@ -86,21 +86,21 @@ def locate(url: str | None) -> Place:
     if parsed.drivername not in _SQLITE:
         raise ConfigError(f"groundwire can't keep its memory in {parsed.drivername!r}.", do=_FORMS)
     if parsed.database in (None, "", ":memory:"):
-        return Place(parsed, "sqlite://")
+        return DatabaseLocation(parsed, "sqlite://")
     if parsed.database.startswith("file:") or parsed.query:
         raise ConfigError("A SQLite URL with options, or of the file: kind, is not supported.", do=_FORMS)
     return _file(Path(parsed.database))
 
 
-def _file(path: Path, *, is_default: bool = False) -> Place:
+def _file(path: Path, *, is_default: bool = False) -> DatabaseLocation:
     from sqlalchemy.engine import URL
 
     path = Path.cwd() / expand_user(path)
     url = URL.create("sqlite", database=str(path))
-    return Place(url, url.render_as_string(), path, is_default)
+    return DatabaseLocation(url, url.render_as_string(), path, is_default)
 
 
-def _server(parsed: URL) -> Place:
+def _server(parsed: URL) -> DatabaseLocation:
     from sqlalchemy.engine import URL
 
     if find_spec("psycopg") is None:
@@ -116,10 +116,10 @@ def _server(parsed: URL) -> Place:
         database=url.database,
         query={name: value for name, value in url.query.items() if "pass" not in name.lower()},
     )
-    return Place(url, shown.render_as_string())
+    return DatabaseLocation(url, shown.render_as_string())
 
 
-def prepare(place: Place) -> None:
+def prepare(place: DatabaseLocation) -> None:
     """Makes SQLite's file where there is none: 0600, and the default one's folder 0700.
 
     Raises:

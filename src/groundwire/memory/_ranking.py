@@ -89,7 +89,7 @@ FUSION = 60
 
 
 @dataclass(frozen=True)
-class Question:
+class RecallQuery:
     """What is asked of memory; see `groundwire.core._records.Store.recall`."""
 
     task_id: str
@@ -131,7 +131,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class RankedLesson:
     """A lesson that may come back.
 
     Args:
@@ -171,7 +171,7 @@ class Chooser:
         question: the window and the tokens.
     """
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: RecallQuery) -> None:
         self.chosen: list[Chosen] = []
         self._window = question.window
         self._tokens = float(question.max_tokens)
@@ -182,7 +182,7 @@ class Chooser:
         """True where no more is wanted."""
         return len(self.chosen) >= self._window
 
-    def offer(self, candidates: Iterable[Candidate], why: Callable[[Candidate], str]) -> None:
+    def offer(self, candidates: Iterable[RankedLesson], why: Callable[[RankedLesson], str]) -> None:
         """Takes those that are new and fit, in their order, until full."""
         for candidate in candidates:
             if self.full:
@@ -196,8 +196,8 @@ class Chooser:
 
 
 def rank_family(
-    candidates: Sequence[Candidate], question: Question, by_words: Sequence[int], by_meaning: Sequence[int]
-) -> tuple[list[Candidate], Callable[[Candidate], str]]:
+    candidates: Sequence[RankedLesson], question: RecallQuery, by_words: Sequence[int], by_meaning: Sequence[int]
+) -> tuple[list[RankedLesson], Callable[[RankedLesson], str]]:
     """Candidates of one family, best first, and what to say of each.
 
     Args:
@@ -218,7 +218,7 @@ def rank_family(
     scores = fuse(lists.values())
     ordered = sorted(candidates, key=lambda c: (-scores[c.number], -c.fresh, -c.number))
 
-    def why(candidate: Candidate) -> str:
+    def why(candidate: RankedLesson) -> str:
         ranks = (f"{name} {ranks[candidate.number]}" for name, ranks in lists.items() if candidate.number in ranks)
         return ", ".join(ranks)
 
@@ -241,7 +241,7 @@ def fuse(lists: Iterable[Mapping[int, int]]) -> dict[int, float]:
     return scores
 
 
-def _ranks(candidates: Iterable[Candidate], worth: Callable[[Candidate], float]) -> dict[int, int]:
+def _ranks(candidates: Iterable[RankedLesson], worth: Callable[[RankedLesson], float]) -> dict[int, int]:
     """Rank by worth, higher first; equal worth, equal rank."""
     ranks: dict[int, int] = {}
     rank, last = 0, None
@@ -253,7 +253,7 @@ def _ranks(candidates: Iterable[Candidate], worth: Callable[[Candidate], float])
     return ranks
 
 
-def _shared(candidate: Candidate, question: Question) -> float:
+def _shared(candidate: RankedLesson, question: RecallQuery) -> float:
     """Share of the frames that both failures went through."""
     mine, theirs = set(candidate.frames), set(question.frames)
     return len(mine & theirs) / len(mine | theirs) if mine and theirs else 0.0

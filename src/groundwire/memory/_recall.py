@@ -13,7 +13,7 @@ from groundwire.core._contexts import Lesson
 from groundwire.core._records import ReflectionRecord
 from groundwire.memory._mapping import CODECS, names_of, strings_out
 from groundwire.memory._policy import RECALL_SCAN, lesson_of
-from groundwire.memory._ranking import Candidate, Chooser, Question, as_websearch, rank_family, rank_texts
+from groundwire.memory._ranking import Chooser, RankedLesson, RecallQuery, as_websearch, rank_family, rank_texts
 from groundwire.memory._sql import Sql
 from groundwire.memory._text import unescape
 from groundwire.memory._usefulness import Standing
@@ -61,12 +61,12 @@ class _Pool:
         by_words: numbers of those that share words with the question, best first.
     """
 
-    candidates: Sequence[Candidate]
+    candidates: Sequence[RankedLesson]
     signatures: Sequence[str]
     by_words: Sequence[int]
 
 
-def recall(session: Connection, namespace: str, question: Question, by_meaning: ByMeaning) -> list[Lesson]:
+def recall(session: Connection, namespace: str, question: RecallQuery, by_meaning: ByMeaning) -> list[Lesson]:
     """See `groundwire.core._records.Store.recall`."""
     chooser = Chooser(question)
     own = _read(session, _OF_TASK, namespace, question)
@@ -88,7 +88,7 @@ def _offer_family(
     query: Sql,
     tier: str,
     namespace: str,
-    question: Question,
+    question: RecallQuery,
     by_meaning: ByMeaning,
 ) -> None:
     pool = _read(session, query, namespace, question)
@@ -97,7 +97,7 @@ def _offer_family(
     chooser.offer(ordered, lambda candidate: f"{tier}: {why(candidate)}")
 
 
-def _read(session: Connection, query: Sql, namespace: str, question: Question) -> _Pool:
+def _read(session: Connection, query: Sql, namespace: str, question: RecallQuery) -> _Pool:
     rows = query.rows(
         session,
         namespace=namespace,
@@ -116,9 +116,9 @@ def _read(session: Connection, query: Sql, namespace: str, question: Question) -
     return _Pool(candidates, [unescape(row[10]) for row in rows], by_words)
 
 
-def _candidate(row: Sequence[Any], *, with_frames: bool) -> Candidate:
+def _candidate(row: Sequence[Any], *, with_frames: bool) -> RankedLesson:
     number, lesson_id, root, task_id, text, fresh, frames, trials, passed, expected = row[:10]
-    return Candidate(
+    return RankedLesson(
         number=number,
         id=unescape(lesson_id),
         root=unescape(root),

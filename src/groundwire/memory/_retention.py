@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
 
-from groundwire.core._chain import Chain, Heads
+from groundwire.core._chain import Heads, RecordChain
 from groundwire.core._errors import SealError
 from groundwire.core._records import Link
 from groundwire.core._seal import FileKeys
@@ -97,7 +97,7 @@ async def drop_old(store: SqlStore, *, days: float) -> Mapping[str, int]:
     A link of each episode's chain says so, sealed by its run's key. Without that key here the rows are dropped all the
     same, and the run is then said not to be as it was written.
     """
-    chains: list[Chain] = []
+    chains: list[RecordChain] = []
 
     def work(session: Connection) -> Mapping[str, int]:
         chains[:] = _say_dropped(session, store, days)
@@ -118,10 +118,10 @@ _OLD_LINKS = Sql(
 )
 
 
-def _say_dropped(session: Connection, store: SqlStore, days: float) -> list[Chain]:
+def _say_dropped(session: Connection, store: SqlStore, days: float) -> list[RecordChain]:
     """Writes a link behind the last one of each old episode that has a chain, once."""
     keys = FileKeys()
-    chains: list[Chain] = []
+    chains: list[RecordChain] = []
     inserts = inserts_for(session.dialect)
     codec = CODECS[Link]
     for row in _OLD_LINKS.rows(session, namespace=store.namespace, before=_before(days)):
@@ -131,7 +131,7 @@ def _say_dropped(session: Connection, store: SqlStore, days: float) -> list[Chai
             sealing = signer(link.run_id, keys.load(link.run_id))
         except SealError:
             continue
-        chain = Chain(sealing, link.episode_id, Heads(keys.heads_file(link.run_id), store.url))
+        chain = RecordChain(sealing, link.episode_id, Heads(keys.heads_file(link.run_id), store.url))
         chain.go_on_after([link])
         more = chain.open(dropped=DROPPED_KINDS).close(())
         inserts.insert(session, Link, [(inserts.number(session, 1)[0], *codec.encode(more))])

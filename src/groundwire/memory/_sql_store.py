@@ -33,7 +33,7 @@ from groundwire.core._signals import Signal
 from groundwire.memory import _ledger as ledger
 from groundwire.memory._database import Database
 from groundwire.memory._place import locate
-from groundwire.memory._ranking import Question
+from groundwire.memory._ranking import RecallQuery
 from groundwire.memory._recall import no_meaning, recall
 from groundwire.memory._refusals import no_artifact, no_signal
 from groundwire.memory._sql import Sql
@@ -282,7 +282,7 @@ class SqlStore:
         """See `Store`."""
         if window <= 0:
             return []
-        question = Question.of(task_id, family, signature, frames, text, window, max_tokens)
+        question = RecallQuery.of(task_id, family, signature, frames, text, window, max_tokens)
         by_meaning = no_meaning
         if self._vectors and question.by_meaning:
             by_meaning = await self._vectors.ranking(question)

@@ -22,7 +22,7 @@ PRIOR = 4
 
 
 @dataclass(frozen=True)
-class Rate:
+class PassRate:
     """How often trials pass.
 
     Args:
@@ -34,7 +34,7 @@ class Rate:
     passed: int = 0
 
 
-def expected_rate(task: Rate, family: Rate, overall: Rate) -> float:
+def expected_rate(task: PassRate, family: PassRate, overall: PassRate) -> float:
     """The chance that a trial of this task passes: its own rate, drawn towards its family's, that towards all."""
     rate = (overall.passed + 1) / (overall.trials + 2)
     for circle in (family, task):

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from groundwire.core._models import Embedder
 from groundwire.memory._meaning import Meanings, nearest
 from groundwire.memory._policy import RECALL_SCAN
-from groundwire.memory._ranking import Question
+from groundwire.memory._ranking import RecallQuery
 from groundwire.memory._recall import OF_FAMILY, OF_SIGNATURE, ByMeaning
 from groundwire.memory._sql import Sql
 from groundwire.memory._text import unescape
@@ -67,7 +67,7 @@ class Vectors:
         """Has a vector for each of these that may come back to others of its family."""
         await self._fill([(_LACKING_ONE, {"id": lesson_id}) for lesson_id in ids])
 
-    async def ranking(self, question: Question) -> ByMeaning:
+    async def ranking(self, question: RecallQuery) -> ByMeaning:
         """What orders lessons by how near they are to the question, all of which have their vectors then.
 
         Raises:

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from groundwire.memory._database import Database
-from groundwire.memory._place import Place
+from groundwire.memory._place import DatabaseLocation
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ _INHERITED: list[object] = []
 class _Team:
     """A database with the threads that use it; belongs to one process."""
 
-    def __init__(self, place: Place, busy_s: float) -> None:
+    def __init__(self, place: DatabaseLocation, busy_s: float) -> None:
         self.pid = os.getpid()
         self.writers = ThreadPoolExecutor(_writers(place), thread_name_prefix="groundwire-ledger")
         self.readers = self.writers
@@ -44,7 +44,7 @@ class _Team:
         self.database.close()
 
 
-def _writers(place: Place) -> int:
+def _writers(place: DatabaseLocation) -> int:
     return 1 if place.is_sqlite else _SERVER_THREADS
 
 
@@ -56,7 +56,7 @@ class Workers:
         busy_s: seconds to go on trying while it is locked.
     """
 
-    def __init__(self, place: Place, *, busy_s: float) -> None:
+    def __init__(self, place: DatabaseLocation, *, busy_s: float) -> None:
         self._place = place
         self._busy_s = busy_s
         self._lock = threading.Lock()

@@ -13,7 +13,7 @@ from typing import Any
 
 from groundwire.core._errors import SandboxCrashed
 from groundwire.core._sandboxes import Limits
-from groundwire.sandbox._exchange import FrameReader, Outcome, read_outcome
+from groundwire.sandbox._exchange import FrameReader, JobReport, read_outcome
 from groundwire.sandbox._guestcode import BOOT
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guest.headtail import HeadTail
@@ -113,7 +113,7 @@ class Contained:
         said: what the guest itself wrote, if it did not start.
     """
 
-    outcome: Outcome | None
+    outcome: JobReport | None
     out: HeadTail
     err: HeadTail
     oom: bool

@@ -11,7 +11,7 @@ from groundwire.core._errors import SandboxCrashed
 from groundwire.core._sandboxes import ExecResult, LimitName, Limits
 from groundwire.sandbox._capture import Drain
 from groundwire.sandbox._cgroups import Cgroup
-from groundwire.sandbox._exchange import Channel, Outcome
+from groundwire.sandbox._exchange import Channel, JobReport
 from groundwire.sandbox._process import ProcessHandle
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guest.headtail import HeadTail
@@ -106,7 +106,7 @@ async def _explain(error: Exception, readers: Sequence[Drain], err: HeadTail) ->
 
 async def _outcome(
     channel: Channel, keeper: ProcessHandle, job: wire.Job, limits: Limits
-) -> tuple[Outcome | None, bool]:
+) -> tuple[JobReport | None, bool]:
     """What the keeper reported, and whether it had to be killed for being late."""
     try:
         async with asyncio.timeout(limits.wall_s + GRACE_S):
@@ -120,7 +120,7 @@ async def _outcome(
 
 
 def make_result(
-    outcome: Outcome | None,
+    outcome: JobReport | None,
     late: bool,
     out: HeadTail,
     err: HeadTail,

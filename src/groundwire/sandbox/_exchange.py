@@ -25,7 +25,7 @@ BLOCK = 4096
 ROOM_BYTES = 1 << 20
 
 
-class Outcome:
+class JobReport:
     """What the guest reported about one job."""
 
     def __init__(self, fields: tuple[int, int, int, float, float, int, int], files: dict[str, bytes]) -> None:
@@ -76,7 +76,7 @@ class _Report:
         self._collect = collect
         self._files: dict[str, bytes] = {}
 
-    def take(self, kind: bytes, body: bytes) -> Outcome | None:
+    def take(self, kind: bytes, body: bytes) -> JobReport | None:
         """Takes one frame; returns the outcome if that was it."""
         if kind == wire.FILE and len(body) >= wire.INDEX.size:
             index: int = wire.INDEX.unpack_from(body)[0]
@@ -87,11 +87,11 @@ class _Report:
             text = body[:MAX_TEXT].decode(errors="replace")
             raise CandidateError(f"The files can't be laid out: {text}.", do="Correct their paths.")
         if kind == wire.RESULT and len(body) == wire.OUTCOME.size:
-            return Outcome(wire.OUTCOME.unpack(body), self._files)
+            return JobReport(wire.OUTCOME.unpack(body), self._files)
         raise SandboxCrashed(f"The sandbox sent an unknown frame {kind!r}.")
 
 
-def read_outcome(frames: Iterable[tuple[bytes, bytes]], collect: Sequence[str]) -> Outcome | None:
+def read_outcome(frames: Iterable[tuple[bytes, bytes]], collect: Sequence[str]) -> JobReport | None:
     """Reads frames until the result; None if they end without one.
 
     Raises:
@@ -202,7 +202,7 @@ class Channel:
         while (frame := await self.frame()) is not None and frame[0] == kind:
             yield frame[1]
 
-    async def outcome(self, collect: Sequence[str]) -> Outcome | None:
+    async def outcome(self, collect: Sequence[str]) -> JobReport | None:
         """Reads until the result; None if the guest ended without one.
 
         Raises:

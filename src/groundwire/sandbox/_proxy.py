@@ -113,7 +113,7 @@ HTTP_PORT = 80
 
 
 @dataclass(frozen=True)
-class Asked:
+class ProxyRequest:
     """What a request wants.
 
     Args:
@@ -125,7 +125,7 @@ class Asked:
     head: bytes = b""
 
 
-class Answer(Exception):
+class ProxyResponse(Exception):
     """The request gets an answer of ours.
 
     Args:
@@ -148,7 +148,7 @@ def answer(status: int, reason: str) -> bytes:
     return f"HTTP/1.1 {status} {reason}\r\n{fields}\r\n{body}".encode("ascii")
 
 
-def read_head(data: bytes) -> Asked:
+def read_head(data: bytes) -> ProxyRequest:
     """Reads a head, up to and with its empty line.
 
     Raises:
@@ -158,27 +158,27 @@ def read_head(data: bytes) -> Asked:
     match = _REQUEST.fullmatch(request)
     names = [_FIELD.fullmatch(field) for field in fields]
     if match is None or not all(names):
-        raise Answer(400, "not a request that a proxy understands")
+        raise ProxyResponse(400, "not a request that a proxy understands")
     method, target = match.groups()
     if method == "CONNECT":
-        return Asked(_destination(target, target))
+        return ProxyRequest(_destination(target, target))
     absolute = _ABSOLUTE.fullmatch(target)
     if absolute is None:
-        raise Answer(400, "not a request to a proxy: CONNECT or an http address is", target)
+        raise ProxyResponse(400, "not a request to a proxy: CONNECT or an http address is", target)
     authority, path = absolute[1], absolute[2] or "/"
     has_port = re.search(r":[0-9]+\Z", authority)
     destination = _destination(authority if has_port else f"{authority}:{HTTP_PORT}", target)
     kept = [field for field, name in zip(fields, names, strict=True) if name and name[1].lower() not in _DROPPED]
     path = path if path.startswith("/") else f"/{path}"
     lines = [f"{method} {path} HTTP/1.1", f"Host: {authority}", *kept, "Connection: close", "", ""]
-    return Asked(destination, "\r\n".join(lines).encode("latin-1"))
+    return ProxyRequest(destination, "\r\n".join(lines).encode("latin-1"))
 
 
 def _destination(text: str, target: str) -> Destination:
     try:
         return Destination.parse(text)
     except ValueError:
-        raise Answer(403, "not the name of a host and a port", target) from None
+        raise ProxyResponse(403, "not the name of a host and a port", target) from None
 
 
 # Leads what is on an allow list out of a sandbox, and refuses the rest. Runs outside, in groundwire's own process.
@@ -275,7 +275,7 @@ class AllowListProxy:
             async with _streams(caller) as (reader, writer):
                 try:
                     await self._lead_out(reader, writer)
-                except Answer as refusal:
+                except ProxyResponse as refusal:
                     if refusal.status == 403:
                         self.refusals.add(refusal.target)
                     await _reply(reader, writer, answer(refusal.status, refusal.reason))
@@ -287,9 +287,9 @@ class AllowListProxy:
     async def _lead_out(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked = read_head(await _head(reader))
         if self._left < 0:
-            raise Answer(403, "this command has moved all the bytes it may", str(asked.destination))
+            raise ProxyResponse(403, "this command has moved all the bytes it may", str(asked.destination))
         if asked.destination not in self._allowed:
-            raise Answer(403, LISTED_NOT, str(asked.destination))
+            raise ProxyResponse(403, LISTED_NOT, str(asked.destination))
         outside = await self._connected(asked.destination)
         async with _streams(outside) as (far_reader, far_writer):
             if asked.head:
@@ -315,7 +315,7 @@ class AllowListProxy:
                 raise
             else:
                 return outside
-        raise Answer(502, "the host does not answer")
+        raise ProxyResponse(502, "the host does not answer")
 
     async def _addresses(self, destination: Destination) -> list[str]:
         if destination.is_address:
@@ -327,11 +327,11 @@ class AllowListProxy:
         try:
             found = await asyncio.shield(lookup)
         except OSError:
-            raise Answer(502, "the name of the host is not known") from None
+            raise ProxyResponse(502, "the name of the host is not known") from None
         reachable = self._allowed.reachable(destination, found)
         if not reachable:
             why = "the name leads to a private address, which is not on the list itself"
-            raise Answer(403, why, str(destination))
+            raise ProxyResponse(403, why, str(destination))
         return reachable
 
     async def _pass_on(
@@ -368,7 +368,7 @@ async def _head(reader: asyncio.StreamReader) -> bytes:
         async with asyncio.timeout(HEAD_S):
             return await reader.readuntil(b"\r\n\r\n")
     except asyncio.LimitOverrunError:
-        raise Answer(431, "the head of the request is too long") from None
+        raise ProxyResponse(431, "the head of the request is too long") from None
 
 
 async def _reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reply: bytes) -> None:

@@ -97,7 +97,7 @@ class Baseline:
         return Pace(limits.model_copy(update=tighter), stops=True)
 
 
-class Way(Enum):
+class JudgingMode(Enum):
     """How many candidates of one base tree are judged, from the fastest way to the surest."""
 
     QUICK = auto()
@@ -113,13 +113,13 @@ class Baselines:
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, tuple[str, ...]], Baseline] = OrderedDict()
-        self._ways: OrderedDict[tuple[str, tuple[str, ...]], tuple[Way, str]] = OrderedDict()
+        self._ways: OrderedDict[tuple[str, tuple[str, ...]], tuple[JudgingMode, str]] = OrderedDict()
 
-    def way(self, tree_digest: str, command: tuple[str, ...]) -> tuple[Way, str] | None:
+    def way(self, tree_digest: str, command: tuple[str, ...]) -> tuple[JudgingMode, str] | None:
         """The fastest way in which the base tree ends as it does by itself, and why it is not the fastest of all."""
         return self._ways.get((tree_digest, command))
 
-    def put_way(self, tree_digest: str, command: tuple[str, ...], way: Way, why: str) -> None:
+    def put_way(self, tree_digest: str, command: tuple[str, ...], way: JudgingMode, why: str) -> None:
         """Remembers it; the oldest is forgotten."""
         self._ways[tree_digest, command] = (way, why)
         while len(self._ways) > MANY:

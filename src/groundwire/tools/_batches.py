@@ -17,9 +17,9 @@ from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
 from groundwire.core._signals import Observation, Verdict
 from groundwire.core._tasks import Task
 from groundwire.core._traits import ToolTraits
-from groundwire.tools._baselines import Baseline, Baselines, Outcome, Pace, Way, outcome_of
+from groundwire.tools._baselines import Baseline, Baselines, JudgingMode, Outcome, Pace, outcome_of
 from groundwire.tools._judging import Execute, Judge, cold
-from groundwire.tools._running import CONFIRMED, Apart, Judgement, Runner, Start
+from groundwire.tools._running import CONFIRMED, Apart, Judgement, Launch, Runner
 
 # Runs things side by side, and gives each result as soon as it is there.
 
@@ -101,7 +101,7 @@ class WarmRuns:
         start: any run on that tree; support files and preloaded modules are the same for all.
     """
 
-    def __init__(self, sandbox: Sandbox, tree: Tree, start: Start) -> None:
+    def __init__(self, sandbox: Sandbox, tree: Tree, start: Launch) -> None:
         self._sandbox = sandbox
         self._tree = tree
         self._start = start
@@ -117,7 +117,7 @@ class WarmRuns:
         """
         self._server = await self._sandbox.warm(self._tree, preload=self._start.preload, support=self._start.support)
 
-    async def __call__(self, start: Start, candidate: Candidate, limits: Limits, key: str) -> ExecResult:
+    async def __call__(self, start: Launch, candidate: Candidate, limits: Limits, key: str) -> ExecResult:
         """One candidate; tried once more in a fresh server where the server died.
 
         Raises:
@@ -132,7 +132,7 @@ class WarmRuns:
             return await self._run(await self._replace(used), start, candidate, limits, key)
 
     async def _run(
-        self, server: WarmSandbox, start: Start, candidate: Candidate, limits: Limits, key: str
+        self, server: WarmSandbox, start: Launch, candidate: Candidate, limits: Limits, key: str
     ) -> ExecResult:
         return await server.run(
             start.quick or start.warm or (),
@@ -200,11 +200,11 @@ class _Search:
 
     judge: Judge
     task: Task
-    start: Start
+    start: Launch
     sandbox: Sandbox
     execute: Execute
     note: str = ""
-    in_order: Start | None = None
+    in_order: Launch | None = None
 
     @property
     def pace(self) -> Pace:
@@ -291,7 +291,7 @@ async def _search(
 ) -> _Search | None:
     """How many candidates are judged together; None where each is judged by itself."""
     start = judge.start(task)
-    if len(candidates) < FEW or not judge.in_batches or context.want_coverage or not isinstance(start, Start):
+    if len(candidates) < FEW or not judge.in_batches or context.want_coverage or not isinstance(start, Launch):
         return None
     try:
         sandbox = await context.sandbox()
@@ -303,7 +303,7 @@ async def _search(
         await judge.judge(Candidate(task.tree.digest, {}), task, context)
         baseline = judge.baseline(task, start)
     first = judge.start(task, first=baseline.failing) if baseline else start
-    assert isinstance(first, Start), "it could be started before"
+    assert isinstance(first, Launch), "it could be started before"
     warm = await _warm(task, first, sandbox)
     if warm is None:
         return _Search(judge, task, start, sandbox, cold(sandbox, task))
@@ -318,22 +318,22 @@ async def _search(
         judge.put_way(task, start, way, why)
         if why:
             context.report(why)
-    if way is Way.QUICK:
+    if way is JudgingMode.QUICK:
         return _Search(judge, task, first, sandbox, warm, in_order=plain.start if baseline.failing else None)
-    if way is Way.PLAIN:
+    if way is JudgingMode.PLAIN:
         return plain
     return _Search(judge, task, start, sandbox, cold(sandbox, task), note=why)
 
 
-async def _fastest(quick: _Search, plain: _Search, baseline: Baseline) -> tuple[Way, str]:
+async def _fastest(quick: _Search, plain: _Search, baseline: Baseline) -> tuple[JudgingMode, str]:
     """The fastest way in which the base tree ends as it did by itself, and what differs where that is neither."""
     differs = ""
-    for way, search in ((Way.QUICK, quick), (Way.PLAIN, plain)):
+    for way, search in ((JudgingMode.QUICK, quick), (JudgingMode.PLAIN, plain)):
         differs = _difference(baseline.outcome, await search.base())
         if not differs:
             return way, ""
     return (
-        Way.COLD,
+        JudgingMode.COLD,
         f"each candidate was judged from scratch: in a fork server the base tree ends otherwise ({differs})",
     )
 
@@ -360,7 +360,7 @@ async def judge_many(
                 following += 1
 
 
-async def _warm(task: Task, start: Start, sandbox: Sandbox) -> WarmRuns | None:
+async def _warm(task: Task, start: Launch, sandbox: Sandbox) -> WarmRuns | None:
     """A fork server, where the runner and the sandbox can have one."""
     if start.warm is None:
         return None

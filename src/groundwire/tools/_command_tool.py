@@ -29,7 +29,7 @@ from groundwire.tools._commands import Invocation, read_command
 from groundwire.tools._guard import tampering
 from groundwire.tools._python_runner import ENVIRONMENT, arguments_of, support_files
 from groundwire.tools._reports import MESSAGE_CHARS, ReportProblem, RunReport, unique
-from groundwire.tools._running import CONFIRMED, Apart, NotRunnable, Reading, Start
+from groundwire.tools._running import CONFIRMED, Apart, Launch, NotRunnable, Reading
 from groundwire.tools._summaries import cut_stream, ended_by, harmless, how_it_ended, killed_from_outside, shorten
 from groundwire.tools._verdicts import Decision, Situation, decide, no_verdict, without_report
 
@@ -281,7 +281,7 @@ class _CommandRunner:
         coverage_of: Tree | None,
         isolation: Isolation = Isolation.IN_PROCESS,
         first: Sequence[str] = (),
-    ) -> Start:
+    ) -> Launch:
         shown = self.command or task.command
         invocation = read_command(shown)
         words = invocation.words
@@ -291,9 +291,9 @@ class _CommandRunner:
             raise NotRunnable("There is no command; give one to the tool or to the task.")
         env = {**ENVIRONMENT, **invocation.env}
         if self.report is None:
-            return Start(shown=shown, command=words, env=env)
+            return Launch(shown=shown, command=words, env=env)
         wrapped = arguments_of("copy_main", Invocation("command", (self.report, *words)), task.tree)
-        return Start(
+        return Launch(
             shown=shown,
             command=("python", *wrapped),
             env=env,

@@ -17,7 +17,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._signals import CaseResult, Controls, Isolation, NoVerdict, Observation, Verdict
 from groundwire.core._tasks import Task
 from groundwire.tools._reports import CaseControl, RunReport
-from groundwire.tools._running import Judgement, Start
+from groundwire.tools._running import Judgement, Launch
 from groundwire.tools._summaries import PASSED, named
 from groundwire.tools._verdicts import Situation
 
@@ -27,7 +27,7 @@ LEAST_SHARE = 0.5
 """The part of the cases that must be seen to be able to fail."""
 MANY = 256
 
-Run = Callable[[Start, Candidate], Awaitable[Judgement]]
+Run = Callable[[Launch, Candidate], Awaitable[Judgement]]
 
 
 def as_it_is(report: RunReport, situation: Situation) -> tuple[RunReport, Situation]:
@@ -71,7 +71,7 @@ class Confirming:
 
     async def judge(
         self,
-        start: Start,
+        start: Launch,
         candidate: Candidate,
         task: Task,
         run: Run,
@@ -100,7 +100,7 @@ class Confirming:
         left_out = await self._left_out(start, task, run) if found.suspects else frozenset[str]()
         return _weighed(plain, found, left_out, before)
 
-    async def _left_out(self, start: Start, task: Task, run: Run) -> frozenset[str]:
+    async def _left_out(self, start: Launch, task: Task, run: Run) -> frozenset[str]:
         """Cases that pass on the base tree, and pass there turned round too."""
         key = (task.tree.digest, start.shown, start.isolation)
         if key not in self._cannot_fail:
@@ -112,7 +112,7 @@ class Confirming:
 
 
 async def run_with_controls(
-    start: Start, candidate: Candidate, task: Task, run: Run, *, halves: Sequence[int] | None = None
+    start: Launch, candidate: Candidate, task: Task, run: Run, *, halves: Sequence[int] | None = None
 ) -> Sequence[Judgement]:
     """Every case turned round once: in one run of two, as a coin falls, or, where the candidate is apart, in one.
 

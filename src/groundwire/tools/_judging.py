@@ -23,12 +23,12 @@ from groundwire.core._signals import (
     Verdict,
 )
 from groundwire.core._tasks import Task
-from groundwire.tools._baselines import Baseline, Baselines, Pace, Way, outcome_of
+from groundwire.tools._baselines import Baseline, Baselines, JudgingMode, Pace, outcome_of
 from groundwire.tools._boxes import candidates_box
 from groundwire.tools._controls import Confirming, Run
 from groundwire.tools._preload import place_of
 from groundwire.tools._reports import unique
-from groundwire.tools._running import CONFIRMED, Apart, Judgement, NotRunnable, Reading, Runner, Start
+from groundwire.tools._running import CONFIRMED, Apart, Judgement, Launch, NotRunnable, Reading, Runner
 from groundwire.tools._shadowing import shadowed_names
 from groundwire.tools._summaries import cut_stream, harmless, shorten
 from groundwire.tools._verdicts import Decision, Situation
@@ -49,7 +49,7 @@ LEAST_BASELINE_S = 5.0
 class Execute(Protocol):
     """Runs what was prepared."""
 
-    async def __call__(self, start: Start, candidate: Candidate, limits: Limits, key: str) -> ExecResult:
+    async def __call__(self, start: Launch, candidate: Candidate, limits: Limits, key: str) -> ExecResult:
         """See `Sandbox.run`."""
         ...
 
@@ -88,7 +88,7 @@ class Judge:
     def command_for(self, task: Task) -> tuple[str, ...]:
         """See `groundwire.core._contexts.RepeatableTool`."""
         start = self.start(task)
-        return start.shown if isinstance(start, Start) else start.command
+        return start.shown if isinstance(start, Launch) else start.command
 
     def check(self, candidate: Candidate, task: Task) -> Observation | None:
         """An observation where the candidate is not to be run at all."""
@@ -103,22 +103,22 @@ class Judge:
         coverage_of: Tree | None = None,
         isolation: Isolation = Isolation.IN_PROCESS,
         first: Sequence[str] = (),
-    ) -> Start | Observation:
+    ) -> Launch | Observation:
         """How the task's candidates are run; an observation where they can't be. Arguments: see `Runner.start`."""
         try:
             return self._runner.start(task, coverage_of=coverage_of, isolation=isolation, first=first)
         except NotRunnable as error:
             return self.nothing(error.reason, error.detail)
 
-    def way(self, task: Task, start: Start) -> tuple[Way, str] | None:
+    def way(self, task: Task, start: Launch) -> tuple[JudgingMode, str] | None:
         """See `Baselines.way`."""
         return self._baselines.way(task.tree.digest, start.shown)
 
-    def put_way(self, task: Task, start: Start, way: Way, why: str) -> None:
+    def put_way(self, task: Task, start: Launch, way: JudgingMode, why: str) -> None:
         """See `Baselines.put_way`."""
         self._baselines.put_way(task.tree.digest, start.shown, way, why)
 
-    def baseline(self, task: Task, start: Start) -> Baseline | None:
+    def baseline(self, task: Task, start: Launch) -> Baseline | None:
         """What is known of the task's base tree."""
         return self._baselines.get(task.tree.digest, start.shown)
 
@@ -184,10 +184,10 @@ class Judge:
                 f"{shadowed[0]}, which others import there.",
             )
         start = self.start(task)
-        assert isinstance(start, Start), "what passed could be started"
+        assert isinstance(start, Launch), "what passed could be started"
         if controls or seen is None:
 
-            async def look(start: Start, at: Candidate) -> Judgement:
+            async def look(start: Launch, at: Candidate) -> Judgement:
                 return await self.run(start, at, task, Pace(task.limits), cold(sandbox, task), sandbox.info)
 
             seen = await self._controlled(start, candidate, task, look, seen)
@@ -196,7 +196,7 @@ class Judge:
         return seen
 
     async def _controlled(
-        self, start: Start, candidate: Candidate, task: Task, run: Run, seen: Observation | None
+        self, start: Launch, candidate: Candidate, task: Task, run: Run, seen: Observation | None
     ) -> Observation:
         """A PASS with what controls make of it; without any where the runner has none, or the base tree is judged."""
         if candidate.is_base or not start.sealed:
@@ -233,11 +233,11 @@ class Judge:
         if way is Isolation.IN_PROCESS:
             return None
         start = self.start(task, isolation=way)
-        assert isinstance(start, Start), "what could be started in one process can be started apart"
+        assert isinstance(start, Launch), "what could be started in one process can be started apart"
 
         limits = task.limits
 
-        async def look(start: Start, at: Candidate) -> Judgement:
+        async def look(start: Launch, at: Candidate) -> Judgement:
             return await self.run(start, at, task, Pace(limits), cold(sandbox, task), sandbox.info)
 
         found = await look(start, candidate)
@@ -262,7 +262,7 @@ class Judge:
 
     async def run(
         self,
-        start: Start,
+        start: Launch,
         candidate: Candidate,
         task: Task,
         pace: Pace,
@@ -307,7 +307,7 @@ class Judge:
         return Judgement(observation, decision.out_of_time, bool(reading.unfit), decision.cases, reading.controls)
 
     def nothing(
-        self, reason: NoVerdict, detail: str, start: Start | None = None, info: SandboxInfo | None = None
+        self, reason: NoVerdict, detail: str, start: Launch | None = None, info: SandboxInfo | None = None
     ) -> Observation:
         """An observation without a verdict about something that did not run."""
         return Observation(
@@ -319,7 +319,7 @@ class Judge:
             evidence=Evidence(detail=harmless(detail)),
         )
 
-    def _learn(self, task: Task, start: Start, result: ExecResult, reading: Reading) -> None:
+    def _learn(self, task: Task, start: Launch, result: ExecResult, reading: Reading) -> None:
         if not reading.selected:
             return
         decision = reading.decision
@@ -342,7 +342,7 @@ class Judge:
             ),
         )
 
-    def _observe(self, start: Start, result: ExecResult, reading: Reading, info: SandboxInfo) -> Observation:
+    def _observe(self, start: Launch, result: ExecResult, reading: Reading, info: SandboxInfo) -> Observation:
         decision = reading.decision
         stdout, stdout_cut = cut_stream(result.stdout, result.stdout_cut)
         stderr, stderr_cut = cut_stream(result.stderr, result.stderr_cut)
@@ -383,7 +383,7 @@ def _with_output_of(seen: Observation, apart: Observation) -> Observation:
 def cold(sandbox: Sandbox, task: Task) -> Execute:
     """Runs each candidate in a fresh sandbox run, or in two at once."""
 
-    async def execute(start: Start, candidate: Candidate, limits: Limits, key: str) -> ExecResult:
+    async def execute(start: Launch, candidate: Candidate, limits: Limits, key: str) -> ExecResult:
         stdin = f"{key}\n".encode() if start.sealed else b""
         if start.partner is None or start.tree is None:
             tree = candidate.applied_to(task.tree)

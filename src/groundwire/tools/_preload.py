@@ -37,7 +37,7 @@ def imports_from_outside(tree: Tree) -> tuple[str, ...]:
     return tuple(n for n in names if n not in own and not n.startswith(("pytest", "_pytest")))[:MOST]
 
 
-class Place(StrEnum):
+class ModuleOrigin(StrEnum):
     """Where a top-level module belongs that could not be imported."""
 
     ROOT = "root"
@@ -49,7 +49,7 @@ class Place(StrEnum):
     UNKNOWN = "unknown"
 
 
-def place_of(name: str, task: Task) -> Place:
+def place_of(name: str, task: Task) -> ModuleOrigin:
     """Where the top-level module of that name belongs; unknown where all code is still to be written.
 
     Args:
@@ -60,16 +60,16 @@ def place_of(name: str, task: Task) -> Place:
     top = name.partition(".")[0]
     parts = [path.removesuffix(".py").split("/") for path in tree.files if path.endswith(".py")]
     if any(path[0] == top for path in parts):
-        return Place.ROOT
+        return ModuleOrigin.ROOT
     if any(top in path for path in parts):
-        return Place.INSIDE
+        return ModuleOrigin.INSIDE
     if not any(task.may_edit(path) for path in tree.files):
-        return Place.UNKNOWN
+        return ModuleOrigin.UNKNOWN
     statement = re.compile(rb"(?m)^\s*(?:from|import)\s+(?:[\w., ]*\b)?" + re.escape(top.encode()) + rb"\b")
     imports = (
         content for path, content in tree.files.items() if path.endswith(".py") and len(content) <= MAX_FILE_BYTES
     )
-    return Place.OUTSIDE if any(statement.search(content) for content in imports) else Place.UNKNOWN
+    return ModuleOrigin.OUTSIDE if any(statement.search(content) for content in imports) else ModuleOrigin.UNKNOWN
 
 
 def own_modules(task: Task) -> dict[str, str]:

@@ -29,7 +29,7 @@ from groundwire.tools._docstrings import docstrings, examples, is_plain
 from groundwire.tools._guard import digests, is_fixed, tampering
 from groundwire.tools._preload import imports_from_outside, own_modules
 from groundwire.tools._reports import ReportProblem, RunReport, read_coverage, read_report
-from groundwire.tools._running import NotRunnable, Partner, Reading, Start
+from groundwire.tools._running import Launch, NotRunnable, Partner, Reading
 from groundwire.tools._summaries import ended_by, harmless, how_it_ended
 from groundwire.tools._verdicts import Situation, decide, no_verdict, tampered, tampering_with_report, without_report
 
@@ -221,7 +221,7 @@ class PythonRunner:
         coverage_of: Tree | None,
         isolation: Isolation = Isolation.IN_PROCESS,
         first: Sequence[str] = (),
-    ) -> Start:
+    ) -> Launch:
         """See `Runner`."""
         shown = self._command(task)
         invocation = read_command(shown)
@@ -241,7 +241,7 @@ class PythonRunner:
             "own": [] if apart else sorted(own_modules(task)),
         }
         is_warm = not invocation.flags and coverage_of is None
-        return Start(
+        return Launch(
             shown=shown,
             command=("python", *invocation.flags, *arguments_of(module, invocation, task.tree)),
             warm=arguments_of(module, invocation, task.tree) if is_warm else None,

@@ -65,7 +65,7 @@ class Partner:
 
 
 @dataclass(frozen=True)
-class Start:
+class Launch:
     """How one candidate's run is started.
 
     Args:
@@ -168,7 +168,7 @@ class Runner(Protocol):
         coverage_of: Tree | None,
         isolation: Isolation = Isolation.IN_PROCESS,
         first: Sequence[str] = (),
-    ) -> Start:
+    ) -> Launch:
         """How to run the task's candidates.
 
         Args:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from groundwire.core._sandboxes import ExecResult
 from groundwire.core._signals import CaseOutcome, CaseResult, NoVerdict, Verdict
-from groundwire.tools._preload import Place
+from groundwire.tools._preload import ModuleOrigin
 from groundwire.tools._reports import RunReport
 from groundwire.tools._summaries import PASSED, counts, ended_by, how_it_ended, killed_from_outside, last_error, named
 
@@ -43,7 +43,7 @@ class Situation:
     changed: frozenset[str] = frozenset()
     trusted_file: Callable[[str], bool] = lambda _path: False
     cure: str = ""
-    place_of: Callable[[str], Place] = lambda _name: Place.UNKNOWN
+    place_of: Callable[[str], ModuleOrigin] = lambda _name: ModuleOrigin.UNKNOWN
     base_touches: frozenset[str] | None = None
 
 
@@ -208,7 +208,7 @@ def _copy_judged(report: RunReport, _situation: Situation) -> Decision | None:
 def _module_missing(report: RunReport, situation: Situation) -> Decision | None:
     """A module that only an installation can bring; that a candidate's own import can't be met is its fault."""
     bad = [c for c in (*report.broken, *report.cases) if not c.result.ok]
-    missing = {c.id: name for c in bad if (name := _not_found(c)) and situation.place_of(name) is Place.OUTSIDE}
+    missing = {c.id: name for c in bad if (name := _not_found(c)) and situation.place_of(name) is ModuleOrigin.OUTSIDE}
     if not missing or (situation.changed and len(missing) < len(bad)):
         return None
     names = sorted({name.partition(".")[0] for name in missing.values()})
@@ -262,9 +262,9 @@ def _cut_off(report: RunReport, situation: Situation) -> tuple[CaseOutcome, ...]
 def _hint(bad: Iterable[CaseOutcome], situation: Situation) -> str:
     bad = list(bad)
     places = {situation.place_of(name): name for c in bad if (name := _not_found(c))}
-    if name := places.get(Place.ROOT):
+    if name := places.get(ModuleOrigin.ROOT):
         return f"; {name} lies at the project's root, which plain pytest does not look in: use python -m pytest"
-    if name := places.get(Place.INSIDE):
+    if name := places.get(ModuleOrigin.INSIDE):
         return (
             f"; {name} lies in a folder that is not on the import path: put PYTHONPATH=FOLDER in front of the command"
         )

@@ -22,7 +22,7 @@ MAX_CALLS = 200
 ROWS = 20
 """Rows of one `parametrize` that are read."""
 Values = Mapping[str, Any]
-Place = int | str
+ArgumentKey = int | str
 """Position or name of an argument."""
 
 
@@ -44,11 +44,11 @@ class CallInTest:
     node: ast.Call
     values: Values
 
-    def arguments(self) -> dict[Place, Any]:
+    def arguments(self) -> dict[ArgumentKey, Any]:
         """The arguments whose values are known."""
         return dict(_arguments(self.node, self.values))
 
-    def text(self, changed: Mapping[Place, Any]) -> str:
+    def text(self, changed: Mapping[ArgumentKey, Any]) -> str:
         """The call as an expression of its own, with some arguments replaced.
 
         Raises:
@@ -217,7 +217,7 @@ def _compared(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
             pass
 
 
-def _arguments(call: ast.Call, values: Values) -> Iterator[tuple[Place, Any]]:
+def _arguments(call: ast.Call, values: Values) -> Iterator[tuple[ArgumentKey, Any]]:
     for place, argument in enumerate(call.args):
         known, value = _value(argument, values)
         if known:

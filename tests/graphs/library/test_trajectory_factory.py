@@ -19,7 +19,7 @@ from groundwire import Budget, EpisodeResult, FeedbackGraph, StopReason, Task
 from groundwire.agents import LLMActor, LLMCritic
 from groundwire.agents.worlds import ReActActor, RollOutActor
 from groundwire.agents.worlds._roll_outs import kept_steps
-from groundwire.cli._export import Asked, run_export
+from groundwire.cli._export import ExportRequest, run_export
 from groundwire.core._environments import environment_task
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend, Request
@@ -47,7 +47,7 @@ def rolled(folder: Path, graph: FeedbackGraph, tasks: Sequence[Task], *, times: 
 
 def rows(folder: Path, form: str, run_id: str) -> list[dict[str, Any]]:
     out = folder / f"{form}.jsonl"
-    asked = Asked(runs=[run_id], form=form, out=out, target_model="scripted", as_json=True)
+    asked = ExportRequest(runs=[run_id], form=form, out=out, target_model="scripted", as_json=True)
     assert run_export(asked, {"db": f"sqlite:///{folder / 'ledger.db'}"}) == 0
     return [json.loads(line) for line in out.read_text().splitlines()]
 

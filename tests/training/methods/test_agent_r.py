@@ -13,7 +13,7 @@ from worlds import Porch
 
 from groundwire.agents.worlds import ReActActor
 from groundwire.agents.worlds._acting import StepsCritic
-from groundwire.cli._export import Asked, run_export
+from groundwire.cli._export import ExportRequest, run_export
 from groundwire.cli._import_logs import import_logs
 from groundwire.core._environments import environment_task
 from groundwire.core._errors import ConfigError
@@ -71,7 +71,7 @@ def test_walks_of_a_published_log_with_rewards_between(tmp_path: Path, capsys: p
     import_logs([log], flags, only=[], trials=0, again=False, as_json=True)
     (run,) = [json.loads(line)["run_id"] for line in capsys.readouterr().out.splitlines()]
     out = tmp_path / "rows.jsonl"
-    assert run_export(Asked(runs=[run], form="agent_r", out=out, as_json=True), flags) == 0
+    assert run_export(ExportRequest(runs=[run], form="agent_r", out=out, as_json=True), flags) == 0
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(r["bad_steps"], r["shared_steps"], r["bad_value"], r["good_value"]) for r in rows] == [
         (3, 2, 0.2, 1.0),

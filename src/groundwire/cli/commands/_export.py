@@ -87,13 +87,13 @@ def export(
         check_into(out)
         settled(flags_in(ledger))
     with loading():
-        from groundwire.cli._export import Asked, AskedFilters, list_forms, print_schema, run_export
+        from groundwire.cli._export import AskedFilters, ExportRequest, list_forms, print_schema, run_export
 
     if list_:
         raise typer.Exit(list_forms(as_json=json))
     if schema:
         raise typer.Exit(print_schema(schema))
-    asked = Asked(
+    asked = ExportRequest(
         runs=tuple(runs or ()),
         form=format,
         out=out,

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from groundwire.core._candidates import Candidate, Tree
-from groundwire.core._chain import Chain
+from groundwire.core._chain import RecordChain
 from groundwire.core._contexts import Coverage, Judged, SandboxOpener
 from groundwire.core._errors import RecordNotFound
 from groundwire.core._experience import NO_EXPERIENCE, Experience
@@ -105,7 +105,7 @@ class Episode:
     rules: Rules = field(default_factory=Rules)
     recordings: Recordings | None = None
     cache: Cache | None = None
-    chain: Chain | None = None
+    chain: RecordChain | None = None
     history: History = field(init=False)
     ladder: Ladder = field(init=False)
     firewall: Firewall = field(init=False)
@@ -173,7 +173,7 @@ class Episode:
         self._writing = asyncio.create_task(self._write(self.chain, [*noted, *records]))
         await asyncio.shield(self._writing)
 
-    async def _write(self, chain: Chain, records: Sequence[Record]) -> None:
+    async def _write(self, chain: RecordChain, records: Sequence[Record]) -> None:
         await self.store.append(*records, chain.open())
         chain.kept()
 

@@ -193,7 +193,7 @@ class JudgedSoFar:
 
 # What an episode knows so far: a view of its ledger records, rebuilt from them after a crash.
 
-Place = tuple[int, str, str]
+LookKey = tuple[int, str, str]
 """Trial, tool node and candidate: what may be looked at more than once."""
 
 
@@ -236,8 +236,8 @@ class History:
         """Signals that opened `refine`, by the tool node that they come from."""
         self.improved_in: set[int] = set()
         """Trials that brought a better candidate than any before."""
-        self._looks: dict[Place, list[Signal]] = {}
-        self._steady: dict[Case, Place] = {}
+        self._looks: dict[LookKey, list[Signal]] = {}
+        self._steady: dict[Case, LookKey] = {}
         self.admissions: dict[str, Admission] = {}
         self.opened: set[str] = set()
         self.reflections: dict[str, ReflectionRecord] = {}

@@ -128,7 +128,7 @@ MOST_CANDIDATES = 100
 MOST_S = 15.0
 
 
-class Patience:
+class BatchCutoff:
     """Says when a batch has seen enough.
 
     Args:

@@ -29,7 +29,7 @@ from groundwire.graphs.run._nodes import Update, stop
 from groundwire.graphs.run._rejudging import (
     DOUBTFUL,
     INFRASTRUCTURE,
-    Patience,
+    BatchCutoff,
     broke_off,
     looks_at_a_pass,
     reconcile,
@@ -248,7 +248,7 @@ class ToolNode:
         tool = stand_in(self.name, self.tool, hidden=self._is_hidden, episode=episode)
         if self._acting is not None and not await begin_acts(self.name, self._acting, candidates, state.trial, episode):
             tool = CutOff()
-        patience = Patience(tool, task, context, episode)
+        patience = BatchCutoff(tool, task, context, episode)
         waiting: list[Signal] = []
         until = asyncio.timeout(self._seconds_for(candidates, episode))
         try:

@@ -141,7 +141,7 @@ MESSAGE_CHARS = 600
 GETS_ON = "gets_on"
 """The case that fails where a rule ends a trial that the world would have gone on with."""
 
-Place = tuple[str, bytes]
+SessionKey = tuple[str, bytes]
 """A task's tree, and the digest of the actions so far, the trial's number among them."""
 
 
@@ -179,8 +179,8 @@ class EnvironmentTool:
         self._repeats = repeats
         self._actions = actions
         self._timeout_s = timeout_s
-        self._idle: OrderedDict[Place, Session] = OrderedDict()
-        self._seen: OrderedDict[Place, Scene] = OrderedDict()
+        self._idle: OrderedDict[SessionKey, Session] = OrderedDict()
+        self._seen: OrderedDict[SessionKey, Scene] = OrderedDict()
         finalize(self, _close_all, self._idle)
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
@@ -216,7 +216,7 @@ class EnvironmentTool:
             raise
         return self._seen_in(session, places[-1], start.scene)
 
-    def _at_hand(self, places: list[Place]) -> tuple[Session | None, int]:
+    def _at_hand(self, places: list[SessionKey]) -> tuple[Session | None, int]:
         """The open world that has come furthest on this very way, and how far; taken out while it is used."""
         for taken in range(len(places) - 1, 0, -1):
             session = self._idle.pop(places[taken], None)
@@ -224,14 +224,14 @@ class EnvironmentTool:
                 return session, taken
         return None, 0
 
-    def _remember(self, place: Place, scene: Scene) -> Scene:
+    def _remember(self, place: SessionKey, scene: Scene) -> Scene:
         """What was seen first at a place."""
         first = self._seen.setdefault(place, scene)
         if len(self._seen) > REMEMBERED:
             self._seen.popitem(last=False)
         return first
 
-    def _seen_in(self, session: Session, place: Place, first: Scene) -> Observation:
+    def _seen_in(self, session: Session, place: SessionKey, first: Scene) -> Observation:
         moves = session.moves
         scene = moves[-1].scene if moves else first
         stuck = self._stuck(moves) if scene.status is Status.RUNNING else ""
@@ -258,10 +258,10 @@ class EnvironmentTool:
         return _nothing(reason, f"The environment gives no verdict: {why}.")
 
 
-def _places(candidate: Candidate, count: int) -> list[Place]:
+def _places(candidate: Candidate, count: int) -> list[SessionKey]:
     """Where a candidate has been after 0, 1, … actions."""
     lines = b"".join(content or b"" for content in candidate.changes.values()).split(b"\n")
-    way, places = hashlib.sha256(), list[Place]()
+    way, places = hashlib.sha256(), list[SessionKey]()
     for line in lines[: count + 1]:
         way.update(line + b"\n")
         places.append((candidate.base_digest, way.digest()))
@@ -302,6 +302,6 @@ def _nothing(reason: NoVerdict, detail: str) -> Observation:
     return Observation(verdict=Verdict.NONE, reason=reason, origin=Origin.ENVIRONMENT, evidence=Evidence(detail=detail))
 
 
-def _close_all(idle: OrderedDict[Place, Session]) -> None:
+def _close_all(idle: OrderedDict[SessionKey, Session]) -> None:
     for session in idle.values():
         session.close()
