@@ -9,7 +9,7 @@ import pytest
 
 from groundwire.core._errors import SandboxUnavailable
 from groundwire.sandbox._interpreter import Interpreter, inspect_interpreter
-from groundwire.sandbox._stage import barrier
+from groundwire.sandbox._interpreter_view import barrier
 
 
 def test_the_current_interpreter_is_found_with_its_environment():
@@ -18,7 +18,7 @@ def test_the_current_interpreter_is_found_with_its_environment():
     assert found.version == sys.version_info[:2]
     for prefix in (sys.prefix, sys.base_prefix):
         assert any(Path(prefix).is_relative_to(f) for f in (*found.folders, Path("/usr")))
-    found.refuse_homes()
+    found.refuse_private_folders()
 
 
 def test_this_process_answers_as_another_one_of_its_interpreter_would(monkeypatch: pytest.MonkeyPatch):
@@ -50,7 +50,7 @@ def test_an_old_interpreter_is_refused(tmp_path: Path):
 def test_a_home_or_system_folder_is_never_shown(folder: str):
     interpreter = Interpreter(Path(folder) / "bin/python", (3, 12), (Path(folder),), ())
     with pytest.raises(SandboxUnavailable, match="holds a home or system folder"):
-        interpreter.refuse_homes()
+        interpreter.refuse_private_folders()
 
 
 def test_a_barrier_is_the_outermost_folder_that_is_closed_to_others(tmp_path: Path):

@@ -50,7 +50,7 @@ def settled(flags: Mapping[str, Any], *, project: Path | None = None) -> Setting
 
         check_database(settings.db)
     if settings.sandbox is not None:
-        from groundwire.sandbox._opening import check_kind
+        from groundwire.sandbox._choosing import check_kind
 
         check_kind(settings.sandbox)
     if settings.model:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from groundwire.memory._transfer import export_lessons, import_lessons
 
 __all__ = [
+    "DatabaseLocation",
     "InMemoryStore",
     "LessonInfo",
     "Lessons",
-    "DatabaseLocation",
     "Recalled",
     "Size",
     "SqlStore",

@@ -9,7 +9,7 @@ from pathlib import Path
 from groundwire.core._candidates import Tree
 from groundwire.core._errors import ConfigError, SandboxCrashed, SandboxError, SandboxUnavailable
 from groundwire.core._sandboxes import ExecResult, Limits, Sandbox
-from groundwire.sandbox._opening import open_sandbox
+from groundwire.sandbox._choosing import open_sandbox
 from groundwire_audit import AuditError, GuardedEnd, GuardedJob, GuardUnavailable
 
 GIB = 1 << 30

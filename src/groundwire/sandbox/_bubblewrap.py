@@ -29,7 +29,7 @@ from groundwire.sandbox._capture import Overheard
 from groundwire.sandbox._cgroups import Cgroup, CgroupPool, find_parents
 from groundwire.sandbox._conversing import converse
 from groundwire.sandbox._environment import make_environment, prove, require
-from groundwire.sandbox._exchange import laid_bytes, make_job
+from groundwire.sandbox._exchange import content_bytes, make_job
 from groundwire.sandbox._guestcode import COLD_MODULES, LISTED_MODULES, WARM_MODULES
 from groundwire.sandbox._interpreter import inspect_interpreter
 from groundwire.sandbox._pairing import run_pair
@@ -75,7 +75,7 @@ class Bubblewrap:
                 do="Name another sandbox: docker.",
             )
         interpreter = inspect_interpreter(python)
-        interpreter.refuse_homes()
+        interpreter.refuse_private_folders()
         sandbox = cls(Launcher(find_bwrap(), interpreter))
         try:
             await sandbox._compile()
@@ -127,7 +127,7 @@ class Bubblewrap:
             stdin=command.stdin,
             collect=command.collect,
             limits=limits,
-            disk_bytes=limits.disk_bytes + laid_bytes(command.tree.files),
+            disk_bytes=limits.disk_bytes + content_bytes(command.tree.files),
             nproc=self._nproc(limits),
             watch=not self._cgroups.available,
             line=line is not None,
@@ -205,7 +205,7 @@ class Bubblewrap:
             "env": self._environment(None, support),
             "seccomp": self._seccomp,
             "shared_memory_bytes": SHARED_MEMORY_BYTES,
-            "base_bytes": laid_bytes(tree.files),
+            "base_bytes": content_bytes(tree.files),
             "own_count": _counts_per_namespace(),
         }
         with ExitStack() as stack:

@@ -18,11 +18,11 @@ from groundwire.core._sandboxes import Network
 from groundwire.sandbox._bwrap_arguments import Mounts, bwrap_arguments
 from groundwire.sandbox._capture import Overheard
 from groundwire.sandbox._exchange import Channel
-from groundwire.sandbox._folders import Home
+from groundwire.sandbox._folders import WorkFolder
 from groundwire.sandbox._guestcode import BOOT, WARM_MODULES, GuestCode
 from groundwire.sandbox._interpreter import Interpreter
+from groundwire.sandbox._interpreter_view import InterpreterView, barrier
 from groundwire.sandbox._process import UNPRIVILEGED, Process, pipe
-from groundwire.sandbox._stage import Stage, barrier
 from groundwire.sandbox.guest import wire
 
 CURE = (
@@ -70,8 +70,8 @@ class Launcher:
         self.code = GuestCode()
         self._bwrap = bwrap
         self._uid = UNPRIVILEGED if os.getuid() == 0 else None
-        self._stage = _stage_for(bwrap, interpreter) if self._uid else None
-        self._home = Home()
+        self._view = _view_for(bwrap, interpreter) if self._uid else None
+        self._folder = WorkFolder()
         self._running: set[Process] = set()
 
     @contextmanager
@@ -138,15 +138,15 @@ class Launcher:
     def _start(
         self, arguments: list[str], mounts: Mounts, far: socket.socket, stdout: int, stderr: int, line: int
     ) -> Process:
-        stage = self._stage
+        view = self._view
         try:
             process = Process(
-                [*(stage.prefix(UNPRIVILEGED) if stage else ()), str(self._bwrap), *arguments],
-                pass_fds=[far.fileno(), self._home.claim, *mounts.fds],
+                [*(view.prefix(UNPRIVILEGED) if view else ()), str(self._bwrap), *arguments],
+                pass_fds=[far.fileno(), self._folder.claim, *mounts.fds],
                 stdin=line,
                 stdout=stdout,
                 stderr=stderr,
-                uid=None if stage else self._uid,
+                uid=None if view else self._uid,
             )
         except OSError as error:
             raise SandboxCrashed(f"bubblewrap can't be started: {error}.") from error
@@ -185,9 +185,9 @@ class Launcher:
             process.kill()
         for process in running:
             await process.gone()
-        if self._stage:
-            self._stage.close()
-        self._home.close()
+        if self._view:
+            self._view.close()
+        self._folder.close()
 
 
 def find_bwrap() -> Path:
@@ -207,11 +207,11 @@ def find_bwrap() -> Path:
     raise SandboxUnavailable("There is no bubblewrap here: neither a bwrap on PATH nor the package.", do=CURE)
 
 
-def _stage_for(bwrap: Path, interpreter: Interpreter) -> Stage | None:
+def _view_for(bwrap: Path, interpreter: Interpreter) -> InterpreterView | None:
     # the packaged bwrap finds its libraries beside its own package
     home = bwrap if bwrap.parent.name != "_bin" else bwrap.parent.parent.parent
     paths = [*interpreter.folders, home]
-    return Stage(paths) if any(barrier(path) for path in paths) else None
+    return InterpreterView(paths) if any(barrier(path) for path in paths) else None
 
 
 def _version(bwrap: Path) -> str:

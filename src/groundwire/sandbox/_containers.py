@@ -34,7 +34,7 @@ from groundwire.sandbox._container_run import (
 from groundwire.sandbox._conversing import GRACE_S, make_result
 from groundwire.sandbox._docker_engine import LABEL_OWNER, Engine, connect, owner
 from groundwire.sandbox._environment import make_environment, require
-from groundwire.sandbox._exchange import laid_bytes, make_job
+from groundwire.sandbox._exchange import content_bytes, make_job
 from groundwire.sandbox._guestcode import CONTAINED_MODULES, HELD_MODULES, GuestCode
 from groundwire.sandbox._pairing import run_pair
 from groundwire.sandbox._seccomp import compile_filters
@@ -71,7 +71,7 @@ class WarmContainers:
         self._pool = pool
         self._job_of = job_of
         self._result = result
-        self._base_bytes = laid_bytes(tree.files)
+        self._base_bytes = content_bytes(tree.files)
 
     async def run(
         self,
@@ -226,7 +226,7 @@ class Docker:
             stdin=command.stdin,
             line=line is not None,
         )
-        container = self._container(limits, command.support, laid_bytes(command.tree.files))
+        container = self._container(limits, command.support, content_bytes(command.tree.files))
         late_s = START_S + limits.wall_s + GRACE_S
         done, late = await finish(self._threads, lambda: run_once(container, job, line), container.stop, late_s)
         return _result(done, late, limits)
@@ -241,7 +241,7 @@ class Docker:
         """
         files = {f"{BASE}/{path}": content for path, content in tree.files.items()}
         executable = [f"{BASE}/{path}" for path in tree.executable]
-        base_bytes = laid_bytes(tree.files)
+        base_bytes = content_bytes(tree.files)
 
         def make(limits: Limits) -> Container:
             laid = {**(support or {}), **files}
@@ -284,7 +284,7 @@ class Docker:
             stdin=stdin,
             collect=collect,
             limits=limits,
-            disk_bytes=limits.disk_bytes + base_bytes + laid_bytes(tree.files),
+            disk_bytes=limits.disk_bytes + base_bytes + content_bytes(tree.files),
             nproc=0,
             watch=bool(base),
             uid=UNPRIVILEGED,
@@ -312,7 +312,7 @@ class Docker:
         image = self._code.image(HELD_MODULES if keep else CONTAINED_MODULES)
         labels = {LABEL_RUN: self._run_id, LABEL_OWNER: owner()}
         options = container_options(
-            self._engine.image_id, labels, limits, box_bytes, support_bytes=laid_bytes(laid), kept=keep
+            self._engine.image_id, labels, limits, box_bytes, support_bytes=content_bytes(laid), kept=keep
         )
         if self._engine.runtime:
             options["runtime"] = self._engine.runtime

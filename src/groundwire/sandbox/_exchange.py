@@ -222,7 +222,7 @@ class Channel:
             self._near.shutdown(socket.SHUT_RDWR)
 
 
-def laid_bytes(files: Mapping[str, bytes]) -> int:
+def content_bytes(files: Mapping[str, bytes]) -> int:
     """What files themselves take on a disk, so that a limit is left to the command whole."""
     return sum(-(-len(content) // BLOCK) * BLOCK + BLOCK for content in files.values()) + ROOM_BYTES
 

@@ -29,7 +29,7 @@ LAUNCHERS = (b"bwrap\n",)
 """Names of the programs that inherit a claim."""
 
 
-class Home:
+class WorkFolder:
     """This process's home. Making it removes those of the dead, with the processes that belong to them.
 
     Args:
@@ -131,7 +131,7 @@ def remove_folder(folder: str | Path) -> None:
 # Temporary folders for commands on the host's own file system; all of one process lie in its home.
 
 
-class Boxes:
+class WorkFolders:
     """Makes boxes; closes with all that is left of them.
 
     Args:
@@ -141,12 +141,12 @@ class Boxes:
 
     def __init__(self, uid: int | None = None, folder: Path | None = None) -> None:
         self._uid = uid
-        self._home = Home(folder)
+        self._folder = WorkFolder(folder)
 
     @property
     def home(self) -> Path:
         """The folder they lie in."""
-        return self._home.path
+        return self._folder.path
 
     @contextmanager
     def box(self, support: Mapping[str, bytes]) -> Generator[str]:
@@ -172,4 +172,4 @@ class Boxes:
 
     def close(self) -> None:
         """Removes the home; a second time nothing happens."""
-        self._home.close()
+        self._folder.close()

@@ -38,7 +38,7 @@ class Interpreter:
     folders: tuple[Path, ...]
     links: tuple[tuple[Path, str], ...]
 
-    def refuse_homes(self) -> None:
+    def refuse_private_folders(self) -> None:
         """Returns if no home or system folder would be bound.
 
         Raises:

@@ -17,10 +17,10 @@ from groundwire.core._sandboxes import BoxCommand, Enforcement, ExecResult, Limi
 from groundwire.sandbox._bwrap_arguments import ETC_FILES, ETC_NETWORK, ETC_SHARED
 from groundwire.sandbox._environment import prove, require
 from groundwire.sandbox._interpreter import SYSTEM_FOLDERS, Interpreter, inspect_interpreter
+from groundwire.sandbox._interpreter_view import InterpreterView, barrier
 from groundwire.sandbox._local_run import LocalRunner
 from groundwire.sandbox._seccomp import compile_filter, is_supported
 from groundwire.sandbox._seccomp_host import compile_host_filter
-from groundwire.sandbox._stage import Stage, barrier
 from groundwire.sandbox._warm import ColdForks
 from groundwire.sandbox.guest import landlock as guest
 from groundwire.sandbox.guest import wire
@@ -36,7 +36,7 @@ class Landlock:
     def __init__(self, interpreter: Interpreter, version: int) -> None:
         self._interpreter = interpreter
         is_root = os.getuid() == 0
-        staged = is_root and any(barrier(folder) for folder in interpreter.folders)
+        hidden = is_root and any(barrier(folder) for folder in interpreter.folders)
         # by whether the network is there
         etc = {False: (*ETC_FILES, *ETC_SHARED), True: (*ETC_FILES, *ETC_SHARED, *ETC_NETWORK)}
         folders = (*SYSTEM_FOLDERS, *interpreter.folders)
@@ -48,7 +48,7 @@ class Landlock:
             interpreter.executable,
             confine=self._confinement,
             unprivileged=is_root,
-            stage=Stage(interpreter.folders) if staged else None,
+            view=InterpreterView(interpreter.folders) if hidden else None,
         )
         self._info = SandboxInfo(
             kind=KIND,
@@ -75,7 +75,7 @@ class Landlock:
                 f"No system call filter is known for {platform.machine()}; x86_64 and aarch64 have one.", do=CURE
             )
         interpreter = inspect_interpreter(python)
-        interpreter.refuse_homes()
+        interpreter.refuse_private_folders()
         sandbox = cls(interpreter, version)
         await prove(sandbox, "Landlock", CURE)
         return sandbox

@@ -17,12 +17,12 @@ from groundwire.core._sandboxes import BoxCommand, Enforcement, ExecResult, Limi
 from groundwire.sandbox._cgroups import CgroupPool, find_parents
 from groundwire.sandbox._conversing import converse
 from groundwire.sandbox._environment import make_environment
-from groundwire.sandbox._exchange import Channel, laid_bytes, make_job
-from groundwire.sandbox._folders import Boxes
+from groundwire.sandbox._exchange import Channel, content_bytes, make_job
+from groundwire.sandbox._folders import WorkFolders
 from groundwire.sandbox._guestcode import BOOT, CONFINED_MODULES, LOCAL_MODULES, GuestCode
+from groundwire.sandbox._interpreter_view import InterpreterView
 from groundwire.sandbox._pairing import run_pair
 from groundwire.sandbox._process import UNPRIVILEGED, Process, pipe
-from groundwire.sandbox._stage import Stage
 from groundwire.sandbox.guest import wire
 
 Confine: TypeAlias = "Callable[[str, Limits], wire.Confinement]"
@@ -36,7 +36,7 @@ class LocalRunner:
         python: the interpreter that runs the project, and our guest.
         confine: says what each command is confined to; None: to nothing.
         unprivileged: the guest and its command run as the user 65534.
-        stage: shows that user the interpreter where it lies under a private folder.
+        view: shows that user the interpreter where it lies under a private folder.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class LocalRunner:
         *,
         confine: Confine | None = None,
         unprivileged: bool = False,
-        stage: Stage | None = None,
+        view: InterpreterView | None = None,
     ) -> None:
         self._python = python
         self._confine = confine
         self._uid = UNPRIVILEGED if unprivileged else None
-        self._stage = stage
-        self._boxes = Boxes(self._uid)
+        self._view = view
+        self._folders = WorkFolders(self._uid)
         self._cgroups = CgroupPool(find_parents())
         self._code = GuestCode()
         self._slots = asyncio.Semaphore(max(2, os.cpu_count() or 1))
@@ -97,7 +97,7 @@ class LocalRunner:
     async def _run(self, command: BoxCommand, limits: Limits, line: int | None = None) -> ExecResult:
         group = self._cgroups.take(limits.memory_bytes, limits.processes + 1)
         try:
-            with self._boxes.box(command.support) as box:
+            with self._folders.box(command.support) as box:
                 job = make_job(
                     box=box,
                     arguments=command.arguments,
@@ -114,7 +114,9 @@ class LocalRunner:
                     collect=command.collect,
                     limits=limits,
                     disk_bytes=0,
-                    watch_disk_bytes=limits.disk_bytes + laid_bytes(command.tree.files) + laid_bytes(command.support),
+                    watch_disk_bytes=limits.disk_bytes
+                    + content_bytes(command.tree.files)
+                    + content_bytes(command.support),
                     # it would count all of that user's processes
                     nproc=0,
                     watch=group is None,
@@ -143,7 +145,7 @@ class LocalRunner:
             stack.enter_context(far)
             out, err = stack.enter_context(pipe()), stack.enter_context(pipe())
             fd = str(far.fileno())
-            prefix = self._stage.prefix(UNPRIVILEGED) if self._stage else []
+            prefix = self._view.prefix(UNPRIVILEGED) if self._view else []
             try:
                 process = Process(
                     [*prefix, str(self._python), "-I", "-S", "-B", "-c", BOOT, fd, fd],
@@ -151,7 +153,7 @@ class LocalRunner:
                     stdin=line,
                     stdout=out[1],
                     stderr=err[1],
-                    uid=None if self._stage else self._uid,
+                    uid=None if self._view else self._uid,
                     adopts=True,
                 )
             except OSError as error:
@@ -171,7 +173,7 @@ class LocalRunner:
         """Ends everything it started."""
         for process in tuple(self._running):
             process.kill()
-        if self._stage:
-            self._stage.close()
-        self._boxes.close()
+        if self._view:
+            self._view.close()
+        self._folders.close()
         self._cgroups.close()

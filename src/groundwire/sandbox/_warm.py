@@ -15,7 +15,7 @@ from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, SandboxInfo,
 from groundwire.sandbox._cgroups import CgroupPool
 from groundwire.sandbox._conversing import converse
 from groundwire.sandbox._environment import require
-from groundwire.sandbox._exchange import Channel, laid_bytes, make_job
+from groundwire.sandbox._exchange import Channel, content_bytes, make_job
 from groundwire.sandbox._process import Process, pipe, writable
 
 DIED = "The fork server died."
@@ -59,7 +59,7 @@ class ForkServer:
         self._process = process
         self._control = control
         self._tree = tree
-        self._tree_bytes = laid_bytes(tree.files)
+        self._tree_bytes = content_bytes(tree.files)
         self._info = info
         self._python = python
         self._environment = environment
@@ -106,7 +106,7 @@ class ForkServer:
             stdin=stdin,
             collect=collect,
             limits=limits,
-            disk_bytes=limits.disk_bytes + self._tree_bytes + laid_bytes(changed),
+            disk_bytes=limits.disk_bytes + self._tree_bytes + content_bytes(changed),
             nproc=self._nproc(limits),
             watch=not self._cgroups.available,
         )

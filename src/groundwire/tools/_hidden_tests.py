@@ -54,7 +54,7 @@ def tool_for(command: Sequence[str], report: str | None = None, *, apart: Apart 
 # Lays further test files over a project, and judges by them.
 
 
-async def judge_laid_over(
+async def judge_overlaid(
     tool: Tool,
     command: Sequence[str],
     files: Tree,
@@ -75,7 +75,7 @@ async def judge_laid_over(
         context: for the tool; coverage is never asked for.
         confirming: see `ToolContext.confirming`.
     """
-    inner = laid_over(command, files, task)
+    inner = overlaid(command, files, task)
     laid = inner.tree
     changes = {path: content for path, content in candidate.changes.items() if path not in files.files}
     modes = {path: mode for path, mode in candidate.modes.items() if path in changes}
@@ -83,7 +83,7 @@ async def judge_laid_over(
     return await tool.judge(Candidate(laid.digest, changes, modes=modes), inner, inner_context)
 
 
-def laid_over(command: Sequence[str], files: Tree, task: Task) -> Task:
+def overlaid(command: Sequence[str], files: Tree, task: Task) -> Task:
     """The task that these files make of it: they are tests of it, and no candidate's to edit."""
     laid = Tree({**task.tree.files, **files.files}, task.tree.executable | files.executable)
     tests = (*task.test_files, *map(glob.escape, sorted(files.files)))
@@ -130,14 +130,14 @@ class HiddenTests:
         command = task.hidden.command
         tool = self._tool(command)
         hidden = task.hidden.tree
-        return _hidden(await judge_laid_over(tool, command, hidden, candidate, task, context, confirming=True))
+        return _hidden(await judge_overlaid(tool, command, hidden, candidate, task, context, confirming=True))
 
     def why_not_two_boxes(self, task: Task) -> str:
         """Why the hidden tests can't be judged in two boxes, by their text and their runner; empty if they can."""
         if task.hidden is None:
             return "there are none"
         tool = self._tool(task.hidden.command)
-        inner = laid_over(task.hidden.command, task.hidden.tree, task)
+        inner = overlaid(task.hidden.command, task.hidden.tree, task)
         return tool.why_not_two_boxes(inner) if isinstance(tool, TwoBoxTool) else "their tool has no boxes"
 
     def _tool(self, command: tuple[str, ...]) -> Tool:

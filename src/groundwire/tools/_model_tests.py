@@ -10,7 +10,7 @@ from groundwire.core._contexts import CaseWriter, ToolContext, WriterContext, Wr
 from groundwire.core._signals import Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.core._tasks import Task
 from groundwire.core._traits import ToolTraits
-from groundwire.tools._hidden_tests import judge_laid_over
+from groundwire.tools._hidden_tests import judge_overlaid
 from groundwire.tools._pytest_tool import Pytest
 
 FILE = "test_written_by_model.py"
@@ -77,7 +77,7 @@ class ModelTests:
 
     async def _run(self, written: WrittenCases, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         files = Tree({FILE: "\n\n".join(written.cases).encode()})
-        return await judge_laid_over(self._pytest, COMMAND, files, candidate, task, context)
+        return await judge_overlaid(self._pytest, COMMAND, files, candidate, task, context)
 
 
 def _name(case: str) -> str:

@@ -32,7 +32,7 @@ VERIFY_CODES = (
 )
 
 
-class _Home(NamedTuple):
+class _CommandSource(NamedTuple):
     """Where a command is, or a group of them, and what its help ends with."""
 
     module: str
@@ -40,25 +40,25 @@ class _Home(NamedTuple):
     epilog: str | None = None
 
 
-_HOMES = {
-    "demo": _Home("first_steps", "demo"),
-    "repair": _Home("repair", "repair"),
-    "resume": _Home("ledger", "resume"),
-    "replay": _Home("ledger", "replay"),
-    "audit": _Home("audit", "audit"),
-    "run": _Home("run", "run", RUN_CODES),
-    "bench": _Home("run", "bench", RUN_CODES),
-    "learn": _Home("learn", "learn", LEARN_CODES),
-    "report": _Home("ledger", "report", "What each number means: docs/evaluation.md."),
-    "export": _Home("export", "export", EXPORT_CODES),
-    "import": _Home("ledger", "import_", "Which logs are known, and what they hold: docs/logs.md."),
-    "graphs": _Home("first_steps", "graphs"),
-    "show": _Home("ledger", "show"),
-    "verify": _Home("ledger", "verify", VERIFY_CODES),
-    "doctor": _Home("first_steps", "doctor"),
-    "task": _Home("task", "tasks"),
-    "memory": _Home("memory", "memory"),
-    "model": _Home("model", "models"),
+_SOURCES = {
+    "demo": _CommandSource("first_steps", "demo"),
+    "repair": _CommandSource("repair", "repair"),
+    "resume": _CommandSource("ledger", "resume"),
+    "replay": _CommandSource("ledger", "replay"),
+    "audit": _CommandSource("audit", "audit"),
+    "run": _CommandSource("run", "run", RUN_CODES),
+    "bench": _CommandSource("run", "bench", RUN_CODES),
+    "learn": _CommandSource("learn", "learn", LEARN_CODES),
+    "report": _CommandSource("ledger", "report", "What each number means: docs/evaluation.md."),
+    "export": _CommandSource("export", "export", EXPORT_CODES),
+    "import": _CommandSource("ledger", "import_", "Which logs are known, and what they hold: docs/logs.md."),
+    "graphs": _CommandSource("first_steps", "graphs"),
+    "show": _CommandSource("ledger", "show"),
+    "verify": _CommandSource("ledger", "verify", VERIFY_CODES),
+    "doctor": _CommandSource("first_steps", "doctor"),
+    "task": _CommandSource("task", "tasks"),
+    "memory": _CommandSource("memory", "memory"),
+    "model": _CommandSource("model", "models"),
 }
 
 
@@ -66,21 +66,21 @@ class _Commands(UserDict[str, Any]):
     """The commands by their names, in the order of `--help`; one is made when it is first looked up."""
 
     def __init__(self) -> None:
-        super().__init__(dict.fromkeys(_HOMES))
+        super().__init__(dict.fromkeys(_SOURCES))
 
     def __getitem__(self, name: str) -> Any:
         if self.data[name] is None:
-            self.data[name] = _made(name, _HOMES[name])
+            self.data[name] = _made(name, _SOURCES[name])
         return self.data[name]
 
 
-def _made(name: str, home: _Home) -> Any:
+def _made(name: str, source: _CommandSource) -> Any:
     with loading():
-        command = getattr(import_module(f"groundwire.cli.commands._{home.module}"), home.name)
+        command = getattr(import_module(f"groundwire.cli.commands._{source.module}"), source.name)
     if isinstance(command, typer.Typer):
         return get_command(command)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(name, epilog=home.epilog)(command)
+    alone.command(name, epilog=source.epilog)(command)
     return get_command(alone)
 
 

@@ -52,7 +52,7 @@ def barrier(path: Path) -> Path | None:
     return None
 
 
-class Stage:
+class InterpreterView:
     """A mount namespace in which `paths` can be reached by anybody.
 
     Args:

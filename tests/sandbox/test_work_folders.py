@@ -1,4 +1,4 @@
-"""Boxes on the host's file system: each is gone with its command, and with its groundwire at the latest."""
+"""WorkFolders on the host's file system: each is gone with its command, and with its groundwire at the latest."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from groundwire.core._errors import CandidateError
-from groundwire.sandbox._folders import Boxes
+from groundwire.sandbox._folders import WorkFolders
 
 HOLDER = """\
 import sys, time
 from pathlib import Path
-from groundwire.sandbox._folders import Boxes
-boxes = Boxes(folder=Path(sys.argv[1]))
+from groundwire.sandbox._folders import WorkFolders
+boxes = WorkFolders(folder=Path(sys.argv[1]))
 with boxes.box({"plugin.py": b"ours"}) as box:
     print(box, flush=True)
     time.sleep(60)
@@ -47,14 +47,14 @@ def test_what_a_killed_groundwire_left_is_removed_at_the_next_start(tmp_path: Pa
     end(process)
     (box / "locked").mkdir(0o000)
     assert (box / "support" / "plugin.py").exists()
-    Boxes(folder=tmp_path).close()
+    WorkFolders(folder=tmp_path).close()
     assert list(tmp_path.iterdir()) == []
     assert survivor.wait(10) == -signal.SIGKILL
 
 
 def test_what_a_living_groundwire_has_is_left_alone(tmp_path: Path):
     process, box = holder(tmp_path)
-    Boxes(folder=tmp_path).close()
+    WorkFolders(folder=tmp_path).close()
     assert (box / "support" / "plugin.py").read_bytes() == b"ours"
     end(process)
 
@@ -67,7 +67,7 @@ def test_what_only_looks_like_ours_is_left_alone(tmp_path: Path):
     (tmp_path / "groundwire-notes").mkdir()
     (tmp_path / "groundwire-boxes-somebody").mkdir()
     os.chown(tmp_path / "groundwire-boxes-somebody", 1234, 1234) if os.getuid() == 0 else None
-    Boxes(folder=tmp_path).close()
+    WorkFolders(folder=tmp_path).close()
     left = {path.name for path in tmp_path.iterdir()}
     assert {"elsewhere", "groundwire-boxes-link", "groundwire-boxes-file", "groundwire-notes"} <= left
     assert ("groundwire-boxes-somebody" in left) == (os.getuid() == 0)
@@ -82,7 +82,7 @@ def test_many_may_start_at_once_without_taking_each_others_boxes(tmp_path: Path)
 
 
 def test_a_box_that_can_not_be_filled_is_removed(tmp_path: Path):
-    boxes = Boxes(folder=tmp_path)
+    boxes = WorkFolders(folder=tmp_path)
     with pytest.raises(CandidateError, match="outside the tree"), boxes.box({"../x": b""}):
         pass
     assert [path.name for path in boxes.home.iterdir()] == ["lock"]

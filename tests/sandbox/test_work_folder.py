@@ -6,13 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from groundwire.sandbox._folders import Home
+from groundwire.sandbox._folders import WorkFolder
 
 OWNER = """\
 import sys, time
 from pathlib import Path
-from groundwire.sandbox._folders import Home
-home = Home(Path(sys.argv[1]))
+from groundwire.sandbox._folders import WorkFolder
+home = WorkFolder(Path(sys.argv[1]))
 print(home.path, flush=True)
 time.sleep(60)
 """
@@ -45,7 +45,7 @@ def test_only_the_launchers_of_the_dead_are_ended(tmp_path: Path):
     theirs, _ = started(LAUNCHER, living_home)
     strangers, _ = started(LAUNCHER)
     end(dead)
-    home = Home(tmp_path)
+    home = WorkFolder(tmp_path)
     assert left.wait(10) == -9
     assert (theirs.poll(), strangers.poll()) == (None, None)
     assert not Path(dead_home).exists()
