@@ -82,7 +82,9 @@ def filters_of(
         found.append(NearDuplicates(asked.near_duplicates))
     if asked.rounds:
         if len(runs) < 2:
-            raise ConfigError("Rounds are at least two runs.", do="Name the run of each round, the first one first.")
+            raise ConfigError(
+                "Comparing rounds takes at least two runs.", do="Name the run of each round, the first one first."
+            )
         found.append(Rounds(trajectories, runs))
     return found
 

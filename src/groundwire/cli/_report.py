@@ -138,7 +138,7 @@ def _print_head(console: Console, arm: ArmReport, state: RunState) -> None:
     head = Text(f"{arm.label}  ", style="bold")
     head.append(f"{plain(facts.graph)}  run {plain(arm.arm.name)}  {plain(facts.created_at[:19])}", style="dim")
     if state is not RunState.FINISHED:
-        head.append(f"  {state}: what it shows is not all of it", style=STATES[state])
+        head.append(f"  {state}: incomplete", style=STATES[state])
     if arm.against:
         head.append(f"  control: {', '.join(one.control for one in arm.against)}", style="dim")
     if facts.control:

@@ -111,7 +111,7 @@ class SuiteRun:
         self._recorded = recorded
 
     def blocking(self) -> int:
-        """Runs it; an interrupt leaves a run that can be gone on with."""
+        """Runs it; an interrupt leaves a run that can be resumed."""
         try:
             return asyncio.run(self._all())
         except KeyboardInterrupt:

@@ -208,7 +208,7 @@ def _print_run(
     oracle = "the answer key was used" if flags["oracle"] else "no answer key was used"
     named = f"   opinions named as trusted: {plain(', '.join(flags['trust']))}" if flags["trust"] else ""
     by = plain(", ".join(flags["ungrounded"])) or "a part of the graph"
-    ungrounded = f"NOT grounded: {by} goes back over its own answers without an outside signal"
+    ungrounded = f"NOT grounded: {by} revises its own answers without an outside signal"
     grounded = "grounded" if flags["grounded"] else ungrounded
     console.print(Text(f"{grounded}   {oracle}{named}", style="" if flags["grounded"] else "bold red"))
     if idle:

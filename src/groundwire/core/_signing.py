@@ -121,7 +121,7 @@ def signer(run_id: str, key: bytes) -> Signer:
     if len(key) not in (KEY_BYTES, _WORKER_BYTES):
         raise SealError(
             f"The key of run {run_id} has {len(key)} bytes, which no key of a run or of a worker has.",
-            do="Restore its file from a copy; a run whose key is lost can be read, and not be gone on with.",
+            do="Restore its file from a copy; a run whose key is lost can be read, but not resumed.",
         )
     private = _private(key[:KEY_BYTES])
     public = _public_of(private)

@@ -120,7 +120,7 @@ class ActorTraits(_Traits):
     Args:
         needs: what the runtime finds out for it.
         patient: it goes through a plan of its own and ends that by itself: no rule of standstill ends it.
-        grounded: False for a control, which goes back over its own answers without an outside signal; a graph lets it
+        grounded: False for a control, which revises its own answers without an outside signal; a graph lets it
             in with `allow_ungrounded=True` only, and every report says so.
     """
 

@@ -18,7 +18,7 @@ from typing import Any, cast
 from groundwire_audit._errors import AuditError, ImportFailed
 from groundwire_audit._report import AuditReport, Finding, Level
 
-ABOUT = "Say of each loop of a LangGraph graph if anything outside the model decides it. Only --trace runs it."
+ABOUT = "Say of each loop of a LangGraph graph whether anything outside the model decides it. Only --trace runs it."
 CODES = (
     "Exit codes: 0 nothing ungrounded, 1 a loop is ungrounded, 2 usage, 3 something can't be seen."
     " Verdicts, roles and what is not said: docs/audit.md."

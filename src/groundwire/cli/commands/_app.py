@@ -27,8 +27,8 @@ EXPORT_CODES = (
     "Exit codes: 0 rows were written, 1 nothing could be exported, 2 usage, 6 storage, 130. Formats: docs/training.md."
 )
 VERIFY_CODES = (
-    "Exit codes: 0 all as it was written, 1 something is not, 2 usage, 3 all fits together and whose key it is is not"
-    " known here, 6 storage, 130. What that rests on: docs/security.md."
+    "Exit codes: 0 everything is as it was written, 1 something is not, 2 usage, 3 consistent, but the key is not known"
+    " here, 6 storage, 130. What that rests on: docs/security.md."
 )
 
 

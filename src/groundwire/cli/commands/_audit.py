@@ -20,7 +20,7 @@ class _HandedOn(TyperCommand):
 
 @audit.command("audit", cls=_HandedOn)
 def _audit(ctx: typer.Context) -> None:  # pyright: ignore[reportUnusedFunction] # the decorator keeps it
-    """Say of each loop of a LangGraph graph if anything outside the model decides it. Only --trace runs it."""
+    """Say of each loop of a LangGraph graph whether anything outside the model decides it. Only --trace runs it."""
     from groundwire_audit import main
 
     raise typer.Exit(main(ctx.args, program="groundwire audit"))

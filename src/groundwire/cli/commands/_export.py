@@ -27,7 +27,7 @@ def export(
         bool | None,
         typer.Option(
             "--keep-failed/--only-passed",
-            help="Answers that executed checks failed.  [default: kept, but for sft, which is imitated]",
+            help="Keep answers that failed an executed check.  [default: kept, except by sft, which imitates]",
             show_default=False,
         ),
     ] = None,
@@ -59,7 +59,7 @@ def export(
     ] = None,
     near_duplicates: Annotated[
         float | None,
-        typer.Option(help="Leave out rows at least so much like one before, 0.5 to 1 (Jaccard).", metavar="SIMILARITY"),
+        typer.Option(help="Leave out rows this similar to an earlier one, 0.5 to 1 (Jaccard).", metavar="SIMILARITY"),
     ] = None,
     losses: Annotated[
         Path | None,
@@ -71,13 +71,13 @@ def export(
     rounds: Annotated[
         bool, typer.Option("--rounds", help="The runs are rounds of self-training, in this order: compare them.")
     ] = False,
-    schema: Annotated[str, typer.Option(metavar="FORMAT", help="Print the JSON Schema of a format, and end.")] = "",
-    list_: Annotated[bool, typer.Option("--list", help="List all formats, and end.")] = False,
+    schema: Annotated[str, typer.Option(metavar="FORMAT", help="Print the JSON Schema of a format, and exit.")] = "",
+    list_: Annotated[bool, typer.Option("--list", help="List all formats, and exit.")] = False,
     *,
     ledger: Ledger,
     json: Json = False,
 ) -> None:
-    """Write what runs came to as training data: rewards from executed checks alone, and where every part is from."""
+    """Export runs as training data: rewards come from executed checks alone, and every part says where it is from."""
     if format or schema:
         from groundwire.training._catalogue import check_name
 

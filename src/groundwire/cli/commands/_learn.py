@@ -52,7 +52,7 @@ class LearnOptions:
     ] = "tabular"
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first world.")] = 0
     control: Annotated[
-        bool, typer.Option("--control/--no-control", help="The same worlds without memory, afterwards.")
+        bool, typer.Option("--control/--no-control", help="Play the same worlds without memory afterwards.")
     ] = True
     plot: Annotated[
         list[Path] | None, typer.Option(help="Write the curves to this .png, .svg or .pdf; may be repeated.")
@@ -81,15 +81,15 @@ class LearnOptions:
     memory: SharedMemory
     reuse: Reuse = None
     resume: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Go on with this run, as it was asked for; ENV is left out.")
+        str | None, typer.Option(metavar="RUN", help="Resume this run with its original options; leave ENV out.")
     ] = None
     json: JsonLines = False
 
 
 @spelt_out
 def learn(given: LearnOptions) -> None:
-    """Play many worlds of one kind, with memory and without; see if it learns. Processes that share --db share what
-    they learn."""
+    """Play many worlds of one kind, with memory and without; see whether it learns. Processes that share --db share
+    what they learn."""
     raise typer.Exit(_resumed(given.resume, given) if given.resume else _started(given))
 
 
@@ -97,7 +97,7 @@ def _resumed(run: str, given: LearnOptions) -> int:
     from groundwire.core._errors import ConfigError
 
     if given.env:
-        raise ConfigError("A run that is gone on with keeps its world.", do="Leave ENV out beside --resume.")
+        raise ConfigError("A resumed run keeps its world.", do="Leave ENV out beside --resume.")
     flags = checked_flags(given.totals, given.memory)
     with loading():
         from groundwire.cli._resuming import resume_run

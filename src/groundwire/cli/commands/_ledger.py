@@ -16,14 +16,14 @@ def resume(
     run: RunId,
     totals: RunTotals,
     max_seconds: Annotated[
-        float | None, typer.Option(min=0, help="Wall seconds more for a repair that had used up its own.")
+        float | None, typer.Option(min=0, help="More wall seconds for a repair that used up its own.")
     ] = None,
     *,
     ledger: Ledger,
     json: Json = False,
 ) -> None:
-    """Go on with a run that was interrupted, or that had used up its totals or its seconds; what was judged is not
-    judged again, and answers already received are not paid for again."""
+    """Continue a run that was interrupted, or that used up its totals or its seconds; what was judged is not judged
+    again, and answers already received are not paid for again."""
     flags = checked_flags(totals, ledger) | {"max_seconds": max_seconds}
     with loading():
         from groundwire.cli._resuming import resume_run
@@ -39,7 +39,7 @@ def replay(
     ledger: Ledger,
     json: Json = False,
 ) -> None:
-    """Run a recorded run again from the ledger alone, with no model and no sandbox, and say the first difference."""
+    """Replay a recorded run from the ledger alone, with no model and no sandbox, and show the first difference."""
     flags = checked_flags(ledger)
     with loading():
         from groundwire.cli._replay import replay_run
@@ -49,7 +49,7 @@ def replay(
 @spelt_out
 def show(
     run: Annotated[
-        str | None, typer.Argument(help="The run's id, or any unique beginning of it.  [default: list the last runs]")
+        str | None, typer.Argument(help="The run's id, or any unique beginning of it.  [default: list the latest runs]")
     ] = None,
     *,
     ledger: Ledger,
@@ -76,13 +76,13 @@ def verify(
         str | None, typer.Option(metavar="PUBLIC", help="Public key that must have sealed it, or a file of it.")
     ] = None,
     statement: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write what the run came to as a signed statement.")
+        Path | None, typer.Option(metavar="FILE", help="Also write the run's outcome as a signed statement.")
     ] = None,
     *,
     ledger: Ledger,
     json: Json = False,
 ) -> None:
-    """Check that a run, a ledger or a statement is as it was written, anywhere; a ledger's file is not touched."""
+    """Check on any machine that a run, ledger or statement is as it was written; a ledger's file is not touched."""
     flags = checked_flags(ledger)
     check_into(statement)
     with loading():
@@ -118,12 +118,12 @@ def import_(
     ],
     only: Annotated[list[str] | None, typer.Option(help="Only the logged run of this name; may be repeated.")] = None,
     trials: Annotated[int, typer.Option(min=0, help="Only the first N trials of each episode; 0: all.")] = 0,
-    again: Annotated[bool, typer.Option("--again", help="Also what was imported before.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Import again what was imported before.")] = False,
     *,
     ledger: Ledger,
     json: Json = False,
 ) -> None:
-    """Read published logs (Reflexion's, LDB's, InterCode's) into the ledger, marked as taken from there."""
+    """Read published logs (Reflexion's, LDB's, InterCode's) into the ledger, marked as imported."""
     check_exists(*paths, do="Name a folder of logs.")
     flags = checked_flags(ledger)
     with loading():

@@ -16,13 +16,13 @@ memory = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Look at what memory holds, and decide about it.",
+    help="Inspect and curate what memory holds.",
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Family = Annotated[str, typer.Option(help="Only lessons of this family.")]
 TaskId = Annotated[str, typer.Option("--task", help="Only lessons of this task.")]
-Limit = Annotated[int, typer.Option(min=1, max=100_000, help="The most that are shown.")]
+Limit = Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this many.")]
 Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids, or any unique beginnings of them.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Reason = Annotated[str, typer.Option(help="Why; kept with the decision.")]
@@ -72,7 +72,7 @@ def search(
     *,
     place: MemoryOptions,
 ) -> None:
-    """Find lessons by their words, best first; of the newest 200 that match."""
+    """Search lessons by their words, best match first, among the newest 200 that match."""
     flags = checked_flags(place)
     with loading():
         from groundwire.cli._lessons import search_lessons
@@ -106,7 +106,7 @@ def forget(
     *,
     place: MemoryOptions,
 ) -> None:
-    """Delete lessons, with all that say the same; that they existed stays known."""
+    """Delete lessons and their duplicates; that they existed stays on record."""
     flags = checked_flags(place)
     with loading():
         from groundwire.cli._lessons import forget_lessons
@@ -128,7 +128,7 @@ def quarantine(
     *,
     place: MemoryOptions,
 ) -> None:
-    """Keep lessons, but recall them no more."""
+    """Quarantine lessons: keep them, but do not recall them."""
     flags = checked_flags(place)
     with loading():
         from groundwire.cli._lessons import quarantine_lessons
@@ -157,7 +157,7 @@ def import_(
     *,
     place: MemoryOptions,
 ) -> None:
-    """Read lessons from a file; those that are there already change nothing."""
+    """Import lessons from a file; those already there are left as they are."""
     if str(file) != "-":
         check_exists(file, do="Name a file that you may read.")
     flags = checked_flags(place)
@@ -186,14 +186,14 @@ def vacuum(
     quarantined: Annotated[
         float | None, typer.Option(min=0, metavar="DAYS", help="Forget lessons that were quarantined before.")
     ] = None,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Conclude everything again from the ledger.")] = False,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Rebuild all conclusions from the ledger.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be dropped.")] = False,
     yes: Yes = False,
     json: Json = False,
     *,
     place: MemoryOptions,
 ) -> None:
-    """Drop what retention rules no longer keep, and give the space back to the disk."""
+    """Drop what retention rules no longer keep, and free the disk space."""
     flags = checked_flags(place)
     with loading():
         from groundwire.cli._lessons import tidy_up

@@ -101,7 +101,7 @@ SandboxKind = Annotated[
         help="bubblewrap, landlock, docker or subprocess (no isolation).  [default: the strongest without a daemon]"
     ),
 ]
-Reuse = Annotated[str | None, typer.Option(help="What of the ledger may stand for new work: never, calls or all.")]
+Reuse = Annotated[str | None, typer.Option(help="What to reuse from the ledger: never, calls or all.")]
 
 # The groups.
 
@@ -165,8 +165,8 @@ class TaskSandbox(OfSettings):
         bool | None,
         typer.Option(
             "--require-two-boxes",
-            help="Count only what was judged with the tests in another box than the candidate; refuse to begin where"
-            " the tests or the sandbox can't be used so.",
+            help="Count only what was judged with tests and candidate in separate sandboxes; refuse to begin where"
+            " the tests or the sandbox don't allow that.",
         ),
     ] = None
     image: Annotated[str | None, typer.Option(help="Docker image.  [default: python:3.12-slim]")] = None
@@ -174,5 +174,5 @@ class TaskSandbox(OfSettings):
 
 Unverified = Annotated[
     bool,
-    typer.Option("--unverified", help="Go on though the records are not as they were written, which is said."),
+    typer.Option("--unverified", help="Continue even if the records are not as they were written, and say so."),
 ]

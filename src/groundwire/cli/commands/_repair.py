@@ -70,7 +70,7 @@ class Proposing(OfSettings):
         list[str] | None,
         typer.Option(
             metavar="HOST:PORT",
-            help="Let it reach this from the sandbox, and nothing that is not named; may be repeated.",
+            help="Let it reach this host from the sandbox, and only hosts named so; may be repeated.",
         ),
     ] = None
     actor_git: Annotated[bool | None, typer.Option("--actor-git", help="Give it a git repository of one commit.")] = (
@@ -94,17 +94,17 @@ class TrialOptions(OfSettings):
         int | None,
         typer.Option(
             min=0,
-            help="Times a verdict is looked at again before anything rests on it.  [default: 1; of a quick pass: 2]",
+            help="Times a verdict is repeated before anything rests on it.  [default: 1; of a quick pass: 2]",
         ),
     ] = None
     test_strength: Annotated[
         str | None,
         typer.Option(
             metavar="N|off",
-            help="The most mutants of a verified patch's own lines by which its tests are measured.  [default: 8]",
+            help="Measure the tests by at most this many mutants of a verified patch's own lines.  [default: 8]",
         ),
     ] = None
-    max_trials: Annotated[int | None, typer.Option(min=1, help="TrialOptions after the baseline.")] = None
+    max_trials: Annotated[int | None, typer.Option(min=1, help="Trials after the baseline.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)

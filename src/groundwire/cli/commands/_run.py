@@ -99,7 +99,7 @@ def run(
     tasks: Annotated[list[Path], typer.Argument(help="Task folders, or folders of them.")],
     given: SuiteOptions,
 ) -> None:
-    """Run a graph on many tasks; every episode is in the ledger, and an interrupted run can be gone on with."""
+    """Run a graph on many tasks; every episode is in the ledger, and an interrupted run can be resumed."""
     from groundwire.cli._suite import TaskSource
 
     raise typer.Exit(_start(graph, TaskSource("folders", tuple(tasks), split=given.split), given))

@@ -11,7 +11,11 @@ from groundwire.cli._checks import check_exists, check_folders, loading, settled
 from groundwire.cli.commands._options import Json, SandboxKind
 
 tasks = typer.Typer(
-    name="task", no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Whether a task is a good one."
+    name="task",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Check whether a task is sound.",
 )
 
 
@@ -34,7 +38,7 @@ def check(
     image: Annotated[str | None, typer.Option(help="Docker image.  [default: python:3.12-slim]")] = None,
     json: Json = False,
 ) -> None:
-    """Judge a task without a solution, which has to fail, and with one that is given, which has to pass."""
+    """Check a task: without a solution it has to fail, and with a given one it has to pass."""
     flags = {
         "test": test, "hidden": hidden, "hidden_dir": hidden_dir, "python": python, "sandbox": sandbox, "image": image,
     }  # fmt: skip

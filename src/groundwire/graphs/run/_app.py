@@ -255,7 +255,7 @@ class FeedbackApp:
         Args:
             task: what is to be solved.
             run_id: the run it belongs to; default: a new run that ends with it.
-            episode_id: an episode of the ledger, to go on with it; an answer that was had is not paid for again, a
+            episode_id: an episode of the ledger, to resume it; an answer already received is not paid for again, a
                 call that was cut off may be, and is booked at the most that it can have cost.
             seed: for reproducible choices.
             observers: told of each record after the ledger has it.
@@ -267,7 +267,7 @@ class FeedbackApp:
             reuse: what of the ledger may stand for new work: `never`, `calls` (answers of models to the very same
                 requests) or `all` (verdicts on the very same candidates as well).
             on_error: what comes of an error that is no outcome, one in your own actor as a rule. `raise`: it is raised,
-                and the episode can be gone on with once the actor is mended. `end`: the episode ends with
+                and the episode can be resumed once the actor is mended. `end`: the episode ends with
                 `internal_error`, and the error is in the result.
             more_time: goes on with an episode that had ended because its seconds were used up.
             error: why the episode can't even begin; then it ends with that, whatever `on_error` says.

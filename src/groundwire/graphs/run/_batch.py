@@ -84,7 +84,7 @@ async def run_batch(
 
     Raises:
         ConfigError: `at_once` is under 1.
-        StorageError: the ledger failed; the other episodes were cancelled, and can be gone on with.
+        StorageError: the ledger failed; the other episodes were cancelled, and can be resumed.
         Exception: with `on_error="raise"`, the first that an episode raised; likewise.
     """
     if at_once is not None and at_once < 1:
