@@ -13,12 +13,12 @@ import pytest
 
 from groundwire.core._candidates import Tree
 from groundwire.core._sandboxes import Limits
-from groundwire.core._signals import CaseResult, Isolation, Observation, Verdict
+from groundwire.core._signals import CaseResult, Isolation, NoVerdict, Observation, Verdict
 from groundwire.core._tasks import Hidden
 from groundwire.tools import HiddenTests
 from groundwire.tools._apartness import modules_kept_apart
 
-PASS, FAIL = Verdict.PASS, Verdict.FAIL
+PASS, FAIL, NONE = Verdict.PASS, Verdict.FAIL, Verdict.NONE
 APART, ONE_BOX, TOGETHER = Isolation.TWO_BOXES, Isolation.PROCESS, Isolation.IN_PROCESS
 PROJECT = {
     "mod.py": "def f(x):\n    return x\n",
@@ -114,7 +114,7 @@ async def test_in_one_process_a_report_can_be_forged(bench: Any) -> None:
 async def test_who_is_judged_never_chooses_how(bench: Any, isolation: Isolation) -> None:
     """A value that equals everything is not what was asked for; and nothing weaker judges in its place."""
     found = await judged(bench, ASSERTS, PATCHES, isolation=isolation)
-    assert (found.verdict, found.isolation) == (FAIL, isolation), found.evidence
+    assert (found.verdict, found.reason, found.isolation) == (NONE, NoVerdict.UNFIT, isolation), found.evidence
 
 
 async def test_a_candidate_that_hangs_is_ended_and_the_next_case_goes_on(bench: Any) -> None:

@@ -355,3 +355,30 @@ async def test_a_suite_that_cannot_fail_gives_no_verdict_in_two_boxes(bench: Any
     tests = HEAD + "def test_a():\n    try:\n        assert f(1) == 2\n    except AssertionError:\n        pass\n"
     seen = await confirmed(bench, tests, apart=Apart(at_once=True))
     assert (seen.reason, seen.isolation) == (NoVerdict.CHECK_CANNOT_FAIL, Isolation.TWO_BOXES)
+
+
+async def test_what_the_base_tree_loses_in_two_boxes_is_judged_in_one_process(bench: Any) -> None:
+    """A class that calls itself equal to plain values: only it could say so, and it is the candidate's."""
+    base = "class Name:\n    def __init__(self, x): self.x = x\n    def __eq__(self, o): return self.x == o\ndef f(x): return x\n"
+    right = base.replace("def f(x): return x", "def f(x): return x + 1")
+    tests = "from mod import f, Name\ndef test_a():\n    assert Name('a') == 'a'\ndef test_b():\n    assert f(1) == 2\n"
+    seen = await confirmed(bench, tests, right, base=base)
+    assert (seen.verdict, seen.isolation) == (Verdict.PASS, Isolation.IN_PROCESS), seen.evidence
+
+
+async def test_the_end_of_a_program_can_be_controlled(bench: Any) -> None:
+    tests = "import pytest\nfrom mod import f\ndef test_a():\n    with pytest.raises(SystemExit):\n        f('a')\n"
+    base, right = "def f(x): return x\n", "import sys\ndef f(x): sys.exit(x)\n"
+    seen = await confirmed(bench, tests, right, base=base, apart=IN_PROCESS)
+    assert (seen.verdict, seen.evidence.controls) == (Verdict.PASS, Controls(changed_value=1)), seen.evidence
+
+
+async def test_a_test_that_asserts_nothing_failed_on_the_base_tree_and_that_is_its_control(bench: Any) -> None:
+    tests = "from mod import f\ndef test_a():\n    f('a')\n"
+    base, right = "def f(x): raise KeyError(x)\n", "def f(x): return x\n"
+    seen = await confirmed(bench, tests, right, base=base)
+    assert (seen.verdict, seen.evidence.controls) == (Verdict.PASS, Controls(uncontrolled=1)), seen.evidence
+    # what asserts something has to be seen to be able to fail
+    hidden = "from mod import f\ndef test_a():\n    f('a')\n    for x in ():\n        assert x\n"
+    seen = await confirmed(bench, hidden, right, base=base)
+    assert (seen.verdict, seen.reason) == (Verdict.NONE, NoVerdict.CHECK_CANNOT_FAIL), seen.evidence

@@ -7,6 +7,7 @@ can't fail on the base tree either is left out; it is looked at only where a con
 
 from __future__ import annotations
 
+import ast
 import json
 import secrets
 from collections import OrderedDict
@@ -98,7 +99,7 @@ class Confirming:
             return plain
         found = _seen(runs)
         left_out = await self._left_out(start, task, run) if found.suspects else frozenset[str]()
-        return _weighed(plain, found, left_out, before)
+        return _weighed(plain, found, left_out, before, _smoke_tests(task, before))
 
     async def _left_out(self, start: Launch, task: Task, run: Run) -> frozenset[str]:
         """Cases that pass on the base tree, and pass there turned round too."""
@@ -166,7 +167,11 @@ def _together(runs: Sequence[Judgement]) -> Observation | None:
 
 
 def _weighed(
-    plain: Observation, seen: _Seen, left_out: frozenset[str], before: Mapping[str, CaseResult] | None
+    plain: Observation,
+    seen: _Seen,
+    left_out: frozenset[str],
+    before: Mapping[str, CaseResult] | None,
+    smoke_tests: frozenset[str],
 ) -> Observation:
     """The PASS with its controls, or no verdict where the tests that decide could not have failed."""
     passed = [case.id for case in plain.evidence.cases if case.result in PASSED]
@@ -186,10 +191,11 @@ def _weighed(
         cannot_fail=(*suspects, *out),
     )
     evidence = plain.evidence.model_copy(update={"controls": controls})
+    unturned = [name for name in passed if name not in seen.turned and name not in smoke_tests]
     decisive = [name for name in suspects if before is None or before.get(name) not in PASSED]
     if decisive:
         why = f"Passes, but so it would whatever the candidate did: {named(decisive)} can't fail."
-    elif controls.share < LEAST_SHARE:
+    elif unturned and controls.share < LEAST_SHARE:
         why = (
             f"Passes, but of {len(passed) - len(out)} cases only {len(kinds)} were seen to be able to fail: assert "
             "what the code returns, or judge by other tests."
@@ -199,3 +205,39 @@ def _weighed(
     evidence = evidence.model_copy(update={"detail": why})
     update = {"evidence": evidence, "verdict": Verdict.NONE, "reason": NoVerdict.CHECK_CANNOT_FAIL}
     return plain.model_copy(update=update)
+
+
+def _smoke_tests(task: Task, before: Mapping[str, CaseResult] | None) -> frozenset[str]:
+    """Cases that assert nothing, so that there is nothing to turn round, and that failed on the base tree.
+
+    Such a case says by its failure there that it can fail; nothing else could.
+    """
+    failed = {name for name, result in (before or {}).items() if not result.ok}
+    silent: dict[str, frozenset[str]] = {}
+    found: set[str] = set()
+    for name in failed:
+        file, _, path = name.partition("::")
+        if file not in silent:
+            silent[file] = _silent_functions(task.tree.files.get(file, b""))
+        if path.partition("[")[0].rpartition("::")[2] in silent[file]:
+            found.add(name)
+    return frozenset(found)
+
+
+def _silent_functions(code: bytes) -> frozenset[str]:
+    """The functions of a file of tests, by name, in whose text nothing is asserted."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    silent: set[str] = set()
+    loud: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            (loud if any(_asserts(inner) for inner in ast.walk(node)) else silent).add(node.name)
+    return frozenset(silent - loud)
+
+
+def _asserts(node: ast.AST) -> bool:
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return isinstance(node, ast.Assert) or name in ("raises", "warns", "fail") or "assert" in name.lower()

@@ -67,8 +67,8 @@ class Judge:
         self._runner = runner
         self._baselines = baselines
         self._wanted = apart
-        self._fits: dict[tuple[str, tuple[str, ...]], bool] = {}
-        """By base tree and command: whether the base tree's own run, with the assertions apart, came to its end."""
+        self._fits: dict[tuple[str, tuple[str, ...], str], bool] = {}
+        """By base tree, command and sandbox: whether the base tree does as well in two boxes as in one process."""
         self._confirming = Confirming()
         self._passed: deque[tuple[str, str, tuple[str, ...]]] = deque(maxlen=PASSES_KNOWN)
         """Candidates, each with its base tree and command, whose PASS was given in one process."""
@@ -248,17 +248,23 @@ class Judge:
             if found.out_of_time and in_time:
                 detail = "It passed in one process, and from another box its tests did not end in time."
                 return self.nothing(NoVerdict.UNFIT, f"{detail} Do they call it very often?", start)
-        if not found.unfit:
-            if controls and found.observation.verdict is Verdict.PASS:
+        if found.observation.verdict is Verdict.PASS:
+            if controls:
                 return await self._controlled(start, candidate, task, look, found.observation)
             return found.observation
-        key = task.tree.digest, start.shown
+        if not found.unfit and not in_time:
+            return found.observation
+        key = task.tree.digest, start.shown, sandbox.info.kind
         if key not in self._fits:
             base = found if candidate.is_base else await look(start, Candidate(task.tree.digest, {}))
-            self._fits[key] = not base.unfit
-        if self._fits[key]:
-            return found.observation
-        return None
+            self._fits[key] = not base.unfit and not self._lost(base, task, start)
+        return found.observation if self._fits[key] else None
+
+    def _lost(self, base: Judgement, task: Task, start: Launch) -> list[str]:
+        """The cases of the base tree that pass in one process and fail in two boxes."""
+        known = self.baseline(task, start)
+        before = known.cases if known else {}
+        return [c.id for c in base.cases if not c.result.ok and before.get(c.id) is CaseResult.PASSED]
 
     async def run(
         self,

@@ -19,7 +19,7 @@ from typing import Any, cast
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._paths import matches
 from groundwire.core._sandboxes import ExecResult
-from groundwire.core._signals import Isolation, NoVerdict, Observation, Origin
+from groundwire.core._signals import CaseResult, Isolation, NoVerdict, Observation, Origin
 from groundwire.core._tasks import Task
 from groundwire.tools._apartness import modules_kept_apart
 from groundwire.tools._boxes import asked_names, fixed_files, reaches_far, tests_box, why_one_box
@@ -290,6 +290,9 @@ class PythonRunner:
             return Reading(found, unreliable=True)
         if report.unfit:
             return Reading(no_verdict(NoVerdict.UNFIT, report.unfit), unreliable=True, unfit=report.unfit)
+        if report.undecided and (undecided := _undecided(report, situation)):
+            unfit = f"{undecided} compares an object of the candidate with a plain value, which it alone could answer"
+            return Reading(no_verdict(NoVerdict.UNFIT, unfit), unreliable=True, unfit=unfit)
         report = _with_stack(report, result)
         if report.controls:
             report, situation = as_it_is(report, situation)
@@ -315,6 +318,18 @@ def _before_paths(arguments: tuple[str, ...], more: tuple[str, ...]) -> tuple[st
 
 def _counts(path: str, task: Task) -> bool:
     return path.endswith(".py") and task.may_edit(path)
+
+
+def _undecided(report: RunReport, situation: Situation) -> str:
+    """The first case whose failure rests on a comparison that was not asked; empty where others failed by value.
+
+    A case that passed on the base tree in one process counts whatever the others do.
+    """
+    failed = {case.id: case.id in report.undecided for case in report.cases if not case.result.ok}
+    before = situation.expected or {}
+    if not all(failed.values()):
+        failed = {case: open_ for case, open_ in failed.items() if before.get(case) is CaseResult.PASSED}
+    return next((case for case, open_ in failed.items() if open_), "")
 
 
 def _with_stack(report: RunReport, result: ExecResult) -> RunReport:

@@ -81,6 +81,7 @@ class RunReport:
         status: the exit status that the runner announced; None if it never came to that.
         unfit: why the tests can't be run apart from the candidate; empty if they can.
         own_equality: ids of the cases in which a comparison that the candidate's own code made decided something.
+        undecided: ids of the cases in which such a comparison was not asked, and its object taken for unequal.
         kinds: classes of the candidate whose objects the tests have seen.
         controls: by case, what came of its control; empty where the run had none.
     """
@@ -108,6 +109,7 @@ class RunReport:
     status: int | None = None
     unfit: str = ""
     own_equality: frozenset[str] = frozenset()
+    undecided: frozenset[str] = frozenset()
     kinds: frozenset[str] = frozenset()
     controls: Mapping[str, CaseControl] = field(default_factory=dict[str, CaseControl])
 
@@ -169,6 +171,7 @@ class _Reader:
         self.controls: dict[str, CaseControl] = {}
         self.late: set[str] = set()
         self.own_equality: set[str] = set()
+        self.undecided: set[str] = set()
         self.kinds: set[str] = set()
         self.touched: dict[str, str] = {}
         self.left_touched: dict[str, str] = {}
@@ -195,6 +198,7 @@ class _Reader:
             controls=self.controls,
             late=frozenset(self.late),
             own_equality=frozenset(self.own_equality),
+            undecided=frozenset(self.undecided),
             kinds=frozenset(self.kinds),
             touched=self.touched,
             left_touched=self.left_touched,
@@ -219,6 +223,10 @@ class _Reader:
     def _on_own_equality(self, event: dict[str, Any]) -> None:
         if self.running is not None:
             self.own_equality.add(self.running)
+
+    def _on_undecided(self, event: dict[str, Any]) -> None:
+        if self.running is not None:
+            self.undecided.add(self.running)
 
     def _on_kind(self, event: dict[str, Any]) -> None:
         if len(self.kinds) < MAX_KINDS:

@@ -96,6 +96,7 @@ class Apart:
         peer: leads to the other process, and ends it.
         unfit: told once, right before the run ends.
         own_word: told whenever a comparison of the candidate's own decides something.
+        undecided: told whenever one was not asked, and what it would have said is not known.
         saw: told of each class of the candidate whose objects have come here, by its name.
     """
 
@@ -108,12 +109,14 @@ class Apart:
         peer: Peer,
         unfit: Unfit,
         own_word: Callable[[], None] = lambda: None,
+        undecided: Callable[[], None] = lambda: None,
         saw: Callable[[str], None] = lambda _name: None,
     ) -> None:
         self._root = root
         self._peer = peer
         self._unfit = unfit
         self.own_word = own_word
+        self.undecided = undecided
         self.saw = saw
         self._fixed = frozenset(os.path.join(root, path) for path in fixed)
         self._brought = frozenset(asked)
@@ -487,6 +490,7 @@ def make_apart(settings: dict[str, Any], recorder: Any) -> Apart | None:
         peer=Line(int(line)) if line else Spawned(os.environ["GROUNDWIRE_SUPPORT"]),
         unfit=unfit,
         own_word=recorder.own_equality,
+        undecided=recorder.undecided,
         saw=saw,
     )
 

@@ -86,6 +86,10 @@ class Asks(Protocol):
         """The candidate's own comparison decided something."""
         ...
 
+    def undecided(self) -> None:
+        """The candidate's own comparison was not asked: its object is not equal, whatever it would have said."""
+        ...
+
     def saw(self, name: str, /) -> None:
         """An object of this class of the candidate has come here for the first time."""
         ...
@@ -362,11 +366,15 @@ def _equal(self: Any, other: Any) -> Any:
             return True
         _asks_of(self).own_word()
         return _asks_of(self).ask("special", self, "__eq__", (other,), ())
-    if theirs or not own or type_of(other) in PLAIN:
+    if theirs or not own:
+        return NotImplemented
+    if type_of(other) in PLAIN:
+        _asks_of(self).undecided()
         return NotImplemented
     try:
         same = _by_value(self, other)
     except (TypeError, AttributeError, KeyError, IndexError):
+        _asks_of(self).undecided()
         return NotImplemented
     if not same:
         return NotImplemented

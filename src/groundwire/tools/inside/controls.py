@@ -155,19 +155,19 @@ def call(site: int, place: int, function: Callable[..., Any], *args: Any, **name
 
 def error(site: int, kinds: Any) -> Any:
     """The exceptions that are expected, or one that nobody raises, so that the expected one comes out."""
-    return _raising(site, kinds, Unrelated, Exception)
+    return _raising(site, kinds, Unrelated, (Exception, SystemExit))  # runners note a SystemExit as any failure
 
 
 def warning(site: int, kinds: Any) -> Any:
     """The same for warnings."""
-    return _raising(site, kinds, UnrelatedWarning, Warning)
+    return _raising(site, kinds, UnrelatedWarning, (Warning,))
 
 
 def _all_of(kinds: Any) -> list[Any]:
     return [*kinds] if type(kinds) is tuple else [kinds]
 
 
-def _raising(site: int, kinds: Any, unrelated: type, most: type) -> Any:
+def _raising(site: int, kinds: Any, unrelated: type, most: tuple[type, ...]) -> Any:
     case = _now
     if case is None or not case.active or not _turns(case, site):
         return kinds
@@ -176,7 +176,7 @@ def _raising(site: int, kinds: Any, unrelated: type, most: type) -> Any:
         if not (isinstance(kind, type) and issubclass(kind, most)) or issubclass(kind, unittest.SkipTest):
             return kinds
     _fire(case, site, CHANGED_VALUE)
-    case.wanted = tuple(given) if most is Exception else None
+    case.wanted = tuple(given) if unrelated is Unrelated else None
     return unrelated
 
 

@@ -89,7 +89,7 @@ class Recorder:
         """What failed on the base tree runs first."""
         self.stops = bool(os.environ.pop("GROUNDWIRE_STOPS", ""))
         """The run ends with the first case that hangs, and where it is known to be no better than the base tree."""
-        self._cases = self._compared = 0
+        self._cases = self._compared = self._undecided = 0
         self.emit("begin", python=sys.version.split()[0], at=round(time.time(), 3))
 
     def emit(self, event: str, **fields: Any) -> None:
@@ -122,6 +122,12 @@ class Recorder:
         if self._compared != self._cases:
             self._compared = self._cases
             self.emit("own_equality")
+
+    def undecided(self) -> None:
+        """Notes, once a case, that an object of the candidate was found unequal to a plain value, unasked."""
+        if self._undecided != self._cases:
+            self._undecided = self._cases
+            self.emit("undecided")
 
     def emit_lines(self, case: int, lines: dict[str, list[int]]) -> None:
         """Appends the lines that one case ran; -1 stands for what ran outside of all cases."""
