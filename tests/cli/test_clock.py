@@ -51,7 +51,10 @@ def test_a_case_that_hangs_is_named_and_may_take_as_long_as_one_says(tmp_path: P
 
 
 def test_the_screen_says_what_isolates_nothing_and_who_was_not_asked(project: Path) -> None:
-    lay_out(project, {"secret/test_more.py": "def test_it():\n    assert True\n"})
+    lay_out(
+        project,
+        {"secret/test_more.py": "from shop.price import total\n\n\ndef test_it():\n    assert total([3]) == 3\n"},
+    )
     said = (
         "--test",
         TEST,

@@ -20,6 +20,7 @@ from groundwire.core._records import (
     Artifact,
     EpisodeRecord,
     LessonMark,
+    Link,
     Mark,
     Record,
     ReflectionRecord,
@@ -63,7 +64,7 @@ def full_of_secrets(kind: type[Any]) -> Record:
         wanted = hints[field.name]
         if field.name == "episode_id":
             values[field.name] = EPISODE.id
-        elif field.name in IDS and wanted is str:
+        elif (field.name in IDS or kind is Link) and wanted is str:
             values[field.name] = new_id()
         elif field.name in IDS:
             continue

@@ -130,10 +130,10 @@ SCENES = [
     ),
     scene(
         "import error in conftest",
-        {"mod.py": "import gone_module\n", "conftest.py": "import mod\n", "test_m.py": "def test_a():\n    pass\n"},
+        {"mod.py": "from os import gone\n", "conftest.py": "import mod\n", "test_m.py": "def test_a():\n    pass\n"},
         FAIL,
         cases={"conftest.py": "error"},
-        message="No module named 'gone_module'",
+        message="cannot import name 'gone'",
         partial=True,
     ),
     scene(

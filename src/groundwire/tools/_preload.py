@@ -9,6 +9,7 @@ from enum import StrEnum
 from groundwire.core._candidates import Tree
 from groundwire.core._tasks import Task
 
+PYTESTS_OWN = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"})
 MOST = 32
 MAX_FILE_BYTES = 1024 * 1024
 _IMPORT = re.compile(rb"(?m)^\s*(?:from|import)\s+([A-Za-z_][A-Za-z0-9_]*)")
@@ -73,13 +74,18 @@ def place_of(name: str, task: Task) -> ModuleOrigin:
 
 
 def own_modules(task: Task) -> dict[str, str]:
-    """Top-level modules that a candidate may edit and an installation would put on the import path → their file."""
+    """Top-level modules that a candidate may edit and an installation would put on the import path → their file.
+
+    What pytest itself imports is among them only where the tests ask for it too.
+    """
     found: dict[str, str] = {}
+    tests = (content for path, content in task.tree.files.items() if path.endswith(".py") and not task.may_edit(path))
+    asked = {name.decode() for content in tests for name in _IMPORT.findall(content)} - {"pytest", "_pytest"}
     for path in sorted(task.tree.files):
         parts = path.split("/")
         inner = parts[1:] if parts[0] in ("src", "lib") else parts
         if path.endswith(".py") and task.may_edit(path) and len(inner) <= 2:
             name = inner[0].removesuffix(".py")
-            if len(inner) == 1 or inner[1] == "__init__.py":
+            if (len(inner) == 1 or inner[1] == "__init__.py") and (name in asked or name not in PYTESTS_OWN):
                 found.setdefault(name, path)
     return found
