@@ -244,7 +244,8 @@ def test_lessons_of_a_family_are_recalled_by_meaning(project: Path) -> None:
 
 def test_a_file_that_is_not_utf_8_is_repaired_in_its_own_bytes(project: Path, tmp_path: Path) -> None:
     source = project / "shop" / "price.py"
-    before = b"# -*- coding: latin-1 -*-\n# na\xefve\n" + source.read_bytes()
+    naive = source.read_bytes().replace(b"result = 0", b"result = 0  # na\xefve")
+    before = b"# -*- coding: latin-1 -*-\n" + naive
     source.write_bytes(before)
     source.chmod(0o444)
     ran = groundwire("repair", project, "--test", TEST, "--apply", "--json", "--patch", tmp_path / "fix.patch")

@@ -261,10 +261,13 @@ class Judge:
         return found.observation if self._fits[key] else None
 
     def _lost(self, base: Judgement, task: Task, start: Launch) -> list[str]:
-        """The cases of the base tree that pass in one process and fail in two boxes."""
+        """The cases of the base tree that pass in one process and fail in two boxes, or are not found there."""
         known = self.baseline(task, start)
         before = known.cases if known else {}
-        return [c.id for c in base.cases if not c.result.ok and before.get(c.id) is CaseResult.PASSED]
+        ended = {case.id: case.result for case in base.cases}
+        if not ended or not base.observation.partial:
+            ended = dict.fromkeys(before, CaseResult.ERROR) | ended
+        return [name for name, result in ended.items() if not result.ok and before.get(name) is CaseResult.PASSED]
 
     async def run(
         self,

@@ -15,6 +15,7 @@ from groundwire import Budget, Observation, Rules, StopReason, Task, Verdict
 from groundwire.agents import SearchActor
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ToolContext
+from groundwire.core._traits import ToolTraits
 from groundwire.memory import InMemoryStore
 
 pytestmark = pytest.mark.asyncio
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.asyncio
 class Tired(Check):
     """A tool that is to be asked again, and does not answer a second time while it is tired."""
 
-    repeatable: bool = True
+    traits = ToolTraits(repeatable=True)
     identity: str = "tired"
     tired: bool = True
 

@@ -135,7 +135,7 @@ async def test_a_program_that_runs_out_of_time_is_in_the_ledger(store: SqlStore)
 async def test_the_time_budget_is_the_program_s_too(store: SqlStore) -> None:
     """The budget's end comes as a cancellation: what was begun is written, and nothing is left running."""
     program = script("import os; print(os.getpid(), flush=True)\nwhile True: pass")
-    result = await app(program, store, seconds=3).arun(shop())
+    result = await app(program, store, seconds=8).arun(shop())
     assert result.stop_reason in (StopReason.BUDGET_SECONDS, StopReason.EXHAUSTED)
     (run,) = runs(await records(store))
     assert run.cut_off or run.ended_by == "wall_s"
