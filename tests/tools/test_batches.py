@@ -16,7 +16,7 @@ from groundwire.core._errors import SandboxCrashed, SandboxUnavailable
 from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
 from groundwire.core._signals import NoVerdict, Observation, Origin, Verdict
 from groundwire.tools import Command, Doctest, HiddenTests, Pytest, Unittest
-from groundwire.tools._batches import FEW
+from groundwire.tools._batches import FEW, side_by_side
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -376,3 +376,11 @@ async def test_a_search_that_is_gone_on_with_finds_out_about_the_base_tree_first
     assert [o.verdict for o in found] == [FAIL] * 15 + [PASS]
     assert watched.cold_runs == 1
     assert max(watched.limits[1:]) < 60, "limits are the base tree's"
+
+
+async def test_no_item_is_lost_while_results_wait_for_earlier_ones() -> None:
+    async def work(item: int) -> int:
+        return item
+
+    results = side_by_side(work, range(9), width=1, waits=lambda _found: 0.01)
+    assert sorted([number async for number, _ in results]) == list(range(9))

@@ -62,7 +62,8 @@ async def side_by_side(
 
     try:
         while True:
-            if not held:
+            was_held = bool(held)
+            if not was_held:
                 # twice the width, so that nobody is idle while the reader is busy
                 for number, item in islice(waiting, 2 * width - len(running)):
                     running[asyncio.create_task(one(item))] = number
@@ -71,8 +72,8 @@ async def side_by_side(
                 if first is None or number < first or held[number][1] <= clock():
                     yield number, held.pop(number)[0]
             if not running:
-                if held:
-                    continue
+                if was_held:
+                    continue  # nothing new was begun meanwhile
                 return
             left_s = min((until for _, until in held.values()), default=None)
             timeout = None if left_s is None else max(0.0, left_s - clock())
