@@ -198,6 +198,8 @@ class Evidence(_Frozen):
     """One line for people about how it was judged, where that was out of the ordinary."""
     controls: Controls | None = None
     """What controls showed of a PASS that was confirmed; None: there were none."""
+    again: int = 0
+    """Times that it was seen to pass before, within the same judging: in one process, before it did in two boxes."""
 
     def passed(self) -> frozenset[str]:
         """Ids of the cases that count for the candidate."""
@@ -247,6 +249,8 @@ class Observation(_Frozen):
 
 
 _MINT = object()
+_LATER = ("flaky", "late", "note", "controls", "again")
+"""What evidence did not have from the first version on."""
 
 
 class Signal(_Frozen):
@@ -310,9 +314,9 @@ class Signal(_Frozen):
         return canonical(self._fields({"seal": True}))
 
     def _fields(self, left_out: dict[str, Any]) -> dict[str, Any]:
-        # signals sealed before there were flaky or late cases, notes, controls, any that were taken, or a network keep
-        # their canonical form
-        unsaid = {name: True for name in ("flaky", "late", "note", "controls") if not getattr(self.evidence, name)}
+        # signals sealed before there were these in the evidence, any that were taken, or a network keep their
+        # canonical form
+        unsaid = {name: True for name in _LATER if not getattr(self.evidence, name)}
         if unsaid:
             left_out = {**left_out, "evidence": unsaid}
         if not self.taken_from:
