@@ -43,7 +43,7 @@ class Told:
     cpu_s: float = 0.0
 
 
-TOLD = Told()
+told = Told()
 
 
 def count_runs() -> None:
@@ -51,24 +51,27 @@ def count_runs() -> None:
     plain, pair, quick = bubblewrap.Bubblewrap._run, bubblewrap.Bubblewrap.run_pair, warm.ForkServer.run
 
     async def _run(self: Any, *given: Any, **more: Any) -> ExecResult:
-        TOLD.runs["boxes"] += 1
+        told.runs["boxes"] += 1
         result = await plain(self, *given, **more)
-        TOLD.cpu_s += result.cpu_s
+        told.cpu_s += result.cpu_s
         return result
 
     async def run_pair(self: Any, *given: Any) -> Any:
-        TOLD.runs["pairs"] += 1
+        told.runs["pairs"] += 1
         return await pair(self, *given)
 
     async def run(self: Any, *given: Any, **more: Any) -> ExecResult:
-        TOLD.runs["warm"] += 1
+        told.runs["warm"] += 1
         result = await quick(self, *given, **more)
-        TOLD.cpu_s += result.cpu_s
+        told.cpu_s += result.cpu_s
         return result
 
-    bubblewrap.Bubblewrap._run = _run
-    bubblewrap.Bubblewrap.run_pair = run_pair
-    warm.ForkServer.run = run
+    for kind, name, counting in (
+        (bubblewrap.Bubblewrap, "_run", _run),
+        (bubblewrap.Bubblewrap, "run_pair", run_pair),
+        (warm.ForkServer, "run", run),
+    ):
+        setattr(kind, name, counting)
 
 
 @dataclass(frozen=True)
@@ -105,8 +108,8 @@ ROWS = {
 
 async def episode(row: Row) -> Mapping[str, Any]:
     """One; what was run for it."""
-    global TOLD
-    TOLD = Told()
+    global told
+    told = Told()
     hidden = (
         Hidden(("pytest", "-q", "test_hidden.py"), Tree({"test_hidden.py": TESTS.encode()})) if row.hidden else None
     )
@@ -120,12 +123,12 @@ async def episode(row: Row) -> Mapping[str, Any]:
         graph.add_tool("hidden", HiddenTests()).confirm("test", by="hidden")
     app = graph.compile(store=InMemoryStore(), rules=row.rules)
     result = await app.arun(Task("t", tree=tree, command=("pytest", "-q"), hidden=hidden))
-    boxes, pairs, quick = (TOLD.runs[name] for name in ("boxes", "pairs", "warm"))
+    boxes, pairs, quick = (told.runs[name] for name in ("boxes", "pairs", "warm"))
     return {
         "stop_reason": str(result.stop_reason),
         "runs": boxes - pairs + quick,
         "boxes": boxes,
-        "cpu_s": TOLD.cpu_s,
+        "cpu_s": told.cpu_s,
     }
 
 

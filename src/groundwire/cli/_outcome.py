@@ -129,6 +129,7 @@ SAID = {
     StopReason.MODEL_ERROR: "stopped: the model could not be used",
     StopReason.STORAGE_ERROR: "stopped: the ledger could not be written",
     StopReason.INTERNAL_ERROR: "stopped: an error in a part of the graph",
+    StopReason.CONTRADICTION: "no patch: the actor says that a test contradicts the task",
     StopReason.INTERRUPTED: "interrupted",
 }
 
