@@ -7,7 +7,9 @@ from typing import Any, cast
 import pytest
 
 from groundwire import FeedbackGraph, Rules, StopReason
-from groundwire.core import ActorContext, Candidate, Isolation, Limits, NoVerdict, Task, Tree, Verdict
+from groundwire.core import ActorContext, Candidate, Hidden, Isolation, Limits, NoVerdict, Task, Tree, Verdict
+from groundwire.core._signals import Crossings
+from groundwire.graphs.run._firewall import withheld
 from groundwire.tools import Apart, HiddenTests, Pytest
 from groundwire.tools import _boxes as boxes
 from groundwire.tools._boxes import STAND_IN, asked_names, candidates_box, why_one_box
@@ -339,3 +341,26 @@ async def test_a_pass_is_run_no_more_often_than_it_is_looked_at_and_once_with_co
     assert (sandbox.one, sandbox.pairs) == runs
     assert result.best is not None
     assert result.account.controls[0].changed_value == len(result.best.signal.evidence.cases)
+
+
+# --- what crossed, and where the candidate's own word decided
+
+POINTS = "class P:\n    def __init__(self, x): self.x = x\n    def __eq__(self, other): return self.x == other.x\n"
+COMPARES = (
+    "from mod import P, f\ndef test_plain():\n    assert f(1) == 2\n"
+    "def test_own():\n    assert P(1) == P(1)\ndef test_attribute():\n    assert P(3).x == 3\n"
+)
+
+
+async def test_comparisons_that_the_candidate_makes_are_counted_and_its_classes_named(bench: Any) -> None:
+    files = {"mod.py": POINTS + BROKEN, "test_mod.py": COMPARES}
+    hidden = Hidden(("pytest", "-q", "test_more.py"), Tree({"test_more.py": COMPARES.encode()}))
+    task = bench.task(files, hidden=hidden)
+    right = {"mod.py": POINTS + RIGHT}
+    seen = await bench.judge(Pytest(), task, right)
+    assert (seen.verdict, seen.isolation) == (PASS, Isolation.TWO_BOXES)
+    assert seen.evidence.crossings == Crossings(own_equality=1, cases=("test_mod.py::test_own",), classes=("mod.P",))
+    kept = withheld(await bench.judge(HiddenTests(), task, right))
+    assert kept.evidence.crossings == Crossings(own_equality=1), "hidden tests tell no names"
+    plain = bench.task({"mod.py": BROKEN, "test_mod.py": TESTS})
+    assert (await bench.judge(Pytest(), plain, {"mod.py": RIGHT})).evidence.crossings is None

@@ -396,6 +396,7 @@ class Judge:
                 stdout_cut=stdout_cut,
                 stderr_cut=stderr_cut,
                 detail=shorten(decision.detail, 600),
+                crossings=reading.crossings,
             ),
             partial=decision.partial,
             isolation=start.isolation,
