@@ -25,10 +25,10 @@ def project(tmp_path: Path) -> Path:
     return lay_out(tmp_path / "project", BUGGY)
 
 
-@pytest.mark.parametrize("flags", [(), ("--actor-sandbox",)])
+@pytest.mark.parametrize("flags", [(), ("--no-actor-sandbox",)])
 def test_another_program_s_change_is_verified(project: Path, tmp_path: Path, flags: tuple[str, ...]) -> None:
     agent = lay_out(project, {"agent.py": AGENT}) / "agent.py"
-    command = f"{sys.executable} {agent}" if not flags else "python agent.py"
+    command = f"{sys.executable} {agent}" if flags else "python agent.py"
     ran = groundwire(
         "repair", project, "--test", TEST, "--actor-command", command, "--actor-env", "AGENT_KEY", "--json", *flags,
         env={"AGENT_KEY": "sk-abcdefgh"},
@@ -44,7 +44,7 @@ def test_another_program_s_change_is_verified(project: Path, tmp_path: Path, fla
 
 
 def test_an_executable_bit_is_judged_verified_patched_and_applied(tmp_path: Path) -> None:
-    test = "import subprocess\n\n\ndef test_it_runs():\n    subprocess.run(['./run.sh'], check=True)\n"
+    test = "import subprocess\n\n\ndef test_it_runs():\n    assert subprocess.run(['./run.sh']).returncode == 0\n"
     task = 'editable = ["*.sh"]\n'
     project = lay_out(tmp_path / "project", {"run.sh": "#!/bin/sh\n", "test_run.py": test, "task.toml": task})
     ran = groundwire("repair", project, "--test", TEST, "--actor-command", "chmod +x run.sh", "--apply", "--json")
@@ -81,3 +81,51 @@ def test_a_stranger_s_project_can_not_choose_the_program(project: Path) -> None:
     lay_out(project, {"pyproject.toml": '[tool.groundwire]\nactor-command = "touch /tmp/owned"\n'})
     ran = groundwire("repair", project)
     assert ran.code == 2 and "actor_command" in ran.err
+
+
+SPY = """
+import glob, os, pathlib
+places = [os.environ["LEDGER"], os.environ["KEYS"], os.environ["HIDDEN"]]
+print([place for place in places if os.path.exists(place)])
+raise SystemExit(3)
+"""
+
+
+def test_by_itself_a_program_sees_no_key_no_ledger_and_no_hidden_test(project: Path, tmp_path: Path) -> None:
+    hidden = lay_out(tmp_path / "kept", {"test_more.py": "from shop.price import total\n"})
+    state, data = tmp_path / "state", tmp_path / "data"
+    asked = {"LEDGER": data, "KEYS": state / "groundwire" / "keys", "HIDDEN": hidden}
+    env = {"XDG_STATE_HOME": str(state), "XDG_DATA_HOME": str(data), **{n: str(p) for n, p in asked.items()}}
+    lay_out(project, {"spy.py": SPY})
+    names = [part for name in asked for part in ("--actor-env", name)]
+    seen: dict[str, str] = {}
+    for flag in ("--actor-sandbox", "--no-actor-sandbox"):
+        command = f"{sys.executable} {project / 'spy.py'}" if flag.startswith("--no") else "python spy.py"
+        given = () if flag == "--actor-sandbox" else (flag,)
+        ran = groundwire(
+            "repair", project, "--test", TEST, "--actor-command", command, *names, *given, "--json", env=env
+        )
+        assert ran.code == 1, ran.out + ran.err
+        assert ("--actor-network" in ran.data["detail"]) == (not given)
+        shown = groundwire("show", ran.data["run_id"], "--json", env=env).data
+        (program,) = [r for r in shown["episodes"][0]["records"] if r["kind"] == "ProgramRun"]
+        seen[flag] = program["stdout"]
+    assert seen["--actor-sandbox"].strip() == "[]"
+    assert "[KEYS]" in seen["--no-actor-sandbox"] and "[LEDGER]" in seen["--no-actor-sandbox"]
+
+
+def test_a_program_says_that_a_test_contradicts_the_task(project: Path) -> None:
+    says = "print('thinking'); print('CONTRADICTION: test_price.py::{}'); print('The task wants 3, the test -3.')"
+    ran = groundwire(
+        "repair", project, "--test", TEST, "--actor-command", f'python -c "{says.format("test_some")}"', "--json"
+    )
+    assert ran.code == 8, ran.out + ran.err
+    assert (ran.data["verdict"], ran.data["stop_reason"]) == ("fail", "contradiction")
+    assert ran.data["detail"].endswith("test_price.py::test_some: The task wants 3, the test -3.")
+    assert ran.data["candidates"] == 0
+    shown = groundwire("show", ran.data["run_id"])
+    assert shown.code == 0 and "contradicts" in shown.out
+    again = groundwire("replay", ran.data["run_id"], "--verify")
+    assert again.code == 0, again.out + again.err
+    bad = groundwire("repair", project, "--test", TEST, "--actor-command", f'python -c "{says.format("test_none")}"')
+    assert bad.code == 1 and "no such case has failed" in bad.out

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,55 @@ def test_a_repair_whose_time_is_up_is_gone_on_with(project: Path, tmp_path: Path
     (line,) = json.loads(groundwire("show", "--json", *db).out)
     assert (line["project"], line["verdict"]) == ("project", "verified")
     assert groundwire("replay", run, "--verify", *db).code == 0
+
+
+ENDED_VERIFIED = (
+    "INSERT INTO episode_ends (seq, episode_id, verdict, stop_reason, best_candidate, detail, created_at)"
+    " SELECT (SELECT max(seq) + 1 FROM links), episode_id, 'pass', 'verified', best_candidate, '', created_at"
+    " FROM episode_ends LIMIT 1"
+)
+FORGED = {
+    "an end that says verified behind the sealed one": (False, ENDED_VERIFIED),
+    "the sealed end made another": (False, "UPDATE episode_ends SET verdict = 'pass', stop_reason = 'verified'"),
+    "the first end taken away": (True, "DELETE FROM episode_ends WHERE stop_reason = 'budget_seconds'"),
+    "the second end put before the first": (True, "UPDATE episode_ends SET seq = seq - 100000 WHERE verdict = 'pass'"),
+    "the end that followed taken away": (True, "DELETE FROM episode_ends WHERE stop_reason = 'verified'"),
+    "the first end of the run taken away": (True, "DELETE FROM run_ends WHERE seq = (SELECT min(seq) FROM run_ends)"),
+}
+
+
+def test_a_run_that_went_on_after_its_sealed_end_verifies_and_a_forged_one_does_not(
+    project: Path, tmp_path: Path
+) -> None:
+    """What comes after an end is sealed as what came before it, and the last end is the one that counts."""
+    file = tmp_path / "x.db"
+    db = ("--db", f"sqlite:///{file}")
+    ended = groundwire("repair", project, "--test", TEST, "--max-seconds", "0.5", "--json", *db)
+    assert ended.data["stop_reason"] == "budget_seconds", ended.err
+    run = ended.data["run_id"]
+    assert groundwire("verify", run, *db).code == 0
+    before = _copied(file, tmp_path / "before.db")
+    went_on = groundwire("resume", run, "--max-seconds", "300", "--json", *db)
+    assert went_on.data["stop_reason"] == "verified", went_on.err
+    honest = groundwire("verify", run, "--json", *db)
+    assert honest.code == 0, honest.out
+    assert groundwire("verify", run, "--statement", tmp_path / "said.json", *db).code == 0
+    older = groundwire("verify", run, "--db", f"sqlite:///{before}")
+    assert older.code == 1 and "older copy" in older.out, older.out
+    for what, (later, statement) in FORGED.items():
+        forged = _copied(file if later else before, tmp_path / "forged.db")
+        with closing(sqlite3.connect(forged)) as connection, connection:
+            assert connection.execute(statement).rowcount > 0, what
+        ran = groundwire("verify", forged, env={"XDG_STATE_HOME": str(tmp_path / "nothing")})
+        assert ran.code == 1, (what, ran.out)
+
+
+def _copied(file: Path, to: Path) -> Path:
+    """The database, with what its journal holds."""
+    to.unlink(missing_ok=True)
+    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(to)) as target:
+        source.backup(target)
+    return to
 
 
 def test_a_case_that_hangs_is_named_and_may_take_as_long_as_one_says(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def hand_in(tmp_path: Path, runner: str, files: dict[str, str], *flags: str, hid
     asked = ["--hidden", hidden_command, "--hidden-dir", "hidden"] if hidden and hidden_command else []
     return groundwire(
         "repair", folder, "--actor-command", f"{sys.executable} {put}", "--test", visible_command, *asked,
-        "--max-trials", "1", "--rejudge", "0", "--json", *flags,
+        "--no-actor-sandbox", "--max-trials", "1", "--rejudge", "0", "--json", *flags,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from cli import BUGGY, groundwire, lay_out
 
 from groundwire.cli._outcome import account_data, account_lines
 from groundwire.graphs.run._acceptance import TradeOff
-from groundwire.graphs.run._account import VerdictAccount, WrittenTests
+from groundwire.graphs.run._account import OwnWord, VerdictAccount, WrittenTests
 
 TEST = "python -m pytest -q"
 
@@ -40,6 +40,11 @@ def test_a_plain_episode_says_nothing() -> None:
         (VerdictAccount(hidden_accesses=2, steering=1), "used 2 times, 1 of these before the last proposal [red]"),
         (VerdictAccount(opinions=("human",)), "opinions were trusted here: human [yellow]"),
         (VerdictAccount(oracle=True), "oracle: the answer key was used [yellow]"),
+        (
+            VerdictAccount(own_words=(OwnWord("test", 1, 3, ("t::a",), ("mod.P",)),)),
+            "test: in 1 of 3 cases a comparison that the patch's own code makes decided something: t::a; objects of"
+            " mod.P were asked [yellow]",
+        ),
         (
             VerdictAccount(written=WrittenTests(3, 2)),
             "3 tests written by a model, 2 dropped, not checked against anything",

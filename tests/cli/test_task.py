@@ -75,7 +75,7 @@ def test_a_repair_says_how_strong_the_tests_are(tmp_path: Path) -> None:
     writes.write_text(f"#!/bin/sh\ncat > mod.py <<'E'\n{CLAMP}E\n")
     writes.chmod(0o755)
     project = lay_out(tmp_path / "weak", WEAK)
-    ran = groundwire("repair", project, "--test", TEST, "--actor-command", str(writes))
+    ran = groundwire("repair", project, "--test", TEST, "--actor-command", str(writes), "--no-actor-sandbox")
     assert ran.code == 0, ran.out + ran.err
     assert "verified patch, weak tests:" in ran.out
     assert "test strength: the tests notice" in ran.out

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from groundwire.core import Candidate, Isolation, Limits, NoVerdict, Task, Tree, Verdict
+from groundwire import FeedbackGraph, Rules, StopReason
+from groundwire.core import ActorContext, Candidate, Hidden, Isolation, Limits, NoVerdict, Task, Tree, Verdict
+from groundwire.core._signals import Crossings
+from groundwire.graphs.run._firewall import withheld
 from groundwire.tools import Apart, HiddenTests, Pytest
 from groundwire.tools import _boxes as boxes
 from groundwire.tools._boxes import STAND_IN, asked_names, candidates_box, why_one_box
@@ -281,3 +284,83 @@ async def test_what_was_in_time_in_one_process_is_not_failed_for_time_in_two(ben
     task = bench.task({"mod.py": BROKEN, "test_mod.py": TESTS}, limits=Limits(wall_s=4))
     found = await bench.judge(Pytest(), task, {"mod.py": SLOW_ACROSS})
     assert (found.verdict, found.reason) == (NONE, NoVerdict.UNFIT) and "in time" in found.evidence.detail
+
+
+# --- how often a PASS is run
+
+
+class Once:
+    """Proposes one answer."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    async def propose(self, context: ActorContext, n: int) -> list[Candidate]:
+        return [candidate(context.task, **{"mod.py": self._text})]
+
+
+class Counting:
+    """A sandbox that counts its runs."""
+
+    def __init__(self, sandbox: Any) -> None:
+        self._sandbox = sandbox
+        self.one = self.pairs = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sandbox, name)
+
+    async def run(self, *given: Any, **more: Any) -> Any:
+        self.one += 1
+        return await self._sandbox.run(*given, **more)
+
+    async def run_pair(self, *given: Any) -> Any:
+        self.pairs += 1
+        return await self._sandbox.run_pair(*given)
+
+
+@pytest.mark.parametrize(
+    ("looks", "tests", "runs"),
+    [
+        (3, TESTS, (1, 3)),
+        (2, TESTS, (1, 2)),
+        (1, TESTS, (1, 2)),
+        (3, f"{TESTS}def test_b(caplog):\n    assert f(1) == 2\n", (4, 0)),
+    ],
+    ids=["three looks", "two looks", "one look", "in one process"],
+)
+async def test_a_pass_is_run_no_more_often_than_it_is_looked_at_and_once_with_controls(
+    bench: Any, looks: int, tests: str, runs: tuple[int, int]
+) -> None:
+    """The confirming looks are those in two boxes, and controls ride on the last; also where nobody looks again."""
+    task = bench.task({"mod.py": BROKEN, "test_mod.py": tests}, command=("pytest", "-q"))
+    sandbox = Counting(bench.sandbox)
+    graph = FeedbackGraph().add_actor("write", Once(RIGHT)).add_tool("test", Pytest()).add_edge("write", "test")
+    rules = Rules() if looks == 3 else Rules(rejudge_passes=looks - 1)
+    result = await graph.compile(rules=rules, sandbox=cast("Any", sandbox)).arun(task)
+    assert result.stop_reason is StopReason.VERIFIED
+    assert (sandbox.one, sandbox.pairs) == runs
+    assert result.best is not None
+    assert result.account.controls[0].changed_value == len(result.best.signal.evidence.cases)
+
+
+# --- what crossed, and where the candidate's own word decided
+
+POINTS = "class P:\n    def __init__(self, x): self.x = x\n    def __eq__(self, other): return self.x == other.x\n"
+COMPARES = (
+    "from mod import P, f\ndef test_plain():\n    assert f(1) == 2\n"
+    "def test_own():\n    assert P(1) == P(1)\ndef test_attribute():\n    assert P(3).x == 3\n"
+)
+
+
+async def test_comparisons_that_the_candidate_makes_are_counted_and_its_classes_named(bench: Any) -> None:
+    files = {"mod.py": POINTS + BROKEN, "test_mod.py": COMPARES}
+    hidden = Hidden(("pytest", "-q", "test_more.py"), Tree({"test_more.py": COMPARES.encode()}))
+    task = bench.task(files, hidden=hidden)
+    right = {"mod.py": POINTS + RIGHT}
+    seen = await bench.judge(Pytest(), task, right)
+    assert (seen.verdict, seen.isolation) == (PASS, Isolation.TWO_BOXES)
+    assert seen.evidence.crossings == Crossings(own_equality=1, cases=("test_mod.py::test_own",), classes=("mod.P",))
+    kept = withheld(await bench.judge(HiddenTests(), task, right))
+    assert kept.evidence.crossings == Crossings(own_equality=1), "hidden tests tell no names"
+    plain = bench.task({"mod.py": BROKEN, "test_mod.py": TESTS})
+    assert (await bench.judge(Pytest(), plain, {"mod.py": RIGHT})).evidence.crossings is None

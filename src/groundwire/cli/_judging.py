@@ -172,6 +172,7 @@ def _data(observation: Observation) -> dict[str, Any]:
         "passed": len(evidence.passed()),
         "cases": len(evidence.cases),
         "isolation": observation.isolation,
+        "crossings": evidence.crossings.model_dump(mode="json") if evidence.crossings else None,
         "controls": evidence.controls.model_dump(mode="json") if evidence.controls else None,
     }
 

@@ -81,7 +81,7 @@ class LearningTally(Tally):
         watches: True: the line moves with each trial, not only with each episode.
     """
 
-    worst_first = (6, 5, 4, 3, 1)
+    worst_first = (6, 7, 5, 4, 3, 8, 1)
     """Not to win is what is learned from, so anything else is worse."""
 
     def __init__(self, arm: str, total: int, console: Console, *, as_json: bool, watches: bool) -> None:

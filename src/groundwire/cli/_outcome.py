@@ -19,7 +19,7 @@ from groundwire.core._tasks import Task
 from groundwire.core._text import plain, plural
 
 if TYPE_CHECKING:
-    from groundwire.graphs.run._account import Controlled, VerdictAccount, WrittenTests
+    from groundwire.graphs.run._account import Controlled, OwnWord, VerdictAccount, WrittenTests
     from groundwire.graphs.run._result import EpisodeResult
     from groundwire.graphs.run._strength import Strength
 
@@ -48,6 +48,9 @@ def account_lines(account: VerdictAccount) -> Iterator[tuple[str, str]]:
         yield ", ".join(parts), "dim"
     for controlled in account.controls:
         yield _controls(controlled)
+    for word in account.own_words:
+        if word.own_equality:
+            yield _own_word(word)
     if account.trade_offs:
         yield f"{plural(len(account.trade_offs), 'trade-off')} refused: fixes some cases, breaks others", "yellow"
         for trade in account.trade_offs[:TRADE_OFFS_SHOWN]:
@@ -102,6 +105,15 @@ def _controls(controls: Controlled) -> tuple[str, str]:
     return "; ".join([said, *parts]) + named, "yellow" if controls.passed or controls.left_out else "dim"
 
 
+def _own_word(word: OwnWord) -> tuple[str, str]:
+    said = (
+        f"{plain(word.by)}: in {word.own_equality} of {plural(word.of, 'case')} a comparison that the patch's own code"
+        " makes decided something"
+    )
+    asked = f"; objects of {_named(word.classes)} were asked" if word.classes else ""
+    return said + (f": {_named(word.cases)}" if word.cases else "") + asked, "yellow"
+
+
 def _written(written: WrittenTests) -> str:
     checked = "checked against a reference" if written.validated else "not checked against anything"
     return f"{plural(written.kept, 'test')} written by a model, {written.dropped} dropped, {checked}"
@@ -129,6 +141,7 @@ SAID = {
     StopReason.MODEL_ERROR: "stopped: the model could not be used",
     StopReason.STORAGE_ERROR: "stopped: the ledger could not be written",
     StopReason.INTERNAL_ERROR: "stopped: an error in a part of the graph",
+    StopReason.CONTRADICTION: "no patch: the actor says that a test contradicts the task",
     StopReason.INTERRUPTED: "interrupted",
 }
 

@@ -69,7 +69,7 @@ class GraphParts:
         if settings.actor_command is not None:
             actor = _program(settings, width)
         elif backend:
-            actor = agents.LLMActor(backend, samples=width, **room)
+            actor = agents.LLMActor(backend, samples=width, may_contradict=settings.may_contradict, **room)
         else:
             actor = agents.SearchActor(seed=settings.seed)
             width, trials = settings.width or SEARCH_WIDTH, SEARCH_TRIALS
@@ -197,7 +197,8 @@ def _program(settings: Settings, runs: int) -> Actor:
         samples=runs,
         timeout_s=settings.actor_seconds,
         env=settings.actor_env,
-        isolated=settings.actor_sandbox,
+        isolated=settings.sandbox != "subprocess" if settings.actor_sandbox is None else settings.actor_sandbox,
         network=settings.actor_host or settings.actor_network,
         git=settings.actor_git,
+        may_contradict=settings.may_contradict,
     )

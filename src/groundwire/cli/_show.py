@@ -235,6 +235,10 @@ def _print_episode(console: Console, records: Sequence[Record]) -> None:
                 console.print(Text(f"  gate     {said}", style="cyan" if record.admitted else "yellow"))
             case Intent(kind="hidden_access"):
                 console.print(Text(f"  hidden   {plain(json.loads(record.body)['reason'], limit=200)}", style="dim"))
+            case Intent(kind="contradiction"):
+                said = json.loads(record.body)
+                line = f"{said['issuer']} says that {said['case']} contradicts the task: {said['reason']}"
+                console.print(Text(f"  actor    {plain(line, limit=600)}", style="yellow"))
             case Intent(kind="model_call") if record.id not in ended:
                 most = "at an unknown price" if record.usd is None else f"${record.usd:.4f}"
                 said = f"cut off: it may have been paid for, so {most} and {tokens(record.tokens)} are counted"

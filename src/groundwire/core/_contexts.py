@@ -262,8 +262,9 @@ class ToolContext:
         seed_rule: how choices get theirs.
         past: everything that was judged in this episode, hidden tests left out, in order.
         seconds_left: wall seconds that the episode has left; None: nothing limits them.
-        confirming: True where this judging is the one that a PASS is to rest on, so that it is worth to find out
-            whether the tests could have failed.
+        again: True where the candidate has passed before, and is to be looked at once more.
+        confirming: True where this judging is the last one before something rests on a PASS, so that it is worth to
+            find out whether the tests could have failed.
     """
 
     sandbox: Callable[[], Awaitable[Sandbox]]
@@ -276,6 +277,7 @@ class ToolContext:
     seed_rule: SeedRule = SeedRule.HASHED
     past: Callable[[], Sequence[Judged]] = tuple
     seconds_left: Callable[[], float | None] = lambda: None
+    again: bool = False
     confirming: bool = False
 
 

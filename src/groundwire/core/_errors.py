@@ -5,6 +5,7 @@
     │   ├── ConfigError             a setting, flag or argument is wrong
     │   ├── TaskError               the task or project can't be read
     │   ├── CandidateError          a candidate is malformed or touches what it may not
+    │   │   └── Contradiction           an actor's word, in a candidate's place: a test contradicts the task
     │   ├── ToolError               a tool did not give what a tool has to give
     │   ├── RecordingError          a recording or a published log can't be read
     │   └── GraphError              the graph can't be compiled
@@ -77,6 +78,25 @@ class TaskError(UserError):
 
 class CandidateError(UserError):
     """A candidate is malformed, or touches what it may not touch."""
+
+
+class Contradiction(CandidateError):
+    """An actor's word, raised in the place of candidates: a test contradicts the task, so that no candidate is right.
+
+    It ends the episode (`StopReason.CONTRADICTION`) where the case failed on what the actor works against, and gives no
+    verdict. Where no such case failed it is bad input, and that is said.
+
+    Args:
+        case: the case's id, as the failing evidence names it.
+        reason: what the task says, and what the test asks for instead.
+    """
+
+    def __init__(self, case: str, reason: str) -> None:
+        self.case = case
+        self.reason = reason
+        super().__init__(
+            f"{case} contradicts the task: {reason}", do="Read the test and the task: one of them has to be changed."
+        )
 
 
 class ToolError(UserError):

@@ -44,6 +44,8 @@ class StopReason(StrEnum):
     """A tool failed as many times in a row as it may."""
     REJECTED = "rejected"
     """An answer was rejected as many times as it may be."""
+    CONTRADICTION = "contradiction"
+    """The actor says that a test contradicts the task; the detail says which, and why. Nothing was judged by that."""
     MODEL_ERROR = "model_error"
     STORAGE_ERROR = "storage_error"
     INTERNAL_ERROR = "internal_error"
@@ -231,7 +233,8 @@ class Intent:
     """`model_call`, `program`, `judge`, `apply`; `hidden_access` (the hidden tests are laid out, the body says why),
     `model_tests` (the body holds the tests that a model wrote and what was dropped), `doubt` (a candidate passed, and
     the body says why it may be wrong all the same), `stands` (a candidate passed, and tests that a model wrote
-    can't take that back) or `reuse` (a recorded verdict is taken; the body says which)."""
+    can't take that back), `contradiction` (an actor says that a test contradicts the task; the body says which, and
+    why) or `reuse` (a recorded verdict is taken; the body says which)."""
     digest: str
     """Of the request or candidate."""
     body: str = ""

@@ -44,14 +44,16 @@ class Settings(BaseModel):
     """Names of variables that this program sees too; in a variable of the environment, apart by commas."""
     actor_seconds: float = 600.0
     """Wall seconds of one run of it."""
-    actor_sandbox: bool = False
-    """It runs in the sandbox, not as the user."""
+    actor_sandbox: bool | None = None
+    """It runs in the sandbox, not as the user; None: unless the run has none (`sandbox = "subprocess"`)."""
     actor_network: bool = False
     """The network can be reached from there."""
     actor_host: tuple[str, ...] = ()
     """`host:port` that can be reached from there, and nothing else can; in a variable, apart by commas."""
     actor_git: bool = False
     """The files it edits are in a repository of one commit."""
+    may_contradict: bool = False
+    """A model or program is told that it may say, in the place of a change, that a test contradicts the task."""
     model_tests: bool = False
     """The model writes the tests; a candidate that passes these is not verified."""
     own_tests: bool = False

@@ -175,6 +175,18 @@ class Controls(_Frozen):
         return controlled / every if every else 0.0
 
 
+class Crossings(_Frozen):
+    """What came from the candidate's box beside plain values, and where its own word decided something."""
+
+    own_equality: int = 0
+    """Cases in which a comparison that the candidate's own code made decided something: `==` between two of its
+    objects, an order, a membership, a difference."""
+    cases: tuple[str, ...] = ()
+    """Ids of these, where they may be told."""
+    classes: tuple[str, ...] = ()
+    """Classes of the candidate whose objects the assertions asked, where they may be told; the first 100 by name."""
+
+
 class Evidence(_Frozen):
     """What the verdict rests on."""
 
@@ -198,6 +210,10 @@ class Evidence(_Frozen):
     """One line for people about how it was judged, where that was out of the ordinary."""
     controls: Controls | None = None
     """What controls showed of a PASS that was confirmed; None: there were none."""
+    crossings: Crossings | None = None
+    """What came from the candidate's box; None: nothing but plain values, or there was no such box."""
+    again: int = 0
+    """Times that it was seen to pass before, within the same judging: in one process, before it did in two boxes."""
 
     def passed(self) -> frozenset[str]:
         """Ids of the cases that count for the candidate."""
@@ -247,6 +263,8 @@ class Observation(_Frozen):
 
 
 _MINT = object()
+_LATER = ("flaky", "late", "note", "controls", "crossings", "again")
+"""What evidence did not have from the first version on."""
 
 
 class Signal(_Frozen):
@@ -310,9 +328,9 @@ class Signal(_Frozen):
         return canonical(self._fields({"seal": True}))
 
     def _fields(self, left_out: dict[str, Any]) -> dict[str, Any]:
-        # signals sealed before there were flaky or late cases, notes, controls, any that were taken, or a network keep
-        # their canonical form
-        unsaid = {name: True for name in ("flaky", "late", "note", "controls") if not getattr(self.evidence, name)}
+        # signals sealed before there were these in the evidence, any that were taken, or a network keep their
+        # canonical form
+        unsaid = {name: True for name in _LATER if not getattr(self.evidence, name)}
         if unsaid:
             left_out = {**left_out, "evidence": unsaid}
         if not self.taken_from:

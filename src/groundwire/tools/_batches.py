@@ -197,6 +197,7 @@ class _Search:
         execute: runs one.
         note: said of each observation, where the way that this goes is out of the ordinary.
         in_order: how they are run with the cases in their own order, where `start` has what failed first.
+        controls: what passes is confirmed by controls too.
     """
 
     judge: Judge
@@ -206,6 +207,7 @@ class _Search:
     execute: Execute
     note: str = ""
     in_order: Launch | None = None
+    controls: bool = False
 
     @property
     def pace(self) -> Pace:
@@ -247,7 +249,9 @@ class _Search:
 
     async def _look(self, candidate: Candidate, pace: Pace) -> Judgement:
         found = await self.judge.run(self.start, candidate, self.task, pace, self.execute, self.sandbox.info)
-        observation = await self.judge.confirm(found.observation, candidate, self.task, self.sandbox)
+        observation = await self.judge.confirm(
+            found.observation, candidate, self.task, self.sandbox, controls=self.controls
+        )
         if self.note:
             evidence = observation.evidence.model_copy(update={"note": self.note})
             observation = observation.model_copy(update={"evidence": evidence})
@@ -264,6 +268,7 @@ async def judge_each(
 
     async with AsyncExitStack() as stack:
         search = await _search(judge, candidates, task, context, stack)
+        search = replace(search, controls=context.confirming) if search else None
         looks = 1 + len(candidates) // CANDIDATES_PER_LOOK if search else 0
         late: dict[int, Candidate] = {}
         work = search.first if search else alone

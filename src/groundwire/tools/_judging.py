@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -67,11 +67,11 @@ class Judge:
         self._runner = runner
         self._baselines = baselines
         self._wanted = apart
-        self._fits: dict[tuple[str, tuple[str, ...], str], bool] = {}
-        """By base tree, command and sandbox: whether the base tree does as well in two boxes as in one process."""
+        self._fits: dict[tuple[str, tuple[str, ...], str, Isolation], bool] = {}
+        """Whether the base tree does as well so far apart as in one process: by tree, command, sandbox and distance."""
         self._confirming = Confirming()
-        self._passed: deque[tuple[str, str, tuple[str, ...]]] = deque(maxlen=PASSES_KNOWN)
-        """Candidates, each with its base tree and command, whose PASS was given in one process."""
+        self._passed: OrderedDict[tuple[str, str, tuple[str, ...]], Observation] = OrderedDict()
+        """The newest PASS of the last candidates, each with its base tree and command."""
 
     @property
     def identity(self) -> str:
@@ -126,7 +126,8 @@ class Judge:
         """One candidate in sandbox runs of its own, under the task's limits.
 
         In one process first, and a PASS once more in two boxes; or at once as far apart as runner and tests allow.
-        Where it is to be confirmed, by controls too.
+        What has passed before is looked at where it was confirmed, and there alone. Where that is the last look, by
+        controls too; they are all that is run where no further look is asked for.
         """
         if found := self.check(candidate, task):
             return found
@@ -144,8 +145,11 @@ class Judge:
             )
             if apart is not None:
                 return apart
-        if context.confirming and tree is None and (candidate.digest, task.tree.digest, start.shown) in self._passed:
-            return await self.confirm(None, candidate, task, sandbox, controls=True)
+        before = self._passed.get((candidate.digest, task.tree.digest, start.shown))
+        if tree is None and (context.again or (context.confirming and before)):
+            return await self.confirm(
+                None if context.again else before, candidate, task, sandbox, controls=context.confirming
+            )
         pace = Pace(_within(task.limits, candidate, context))
         known = self.baseline(task, start) if candidate.is_base else None
         if known and known.timed and not known.healthy:
@@ -162,7 +166,7 @@ class Judge:
         """What is to be said of a candidate that was judged in one process: a PASS is looked at again in two boxes.
 
         Args:
-            seen: what was seen there; None: its PASS of before was given in one process, and is to be confirmed.
+            seen: what was seen of it; None: it has passed before, and is to be looked at again.
             candidate: the candidate.
             task: the task.
             sandbox: where it is looked at again.
@@ -171,9 +175,11 @@ class Judge:
         if seen is not None and seen.verdict is not Verdict.PASS:
             return seen
         if self._furthest(task, sandbox) is Isolation.TWO_BOXES:
-            apart = await self._apart(Isolation.TWO_BOXES, candidate, task, sandbox, in_time=True, controls=controls)
+            apart = await self._apart(
+                Isolation.TWO_BOXES, candidate, task, sandbox, in_time=True, controls=controls, seen=seen
+            )
             if apart is not None:
-                return apart if seen is None else _with_output_of(seen, apart)
+                return self._remembered(apart, candidate, task)
         if self._wanted.required:
             why = self.why_not_two_boxes(task) or "the sandbox, or the base tree's own run, does not allow it"
             return self.nothing(NoVerdict.UNFIT, f"It can't be judged in two boxes, which is required: {why}.")
@@ -190,9 +196,19 @@ class Judge:
             async def look(start: Launch, at: Candidate) -> Judgement:
                 return await self.run(start, at, task, Pace(task.limits), cold(sandbox, task), sandbox.info)
 
-            seen = await self._controlled(start, candidate, task, look, seen)
+            if controls:
+                seen = await self._controlled(start, candidate, task, look, seen)
+            else:
+                seen = (await look(start, candidate)).observation
+        return self._remembered(seen, candidate, task)
+
+    def _remembered(self, seen: Observation, candidate: Candidate, task: Task) -> Observation:
         if seen.verdict is Verdict.PASS:
-            self._passed.append((candidate.digest, task.tree.digest, start.shown))
+            evidence = seen.evidence.model_copy(update={"again": 0})
+            known = seen.model_copy(update={"evidence": evidence})
+            self._passed[candidate.digest, task.tree.digest, seen.command] = known
+            while len(self._passed) > PASSES_KNOWN:
+                self._passed.popitem(last=False)
         return seen
 
     async def _controlled(
@@ -228,8 +244,19 @@ class Judge:
         *,
         in_time: bool = False,
         controls: bool = False,
+        seen: Observation | None = None,
     ) -> Observation | None:
-        """One candidate with the assertions apart; None where these tests can't be judged so, whoever is judged."""
+        """One candidate with the assertions apart; None where these tests can't be judged so, whoever is judged.
+
+        Args:
+            way: how far.
+            candidate: the candidate.
+            task: the task.
+            sandbox: where.
+            in_time: it is known to end in time in one process.
+            controls: whether what passes is confirmed by controls.
+            seen: its PASS of before; where that was given as far apart, it is not looked at again.
+        """
         if way is Isolation.IN_PROCESS:
             return None
         start = self.start(task, isolation=way)
@@ -240,6 +267,8 @@ class Judge:
         async def look(start: Launch, at: Candidate) -> Judgement:
             return await self.run(start, at, task, Pace(limits), cold(sandbox, task), sandbox.info)
 
+        if seen is not None and seen.isolation is way:
+            return await self._controlled(start, candidate, task, look, seen) if controls else seen
         found = await look(start, candidate)
         if found.out_of_time:
             # each call crosses from one process to another, which is our doing and not the candidate's
@@ -248,13 +277,14 @@ class Judge:
             if found.out_of_time and in_time:
                 detail = "It passed in one process, and from another box its tests did not end in time."
                 return self.nothing(NoVerdict.UNFIT, f"{detail} Do they call it very often?", start)
-        if found.observation.verdict is Verdict.PASS:
+        observation = found.observation
+        if observation.verdict is Verdict.PASS:
             if controls:
-                return await self._controlled(start, candidate, task, look, found.observation)
-            return found.observation
+                observation = await self._controlled(start, candidate, task, look, observation)
+            return observation if seen is None else _with_output_of(seen, observation)
         if not found.unfit and not in_time:
-            return found.observation
-        key = task.tree.digest, start.shown, sandbox.info.kind
+            return observation
+        key = task.tree.digest, start.shown, sandbox.info.kind, start.isolation
         if key not in self._fits:
             base = found if candidate.is_base else await look(start, Candidate(task.tree.digest, {}))
             self._fits[key] = not base.unfit and not self._lost(base, task, start)
@@ -373,6 +403,7 @@ class Judge:
                 stdout_cut=stdout_cut,
                 stderr_cut=stderr_cut,
                 detail=shorten(decision.detail, 600),
+                crossings=reading.crossings,
             ),
             partial=decision.partial,
             isolation=start.isolation,
@@ -385,7 +416,8 @@ def _with_output_of(seen: Observation, apart: Observation) -> Observation:
     if apart.verdict is not Verdict.PASS:
         return apart
     names = ("stdout", "stderr", "stdout_cut", "stderr_cut")
-    evidence = apart.evidence.model_copy(update={name: getattr(seen.evidence, name) for name in names})
+    told = {name: getattr(seen.evidence, name) for name in names}
+    evidence = apart.evidence.model_copy(update={**told, "again": seen.evidence.again + 1})
     return apart.model_copy(update={"evidence": evidence, "coverage": seen.coverage})
 
 

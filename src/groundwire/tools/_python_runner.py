@@ -19,7 +19,7 @@ from typing import Any, cast
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._paths import matches
 from groundwire.core._sandboxes import ExecResult
-from groundwire.core._signals import CaseResult, Isolation, NoVerdict, Observation, Origin
+from groundwire.core._signals import CaseResult, Crossings, Isolation, NoVerdict, Observation, Origin
 from groundwire.core._tasks import Task
 from groundwire.tools._apartness import modules_kept_apart
 from groundwire.tools._boxes import asked_names, fixed_files, reaches_far, tests_box, why_one_box
@@ -155,6 +155,7 @@ def _names(tree: Tree) -> Iterator[str]:
 # Runs one of our reporting runners (pytest, unittest, doctest) with the project's Python.
 
 STACK_LINES = 8
+CLASSES_KEPT = 100
 Guard = Callable[[Candidate, Task, Invocation], Observation | None]
 More = Callable[[Task, Invocation], tuple[str, ...]]
 
@@ -304,10 +305,18 @@ class PythonRunner:
             unreliable=bool(report.broken or report.unfinished or ended_by(result)),
             touched=frozenset({*report.touched, *report.left_touched}),
             controls=report.controls,
+            crossings=_crossings(report),
         )
 
     def _command(self, task: Task) -> tuple[str, ...]:
         return self.command or task.command or self.default
+
+
+def _crossings(report: RunReport) -> Crossings | None:
+    if not report.own_equality and not report.kinds:
+        return None
+    cases, classes = sorted(report.own_equality), sorted(harmless(kind) for kind in report.kinds)
+    return Crossings(own_equality=len(cases), cases=tuple(cases), classes=tuple(classes[:CLASSES_KEPT]))
 
 
 def _before_paths(arguments: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Protocol
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import Coverage
 from groundwire.core._sandboxes import ExecResult
-from groundwire.core._signals import CaseOutcome, Isolation, NoVerdict, Observation, Origin
+from groundwire.core._signals import CaseOutcome, Crossings, Isolation, NoVerdict, Observation, Origin
 from groundwire.core._tasks import Task
 from groundwire.tools._reports import CaseControl
 from groundwire.tools._verdicts import Decision, Situation
@@ -111,6 +111,7 @@ class Reading:
         unfit: why the tests can't be run apart from the candidate; empty if they can.
         touched: files that the run changed, of those that a candidate may not change.
         controls: by case, what came of its control; empty where the run had none.
+        crossings: what came from the candidate's box; None where that is nothing but plain values.
     """
 
     decision: Decision
@@ -120,6 +121,7 @@ class Reading:
     unfit: str = ""
     touched: frozenset[str] = frozenset()
     controls: Mapping[str, CaseControl] = field(default_factory=dict[str, CaseControl])
+    crossings: Crossings | None = None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from groundwire.agents.patching._edit_blocks import SearchReplace, WholeFile, re
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import Actor, Lesson, Reflection
-from groundwire.core._errors import ConfigError, ModelRejected, ModelReplyInvalid
+from groundwire.core._errors import ConfigError, Contradiction, ModelRejected, ModelReplyInvalid
 from groundwire.core._ids import seed_for
 from groundwire.core._models import Request
 from groundwire.core._signals import Origin
@@ -482,3 +482,53 @@ def test_arguments_out_of_range(options: dict[str, Any]) -> None:
         actor(**options)
     with pytest.raises(ConfigError):
         LLMActor("vllm:/models/x")
+
+
+# --- the way out: a test contradicts the task
+
+OBJECTS = (
+    "I have looked at it.\n\n**CONTRADICTION: test_some**\nThe task asks for a sum,\nand the test for a product.\n"
+)
+OBJECTS_JSON = json.dumps(
+    {"cause": "The task asks for a sum.", "edits": [], "contradiction": "tests/test_price.py::test_some"}
+)
+NO_SUCH_CASE = "CONTRADICTION: tests/test_price.py::test_other\nThe task asks for a sum."
+
+
+@pytest.mark.parametrize(
+    ("form", "reply", "reason"),
+    [
+        ("edits", OBJECTS, "The task asks for a sum,\nand the test for a product."),
+        ("whole", OBJECTS.replace("\n", "\r\n"), "The task asks for a sum,\nand the test for a product."),
+        ("schema", OBJECTS_JSON, "The task asks for a sum."),
+    ],
+)
+async def test_a_model_may_say_that_a_test_contradicts_the_task(
+    scene: Scene, form: str, reply: str, reason: str
+) -> None:
+    with pytest.raises(Contradiction) as said:
+        await actor(reply, answer=form, may_contradict=True).propose(scene.context(), 1)
+    assert (said.value.case, said.value.reason) == ("tests/test_price.py::test_some", reason)
+    (request,) = scene.call.requests
+    assert "contradicts what the task asks for" in user(request)
+    assert request.prompt_digest not in {
+        load_prompt(f"repair_{form}_v{n}").digest for n in (1 if form == "schema" else 2,)
+    }
+
+
+async def test_a_contradiction_that_names_no_failing_case_is_sent_back(scene: Scene) -> None:
+    (candidate,) = await actor(NO_SUCH_CASE, GOOD, may_contradict=True).propose(scene.context(), 1)
+    assert candidate.changes == {PRICE: fixed(scene)}
+    _, second = scene.call.requests
+    assert second.purpose == "correct" and "no such case has failed" in second.messages[-1].content
+
+
+async def test_edits_count_for_more_than_a_contradiction_beside_them(scene: Scene) -> None:
+    (candidate,) = await actor(f"{GOOD}\n{OBJECTS}", may_contradict=True).propose(scene.context(), 1)
+    assert candidate.changes == {PRICE: fixed(scene)}
+
+
+async def test_a_model_that_was_not_told_of_the_way_out_has_none(scene: Scene) -> None:
+    (candidate,) = await actor(OBJECTS, GOOD).propose(scene.context(), 1)
+    assert candidate.changes == {PRICE: fixed(scene)}
+    assert not any("CONTRADICTION" in user(request) for request in scene.call.requests[:1])

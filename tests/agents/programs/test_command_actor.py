@@ -445,7 +445,7 @@ async def test_a_flood_of_output_is_cut_and_changes_nothing_else(scene: Scene, g
     [
         ("no-such-program-anywhere --fix", False, "No such file"),
         ("/etc/passwd", False, "Permission denied"),
-        ("no-such-program-anywhere --fix", True, "one that exists in the sandbox"),
+        ("no-such-program-anywhere --fix", True, "a path that exists there"),
     ],
 )
 async def test_a_program_that_is_not_there(

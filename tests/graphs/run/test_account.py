@@ -12,11 +12,11 @@ from looking import looked
 from groundwire import FeedbackGraph, NoVerdict, Observation, Origin, Rules, StopReason, Task, Verdict
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ToolContext
-from groundwire.core._records import Admission, CandidateRecord, Intent, ReflectionRecord
+from groundwire.core._records import Admission, CandidateRecord, EpisodeEnd, Intent, ReflectionRecord
 from groundwire.core._seal import Mint
-from groundwire.core._signals import Signal
+from groundwire.core._signals import Crossings, Signal
 from groundwire.core._traits import ToolTraits
-from groundwire.graphs.run._account import VerdictAccount, account_of, non_discriminating
+from groundwire.graphs.run._account import OwnWord, VerdictAccount, account_of, non_discriminating
 from groundwire.graphs.run._gate import may_verify
 from groundwire.memory import InMemoryStore
 
@@ -69,6 +69,17 @@ def test_retries_and_rejudgings_are_told_apart() -> None:
     signals = [minted(NoVerdict.SANDBOX), minted({"a": False}), minted({"a": False}), minted({"a": False}, trial=2)]
     account = account_of(signals)
     assert (account.retries, account.rejudged, account.rejudged_s) == (1, 1, 2.0)
+
+
+def test_the_candidates_own_word_is_told_of_what_was_handed_out_and_of_the_last_look() -> None:
+    seen = looked({"a": True, "b": True})
+    crossed = {"crossings": Crossings(own_equality=1, cases=("a",), classes=("mod.P",))}
+    owning = minted({"a": True, "b": True}, evidence=seen.evidence.model_copy(update=crossed))
+    given = EpisodeEnd(episode_id="e", verdict=Verdict.PASS, stop_reason=StopReason.VERIFIED, best_candidate="c1")
+    assert account_of([owning, given]).own_words == (OwnWord("t", 1, 2, ("a",), ("mod.P",)),)
+    assert account_of([owning, minted({"a": True}), given]).own_words == ()
+    assert account_of([owning]).own_words == ()
+    assert Signal.from_json(owning.to_json()) == owning and "crossings" not in minted({"a": True}).to_json()
 
 
 def test_the_answer_key_and_opinions_are_marked() -> None:

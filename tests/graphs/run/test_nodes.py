@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 from typing import Any
 
 import pytest
+from dying import dies_and_goes_on
 from guessing import ANSWER, Check, Guesser, Noter, answer, loop, no_verdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,8 +29,8 @@ from groundwire import (
 )
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
-from groundwire.core._errors import GroundingError
-from groundwire.core._records import Admission, Record
+from groundwire.core._errors import Contradiction, GroundingError
+from groundwire.core._records import Admission, Intent, Record
 from groundwire.core._signals import Signal
 from groundwire.memory import InMemoryStore
 
@@ -272,3 +274,71 @@ def test_what_is_added_after_compiling_changes_nothing(task: Task) -> None:
     app = graph.compile()
     graph.add_node("late", lambda state: 1 / 0).add_edge("late", "write").set_entry("late")
     assert app.run(task).verdict is Verdict.PASS
+
+
+# --- an actor's word that a test contradicts the task
+
+
+class Objector:
+    """Proposes what is wrong, then says that a test contradicts the task."""
+
+    def __init__(self, case: str, reason: str = "the task says otherwise") -> None:
+        self.case, self.reason = case, reason
+        self.asked = 0
+
+    async def propose(self, context: ActorContext, n: int) -> list[Candidate]:
+        self.asked += 1
+        if context.trial == 1:
+            return [answer(context.task, "wrong")]
+        raise Contradiction(self.case, self.reason)
+
+
+def objecting(actor: Objector, check: Check, store: InMemoryStore | None = None) -> FeedbackApp:
+    graph = FeedbackGraph().add_actor("write", actor).add_tool("test", check).add_edge("write", "test")
+    return graph.refine("test", to="write").compile(store=store)
+
+
+def test_a_contradiction_is_an_end_of_its_own_and_no_verdict_of_anybody(task: Task) -> None:
+    store, check = InMemoryStore(), Check(wanted=("right", "wro"))
+    result = objecting(Objector("right"), check, store).run(task)
+    assert (result.stop_reason, result.verdict, result.exit_code) == (StopReason.CONTRADICTION, Verdict.FAIL, 8)
+    assert result.detail == "right: the task says otherwise"
+    assert check.judged == ["wrong"]
+    records = records_of(store, result.episode_id)
+    (said,) = [r for r in records if isinstance(r, Intent) and r.kind == "contradiction"]
+    (failing,) = [r for r in records if isinstance(r, Signal)]
+    assert json.loads(said.body) == {
+        "issuer": "write", "case": "right", "reason": "the task says otherwise", "signal": failing.id,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("case", "reason", "said"),
+    [
+        ("nobody's", "why", "no such case has failed"),
+        ("wro", "it passes", "no such case has failed"),
+        ("", "why", "no such case has failed"),
+        ("right", "  ", "and not why"),
+    ],
+)
+def test_a_contradiction_that_names_no_failing_case_is_bad_input(task: Task, case: str, reason: str, said: str) -> None:
+    result = objecting(Objector(case, reason), Check(wanted=("right", "wro"))).run(task)
+    assert result.stop_reason is StopReason.EXHAUSTED
+    assert said in result.detail
+
+
+def test_before_anything_was_judged_nothing_can_be_contradicted(task: Task) -> None:
+    class AtOnce:
+        async def propose(self, context: ActorContext, n: int) -> list[Candidate]:
+            raise Contradiction("right", "why")
+
+    graph = FeedbackGraph().add_actor("write", AtOnce()).add_tool("test", Check()).add_edge("write", "test")
+    result = graph.compile().run(task)
+    assert result.stop_reason is StopReason.EXHAUSTED and "No case is known to have failed" in result.detail
+
+
+async def test_a_contradiction_that_is_on_record_is_not_asked_for_again(task: Task) -> None:
+    actor = Objector("right")
+    app = objecting(actor, Check(), InMemoryStore())
+    result = await dies_and_goes_on(app, task, lambda r: isinstance(r, Intent) and r.kind == "contradiction")
+    assert (result.stop_reason, actor.asked) == (StopReason.CONTRADICTION, 2)

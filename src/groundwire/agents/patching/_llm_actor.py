@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -28,10 +28,11 @@ from groundwire.agents.patching._evidence import (
 )
 from groundwire.agents.patching._project_view import ProjectView, relevance_of, view_project
 from groundwire.agents.prompting._structured import complained, replied
-from groundwire.agents.prompting._templates import load_prompt, risen
+from groundwire.agents.prompting._templates import load_prompt, risen, with_more
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
-from groundwire.core._errors import CandidateError, ConfigError, ModelReplyInvalid
+from groundwire.core._contradictions import contradicted, said_in
+from groundwire.core._errors import CandidateError, ConfigError, Contradiction, ModelReplyInvalid
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Message, Request, SwitchPenalty
 from groundwire.core._prompt_text import data, plain, tagged, unfence
@@ -63,6 +64,12 @@ class ProposedChange(_Strict):
     edits: tuple[ProposedEdit, ...] = Field(description="All edits that together fix it.")
 
 
+class ChangeOrContradiction(ProposedChange):
+    """A whole answer, where a model may also say that a test contradicts the task."""
+
+    contradiction: str = Field(description="Id of the failed case that contradicts the task; as a rule empty.")
+
+
 @dataclass(frozen=True)
 class ReplyFormat:
     """One form of answer.
@@ -71,17 +78,20 @@ class ReplyFormat:
         prompt: the prompt file that asks for it.
         read: a model's text → edits; raises CandidateError with words for the model.
         schema: the JSON schema that the request carries; None: free text.
+        more: a prompt file whose text comes last; "": none.
     """
 
     prompt: str
     read: Callable[[str], tuple[Edit, ...]]
     schema: Mapping[str, Any] | None = None
+    more: str = ""
 
 
-def read_structured(answer: str) -> tuple[Edit, ...]:
+def read_structured(answer: str, form: type[ProposedChange] = ProposedChange) -> tuple[Edit, ...]:
     """Reads an answer that is JSON in the form of `ProposedChange`. A provider's promise is not relied on.
 
     Raises:
+        Contradiction: it says so in the place of edits.
         CandidateError: it is something else, or too much.
     """
     if len(answer) > MAX_ANSWER_CHARS:
@@ -90,7 +100,7 @@ def read_structured(answer: str) -> tuple[Edit, ...]:
             do="Give only the lines that change.",
         )
     try:
-        change = ProposedChange.model_validate_json(answer)
+        change = form.model_validate_json(answer)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the answer"
@@ -98,6 +108,8 @@ def read_structured(answer: str) -> tuple[Edit, ...]:
             f"The answer is not JSON of the form that was asked for; at {place}: {first['msg']}.",
             do="Answer with the JSON object alone.",
         ) from None
+    if isinstance(change, ChangeOrContradiction) and change.contradiction.strip() and not change.edits:
+        raise Contradiction(change.contradiction, change.cause)
     if not 0 < len(change.edits) <= MAX_EDITS:
         raise CandidateError(
             f"The answer holds {len(change.edits)} edits.", do=f"Give at least one and at most {MAX_EDITS}."
@@ -111,11 +123,28 @@ def _lines(text: str) -> str:
 
 
 @cache
-def form_named(name: Literal["edits", "whole", "schema"]) -> ReplyFormat:
-    """The form of that name."""
+def form_named(name: Literal["edits", "whole", "schema"], *, may_contradict: bool = False) -> ReplyFormat:
+    """The form of that name.
+
+    Args:
+        name: its name.
+        may_contradict: the model may say, in the place of edits, that a test contradicts the task.
+    """
     if name == "schema":
-        return ReplyFormat("repair_schema_v1", read_structured, ProposedChange.model_json_schema())
-    return ReplyFormat("repair_whole_v2" if name == "whole" else "repair_edits_v2", parse_answer)
+        schema = ChangeOrContradiction if may_contradict else ProposedChange
+        more = "may_contradict_schema_v1" if may_contradict else ""
+        return ReplyFormat("repair_schema_v1", partial(read_structured, form=schema), schema.model_json_schema(), more)
+    prompt = "repair_whole_v2" if name == "whole" else "repair_edits_v2"
+    if may_contradict:
+        return ReplyFormat(prompt, _read_either, more="may_contradict_v1")
+    return ReplyFormat(prompt, parse_answer)
+
+
+def _read_either(answer: str) -> tuple[Edit, ...]:
+    try:
+        return parse_answer(answer)
+    except CandidateError as error:
+        raise said_in(answer) or error from None
 
 
 # An actor that asks a language model for a change: search/replace blocks, whole files, or JSON where the model can.
@@ -148,6 +177,7 @@ class LLMActor:
         resamples: calls a trial that may ask again for something new.
         coverage: wants to know which lines the failing cases ran, to choose what is shown of a large project.
         switch_penalty: makes a model that thinks aloud finish a thought first; the model must be able to.
+        may_contradict: tells the model that it may say, in the place of a change, that a test contradicts the task.
 
     Raises:
         ConfigError: an argument is out of range, or the model's form is not known.
@@ -166,6 +196,7 @@ class LLMActor:
         resamples: int = 2,
         coverage: bool = True,
         switch_penalty: SwitchPenalty | None = None,
+        may_contradict: bool = False,
     ) -> None:
         if min(max_tokens, samples, context_tokens) < 1 or min(repairs, resamples, temperature or 0) < 0:
             raise ConfigError(
@@ -182,6 +213,7 @@ class LLMActor:
         self._repairs = repairs
         self._resamples = resamples
         self._switch_penalty = switch_penalty
+        self._may_contradict = may_contradict
 
     @property
     def backend(self) -> Backend:
@@ -194,6 +226,7 @@ class LLMActor:
         An escalated context asks for all `n` answers at once, however few are asked for otherwise.
 
         Raises:
+            Contradiction: it says that a test contradicts the task, and no answer changes anything.
             ModelReplyInvalid: no answer could be read and applied.
             ModelError, BudgetExceeded: from `context.call`.
         """
@@ -209,6 +242,8 @@ class LLMActor:
             calls += 1
             if answers.new:
                 return tuple(answers.new.values())[:n]
+            if answers.contradiction:
+                raise answers.contradiction
             repeated = answers.repeated[1] if answers.repeated else repeated
             if answers.no_schema:
                 opening = self._opening(context, usual, form="edits")
@@ -233,6 +268,9 @@ class LLMActor:
         for text in completion.texts or ("",):
             try:
                 candidate = candidate_from(question.form.read(text), context.tree, context.task)
+            except Contradiction as said:
+                _take(answers, text, said, context)
+                continue
             except CandidateError as error:
                 answers.problem = answers.problem or (text, error)
                 continue
@@ -267,7 +305,7 @@ class LLMActor:
         changed = {path for judged in (failing, context.best) if judged for path in judged.candidate.changes}
         relevance = relevance_of(context.tree, signal, context.coverage, sorted(changed))
         view = view_project(task, context.tree, relevance, self._context_tokens, last=changed)
-        chosen = form_named(form or self._form(view, context))
+        chosen = form_named(form or self._form(view, context), may_contradict=self._may_contradict)
         prompt = load_prompt(chosen.prompt)
         messages = prompt.messages(
             task=data("task", task.prompt, id=task.id),
@@ -281,7 +319,10 @@ class LLMActor:
             reflection=reflection_as_data(context),
             stuck=tagged("stuck", "", times=context.escalation) if context.escalation else "",
         )
-        return _Question(messages, prompt.digest, chosen, samples)
+        digest = prompt.digest
+        if chosen.more:
+            messages, digest = with_more(messages, prompt, load_prompt(chosen.more))
+        return _Question(messages, digest, chosen, samples)
 
     def _form(self, view: ProjectView, context: ActorContext) -> Literal["edits", "whole", "schema"]:
         if self._answer != "auto":
@@ -319,6 +360,7 @@ class _Answers:
         new: candidates by digest.
         repeated: the first text that makes a candidate which was judged before.
         problem: the first text that can't be used, and why.
+        contradiction: the first text's word that a test contradicts the task.
         cut: True where a text ended at its token limit.
         no_schema: True where the model did not hold to the schema that the request carried.
         cure: what the user can do about an answer that could not be read at all.
@@ -327,9 +369,18 @@ class _Answers:
     new: dict[str, Candidate] = field(default_factory=dict[str, Candidate])
     repeated: tuple[str, Candidate] | None = None
     problem: tuple[str, CandidateError] | None = None
+    contradiction: Contradiction | None = None
     cut: bool = False
     no_schema: bool = False
     cure: str = ""
+
+
+def _take(answers: _Answers, text: str, said: Contradiction, context: ActorContext) -> None:
+    failing = failing_of(context)
+    try:
+        answers.contradiction = answers.contradiction or contradicted(said, failing.signal if failing else None)
+    except CandidateError as error:
+        answers.problem = answers.problem or (text, error)
 
 
 def _sent_back(opening: _Question, answer: str, error: CandidateError) -> _Question:

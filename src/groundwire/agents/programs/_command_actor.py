@@ -22,9 +22,10 @@ from groundwire.agents.patching._evidence import (
     reflection_as_data,
 )
 from groundwire.agents.programs._program_run import ChangeRefusal, ProgramExecution
-from groundwire.agents.prompting._templates import load_prompt
+from groundwire.agents.prompting._templates import load_prompt, with_more
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import ActorContext
+from groundwire.core._contradictions import contradicted, said_in
 from groundwire.core._errors import CandidateError, ConfigError
 from groundwire.core._ids import seed_in
 from groundwire.core._programs import ProgramRequest, ProgramResult
@@ -65,7 +66,7 @@ class HandOver:
         return json.dumps({**self.fields, "attempt": attempt, "seed": seed}, indent=1)
 
 
-def hand_over(context: ActorContext, *, timeout_s: float) -> HandOver:
+def hand_over(context: ActorContext, *, timeout_s: float, may_contradict: bool = False) -> HandOver:
     """The task, the failing evidence, the reflection and the lessons; nothing hidden, and nothing of the answer key."""
     task = context.task.public()
     failing = failing_of(context)
@@ -81,7 +82,10 @@ def hand_over(context: ActorContext, *, timeout_s: float) -> HandOver:
         reflection=reflection_as_data(context),
         stuck=tagged("stuck", "", times=context.escalation) if context.escalation else "",
     )
-    return HandOver(_fitting(message.content), prompt.digest, _fields(context, failing.signal if failing else None))
+    digest = prompt.digest
+    if may_contradict:
+        (message,), digest = with_more((message,), prompt, load_prompt("may_contradict_v1"))
+    return HandOver(_fitting(message.content), digest, _fields(context, failing.signal if failing else None))
 
 
 def _fitting(text: str) -> str:
@@ -151,6 +155,14 @@ LIMITS = Limits(
 FROM_HOST = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 """All that a program on the host sees of the user's environment, unless more is named."""
 OURS: Mapping[str, str] = {"TERM": "dumb", "NO_COLOR": "1", "COLUMNS": "120"}
+IN_THE_SANDBOX = (
+    "It runs in the sandbox, which has the system's programs and the project's Python: give a path that exists there,"
+    " or run it as you (--no-actor-sandbox, isolated=False), where it can read what you can."
+)
+NO_NETWORK = (
+    "it ran in the sandbox without network: --actor-network or --actor-host HOST:PORT lets it out, --no-actor-sandbox"
+    " runs it as you"
+)
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -175,6 +187,7 @@ class CommandActor:
         network: lets it reach the network from the sandbox, or only these `host:port`; without a sandbox it can anyway.
         git: puts the files into a fresh repository of one commit, for programs that ask for one.
         keep_failed: takes what it changed also where its exit status is not 0 or its time was over; the note says so.
+        may_contradict: its prompt says how it can say, in the place of a change, that a test contradicts the task.
         limits: other ceilings; the wall time and the network are those named here.
 
     Raises:
@@ -194,6 +207,7 @@ class CommandActor:
         network: bool | Sequence[str] = False,
         git: bool = False,
         keep_failed: bool = True,
+        may_contradict: bool = False,
         limits: Limits = LIMITS,
     ) -> None:
         self._command = split_command(command) if isinstance(command, str) else tuple(command)
@@ -218,6 +232,7 @@ class CommandActor:
         self._isolated = isolated
         self._git = git
         self._keep_failed = keep_failed
+        self._may_contradict = may_contradict
         opened = _opened(network, isolated=isolated)
         self._limits = limits.model_copy(update={"network": opened, "cpu_s": max(limits.cpu_s, timeout_s)})
 
@@ -230,6 +245,7 @@ class CommandActor:
         """See `Actor`. Empty: no run changed anything.
 
         Raises:
+            Contradiction: it changed nothing, and its output ends with the word that a test contradicts the task.
             CandidateError: the program changed only what it may not, or failed and changed nothing.
             ConfigError: the program is not there, a named variable is not set, or there is no sandbox to run it in.
             SandboxError: the sandbox failed.
@@ -245,12 +261,15 @@ class CommandActor:
             )
         environment = self._environment()
         sandbox = await context.sandbox(isolated=self._isolated)
-        handed = hand_over(context, timeout_s=self._timeout_s)
+        handed = hand_over(context, timeout_s=self._timeout_s, may_contradict=self._may_contradict)
         first = context.escalation * wanted
         runs = [self._run(context, sandbox, handed, environment, first + i) for i in range(wanted)]
         results = await self._all(context, runs)
         made = [r.candidate for r in results if r.candidate and (self._keep_failed or _succeeded(r))]
         if not made:
+            if said := next((said for r in results if (said := said_in(r.stdout))), None):
+                failing = failing_of(context)
+                raise contradicted(said, failing.signal if failing else None)
             self._explain(results)
         return tuple({candidate.digest: candidate for candidate in made}.values())
 
@@ -319,8 +338,7 @@ class CommandActor:
         if missing:
             raise ConfigError(
                 f"The program can't be run: {missing.error}.",
-                do="Give its full path"
-                + (", one that exists in the sandbox." if self._isolated else ", or put it on the PATH."),
+                do=IN_THE_SANDBOX if self._isolated else "Give its full path, or put it on the PATH.",
             )
         touched = next((r for r in results if any(text.startswith(ChangeRefusal.TESTS) for text in r.refused)), None)
         odd = touched or next((r for r in results if r.refused or r.error or not _succeeded(r)), None)
@@ -331,6 +349,8 @@ class CommandActor:
         why += [f"refused: {', '.join(odd.refused[:3])}"] if odd.refused else []
         said = plain(odd.stderr.strip().rpartition("\n")[2], 200)
         why += [f"it said: {said}"] if said and not _succeeded(odd) else []
+        if self._isolated and not self._limits.network and not _succeeded(odd):
+            why.append(NO_NETWORK)
         raise CandidateError(
             f"{self.name} made no candidate ({'; '.join(why)}).",
             do="Its whole output is in the ledger:  groundwire show RUN --json",
@@ -347,7 +367,7 @@ def _opened(network: bool | Sequence[str], *, isolated: bool) -> Network:
     if not isolated:
         raise ConfigError(
             "Only a sandbox holds a program to a list of hosts, and this one would run as you.",
-            do="Run it in the sandbox (isolated=True, --actor-sandbox), or list no hosts.",
+            do="Run it in the sandbox (isolated=True; --actor-sandbox), or list no hosts.",
         )
     try:
         return canonical_destinations((network,) if isinstance(network, str) else network) or False

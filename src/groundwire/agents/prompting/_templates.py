@@ -56,6 +56,19 @@ class Prompt:
         )
 
 
+def with_more(messages: tuple[Message, ...], prompt: Prompt, more: Prompt) -> tuple[tuple[Message, ...], str]:
+    """Filled messages with another file's text at their end, and the digest that stands for both files.
+
+    Args:
+        messages: of `prompt`.
+        prompt: the first file.
+        more: the other one; it has no placeholders and no system part.
+    """
+    last = messages[-1]
+    longer = last.model_copy(update={"content": f"{last.content}\n\n{more.user}"})
+    return (*messages[:-1], longer), hashlib.sha256(f"{prompt.digest} {more.digest}".encode()).hexdigest()
+
+
 def _fill(text: str, values: dict[str, str]) -> str:
     # paragraphs of the file, not of the filled text: what was put in keeps its own empty lines
     paragraphs = (Template(paragraph).substitute(values) for paragraph in text.split("\n\n"))

@@ -61,7 +61,11 @@ class Proposing(OfSettings):
     ] = None
     actor_sandbox: Annotated[
         bool | None,
-        typer.Option("--actor-sandbox", help="Run it in the sandbox.  [default: as you, in a folder of its own]"),
+        typer.Option(
+            "--actor-sandbox/--no-actor-sandbox",
+            help="Run it in the sandbox, which holds the system's programs and the project's Python, and no network; or"
+            " as you, where it can read what you can.  [default: in the sandbox]",
+        ),
     ] = None
     actor_network: Annotated[
         bool | None, typer.Option("--actor-network", help="Let it reach the network from the sandbox.")
@@ -89,6 +93,14 @@ class TrialOptions(OfSettings):
     own_tests: Annotated[
         bool | None,
         typer.Option("--own-tests", help="Let the model write tests beside yours: they may ask for another try."),
+    ] = None
+    may_contradict: Annotated[
+        bool | None,
+        typer.Option(
+            "--may-contradict",
+            help="Tell the model or program that it may say, in the place of a change, that a test contradicts the"
+            " task: exit code 8.",
+        ),
     ] = None
     rejudge: Annotated[
         int | None,

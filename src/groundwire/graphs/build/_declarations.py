@@ -284,7 +284,8 @@ class Rules(BaseModel):
     """Times a FAIL is judged again before it opens `refine`, where a case fails that was not yet seen to fail twice on
     one candidate. Only tools that declare `ToolTraits(repeatable=True)` are asked again."""
     rejudge_passes: int = Field(default=1, ge=0, le=100)
-    """Times a PASS is judged again before anything rests on it; of such tools only, and never of hidden tests."""
+    """Times a PASS is judged again before anything rests on it; of such tools only, and never of hidden tests. With 0
+    it is confirmed in the one judging that there is."""
     steady: int = Field(default=3, ge=1)
     """Looks in all at a PASS that takes no more than 10 s, where `rejudge_passes` is not set: a case that failed and
     passed on one tree is flaky, and two looks miss every second one that is a matter of luck."""

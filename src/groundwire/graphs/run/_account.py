@@ -53,6 +53,25 @@ class Controlled:
 
 
 @dataclass(frozen=True)
+class OwnWord:
+    """How much of a PASS in two boxes is the candidate's own word (`core._signals.Crossings`).
+
+    Args:
+        by: the tool node that gave the PASS.
+        own_equality: cases in which a comparison that the candidate's own code made decided something.
+        of: all cases.
+        cases: ids of the first; hidden ones are never named.
+        classes: of the candidate, whose objects the assertions asked.
+    """
+
+    by: str
+    own_equality: int
+    of: int
+    cases: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class VerdictAccount:
     """What an episode's verdicts rest on.
 
@@ -75,6 +94,7 @@ class VerdictAccount:
         isolated: False if anything was judged where it could reach the host's files.
         notes: how candidates were judged, where that was out of the ordinary.
         controls: of what was handed out, whether the checks that it passed could have failed.
+        own_words: of what was handed out, where its own code had a say.
     """
 
     retries: int = 0
@@ -93,6 +113,7 @@ class VerdictAccount:
     isolated: bool = True
     notes: tuple[str, ...] = ()
     controls: tuple[Controlled, ...] = ()
+    own_words: tuple[OwnWord, ...] = ()
 
 
 def account_of(records: Iterable[Record]) -> VerdictAccount:
@@ -123,6 +144,7 @@ def account_of(records: Iterable[Record]) -> VerdictAccount:
         isolated=all(s.sandbox.isolated for s in judgings if s.sandbox),
         notes=tuple(dict.fromkeys(s.evidence.note for s in judgings if s.evidence.note)),
         controls=_controlled(told),
+        own_words=_own_words(told),
     )
 
 
@@ -202,6 +224,25 @@ def _controlled(records: Sequence[Record]) -> tuple[Controlled, ...]:
         elif ends and signal.candidate_digest == ends[-1].best_candidate and signal.verdict is Verdict.PASS:
             found.setdefault(signal.issuer, Controlled(signal.issuer))
     return tuple(found.values())
+
+
+def _own_words(records: Sequence[Record]) -> tuple[OwnWord, ...]:
+    """Of what was handed out, by the tools that it passed; the last look counts."""
+    ends = [r for r in records if isinstance(r, EpisodeEnd) and r.best_candidate and r.verdict is Verdict.PASS]
+    passes = [
+        record
+        for record in records
+        if isinstance(record, Signal)
+        and record.verdict is Verdict.PASS
+        and ends
+        and record.candidate_digest == ends[-1].best_candidate
+    ]
+    last = {signal.issuer: signal for signal in passes}
+    return tuple(
+        OwnWord(by, **signal.evidence.crossings.model_dump(), of=len(signal.evidence.cases))
+        for by, signal in last.items()
+        if signal.evidence.crossings is not None
+    )
 
 
 def _written(records: Iterable[Record]) -> WrittenTests | None:

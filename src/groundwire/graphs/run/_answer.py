@@ -101,6 +101,7 @@ ENDS = ENDS_OF_THE_LOOP | {
     StopReason.INTERNAL_ERROR,
     StopReason.TOOL_EXHAUSTED,
     StopReason.REJECTED,
+    StopReason.CONTRADICTION,
 }
 
 

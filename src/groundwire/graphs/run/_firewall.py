@@ -30,7 +30,7 @@ from groundwire.core._masking import canaries_in, telling_lines, texts_of
 from groundwire.core._models import Completion, Request
 from groundwire.core._paths import matches
 from groundwire.core._records import Artifact, Intent, ModelCall, Record
-from groundwire.core._signals import Evidence, Observation, Signal
+from groundwire.core._signals import Crossings, Evidence, Observation, Signal
 from groundwire.core._tasks import Task
 
 
@@ -56,6 +56,7 @@ def withheld(observation: Observation) -> Observation:
         stderr_cut=evidence.stderr_cut + len(evidence.stderr),
         detail=f"{said or 'no verdict on the hidden tests'}; evidence withheld, sha256 {digest}",
         controls=evidence.controls.model_copy(update={"cannot_fail": ()}) if evidence.controls else None,
+        crossings=Crossings(own_equality=evidence.crossings.own_equality) if evidence.crossings else None,
     )
     return observation.model_copy(update={"evidence": kept, "coverage": None})
 

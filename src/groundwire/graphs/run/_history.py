@@ -244,6 +244,8 @@ class History:
         self.lessons: dict[int, tuple[str, ...]] = {}
         self.begun_before: set[int] = set()
         """Trials that an earlier process had begun."""
+        self.contradictions: dict[int, Intent] = {}
+        """By trial: what an actor said of a test in the place of candidates."""
         self.ended: set[int] = set()
         """Trials whose outcome is written."""
         self.models: dict[int, str] = {}
@@ -305,6 +307,8 @@ class History:
                 self.written[json.loads(record.body)["issuer"]] = record
             case Intent(kind="stands"):
                 self.passes_on_record.append(record)
+            case Intent(kind="contradiction"):
+                self.contradictions[record.trial] = record
             case Intent(kind="act"):
                 self.acts.add((record.trial, record.digest, record.body))
             case Intent(kind="doubt"):

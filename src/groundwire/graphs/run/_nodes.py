@@ -6,6 +6,7 @@ refused, whatever edge led to it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -28,10 +29,11 @@ from groundwire.core._contexts import (
     Reflection,
     ToolContext,
 )
-from groundwire.core._errors import CandidateError, GroundingError, RecordingExhausted
+from groundwire.core._contradictions import contradicted
+from groundwire.core._errors import CandidateError, Contradiction, GroundingError, RecordingExhausted
 from groundwire.core._experience import NO_EXPERIENCE
-from groundwire.core._records import Admission, StopReason
-from groundwire.core._signals import Evidence, NoVerdict, Observation, Origin, Verdict
+from groundwire.core._records import Admission, Intent, StopReason
+from groundwire.core._signals import Evidence, NoVerdict, Observation, Origin, Verdict, canonical
 from groundwire.core._tasks import Task
 from groundwire.core._toolcalls import Ruling, Steps, ruled
 from groundwire.core._traits import ActorTraits, ToolTraits
@@ -72,6 +74,11 @@ def let_in(episode: Episode, state: EpisodeState) -> tuple[Admission, Judged]:
     return admission, episode.history.judged(signal)
 
 
+def _contradiction(record: Intent) -> Update:
+    said = json.loads(record.body)
+    return stop(StopReason.CONTRADICTION, f"{said['case']}: {said['reason']}")
+
+
 class ActorNode:
     """Lets an actor propose, once per admission.
 
@@ -104,12 +111,20 @@ class ActorNode:
         fresh, escalation = self._recorded(episode, trial, step), state.escalation
         known = bool(fresh)
         detail, repeated = "", None
-        if not known:
-            try:
+        update: Update = {"trial": trial, "step": step, "admission": "", "reflection": "", "escalation": escalation}
+        if trial in episode.history.contradictions:
+            return {**update, **_contradiction(episode.history.contradictions[trial])}
+        try:
+            if not known:
                 fresh, escalation, repeated = await self._fresh(state, episode, trial, failing, lessons)
-            except (CandidateError, RecordingExhausted) as refused:
-                detail = refused.what
-        update = {"trial": trial, "step": step, "admission": "", "reflection": "", "escalation": escalation}
+                update = {**update, "escalation": escalation}
+        except Contradiction as said:
+            try:
+                return {**update, **await self._end_of_it(said, episode, trial, failing)}
+            except CandidateError as refused:
+                detail = f"{refused.what} {refused.do}"
+        except (CandidateError, RecordingExhausted) as refused:
+            detail = refused.what
         if not fresh:
             asked = escalation - state.escalation
             stuck = f"same_candidate: only what was judged before, {asked} times"
@@ -121,6 +136,27 @@ class ActorNode:
         if not known:
             await episode.propose(trial, self.name, fresh)
         return {**update, "candidate": fresh[0].digest, "signal": "", "route": Route.NEXT}
+
+    async def _end_of_it(self, said: Contradiction, episode: Episode, trial: int, failing: Judged | None) -> Update:
+        """Puts on record that a test contradicts the task, as the actor says, and stops.
+
+        Raises:
+            CandidateError: it names no case that failed.
+        """
+        best = episode.history.best
+        against = failing or (best if best and best.signal.verdict is Verdict.FAIL else None)
+        said = contradicted(said, against.signal if against else None)
+        assert against is not None, "a case has failed"
+        body = {"issuer": self.name, "case": said.case, "reason": said.reason, "signal": against.signal.id}
+        record = Intent(
+            episode_id=episode.id,
+            trial=trial,
+            kind="contradiction",
+            digest=against.candidate.digest,
+            body=canonical(body),
+        )
+        await episode.record(record)
+        return _contradiction(record)
 
     def _recorded(self, episode: Episode, trial: int, step: int) -> list[Candidate]:
         """What an earlier process had proposed for this very step, so that nothing is paid for twice."""

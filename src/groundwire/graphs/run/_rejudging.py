@@ -56,10 +56,18 @@ def wants_another_look(looks: Sequence[Signal], history: History, rules: Rules) 
     if last.verdict is Verdict.NONE or last.origin in NEVER_AGAIN:
         return False
     if last.verdict is Verdict.PASS:
-        return len(said) < looks_at_a_pass(rules, last.duration_s)
+        # the last judging is the one with controls, so that the first of several can't be it
+        is_first = len(said) < 2 and looks_at_a_pass(rules, last.duration_s) > 1
+        return is_first or looks_left(looks, rules) > 0
     # what only a limit of time ended is ended by it again
     news = {case.id for case in last.evidence.failed()} - history.failed_before(last) - set(last.evidence.late)
     return bool(news) and len(said) <= rules.rejudge_fails
+
+
+def looks_left(looks: Sequence[Signal], rules: Rules) -> int:
+    """How often what passes is still to be looked at; one judging may hold several looks (`Evidence.again`)."""
+    seen = sum(1 + look.evidence.again for look in looks if look.verdict is not Verdict.NONE)
+    return looks_at_a_pass(rules, looks[-1].duration_s) - seen
 
 
 def looks_at_a_pass(rules: Rules, duration_s: float) -> int:

@@ -37,6 +37,7 @@ EXIT_CODES = {
     StopReason.BUDGET_REFINEMENTS: 4,
     StopReason.TOOL_EXHAUSTED: 1,
     StopReason.REJECTED: 1,
+    StopReason.CONTRADICTION: 8,
     StopReason.MODEL_ERROR: 5,
     StopReason.STORAGE_ERROR: 6,
     StopReason.INTERNAL_ERROR: PartError.exit_code,

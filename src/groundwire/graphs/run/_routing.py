@@ -73,7 +73,7 @@ class Routing:
     async def let_stand(self, state: EpisodeState, episode: Episode, digest: str) -> None:
         """Puts a candidate on record that a stronger tool has passed: what this one says can't take that back."""
         if self._verified_elsewhere(state, episode, digest):
-            by = self.exits.last_word if self._must_confirm(episode) else ""
+            by = self.exits.last_word if self.must_confirm(episode) else ""
             await let_stand(episode, state.trial, digest, issuer=self.name, by=by)
 
     async def _follow(self, state: EpisodeState, episode: Episode, current: Judged) -> Update:
@@ -98,7 +98,7 @@ class Routing:
         return stop(StopReason.NO_VERDICT, f"{signal.reason}: {signal.evidence.detail}{times}")
 
     def _after_pass(self, state: EpisodeState, episode: Episode, current: Judged) -> Update:
-        if self._must_confirm(episode):
+        if self.must_confirm(episode):
             return {"route": Route.CONFIRM}
         signal = current.signal
         if not may_verify(signal.origin, self.trusted) and not self._verified_elsewhere(
@@ -120,7 +120,7 @@ class Routing:
         against = said_against(episode.history, signal.candidate_digest)
         return stop(StopReason.VERIFIED, "; ".join(filter(None, (signal.evidence.detail, against, state.detail))))
 
-    def _must_confirm(self, episode: Episode) -> bool:
+    def must_confirm(self, episode: Episode) -> bool:
         """True if what passes here is judged by another tool before it counts."""
         return self.exits.confirm and (episode.task.hidden is not None or not self.exits.confirm_is_hidden)
 

@@ -65,7 +65,7 @@ class Sandboxes:
                 return sandbox
             raise SandboxUnavailable(
                 f"The actor is to run isolated, and the run's sandbox, {sandbox.info.kind}, isolates nothing.",
-                do="Name another sandbox, or let the program run without one.",
+                do="Name another sandbox, or let the program run without one (--no-actor-sandbox).",
             )
         from groundwire.sandbox import open_sandbox
 

@@ -32,6 +32,7 @@ from groundwire.graphs.run._rejudging import (
     BatchCutoff,
     broke_off,
     looks_at_a_pass,
+    looks_left,
     reconcile,
     wants_another_look,
     without_doubtful,
@@ -183,7 +184,10 @@ class ToolNode:
             pending = self._pending(state, episode)
             if not pending:
                 return
-            await self._judge_batch(pending, state, episode)
+            # where nobody looks again, a PASS that has the last word is confirmed at once
+            only = looks_at_a_pass(episode.rules, 0.0) == 1 and not self.exits.plain
+            confirming = only and self._is_repeatable and not self.routing.must_confirm(episode)
+            await self._judge_batch(pending, state, episode, confirming=confirming)
 
     def _pending(self, state: EpisodeState, episode: Episode) -> Sequence[Candidate]:
         said = self._first_words(state, episode)
@@ -224,8 +228,11 @@ class ToolNode:
             looks = episode.history.looks(state.trial, self.name, current.candidate.digest)
             if not wants_another_look(looks, episode.history, episode.rules):
                 break
-            confirming = looks[-1].verdict is Verdict.PASS
-            await self._judge_batch([current.candidate], state, episode, confirming=confirming)
+            again = confirming = False
+            if looks[-1].verdict is Verdict.PASS:
+                left = looks_left(looks, episode.rules)
+                again, confirming = left > 0, left < 2
+            await self._judge_batch([current.candidate], state, episode, again=again, confirming=confirming)
             current = self._newest(current.candidate, state, episode)
         return current
 
@@ -237,10 +244,16 @@ class ToolNode:
         return GateKind.REFINE in self.exits.gates and not episode.meter.used_up(trial=state.trial)
 
     async def _judge_batch(
-        self, candidates: Sequence[Candidate], state: EpisodeState, episode: Episode, *, confirming: bool = False
+        self,
+        candidates: Sequence[Candidate],
+        state: EpisodeState,
+        episode: Episode,
+        *,
+        again: bool = False,
+        confirming: bool = False,
     ) -> None:
         await episode.settle()
-        context = replace(await self._context(state, episode), confirming=confirming)
+        context = replace(await self._context(state, episode), again=again, confirming=confirming)
         task = episode.task.public()
         if self._is_hidden:
             await self._note_access(candidates, state, episode)
