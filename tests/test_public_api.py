@@ -40,8 +40,8 @@ PUBLIC = {
     "groundwire.core": {
         "ActingTool", "Actor", "ActorContext", "ActorTraits", "Admission", "Answer", "Artifact", "AsksModel",
         "Backend", "BackendTraits", "BatchTool", "BoxCommand", "BudgetExceeded", "Call", "Candidate", "CandidateError",
-        "CandidateRecord", "CaseOutcome", "CaseResult", "CaseWriter", "Completion", "ConfigError", "Contradiction", "Critic",
-        "CriticContext", "CriticTraits", "EditStatistics", "Embedder", "Environment", "EpisodeEnd",
+        "CandidateRecord", "CaseOutcome", "CaseResult", "CaseWriter", "Completion", "ConfigError", "Contradiction",
+        "Critic", "CriticContext", "CriticTraits", "EditStatistics", "Embedder", "Environment", "EpisodeEnd",
         "EpisodeRecord", "Evidence", "ExecResult", "Failure", "FileKeys", "GraphError", "GroundingError",
         "GroundwireError", "Hidden", "HiddenLeak", "Intent", "Isolation", "Judged", "JudgesByKey", "Keys",
         "Lesson", "LessonMark", "LetsPropose", "Limits", "Load", "Mark", "Masker", "MemoryKeys", "Message",

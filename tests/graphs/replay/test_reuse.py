@@ -10,7 +10,7 @@ import pytest
 from dying import dies_and_goes_on
 from guessing import Check, Noter, answer
 
-from groundwire import EpisodeResult, FeedbackGraph, Limits, Observation, StopReason, Task
+from groundwire import EpisodeResult, FeedbackGraph, Limits, Observation, Rules, StopReason, Task
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext, ToolContext
 from groundwire.core._models import Completion, Message, Request
@@ -98,7 +98,7 @@ class World:
         graph = FeedbackGraph().add_actor("write", Asker(model)).add_tool("test", check).add_critic("say", Noter())
         graph.add_edge("write", "test").refine("test", via="say", to="write")
         box: Any = Box(check.box)
-        result = await graph.compile(store=self.store, sandbox=box).arun(task, reuse=reuse)
+        result = await graph.compile(store=self.store, sandbox=box, rules=Rules(rejudge_passes=1)).arun(task, reuse=reuse)
         assert result.stop_reason is ends
         return model, check, result
 
@@ -216,6 +216,6 @@ async def test_a_verdict_whose_seal_can_t_be_verified_is_not_taken(
     world: World, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = MemoryKeys()
-    monkeypatch.setattr("groundwire.graphs.run._runs._MEMORY_KEYS", {world.store: keys})
+    monkeypatch.setattr("groundwire.graphs.run._sealing._MEMORY_KEYS", {world.store: keys})
     _, check, _ = await world.run(task, "all")
     assert len(check.judged) == 4
