@@ -23,6 +23,7 @@ from groundwire.graphs.replay._reuse import Reuse
 from groundwire.memory import InMemoryStore
 
 BOX = SandboxInfo(kind="bubblewrap")
+TWICE = Rules(rejudge_passes=1)
 
 
 @dataclass
@@ -98,7 +99,7 @@ class World:
         graph = FeedbackGraph().add_actor("write", Asker(model)).add_tool("test", check).add_critic("say", Noter())
         graph.add_edge("write", "test").refine("test", via="say", to="write")
         box: Any = Box(check.box)
-        result = await graph.compile(store=self.store, sandbox=box, rules=Rules(rejudge_passes=1)).arun(task, reuse=reuse)
+        result = await graph.compile(store=self.store, sandbox=box, rules=TWICE).arun(task, reuse=reuse)
         assert result.stop_reason is ends
         return model, check, result
 
@@ -152,7 +153,7 @@ async def test_a_run_that_goes_on_takes_no_answer_twice(world: World, task: Task
     graph = FeedbackGraph().add_actor("write", Asker(model := Model())).add_tool("test", check := Repeats())
     graph.add_critic("say", Noter()).add_edge("write", "test").refine("test", via="say", to="write")
     box: Any = Box()
-    app = graph.compile(store=world.store, sandbox=box)
+    app = graph.compile(store=world.store, sandbox=box, rules=TWICE)
 
     class Reusing:
         store, start_run = world.store, app.start_run
