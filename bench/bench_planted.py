@@ -158,7 +158,13 @@ def draw(package: Package, cache: Path, seed: int, turn: int) -> Iterator[Bug]:
             continue
         drawn.add(digest)
         reach = "single" if is_single(path, planted, source.data, plant) else "beyond"
-        if (due and reach == "single") or not fails(package, folder, path, planted):
+        if due and reach == "single":
+            continue
+        known = cache / "fails" / digest
+        if not known.exists():
+            known.parent.mkdir(exist_ok=True)
+            known.write_text(str(fails(package, folder, path, planted)))
+        if known.read_text() != "True":
             continue
         made += 1
         yield Bug(package.name, package.version, path, kind, place, digest, plant.line, reach, not due)
