@@ -227,22 +227,20 @@ def drawn_into(path: Path, packages: Sequence[Package], cache: Path, seed: int, 
         streams[package.name] = draw(package, cache, seed, turn)
     skip = Counter(bug.package for bug in have)
     while len(have) < count and streams:
-        for package in packages:
-            stream = streams.get(package.name)
-            if stream is None or len(have) >= count:
-                continue
-            try:
-                for _ in range(skip.pop(package.name, 0)):
-                    next(stream)
-                bug = next(stream)
-            except Absent as why:
-                print(f"left out: {package.name} {package.version}: {why}", flush=True)
-                del streams[package.name]
-                continue
-            have.append(bug)
-            with path.open("a", encoding="utf-8") as file:
-                file.write(f"{json.dumps(asdict(bug))}\n")
-            print(f"{len(have):3} {bug.reach:6} {bug.name} line {bug.line}", flush=True)
+        counts = Counter(bug.package for bug in have)
+        package = min((p for p in packages if p.name in streams), key=lambda p: counts[p.name])
+        try:
+            for _ in range(skip.pop(package.name, 0)):
+                next(streams[package.name])
+            bug = next(streams[package.name])
+        except Absent as why:
+            print(f"left out: {package.name} {package.version}: {why}", flush=True)
+            del streams[package.name]
+            continue
+        have.append(bug)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(asdict(bug))}\n")
+        print(f"{len(have):3} {bug.reach:6} {bug.name} line {bug.line}", flush=True)
     return have
 
 

@@ -33,12 +33,14 @@ class Package:
         version: pinned.
         code: the folder or file that bugs are planted in, relative to the distribution.
         options: what pytest needs to find the code where it lies in a folder of its own.
+        traced: False where tracing its tests takes too long: bugs are planted anywhere in it.
     """
 
     name: str
     version: str
     code: str
     options: tuple[str, ...] = field(default=())
+    traced: bool = True
 
     @property
     def test(self) -> str:
@@ -50,7 +52,7 @@ _SRC = ("-o", "pythonpath=src")
 PACKAGES: tuple[Package, ...] = (
     Package("toolz", "1.0.0", "toolz"),
     Package("boltons", "26.2.0", "boltons"),
-    Package("more-itertools", "10.7.0", "more_itertools"),
+    Package("more-itertools", "10.7.0", "more_itertools", traced=False),
     Package("cachetools", "5.5.2", "src/cachetools", _SRC),
     Package("inflection", "0.5.1", "inflection"),
     Package("jmespath", "1.0.1", "jmespath"),
@@ -156,6 +158,8 @@ def executed(package: Package, folder: Path) -> Mapping[str, frozenset[int]]:
     Raises:
         Absent: its own tests do not pass here.
     """
+    if not package.traced:
+        return {n: frozenset(range((folder / n).read_bytes().count(b"\n") + 2)) for n in own_files(package, folder)}
     known = folder.with_suffix(".lines.json")
     if not known.exists():
         with working_copy(folder, {}) as copy:
