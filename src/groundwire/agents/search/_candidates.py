@@ -126,6 +126,23 @@ PRIORS: Mapping[str, float] = {
     "branch.flatten_else": 0.3,
     "branch.drop_else": 0.2,
     "branch.elif": 0.3,
+    "compare.shifted": 0.4,
+    "bool.regroup": 0.4,
+    "const.name": 0.3,
+    "const.type": 0.2,
+    "attribute.add": 0.3,
+    "attribute.self": 0.4,
+    "method.add": 0.3,
+    "call.bound": 0.15,
+    "call.copy": 0.3,
+    "args.keyword": 0.3,
+    "element.add": 0.15,
+    "except.kind": 0.4,
+    "raise.early": 0.1,
+    "index.from_slice": 0.3,
+    "pair.tokens": 0.1,
+    "stmt.borrow": 0.1,
+    "stmt.keep": 0.5,
 }
 """Operator → prior, relative to the most likely ones at 1."""
 
