@@ -186,6 +186,9 @@ class EditContext:
         self.vocabulary = Vocabulary(source, examples)
         self.conditions: dict[tuple[Site | None, tuple[str, ...]], list[tuple[str, float]]] = {}
         """Conditions that could stand where these variables exist; filled by `operators.conditions`."""
+        self.loose: dict[Site | None, list[tuple[Site, frozenset[str], frozenset[str]]]] = {}
+        """By function: statements of other functions that may be borrowed, their names, and which of these are local
+        there; filled by `operators.statements`."""
 
     def kind(self, site: Site) -> str:
         """The kind of the value at a site."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import libcst as cst
 
@@ -232,30 +233,41 @@ def _foreign(site: Site, scene: EditContext) -> Iterator[Proposal]:
     start, end = line_region(site, scene)
     block = siblings(site)
     known = {v.name for v in scene.visible(site)} | {"self", "cls"}
-    here = {scene.source.text(s) for s in scene.source.statements if s.function is site.function}
-    near = _mentioned(site.function)
-    offers: list[tuple[float, Site]] = []
-    for other in scene.source.statements:
-        guard = _is_guard(other, scene)
-        if other.function is None or other.function is site.function or not (guard or _is_short(other)):
-            continue
-        foreign = {v.name for v in scene.variables(other.function)}
-        names = _mentioned(other)
-        if names & foreign - known or scene.source.text(other) in here or not is_movable(other, scene):
-            continue
-        offers.append((len(names & near) / (1 + len(names)) + 0.2 * guard, other))
-    offers.sort(key=lambda offer: -offer[0])
-    for position, (weight, other) in enumerate(offers[:MAX_FOREIGN]):
+    fitting = (other for other, _, local in _loose(site.function, scene) if local <= known)
+    for position, other in enumerate(islice(fitting, MAX_FOREIGN)):
         text = reindented(other, indent, scene)
-        share = weight * 0.9**position
+        share = 0.9**position
         yield Proposal("stmt.borrow", (Replacement(start, start, text),), share)
         if block[-1] is site and not isinstance(_small(site), (cst.Return, cst.Raise, cst.Break, cst.Continue)):
             yield Proposal("stmt.borrow", (Replacement(end, end, _own_line(end, text, scene)),), share)
 
 
-def _mentioned(site: Site) -> set[str]:
+def _loose(function: Site, scene: EditContext) -> list[tuple[Site, frozenset[str], frozenset[str]]]:
+    """Statements of other functions, those that speak of the same things first; guards before the rest."""
+    if None not in scene.loose:
+        scene.loose[None] = [
+            (other, names, names & {v.name for v in scene.variables(other.function)})
+            for other in scene.source.statements
+            if other.function is not None and (_is_guard(other, scene) or _is_short(other))
+            if is_movable(other, scene)
+            for names in [_mentioned(other)]
+        ]
+    if function not in scene.loose:
+        here = {scene.source.text(s) for s in scene.source.statements if s.function is function}
+        near = _mentioned(function)
+        offers = [
+            (len(loose[1] & near) / (1 + len(loose[1])) + 0.2 * isinstance(loose[0].node, cst.If), loose)
+            for loose in scene.loose[None]
+            if loose[0].function is not function and scene.source.text(loose[0]) not in here
+        ]
+        offers.sort(key=lambda offer: -offer[0])
+        scene.loose[function] = [loose for _, loose in offers]
+    return scene.loose[function]
+
+
+def _mentioned(site: Site) -> frozenset[str]:
     names = (s.node for s in site.walk())
-    return {n.value for n in names if isinstance(n, cst.Name)}
+    return frozenset(n.value for n in names if isinstance(n, cst.Name))
 
 
 def _is_short(site: Site) -> bool:
