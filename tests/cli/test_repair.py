@@ -257,6 +257,16 @@ def test_a_file_that_is_not_utf_8_is_repaired_in_its_own_bytes(project: Path, tm
     assert source.read_bytes() == before
 
 
+def test_line_ends_stay_as_they_are(project: Path, tmp_path: Path) -> None:
+    source = project / "shop" / "price.py"
+    before = source.read_bytes().replace(b"\n", b"\r\n")
+    source.write_bytes(before)
+    ran = groundwire("repair", project, "--test", TEST, "--json", "--patch", tmp_path / "fix.patch")
+    assert (ran.code, ran.data["stop_reason"]) == (0, "verified"), ran.err
+    subprocess.run(["git", "apply", str(tmp_path / "fix.patch")], cwd=project, check=True)
+    assert source.read_bytes() == before.replace(b"-= price", b"+= price")
+
+
 def test_a_worktree_of_git_is_repaired(project: Path, tmp_path: Path) -> None:
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(project)]
     subprocess.run([*git, "init", "-q"], check=True)

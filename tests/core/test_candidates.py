@@ -116,6 +116,17 @@ def test_a_folder_is_read_without_caches_links_out_and_environments(tmp_path: Pa
     assert tree.executable == {"run.sh"}
 
 
+def test_loops_of_links_are_left_out(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    (root / "deep").mkdir(parents=True)
+    (root / "a.py").write_text("a = 1\n")
+    (root / "x").symlink_to("y")
+    (root / "y").symlink_to("x")
+    (root / "self.py").symlink_to("self.py")
+    (root / "deep" / "up").symlink_to("..")
+    assert set(Tree.from_folder(root).files) == {"a.py"}
+
+
 def test_what_is_no_folder_is_a_task_error(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match="not a folder"):
         Tree.from_folder(tmp_path / "nothing")

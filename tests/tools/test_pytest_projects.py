@@ -39,6 +39,15 @@ SCENES = [
         says="7 of 7 tests",
     ),
     scene(
+        "long, equal and many-coloured parameters",
+        {
+            "test_m.py": "import pytest\n@pytest.mark.parametrize('s', ['x' * 3000, '\U0001f600', 'a', 'a', 'b::c'])\n"
+            "def test_a(s):\n    pass\n"
+        },
+        PASS,
+        says="5 of 5 tests",
+    ),
+    scene(
         "odd parameters, not escaped",
         {
             "pytest.ini": "[pytest]\ndisable_test_id_escaping_and_forfeit_all_rights_to_community_support = true\n",

@@ -126,14 +126,14 @@ async def test_it_ends_when_there_is_nothing_new(maker: Any) -> None:
 
 async def test_statistics_from_memory_reorder_the_operators(maker: Any) -> None:
     plain = await SearchActor().propose(context(maker), 30)
-    learned = {"name.swap": (500, 0), "name.exchange": (500, 0), "compare.swap": (50, 9)}
+    learned = {"compare.swap": (500, 0), "compare.boundary": (500, 0), "name.swap": (50, 9)}
     taught = await SearchActor().propose(context(maker, edit_statistics=EditStatistics(family=learned)), 30)
 
     def first(found: Any, name: str) -> int:
         return next((i for i, c in enumerate(found) if c.edits == (name,)), 99)
 
-    assert first(plain, "name.swap") < first(plain, "compare.swap")
-    assert first(taught, "compare.swap") < first(taught, "name.swap")
+    assert first(plain, "compare.swap") < first(plain, "name.swap")
+    assert first(taught, "name.swap") < first(taught, "compare.swap")
 
 
 async def test_two_edits_on_top_of_partial_progress(maker: Any) -> None:

@@ -97,5 +97,5 @@ def test_donors_of_the_function_come_first() -> None:
 def test_vocabulary() -> None:
     words = scene().vocabulary
     assert set(words.numbers) >= {10, 0, 1, 2, 3, 4}
-    assert words.strings == ("a",)
+    assert words.strings() == ("a",)
     assert words.attributes == {"append": True, "items": False}

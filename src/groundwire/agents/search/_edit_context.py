@@ -1,4 +1,4 @@
-"""What can be named and borrowed at a place, and the words that its file and tests use."""
+"""What can be named and borrowed at a place."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from groundwire.agents.search._examples import Examples
 from groundwire.agents.search._kinds import RECEIVERS, UNKNOWN, annotation_kind, element, kind_of
 from groundwire.agents.search._precedence import binding
 from groundwire.agents.search._source import Site, SourceFile
+from groundwire.agents.search._vocabulary import Vocabulary
 
 # Which names a function or module binds, where, and what kind of value they hold as far as its text tells.
 
@@ -139,71 +140,6 @@ def _loop(
             pass
 
 
-# The words of a file: the numbers, texts and attributes that it and its tests use.
-
-MAX_NUMBERS = 12
-MAX_STRINGS = 24
-MAX_STRING_CHARS = 40
-MAX_ATTRIBUTES = 60
-
-
-def int_value(site: Site) -> int | None:
-    """The value of a plain integer of at most 63 bits; None for anything else."""
-    if not isinstance(site.node, cst.Integer):
-        return None
-    try:
-        value = int(site.node.value, 0)
-    except ValueError:
-        return None
-    return value if abs(value) < 1 << 63 else None
-
-
-class Vocabulary:
-    """What may be borrowed, the file's own words first.
-
-    Args:
-        source: the file.
-        examples: literals of the visible tests.
-    """
-
-    def __init__(self, source: SourceFile, examples: Examples) -> None:
-        self._source = source
-        self._examples = examples
-
-    @cached_property
-    def numbers(self) -> tuple[int | float, ...]:
-        """Numbers."""
-        own: dict[int | float, None] = {}
-        for site in self._source.expressions:
-            if (value := int_value(site)) is not None:
-                own[value] = None
-            elif isinstance(site.node, cst.Float):
-                own[float(site.node.value)] = None
-        own.update(dict.fromkeys(self._examples.numbers))
-        return tuple(own)[:MAX_NUMBERS]
-
-    @cached_property
-    def strings(self) -> tuple[str, ...]:
-        """Short texts, docstrings left out."""
-        own: dict[str, None] = {}
-        for site in self._source.expressions:
-            if isinstance(site.node, cst.SimpleString) and isinstance(site.node.evaluated_value, str):
-                own[site.node.evaluated_value] = None
-        own.update(dict.fromkeys(self._examples.strings))
-        return tuple(text for text in own if len(text) <= MAX_STRING_CHARS)[:MAX_STRINGS]
-
-    @cached_property
-    def attributes(self) -> Mapping[str, bool]:
-        """Attribute → True if the file calls it."""
-        found: dict[str, bool] = {}
-        for site in self._source.sites:
-            if isinstance(site.node, cst.Attribute):
-                found.setdefault(site.node.attr.value, site.slot == "func")
-                if len(found) >= MAX_ATTRIBUTES:
-                    break
-        return found
-
-
 # What can be named and borrowed at a place: variables in scope with their kinds, functions, other expressions.
 
 MAX_DONOR_BYTES = 80
@@ -250,6 +186,9 @@ class EditContext:
         self.vocabulary = Vocabulary(source, examples)
         self.conditions: dict[tuple[Site | None, tuple[str, ...]], list[tuple[str, float]]] = {}
         """Conditions that could stand where these variables exist; filled by `operators.conditions`."""
+        self.loose: dict[Site | None, list[tuple[Site, frozenset[str], frozenset[str]]]] = {}
+        """By function: statements of other functions that may be borrowed, their names, and which of these are local
+        there; filled by `operators.statements`."""
 
     def kind(self, site: Site) -> str:
         """The kind of the value at a site."""

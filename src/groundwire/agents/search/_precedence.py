@@ -57,6 +57,12 @@ def binding(node: cst.BaseExpression) -> int:
 
 def demand(site: Site) -> int:
     """How tightly an expression at this place, its own parentheses taken away, must bind to need none."""
+    if site.asked is None:
+        site.asked = _demand(site)
+    return site.asked
+
+
+def _demand(site: Site) -> int:
     node, parent = site.node, site.parent
     if parent is None:
         return LAMBDA

@@ -45,6 +45,7 @@ class Site:
         function: the innermost function around it; the function's own site belongs to what is outside.
         outer: first byte and the byte after the last one, outer parentheses counted.
         children: the nodes below it, in the order of the text.
+        asked: how tightly an expression here must bind, once `_precedence` was asked for it.
     """
 
     node: cst.CSTNode
@@ -58,6 +59,7 @@ class Site:
     function: Site | None
     outer: tuple[int, int] = (0, 0)
     children: list[Site] = field(default_factory=list["Site"])
+    asked: int | None = None
 
     def child(self, slot: str) -> Site | None:
         """The child in a field, or None."""

@@ -172,6 +172,56 @@ CASES: dict[str, list[tuple[str, str]]] = {
             "if a:\n        b = 1\n    if b:\n        b = 2",
         ),
     ],
+    "compare.shifted": [
+        ("return a < b - 1", "return a <= b"),
+        ("return a <= b", "return a < b + 1"),
+        ("return a > 2", "return a >= 3"),
+    ],
+    "bool.regroup": [
+        ("return a or b and a", "return (a or b) and a"),
+        ("return (a or b) and a", "return a or b and a"),
+        ("return a and b or a", "return a and (b or a)"),
+    ],
+    "const.name": [("return a + 0", "return a + b"), ("return g(None)", "return g(a)")],
+    "const.type": [("return a == '1'", "return a == 1"), ("x = 0\n    return x", "x = None\n    return x")],
+    "attribute.add": [
+        ("return a.left + b", "return a.left + b.left"),
+        ("x = a.size\n    return a", "x = a.size\n    return a.size"),
+    ],
+    "method.add": [
+        ("x = a.items()\n    return b", "x = a.items()\n    return b.items()"),
+        ("x = []\n    x\n    return x", "x = []\n    x.append(a)\n    return x"),
+    ],
+    "call.bound": [("x = len(a)\n    return a[x]", "x = len(a)\n    return a[max(x, 0)]")],
+    "call.copy": [
+        ("x = a\n    return x", "x = list(a)\n    return x"),
+        ("for x in a:\n        b(x)", "for x in list(a):\n        b(x)"),
+    ],
+    "args.keyword": [
+        ("g(end=1)\n    return g(stop=2)", "g(end=1)\n    return g(end=2)"),
+        ("return g(x=b)", "return g(b=b)"),
+    ],
+    "element.add": [("return [a, 1]", "return [a, 1, b]"), ("x = (1, a)\n    return x", "x = (b, 1, a)\n    return x")],
+    "except.kind": [
+        (
+            "try:\n        return a[b]\n    except KeyError:\n        return 0",
+            "try:\n        return a[b]\n    except IndexError:\n        return 0",
+        ),
+        ("raise TypeError('no')", "raise ValueError('no')"),
+    ],
+    "raise.early": [("return a / b", "if not b:\n        raise ValueError\n    return a / b")],
+    "index.from_slice": [("return a[b:]", "return a[b]")],
+    "pair.tokens": [
+        ("return a < b and a == 0", "return a <= b and a == 1"),
+        ("if a < b or b:\n        return a", "if a <= b and b:\n        return a"),
+    ],
+    "stmt.borrow": [
+        (
+            "return b\n\ndef g(a, b):\n    if a is None:\n        a = b\n    return a",
+            "if a is None:\n        a = b\n    return b\n\ndef g(a, b):\n"
+            "    if a is None:\n        a = b\n    return a",
+        ),
+    ],
 }  # fmt: skip
 PAIRS = [(name, before, after) for name, cases in CASES.items() for before, after in cases]
 
@@ -181,8 +231,43 @@ def test_offers_the_repair(offers: Offers, name: str, before: str, after: str) -
     assert (name, body(after)) in offers(body(before))
 
 
+IN_CLASSES = {"attribute.self", "stmt.keep"}
+
+
 def test_every_operator_has_a_prior_and_a_case() -> None:
-    assert set(PRIORS) - set(CASES) == {"const.borrow"}
+    assert set(PRIORS) - set(CASES) == {"const.borrow", *IN_CLASSES}
+
+
+def test_what_a_method_forgot_of_its_object(offers: Offers) -> None:
+    code = (
+        "class C:\n    def __init__(self, size, name):\n        {}self.name = name\n\n    def get(self, name):\n"
+        "        return {}\n\n    def area(self):\n        return self.size * self.size\n"
+    )
+    kept = code.format("self.size = size\n        ", "self.name")
+    assert ("stmt.keep", kept) in offers(code.format("", "self.name"))
+    assert ("attribute.self", kept) in offers(code.format("self.size = size\n        ", "name"))
+    assert ("attribute.self", code.format("", "name")) in offers(code.format("", "self.name"))
+
+
+def test_arguments_are_forgotten_at_any_place(offers: Offers) -> None:
+    code = "def f(a, key):\n    g(a, 3, key=None)\n    return g({})\n"
+    found = [new for name, new in offers(code.format("3")) if name == "args.add"]
+    assert code.format("a, 3") in found
+    assert code.format("3, key=key") in found
+    assert code.format("3, key=None") in found
+
+
+def test_a_value_goes_through_a_function_that_the_file_calls(offers: Offers) -> None:
+    code = "from lib import clean\n\ndef f(a):\n    b = clean(a)\n    return {}\n"
+    assert ("call.wrap", code.format("clean(b)")) in offers(code.format("b"))
+    swapped = "from lib import clean, wash\n\ndef f(a):\n    b = clean(a)\n    return {}(b)\n"
+    assert ("call.swap", swapped.format("clean")) in offers(swapped.format("wash"))
+
+
+def test_of_many_texts_those_most_alike_are_borrowed(offers: Offers) -> None:
+    tests = "\n".join(f"assert f() == 'word{n}{n}'" for n in range(30)) + "\nassert f() == 'Colour name'\n"
+    found = offers("def f():\n    return 'Color name'\n", tests)
+    assert ("str.borrow", "def f():\n    return 'Colour name'\n") in found
 
 
 def test_numbers_and_texts_are_borrowed_from_the_tests(offers: Offers) -> None:

@@ -8,9 +8,12 @@ from groundwire.agents.search.operators import _branches as branches
 from groundwire.agents.search.operators import _calls as calls
 from groundwire.agents.search.operators import _compare as compare
 from groundwire.agents.search.operators import _constants as constants
+from groundwire.agents.search.operators import _exceptions as exceptions
+from groundwire.agents.search.operators import _forgotten as forgotten
 from groundwire.agents.search.operators import _logic as logic
 from groundwire.agents.search.operators import _loops as loops
 from groundwire.agents.search.operators import _names as names
+from groundwire.agents.search.operators import _pairs as pairs
 from groundwire.agents.search.operators import _returns as returns
 from groundwire.agents.search.operators import _statements as statements
 from groundwire.agents.search.operators import _subscripts as subscripts
@@ -33,4 +36,7 @@ OPERATORS: tuple[Operator, ...] = (
     *returns.RULES,
     *statements.RULES,
     *branches.RULES,
+    *forgotten.RULES,
+    *exceptions.RULES,
+    *pairs.RULES,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -10,7 +11,10 @@ import libcst as cst
 from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import base
 from groundwire.agents.search._source import Proposal, Replacement, Site
-from groundwire.agents.search.operators._base import Operator, exchange
+from groundwire.agents.search.operators._base import Operator, delimited, exchange, insert
+
+MAX_GIVEN = 6
+MAX_KEYWORDS = 10
 
 
 def _arguments(site: Site, scene: EditContext) -> Iterator[Proposal]:
@@ -111,9 +115,80 @@ def _called_name(func: Site) -> str:
             return ""
 
 
+def _insert_argument(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """An argument that was forgotten, at any place: what this function is given elsewhere, or a variable in scope."""
+    func, arguments = site.child("func"), site.all("args")
+    if func is None or any(isinstance(v.node, cst.GeneratorExp) for a in arguments if (v := a.child("value"))):
+        return
+    name, usage = _called_name(func), scene.vocabulary.usage
+    visible = [v.name for v in scene.visible(site)]
+    scope = set(scene.names(site.function))
+    here = {scene.source.text(a) for a in arguments}
+    given = [t for t in usage.given.get(name, {}) if t not in here and not _words(t) & scope - set(visible)]
+    offers = [(t, 1.0 * 0.9**i) for i, t in enumerate(given[:MAX_GIVEN])]
+    offers += [(v, 0.7 * 0.85**i) for i, v in enumerate(v for v in visible if v not in here) if i < MAX_GIVEN]
+    keywords = [k for k in usage.keywords.get(name, {}) if not any(t.startswith(f"{k}=") for t in here)]
+    offers += [(f"{k}={k}", 1.0) for k in keywords if k in visible]
+    offers += [(f"{k}={v}", 0.3) for k in keywords for v in ("True", "None")]
+    places = [a.start for a in arguments if isinstance(a.node, cst.Arg) and a.node.keyword is None and not a.node.star]
+    for text, weight in offers:
+        keyword = "=" in text.partition("(")[0]
+        if arguments:
+            yield insert("args.add", arguments[-1].end, f", {text}", weight)
+            for position, place in enumerate(() if keyword else places):
+                yield insert("args.add", place, f"{text}, ", weight * 0.6 * 0.8**position)
+        elif (offset := _after_open(site, func, scene)) is not None:
+            yield insert("args.add", offset, text, weight)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W\d]\w*", text))
+
+
+def _keyword(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """`end=stop` → `stop=stop`: a keyword that the function takes, or is given elsewhere."""
+    func = site.child("func")
+    if func is None:
+        return
+    usage = scene.vocabulary.usage
+    known = usage.keywords.get(_called_name(func), {})
+    every = dict.fromkeys(name for of in usage.keywords.values() for name in of)
+    for argument in site.all("args"):
+        keyword, value = argument.child("keyword"), argument.child("value")
+        if keyword is None or value is None:
+            continue
+        now, same = scene.source.text(keyword), scene.source.text(value)
+        offers = dict.fromkeys((*((same,) if same.isidentifier() else ()), *known, *every))
+        for position, name in enumerate(o for o in offers if o != now):
+            if position < MAX_KEYWORDS and name not in ("True", "False", "None"):
+                near = 1.0 if name == same or name in known else 0.3
+                yield delimited("args.keyword", keyword, name, near * 0.93**position)
+
+
+def _add_element(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """An element that was forgotten in a tuple, list or set: a variable in scope, or what stands in another such."""
+    elements = site.all("elements")
+    if not elements or site.slot == "target" or len(elements) > 8:
+        return
+    here = {scene.source.text(e) for e in elements}
+    offers = [v.name for v in scene.visible(site) if v.name not in here][:MAX_GIVEN]
+    offers += [d.text for d in scene.donors_at(site) if _is_element(d.site) and d.text not in here][:MAX_GIVEN]
+    for position, text in enumerate(dict.fromkeys(offers)):
+        yield insert("element.add", elements[-1].end, f", {text}", 0.9**position)
+        for element in elements:
+            yield insert("element.add", element.start, f"{text}, ", 0.6 * 0.9**position)
+
+
+def _is_element(site: Site) -> bool:
+    return isinstance(site.parent and site.parent.node, cst.Element)
+
+
 RULES = (
     Operator((cst.Call,), _arguments),
     Operator((cst.Call,), _add_argument),
+    Operator((cst.Call,), _insert_argument),
+    Operator((cst.Call,), _keyword),
+    Operator((cst.Tuple, cst.List, cst.Set), _add_element),
     Operator((cst.Tuple, cst.List, cst.Set), _elements),
     Operator((cst.Dict,), _dictionary),
 )

@@ -185,9 +185,11 @@ def _place_weight(site: Site) -> float:
     return 0.5
 
 
+TOKENS = (Operator((cst.BinaryOperation,), _binary_swap), Operator((cst.AugAssign,), _augmented_swap))
+"""What changes one token."""
+
 RULES = (
-    Operator((cst.BinaryOperation,), _binary_swap),
-    Operator((cst.AugAssign,), _augmented_swap),
+    *TOKENS,
     Operator((cst.Assign,), _accumulate),
     Operator((cst.BinaryOperation,), _operands),
     Operator((cst.BinaryOperation,), _regroup),

@@ -46,9 +46,11 @@ def _function_swap(site: Site, scene: EditContext) -> Iterator[Proposal]:
         name = func.node.value
         for position, other in enumerate(_RELATIVES.get(name, ())):
             yield delimited("call.swap", func, other, 0.85**position)
-        for other in scene.callables:
-            if other.name != name and other.least <= arguments <= other.most:
-                yield delimited("call.swap", func, other.name, 0.4)
+        own = {o.name: None for o in scene.callables if o.least <= arguments <= o.most}
+        called = {o: None for o, counts in scene.vocabulary.usage.functions.items() if arguments in counts}
+        offered = {name, *_RELATIVES.get(name, ())}
+        for position, other in enumerate(o for o in (own | called) if o not in offered):
+            yield delimited("call.swap", func, other, 0.4 * 0.97**position)
         for variable in scene.visible(site):
             if variable.kind == "function":
                 yield delimited("call.swap", func, variable.name, 0.4)
@@ -79,8 +81,11 @@ def _receiver(site: Site, scene: EditContext) -> Iterator[Proposal]:
             yield exchange("args.receiver", receiver, argument, scene)
 
 
+TOKENS = (Operator((cst.Attribute,), _attribute_swap),)
+"""What changes one token."""
+
 RULES = (
+    *TOKENS,
     Operator((cst.Call,), _function_swap),
-    Operator((cst.Attribute,), _attribute_swap),
     Operator((cst.Call,), _receiver),
 )

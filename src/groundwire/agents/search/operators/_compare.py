@@ -8,7 +8,7 @@ import libcst as cst
 
 from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import base
-from groundwire.agents.search._precedence import COMPARISON
+from groundwire.agents.search._precedence import COMPARISON, SUM, binding
 from groundwire.agents.search._source import Proposal, Replacement, Site
 from groundwire.agents.search.operators._base import Operator, delimited, exchange, replace
 
@@ -110,8 +110,39 @@ def _chain(site: Site, scene: EditContext) -> Iterator[Proposal]:
         yield replace("compare.chain", site, data[first.start : site.end].decode(), COMPARISON)
 
 
+def _shifted(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """A boundary that is wrong twice: `i < n - 1` → `i <= n`, `i <= n` → `i < n + 1` and the other ways round."""
+    targets = site.all("comparisons")
+    sign = targets[0].child("operator") if len(targets) == 1 else None
+    right = targets[0].child("comparator") if len(targets) == 1 else None
+    if sign is None or right is None or not isinstance(right.node, cst.BaseExpression):
+        return
+    new = _BOUNDARY.get(scene.source.text(sign).strip())
+    if new is None or base(scene.kind(right)) not in ("int", "float", ""):
+        return
+    text = scene.source.text(right)
+    inner = right.node
+    if isinstance(inner, cst.BinaryOperation) and isinstance(inner.operator, (cst.Add, cst.Subtract)):
+        left, one = right.child("left"), right.child("right")
+        if left is not None and one is not None and scene.source.text(one) == "1":
+            splices = (Replacement(sign.start, sign.end, new), Replacement(*right.outer, scene.source.text(left)))
+            yield Proposal("compare.shifted", splices)
+    if isinstance(inner, cst.Integer):
+        offers = [str(int(inner.value, 0) + 1), str(max(0, int(inner.value, 0) - 1))]
+    else:
+        text = text if binding(inner) >= SUM else f"({text})"
+        offers = [f"{text} + 1", f"{text} - 1"]
+    for offer in offers:
+        splices = (Replacement(sign.start, sign.end, new), Replacement(*right.outer, offer))
+        yield Proposal("compare.shifted", splices, 0.6)
+
+
+TOKENS = (Operator((cst.Comparison,), _operators),)
+"""What changes one token."""
+
 RULES = (
-    Operator((cst.Comparison,), _operators),
+    *TOKENS,
+    Operator((cst.Comparison,), _shifted),
     Operator((cst.Comparison,), _sides),
     Operator((cst.Comparison,), _both),
     Operator((cst.Comparison,), _chain),

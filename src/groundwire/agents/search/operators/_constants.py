@@ -6,10 +6,14 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from groundwire.agents.search._edit_context import EditContext, int_value
+from groundwire.agents.search._edit_context import EditContext
+from groundwire.agents.search._kinds import fit
 from groundwire.agents.search._precedence import ATOM, UNARY
 from groundwire.agents.search._source import Proposal, Replacement, Site
+from groundwire.agents.search._vocabulary import int_value
 from groundwire.agents.search.operators._base import Operator, replace
+
+MAX_NAMES = 8
 
 
 def _integer(site: Site, scene: EditContext) -> Iterator[Proposal]:
@@ -87,7 +91,7 @@ def _variations(value: str, scene: EditContext) -> Iterator[tuple[str, str, floa
     yield "str.const", "", 0.6 if len(value) <= 1 else 0.3
     if value != " ":
         yield "str.const", " ", 0.4 if len(value) <= 1 else 0.1
-    for position, borrowed in enumerate(scene.vocabulary.strings):
+    for position, borrowed in enumerate(scene.vocabulary.strings(value)):
         similar = 1.0 if abs(len(borrowed) - len(value)) <= 2 else 0.4
         yield "str.borrow", borrowed, similar * 0.9**position
     if 1 < len(value) <= 40:
@@ -173,11 +177,52 @@ def _shift_all(site: Site, scene: EditContext) -> Iterator[Proposal]:
                 yield Proposal("const.shift_all", splices)
 
 
+_NAMED = ("True", "False", "None")
+
+
+def _name(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """A literal stands where a variable was meant."""
+    if isinstance(site.node, cst.Name) and site.node.value not in _NAMED:
+        return
+    if site.slot == "default" or isinstance(site.parent and site.parent.node, (cst.Expr, cst.Assert)):
+        return
+    kind = scene.kind(site)
+    for position, variable in enumerate(scene.visible(site)[:MAX_NAMES]):
+        weight = 0.5 if kind == "none" else fit(kind, variable.kind)
+        yield replace("const.name", site, variable.name, ATOM, weight * 0.9**position)
+
+
+def _other_type(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """`'1'` → `1`, `0` → `None`, `None` → `()`: a literal of another type."""
+    text = scene.source.text(site)
+    match site.node:
+        case cst.Name(value="None"):
+            offers = ["0", "''", "()", "False", "1", "True", "[]", "{}"]
+        case cst.Name(value="True" | "False"):
+            offers = ["None", "1" if text == "True" else "0"]
+        case cst.Integer():
+            offers = ["None", f"{text}.0" if text.isdigit() else "0.0", f"'{text}'", "True" if text == "1" else "False"]
+        case cst.Float(value=value):
+            offers = ["None", value.partition(".")[0] or "0"]
+        case cst.SimpleString(prefix=prefix, raw_value=raw):
+            offers = ["None", raw if raw.isdigit() else "()"]
+            offers.append(text[len(prefix) :] if "b" in prefix.lower() else f"b{text}" if not prefix else "''")
+        case _:
+            return
+    for position, offer in enumerate(offers):
+        if offer != text:
+            yield replace("const.type", site, offer, ATOM, 0.8**position)
+
+
+TOKENS = (Operator((cst.Integer,), _integer), Operator((cst.SimpleString,), _string))
+"""What changes one token."""
+
 RULES = (
-    Operator((cst.Integer,), _integer),
+    *TOKENS,
     Operator((cst.FunctionDef,), _everywhere),
     Operator((cst.FunctionDef,), _shift_all),
     Operator((cst.Float,), _float),
-    Operator((cst.SimpleString,), _string),
+    Operator((cst.Integer, cst.Float, cst.SimpleString, cst.Name), _name),
+    Operator((cst.Integer, cst.Float, cst.SimpleString, cst.Name), _other_type),
     Operator((cst.BaseExpression,), _initial),
 )

@@ -9,9 +9,9 @@ import libcst as cst
 
 from groundwire.agents.search._edit_context import EditContext, Variable
 from groundwire.agents.search._kinds import ITERABLES, NUMBERS, base, fit
-from groundwire.agents.search._precedence import AND, ATOM, COMPARISON, NOT, OR, binding
+from groundwire.agents.search._precedence import AND, ATOM, COMPARISON, NOT, OR, binding, demand
 from groundwire.agents.search._source import Proposal, Replacement, Site
-from groundwire.agents.search.operators._base import Operator, replace
+from groundwire.agents.search.operators._base import Operator, delimited, replace
 
 # Conditions that could be meant at a place: borrowed from the file, or made of the variables that exist there.
 
@@ -41,9 +41,14 @@ def _made(site: Site, visible: list[Variable], scene: EditContext) -> list[tuple
             near = 1.0 if donor.site.function is site.function else 0.4
             found.setdefault(donor.text if donor.level >= COMPARISON else f"({donor.text})", near)
     nearest = visible[:NEAREST]
+    classes = tuple(scene.vocabulary.usage.classes)[:4]
     for variable in nearest:
         for text, weight in _simple(variable):
             found.setdefault(text, weight)
+        if not variable.kind:
+            for position, name in enumerate(classes):
+                found.setdefault(f"isinstance({variable.name}, {name})", 0.25 * 0.8**position)
+                found.setdefault(f"not isinstance({variable.name}, {name})", 0.15 * 0.8**position)
     for first, second in combinations(nearest, 2):
         for text, weight in _pairs(first, second):
             found.setdefault(text, weight)
@@ -98,7 +103,10 @@ def _and_or(site: Site, scene: EditContext) -> Iterator[Proposal]:
         node = side.node
         if side.start and isinstance(node, cst.BaseExpression) and (node.lpar or binding(node) < level + place):
             parts[place] = f"({parts[place]})"
-    yield replace("bool.and_or", site, f"{parts[0]} {new} {parts[1]}", level)
+    if parts == [scene.source.text(s) for s in (left, right)] and (site.node.lpar or level >= demand(site)):
+        yield delimited("bool.and_or", operator, f" {new} " if scene.source.text(operator)[:1] == " " else new)
+    else:
+        yield replace("bool.and_or", site, f"{parts[0]} {new} {parts[1]}", level)
 
 
 def _negate(site: Site, scene: EditContext) -> Iterator[Proposal]:
@@ -178,10 +186,38 @@ def _conditional(site: Site, scene: EditContext) -> Iterator[Proposal]:
         )
 
 
-RULES = (
+def _regroup(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """`a or b and c` → `(a or b) and c`, and back."""
+    left, right, data = site.child("left"), site.child("right"), scene.source.data
+    for side, other in ((left, right), (right, left)):
+        if side is None or other is None or not isinstance(side.node, cst.BooleanOperation):
+            continue
+        near = side.child("right" if side is left else "left")
+        if near is None:
+            continue
+        if side.node.lpar:
+            text = data[site.start : site.end].decode()
+            yield replace(
+                "bool.regroup", site, text.replace(f"({scene.source.text(side)})", scene.source.text(side), 1), OR
+            )
+        elif side is left:
+            head, tail = data[site.start : near.start].decode(), data[near.start : site.end].decode()
+            yield replace("bool.regroup", site, f"{head}({tail})", OR)
+        else:
+            head, tail = data[site.start : near.end].decode(), data[near.end : site.end].decode()
+            yield replace("bool.regroup", site, f"({head}){tail}", OR)
+
+
+TOKENS = (
     Operator((cst.BooleanOperation,), _and_or),
     Operator((cst.BaseExpression,), _negate),
     Operator((cst.Name,), _truth),
+)
+"""What changes one token."""
+
+RULES = (
+    *TOKENS,
+    Operator((cst.BooleanOperation,), _regroup),
     Operator((cst.BaseExpression,), _fixed_condition),
     Operator((cst.BaseExpression,), _add_clause),
     Operator((cst.CompIf,), _remove_filter),

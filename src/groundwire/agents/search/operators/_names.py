@@ -24,6 +24,16 @@ def _swap(site: Site, scene: EditContext) -> Iterator[Proposal]:
     kind = scene.kind(site)
     for position, variable in enumerate(v for v in scene.visible(site) if v.name != node.value):
         yield replace("name.swap", site, variable.name, ATOM, fit(kind, variable.kind) * 0.93**position)
+    owner = _owner(site)
+    if owner and owner != node.value and (site.slot == "value" or not kind):
+        yield replace("name.swap", site, owner, ATOM, 0.5)
+
+
+def _owner(site: Site) -> str:
+    """`self` in a method."""
+    function = site.function.node if site.function is not None else None
+    first = function.params.params[:1] if isinstance(function, cst.FunctionDef) else ()
+    return first[0].name.value if first and first[0].name.value in ("self", "cls") else ""
 
 
 def _assigned(site: Site, scene: EditContext) -> Iterator[Proposal]:
@@ -145,8 +155,11 @@ def _name_exchange(site: Site, scene: EditContext) -> Iterator[Proposal]:
         yield exchange("name.exchange", names[0], names[1], scene)
 
 
+TOKENS = (Operator((cst.Name,), _swap),)
+"""What changes one token."""
+
 RULES = (
-    Operator((cst.Name,), _swap),
+    *TOKENS,
     Operator((cst.Name,), _element),
     Operator((cst.Assign,), _fold),
     Operator((cst.AugAssign,), _assigned),

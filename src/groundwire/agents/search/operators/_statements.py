@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import libcst as cst
 
@@ -221,6 +222,86 @@ def _copy(site: Site, scene: EditContext) -> Iterator[Proposal]:
             yield Proposal("stmt.copy", (Replacement(end, end, _own_line(end, text, scene)),), weight)
 
 
+MAX_FOREIGN = 10
+
+
+def _foreign(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """A statement or a short guard from another function of the file, where all its names exist."""
+    if site.function is None or not scene.source.is_first_on_line(site) or _is_elif(site) or _is_docstring(site):
+        return
+    indent = scene.source.indent(site)
+    start, end = line_region(site, scene)
+    block = siblings(site)
+    known = {v.name for v in scene.visible(site)} | {"self", "cls"}
+    fitting = (other for other, _, local in _loose(site.function, scene) if local <= known)
+    for position, other in enumerate(islice(fitting, MAX_FOREIGN)):
+        text = reindented(other, indent, scene)
+        share = 0.9**position
+        yield Proposal("stmt.borrow", (Replacement(start, start, text),), share)
+        if block[-1] is site and not isinstance(_small(site), (cst.Return, cst.Raise, cst.Break, cst.Continue)):
+            yield Proposal("stmt.borrow", (Replacement(end, end, _own_line(end, text, scene)),), share)
+
+
+def _loose(function: Site, scene: EditContext) -> list[tuple[Site, frozenset[str], frozenset[str]]]:
+    """Statements of other functions, those that speak of the same things first; guards before the rest."""
+    if None not in scene.loose:
+        scene.loose[None] = [
+            (other, names, names & {v.name for v in scene.variables(other.function)})
+            for other in scene.source.statements
+            if other.function is not None and (_is_guard(other, scene) or _is_short(other))
+            if is_movable(other, scene)
+            for names in [_mentioned(other)]
+        ]
+    if function not in scene.loose:
+        here = {scene.source.text(s) for s in scene.source.statements if s.function is function}
+        near = _mentioned(function)
+        offers = [
+            (len(loose[1] & near) / (1 + len(loose[1])) + 0.2 * isinstance(loose[0].node, cst.If), loose)
+            for loose in scene.loose[None]
+            if loose[0].function is not function and scene.source.text(loose[0]) not in here
+        ]
+        offers.sort(key=lambda offer: -offer[0])
+        scene.loose[function] = [loose for _, loose in offers]
+    return scene.loose[function]
+
+
+def _mentioned(site: Site) -> frozenset[str]:
+    names = (s.node for s in site.walk())
+    return frozenset(n.value for n in names if isinstance(n, cst.Name))
+
+
+def _is_short(site: Site) -> bool:
+    return isinstance(_small(site), (cst.Assign, cst.AugAssign, cst.Expr, cst.Raise)) and not _is_docstring(site)
+
+
+def _is_guard(site: Site, scene: EditContext) -> bool:
+    """An `if` without `else` of at most three lines."""
+    short = isinstance(site.node, cst.If) and scene.source.last_line(site) - site.line <= 2
+    return short and not _is_elif(site) and site.child("orelse") is None
+
+
+def _own_attribute(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """`self.x = x` for a parameter that the file reads as `self.x`, and that this method does not keep."""
+    function, block = site.function, siblings(site)
+    if function is None or site.parent is None or site.parent.parent is not function or not block:
+        return
+    if not isinstance(function.node, cst.FunctionDef) or not scene.source.is_first_on_line(site):
+        return
+    parameters = [p.name.value for p in function.node.params.params]
+    if parameters[:1] != ["self"]:
+        return
+    start, end = line_region(site, scene)
+    ends = isinstance(_small(site), (cst.Return, cst.Raise))
+    likely = 1.0 if function.node.name.value == "__init__" else 0.2
+    body = scene.source.text(function)
+    for name in parameters[1:]:
+        if name in scene.vocabulary.usage.attributes.get("self", {}) and f"self.{name} =" not in body:
+            text = f"{scene.source.indent(site)}self.{name} = {name}{scene.source.newline}"
+            yield Proposal("stmt.keep", (Replacement(start, start, text),), likely)
+            if block[-1] is site and not ends:
+                yield Proposal("stmt.keep", (Replacement(end, end, _own_line(end, text, scene)),), likely)
+
+
 def _update(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """An update that was forgotten, before a return or at the end of a block: `x.append(y)`, `x += 1`, `x = y`."""
     block = siblings(site)
@@ -266,5 +347,7 @@ RULES = (
     Operator(_PLAIN, _dedent),
     Operator(_PLAIN, _indent),
     Operator(_PLAIN, _copy),
+    Operator(_PLAIN, _foreign),
+    Operator(_PLAIN, _own_attribute),
     Operator(_PLAIN, _update),
 )

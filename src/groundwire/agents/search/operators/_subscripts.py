@@ -40,6 +40,8 @@ def _slice(site: Site, scene: EditContext) -> Iterator[Proposal]:
         if weight and text not in offered:
             offered.add(text)
             yield delimited("slice.bounds", site, text, weight)
+    if (lower or upper) and not (lower and upper) and not step:
+        yield delimited("index.from_slice", site, lower or upper)
     for position, variable in enumerate(v for v in scene.visible(site) if base(v.kind) in ("int", "")):
         if position < 4:
             yield delimited("slice.bounds", site, f"{variable.name}:{upper}{tail}", 0.3 * 0.8**position)

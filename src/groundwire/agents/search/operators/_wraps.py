@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import libcst as cst
 
 from groundwire.agents.search._edit_context import EditContext
-from groundwire.agents.search._kinds import ITERABLES, base, element, fit
+from groundwire.agents.search._kinds import CALL_KINDS, ITERABLES, base, element, fit
 from groundwire.agents.search._precedence import ATOM, binding
 from groundwire.agents.search._source import Proposal, Site
 from groundwire.agents.search.operators._base import Operator, replace
@@ -43,6 +43,9 @@ _KEEPS = {"len": "int", "int": "int", "str": "str", "float": "float", "round": "
           "all": "bool", "ord": "int", "bool": "bool", "reversed": "iter"}  # fmt: skip
 
 
+MAX_CALLED = 12
+
+
 def _wrap(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if site.slot in ("func", "attr", "keyword") or isinstance(site.node, (cst.BaseNumber, cst.Lambda)):
         return
@@ -63,6 +66,14 @@ def _wrap(site: Site, scene: EditContext) -> Iterator[Proposal]:
             inner = f"({text})" if isinstance(node, cst.Tuple) else text
         result = _result_kind(template, kind)
         yield replace("call.wrap", site, template.replace("{}", inner), ATOM, fit(wanted, result) * 0.93**position)
+    offered = {template.partition("(")[0] for template in templates}
+    own = {c.name for c in scene.callables}
+    inner = f"({text})" if isinstance(node, cst.Tuple) else text
+    called = [n for n, counts in scene.vocabulary.usage.functions.items() if 1 in counts and n not in offered | own]
+    for position, name in enumerate(called[:MAX_CALLED]):
+        yield replace(
+            "call.wrap", site, f"{name}({inner})", ATOM, fit(wanted, CALL_KINDS.get(name, "")) * 0.93**position
+        )
 
 
 def _result_kind(template: str, kind: str) -> str:

@@ -1,0 +1,176 @@
+"""The words of a file: numbers, texts, attributes, and what is called how; its own first, then those of its tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import cached_property
+
+import libcst as cst
+
+from groundwire.agents.search._examples import Examples
+from groundwire.agents.search._source import Site, SourceFile
+
+MAX_NUMBERS = 12
+MAX_STRINGS = 24
+MAX_STRING_CHARS = 40
+MAX_ATTRIBUTES = 60
+MAX_SUFFIX_BYTES = 40
+
+
+def int_value(site: Site) -> int | None:
+    """The value of a plain integer of at most 63 bits; None for anything else."""
+    if not isinstance(site.node, cst.Integer):
+        return None
+    try:
+        value = int(site.node.value, 0)
+    except ValueError:
+        return None
+    return value if abs(value) < 1 << 63 else None
+
+
+@dataclass
+class Usage:
+    """What a file does with names, each in the order of the text.
+
+    Args:
+        functions: plain function that is called → counts of arguments that it is given.
+        methods: method that is called → counts of arguments.
+        suffixes: `.name(arguments)` of short calls → the names in the arguments.
+        attributes: text of an object → its attributes that are read or called; True: called.
+        given: function or method → texts of arguments that it is given by position.
+        keywords: function or method → keywords that it is given, or takes where the file defines it.
+        exceptions: what is raised or caught.
+        classes: what `isinstance` asks for.
+    """
+
+    functions: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
+    methods: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
+    suffixes: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    attributes: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
+    given: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
+    keywords: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
+    exceptions: dict[str, None] = field(default_factory=dict[str, None])
+    classes: dict[str, None] = field(default_factory=dict[str, None])
+
+
+class Vocabulary:
+    """What may be borrowed, the file's own words first.
+
+    Args:
+        source: the file.
+        examples: literals of the visible tests.
+    """
+
+    def __init__(self, source: SourceFile, examples: Examples) -> None:
+        self._source = source
+        self._examples = examples
+
+    @cached_property
+    def numbers(self) -> tuple[int | float, ...]:
+        """Numbers."""
+        own: dict[int | float, None] = {}
+        for site in self._source.expressions:
+            if (value := int_value(site)) is not None:
+                own[value] = None
+            elif isinstance(site.node, cst.Float):
+                own[float(site.node.value)] = None
+        own.update(dict.fromkeys(self._examples.numbers))
+        return tuple(own)[:MAX_NUMBERS]
+
+    @cached_property
+    def _all_strings(self) -> tuple[str, ...]:
+        own: dict[str, None] = {}
+        for site in self._source.expressions:
+            if isinstance(site.node, cst.SimpleString) and isinstance(site.node.evaluated_value, str):
+                own[site.node.evaluated_value] = None
+        own.update(dict.fromkeys(self._examples.strings))
+        return tuple(text for text in own if len(text) <= MAX_STRING_CHARS)
+
+    def strings(self, like: str = "") -> tuple[str, ...]:
+        """Short texts, docstrings left out; where there are many, those most like a given one.
+
+        Args:
+            like: the text that they would take the place of.
+        """
+        known = self._all_strings
+        if len(known) <= MAX_STRINGS:
+            return known
+        near = sorted(known, key=lambda text: -_likeness(text, like)) if like else known
+        return tuple(near[:MAX_STRINGS])
+
+    @cached_property
+    def attributes(self) -> Mapping[str, bool]:
+        """Attribute → True if the file calls it."""
+        found: dict[str, bool] = {}
+        for site in self._source.sites:
+            if isinstance(site.node, cst.Attribute):
+                found.setdefault(site.node.attr.value, site.slot == "func")
+                if len(found) >= MAX_ATTRIBUTES:
+                    break
+        return found
+
+    @cached_property
+    def usage(self) -> Usage:
+        """What the file does with names."""
+        found = Usage()
+        for site in self._source.sites:
+            match site.node:
+                case cst.Call():
+                    self._call(site, found)
+                case cst.Attribute(attr=attr):
+                    owner = site.child("value")
+                    if owner is not None and owner.end - owner.start <= MAX_SUFFIX_BYTES:
+                        of = found.attributes.setdefault(self._source.text(owner), {})
+                        of.setdefault(attr.value, site.slot == "func")
+                case cst.FunctionDef(name=name, params=params):
+                    own = [p.name.value for p in (*params.params, *params.kwonly_params)]
+                    takes = found.keywords.setdefault(name.value, {})
+                    takes.update(dict.fromkeys(n for n in own if n not in ("self", "cls")))
+                case cst.Raise() | cst.ExceptHandler():
+                    found.exceptions.update(dict.fromkeys(_exceptions(site)))
+                case _:
+                    pass
+        return found
+
+    def _call(self, site: Site, found: Usage) -> None:
+        func, arguments = site.child("func"), site.all("args")
+        if func is None:
+            return
+        if isinstance(func.node, cst.Name):
+            name = func.node.value
+            found.functions.setdefault(name, set()).add(len(arguments))
+            if name == "isinstance" and len(arguments) == 2:
+                found.classes[self._source.text(arguments[1])] = None
+        elif isinstance(func.node, cst.Attribute):
+            name, owner = func.node.attr.value, func.child("value")
+            found.methods.setdefault(name, set()).add(len(arguments))
+            if owner is not None:
+                suffix = self._source.data[owner.outer[1] : site.end].decode()
+                if len(suffix) <= MAX_SUFFIX_BYTES and "\n" not in suffix:
+                    names = (s.node.value for a in arguments for s in a.walk() if isinstance(s.node, cst.Name))
+                    found.suffixes.setdefault(suffix, frozenset(names))
+        else:
+            return
+        given, keywords = found.given.setdefault(name, {}), found.keywords.setdefault(name, {})
+        for argument in arguments:
+            assert isinstance(argument.node, cst.Arg)
+            text = self._source.text(argument)
+            if argument.node.keyword is not None:
+                keywords[argument.node.keyword.value] = None
+            if not argument.node.star and len(text) <= MAX_SUFFIX_BYTES and "\n" not in text:
+                given[text] = None
+
+
+def _exceptions(site: Site) -> Iterator[str]:
+    what = site.child("exc" if isinstance(site.node, cst.Raise) else "type")
+    for inner in what.walk() if what is not None else ():
+        if isinstance(inner.node, cst.Name) and inner.node.value[:1].isupper():
+            yield inner.node.value
+
+
+def _likeness(text: str, other: str) -> float:
+    if text.lower() == other.lower():
+        return 1.0
+    return SequenceMatcher(None, text, other, autojunk=False).quick_ratio()
