@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from groundwire_audit._report import AuditReport, Finding, Mode, SourcePlace, failed
@@ -115,16 +116,35 @@ def _follow_makers(reader: SourceReader, module: Module) -> None:
     if not isinstance(module.scope, Scope):
         return
     frame = Frame(module, module.scope, depth=1)
-    for name, value in list(module.scope.names.items()):
+    own = [(n, v) for n, v in module.scope.names.items() if _module_of(v) is module]
+    # who calls a maker gives it real arguments, so callers come first
+    for name, value in [x for x in own if not _wires(x[1])] + [x for x in own if _wires(x[1])]:
         match value.thing:
-            case FunctionValue(node=node) if (
-                value.thing.module is module and _makes(node) and node not in reader.called
-            ):
+            case FunctionValue(node=node) if node not in reader.called and _makes(value):
                 _try(reader, value, name, frame)
-            case ClassValue() if value.thing.module is module and _makes(value.thing.node):
+            case ClassValue() if _makes(value):
                 _follow_class(reader, value, name, frame)
             case _:
                 continue
+
+
+def _module_of(value: Value) -> Module | None:
+    return value.thing.module if isinstance(value.thing, FunctionValue | ClassValue) else None
+
+
+MAX_CALLS = 4
+
+
+def _makes(value: Value, depth: int = 0) -> bool:
+    """True if a function or class makes or wires a graph, or calls one that does."""
+    if _wires(value):
+        return True
+    module = _module_of(value)
+    if module is None or depth > MAX_CALLS or not isinstance(value.thing, FunctionValue | ClassValue):
+        return False
+    names = _called_in(value.thing.node)
+    found = (module.scope.get(n) for n in names)
+    return any(v is not None and v.thing is not value.thing and _makes(v, depth + 1) for v in found)
 
 
 def _try(reader: SourceReader, callee: Value, name: str, frame: Frame) -> Value | None:
@@ -147,42 +167,61 @@ def _switches(callee: Value) -> dict[str, Value]:
         thing = starter.thing if starter is not None else thing
     if not isinstance(thing, FunctionValue):
         return {}
+    decides = _decides_wiring(thing.node)
     return {
         name: data(frozenset({Taint(TaintKind.FIXED)}))
         for name, default in thing.defaults.items()
-        if isinstance(default.thing, Const) and isinstance(default.thing.value, bool)
+        if isinstance(default.thing, Const) and (isinstance(default.thing.value, bool) or name in decides)
     }
+
+
+def _decides_wiring(node: ast.AST) -> set[str]:
+    """Names that are tested before something is wired, or not."""
+    tested: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.If) and any(not _called_in(s).isdisjoint(WIRES) for s in (*part.body, *part.orelse)):
+            tested |= {n.id for n in ast.walk(part.test) if isinstance(n, ast.Name)}
+    return tested
 
 
 def _follow_class(reader: SourceReader, value: Value, name: str, frame: Frame) -> None:
     cls = value.thing
     assert isinstance(cls, ClassValue)
-    functions = [m.thing for m in cls.members.values() if isinstance(m.thing, FunctionValue)]
-    if any(f.node in reader.called for f in functions if _makes(f.node)):
+    makers = {n: m for n, m in cls.members.items() if isinstance(m.thing, FunctionValue) and _makes(m)}
+    if any(isinstance(m.thing, FunctionValue) and m.thing.node in reader.called for m in makers.values()):
         return
     made = _try(reader, value, name, frame)
     if made is None or not isinstance(made.thing, Instance):
         return
-    for name_of, held in cls.members.items():
-        if isinstance(held.thing, FunctionValue) and _makes(held.thing.node) and held.thing.node not in reader.called:
+    for name_of, held in makers.items():
+        thing = held.thing
+        assert isinstance(thing, FunctionValue)
+        if thing.node not in reader.called or (_switches(held) and not name_of.startswith("_") and _wires(held)):
+            # whoever has the object can call it again, and switch on what the class itself leaves off
             inner = Frame(frame.module, Scope(frame.module.scope), f"{name}.{name_of}", 1)
             method = reader.attribute(made, name_of, inner)
             if isinstance(method.thing, FunctionValue):
                 _try(reader, method, f"{name}.{name_of}", frame)
 
 
-def _makes(node: ast.AST) -> bool:
-    """True if the source of a function or class calls what makes or wires a graph."""
+def _wires(value: Value) -> bool:
+    """True if the source of a function or class itself calls what makes or wires a graph."""
+    thing = value.thing
+    return isinstance(thing, FunctionValue | ClassValue) and not _called_in(thing.node).isdisjoint(MAKERS | WIRES)
+
+
+@lru_cache(maxsize=4096)
+def _called_in(node: ast.AST) -> frozenset[str]:
+    """The last names of all that is called in a piece of source."""
+    found: set[str] = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Call):
             match part.func:
-                case ast.Name(id=name) | ast.Attribute(attr=name) if name in MAKERS or name in WIRES:
-                    return True
-                case ast.Subscript(value=ast.Name(id=name)) if name in MAKERS:
-                    return True
+                case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(value=ast.Name(id=name)):
+                    found.add(name)
                 case _:
                     continue
-    return False
+    return frozenset(found)
 
 
 def _name_graphs(reader: SourceReader, finder: ModuleFinder) -> None:
@@ -210,4 +249,14 @@ def _distinct(graphs: list[DeclaredGraph]) -> list[DeclaredGraph]:
     kept: dict[object, DeclaredGraph] = {}
     for graph in graphs:
         kept.setdefault((graph.place, tuple(graph.nodes), tuple(sorted(graph.aliases))), graph)
-    return list(kept.values())
+    found = list(kept.values())
+    return [g for g in found if not any(_holds_all(other, g) for other in found)]
+
+
+def _holds_all(larger: DeclaredGraph, graph: DeclaredGraph) -> bool:
+    """True if a graph is another one, made at the same place, with something switched off."""
+    if larger.place != graph.place or len(larger.nodes) <= len(graph.nodes) or not graph.nodes:
+        return False
+    return graph.nodes.keys() <= larger.nodes.keys() and {n.place for n in graph.nodes.values()} <= {
+        n.place for n in larger.nodes.values()
+    }

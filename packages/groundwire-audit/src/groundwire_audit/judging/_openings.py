@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from groundwire_audit.reading._conditions import OUTSIDE, Literal, Taint, TaintKind, Taints, Test, join, reason
@@ -16,12 +15,8 @@ FIXED = frozenset({Taint(TaintKind.FIXED)})
 HUMAN_STATE = frozenset({Taint(TaintKind.HUMAN, what="the state a person leaves while the run pauses")})
 MAX_DEPTH = 40
 LONG = 15
-ORDERINGS = frozenset({"<", "<=", ">", ">="})
-# a model's number against a given limit is a check, unless the number is how good the model finds something
-RATING = re.compile(
-    r"(?i)scor|rating|\brate|rank|grade|mark|confiden|certain|quality|relevan|similar|probab|likel|sentiment|satisf|thresh|accept|approv"
-    r"|critic|review|judge|evaluat|assess|reward|utility|severity|agree|complete|progress|point"
-)
+# a model's reply is held against something given; an order (`<`) is none of these: a model's own number against a limit
+CHECKS = frozenset({"==", "in", "distance"})
 
 
 @dataclass(frozen=True)
@@ -35,6 +30,7 @@ class WayRound:
         appends: keys to which updates are added.
         texts: keys that are annotated as text.
         paused: the run pauses for a person on the way.
+        smoothly: as it goes where nothing raises.
     """
 
     nodes: Sequence[str]
@@ -43,6 +39,7 @@ class WayRound:
     appends: frozenset[str]
     texts: frozenset[str]
     paused: bool = False
+    smoothly: bool = False
 
 
 def resolve(taints: Taints, at: int, *, after: bool, around: WayRound, seen: frozenset[object] = frozenset()) -> Taints:
@@ -62,6 +59,8 @@ def resolve(taints: Taints, at: int, *, after: bool, around: WayRound, seen: fro
                 mark = (taint.detail, taint.kind, at, after)
                 if mark not in seen and len(seen) < MAX_DEPTH:
                     found |= _key(taint, at, after, around, seen | {mark})
+            case TaintKind.COMPARE if taint.test is not None and taint.test.op == "raises" and around.smoothly:
+                continue
             case TaintKind.COMPARE if taint.test is not None:
                 mark = (id(taint.test), at, after)
                 if mark not in seen and len(seen) < MAX_DEPTH:
@@ -74,11 +73,10 @@ def resolve(taints: Taints, at: int, *, after: bool, around: WayRound, seen: fro
 def resolve_test(
     test: Test, at: int, *, after: bool, around: WayRound, seen: frozenset[object] = frozenset()
 ) -> Taints:
-    """What the outcome of a test rests on; a reply compared with something given is a check."""
+    """What the outcome of a test rests on; a reply held against something given is a check."""
     left = resolve(test.left, at, after=after, around=around, seen=seen)
     right = resolve(test.right, at, after=after, around=around, seen=seen)
-    compares = test.op in {"==", "in"} or (test.op in ORDERINGS and not RATING.search(test.text))
-    if compares and not test.constant and (_is_check(left, right) or _is_check(right, left)):
+    if test.op in CHECKS and not test.constant and (_is_check(left, right) or _is_check(right, left)):
         return frozenset({Taint(TaintKind.CHECK, what=test.text)})
     together = left | right
     if test.op == "%" and any(t.kind is TaintKind.MODEL for t in together):
@@ -110,7 +108,7 @@ def _key(taint: Taint, at: int, after: bool, around: WayRound, seen: frozenset[o
     whole = taint.kind is not TaintKind.LAST and name in around.appends
     for place in _backwards(at, after, len(around.nodes)):
         for node in (around.nodes[place], *sorted(around.beside[place])):
-            write = around.facts[node].writes.get(name) if node in around.facts else None
+            write = written_under(around.facts[node].writes, name) if node in around.facts else None
             certain = write is not None and write.always
             if write is None and node in around.facts:
                 write = around.facts[node].writes.get("*") if name != "*" else _any_write(around.facts[node])
@@ -125,6 +123,16 @@ def _key(taint: Taint, at: int, after: bool, around: WayRound, seen: frozenset[o
         length = frozenset({Taint(TaintKind.LENGTH, "fixed")}) if taint.kind is TaintKind.LENGTH else frozenset[Taint]()
         return HUMAN_STATE if around.paused else FIXED | length
     return _as_length(taint, frozenset(found), around)
+
+
+def written_under(writes: Mapping[str, Write], name: str) -> Write | None:
+    """What is written under a key of the state, or under one inside of it: `plan.steps`."""
+    path, _, inner = name.partition(".")
+    found = writes.get(path)
+    while found is not None and inner:
+        part, _, inner = inner.partition(".")
+        found, path = found.part(path, part), f"{path}.{part}"
+    return found
 
 
 def _any_write(facts: Facts) -> Write | None:
@@ -205,6 +213,10 @@ ORDER = (
 )
 
 
+FORM_ONLY = "form only"
+SAID_BY_MODEL = frozenset({Basis.ASIDE, Basis.MODEL})
+
+
 @dataclass(frozen=True)
 class Opening:
     """What opens an edge.
@@ -261,10 +273,14 @@ def weakest(ways: list[frozenset[Literal]], at: int, *, before: list[bool], arou
 def _of_way(literals: frozenset[Literal], at: int, *, after: bool, around: WayRound) -> Opening:
     found = [
         of_literal(test, at, after=after, around=around)
-        for test, _ in sorted(literals, key=lambda x: (x[0].text, x[1]))
+        for test, holds in sorted(literals, key=lambda x: (x[0].text, x[1]))
+        if holds or test.op != "raises"  # that nothing went wrong is no reason to go round
     ]
     if not found:
         return Opening(Basis.FREE)
+    if any(o.basis in SAID_BY_MODEL for o in found):
+        # a reply of the right form whose content decides: the content does
+        found = [o for o in found if o.kind != FORM_ONLY] or found
     strong = max(found, key=lambda o: (o.basis, -ORDER.index(o.kind) if o.kind in ORDER else -99))
     counters = [o for o in found if o.basis is Basis.COUNTER]
     limits = [o.limit for o in counters if o.limit is not None]
@@ -283,7 +299,7 @@ def _of_way(literals: frozenset[Literal], at: int, *, after: bool, around: WayRo
 
 def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening:
     """What one test rests on, at this place of a way round."""
-    taints = resolve_test(test, at, after=after, around=around)
+    taints = _resolved(test, at, after=after, around=around)
     kinds = {t.kind for t in taints}
     outside = kinds & OUTSIDE
     source = _source(taints)
@@ -310,13 +326,21 @@ def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening
     return Opening(Basis.FREE, text=test.text, source="fixed before the loop" if kinds else "")
 
 
+def _resolved(test: Test, at: int, *, after: bool, around: WayRound) -> Taints:
+    """What a test rests on. Where a model's word alone can bring it about, exceptions on the way there do not count."""
+    plain = resolve_test(test, at, after=after, around=replace(around, smoothly=True))
+    if any(t.kind is TaintKind.MODEL for t in plain):
+        return plain
+    return resolve_test(test, at, after=after, around=around)
+
+
 def _refilled(test: Test, around: WayRound) -> bool:
     """A node on the way takes items off the list that is tested."""
     names = {t.detail for t in test.taints if t.kind in {TaintKind.KEY, TaintKind.LENGTH}}
     return any(
-        name in facts.writes and any(t.kind is TaintKind.SHRINK for t in facts.writes[name].taints)
+        write is not None and any(t.kind is TaintKind.SHRINK for t in write.taints)
         for name in names
-        for facts in (around.facts[n] for n in around.nodes if n in around.facts)
+        for write in (written_under(around.facts[n].writes, name) for n in around.nodes if n in around.facts)
     )
 
 
@@ -332,7 +356,7 @@ def _word(taint: Taint) -> str:
         case TaintKind.CHECK:
             return "check"
         case TaintKind.FORM:
-            return "form only"
+            return FORM_ONLY
         case _:
             return KINDS.get(taint.detail, "tool results")
 

@@ -36,6 +36,7 @@ from groundwire_audit.reading._values import (
     SendValue,
     Table,
     Value,
+    unknown,
 )
 
 # Destinations that a router or node declares in its annotation.
@@ -375,8 +376,24 @@ def _step(wiring: WiredGraph, branch: DeclaredBranch, target: str, opens: Formul
 # Puts together all steps that a graph can take.
 
 
+def _add_unseen(graph: DeclaredGraph) -> None:
+    """Nodes that edges name and whose own names are not in sight are there, and what they do can't be told."""
+    named: dict[str, SourcePlace] = {}
+    for edge in graph.edges:
+        named.setdefault(edge.source, edge.place)
+        named.setdefault(edge.target, edge.place)
+    for branch in graph.branches:
+        for name in (branch.source, *(branch.ends or {}).values()):
+            named.setdefault(name, branch.place)
+    some_unseen = any(n.startswith("{") for n in graph.nodes)
+    for name, place in named.items():
+        if name not in graph.nodes and name not in {START, END} and (name.startswith("{") or some_unseen):
+            graph.nodes[name] = DeclaredNode(name, unknown(f"the node {name} is not in sight"), place)
+
+
 def wire(reader: Reader, graph: DeclaredGraph) -> WiredGraph:
     """Reads nodes and routers, and puts the steps together."""
+    _add_unseen(graph)
     wiring = WiredGraph(graph, facts_of_graph(reader, graph))
     for edge in graph.edges:
         if edge.source in wiring.facts and wiring.facts[edge.source].leaves:

@@ -110,7 +110,7 @@ class Test:
         left: sources of what is tested.
         right: sources of what it is compared with.
         op: the comparison, or empty where a value's truth is tested.
-        text: the source text, shortened.
+        text: the source text, shortened; as a `Wording`, tests of values that were bound at different places differ.
         limit: a number that it is compared with.
         constant: it is compared with something written in the source.
     """
@@ -137,13 +137,14 @@ class Test:
         constant: bool = False,
     ) -> Test:
         left, right = _bounded(left), _bounded(right)
-        parts = (left, right, op, text, limit, constant)
-        known = cls._known.get(parts)
+        parts = (left, right, op, str(text), limit, constant)
+        bound: tuple[int, ...] = getattr(text, "bound", ())
+        known = cls._known.get((parts, bound))
         if known is None:
             known = super().__new__(cls)
             known.left, known.right, known.op, known.text, known.limit, known.constant = parts
             known.depth = 1 + max((t.test.depth for t in left | right if t.test is not None), default=0)
-            cls._known[parts] = known
+            cls._known[parts, bound] = known
         return known
 
     @property

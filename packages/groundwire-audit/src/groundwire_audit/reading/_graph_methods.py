@@ -28,6 +28,7 @@ from groundwire_audit.reading._values import (
     Items,
     ModelValue,
     Partial,
+    Placeholder,
     Table,
     ToolNodeValue,
     ToolValue,
@@ -85,6 +86,8 @@ def name_of(value: Value | None, text: str) -> str:
             return END if path.endswith(".END") else START
         case FunctionValue(name=name):
             return name
+        case Placeholder(name=name):
+            return name if "{" in name else f"{{{name}}}"
         case _:
             return f"{{{text}}}"
 
@@ -101,8 +104,8 @@ def action_name(value: Value) -> str:
     match value.thing:
         case FunctionValue(name=name) if name != "lambda":
             return name
-        case ToolNodeValue():
-            return "tools"
+        case ToolNodeValue(name=name):
+            return name
         case Instance(of=cls):
             return cls.node.name
         case Partial(function=function):

@@ -196,6 +196,10 @@ def _of_opaque(owner: Value, name: str, given: Arguments, node: ast.AST, frame: 
         return boolean(holds(first, "in", data(taints), text_of(node)))
     if name in FORM_TESTS:
         return data(frozenset({Taint(TaintKind.FORM, what=f".{name}()")}))
+    key = given.get(0, "key")
+    if name == "get" and key is not None and isinstance(key.thing, Const) and isinstance(key.thing.value, str):
+        asks = ASK if key.thing.value in ASKS else frozenset[Taint]()
+        return of_key(owner, key).with_taints(asks)
     known = not any(t.kind is TaintKind.UNKNOWN for t in taints) and not _runs(owner, name)
     if name in HARMLESS or known:
         asks = ASK if name == "get" and _names_calls(given) else frozenset[Taint]()

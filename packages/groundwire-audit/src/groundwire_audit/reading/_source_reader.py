@@ -11,7 +11,7 @@ from groundwire_audit.reading._calls import call_value
 from groundwire_audit.reading._conditions import Formula
 from groundwire_audit.reading._expressions import evaluate
 from groundwire_audit.reading._files import Code
-from groundwire_audit.reading._frames import Arguments, Frame, text_of, truth
+from groundwire_audit.reading._frames import Arguments, Frame, truth, wording
 from groundwire_audit.reading._graph import DeclaredGraph, DeclaredNode
 from groundwire_audit.reading._members import attribute
 from groundwire_audit.reading._models import first_line
@@ -135,7 +135,7 @@ class SourceReader:
 
     def truth(self, node: ast.expr, frame: Frame) -> Formula:
         """When an expression counts as true."""
-        return truth(self.value(node, frame), text_of(node))
+        return truth(self.value(node, frame), wording(node, frame))
 
     def call(self, callee: Value, arguments: Arguments, node: ast.AST, frame: Frame) -> Value:
         """What a call gives."""

@@ -26,6 +26,13 @@ OPAQUE = Opaque()
 
 
 @dataclass(frozen=True, slots=True)
+class Placeholder(Opaque):
+    """A text that is not in sight and yet the same wherever it has this name: a parameter, or a text made of one."""
+
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Value:
     """What it is, and what it rests on."""
 
@@ -94,6 +101,8 @@ class Scope:
 
     def __init__(self, outer: Lookup | None = None) -> None:
         self.names: dict[str, Value] = {}
+        self.bound_at: dict[str, int] = {}
+        """The line on which a name was bound last."""
         self.outer = outer
 
     def get(self, name: str) -> Value | None:
@@ -213,6 +222,7 @@ class ToolNodeValue(Thing):
 
     tools: tuple[Value, ...] | None
     why: str = ""
+    name: str = "tools"
 
 
 @dataclass(frozen=True, slots=True)
