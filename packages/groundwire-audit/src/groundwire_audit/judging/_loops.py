@@ -11,7 +11,7 @@ from groundwire_audit._report import NOWHERE, Finding, Grounding, Level, Loop, L
 from groundwire_audit.judging._openings import Basis, Opening, WayRound, weakest
 from groundwire_audit.judging._verdicts import RoundFacts, judge
 from groundwire_audit.judging._wiring import WiredEdge, WiredGraph
-from groundwire_audit.reading._conditions import TaintKind, paths
+from groundwire_audit.reading._conditions import TaintKind, Taints, paths
 from groundwire_audit.reading._frames import Effect, SeenLoop
 from groundwire_audit.reading._graph import DeclaredGraph
 from groundwire_audit.reading._reader import Facts
@@ -306,17 +306,31 @@ def _asks_person(facts: Facts, edge: WiredEdge) -> bool:
 def _is_react(
     wiring: WiredGraph, cycle: Sequence[str], edges: Sequence[WiredEdge], openings: Sequence[Opening]
 ) -> bool:
-    """The only model chooses what the next node carries out, and nothing else decides."""
+    """The only model chooses what another node carries out outside, and nothing but that choice and a counter decides."""
     models = [n for n in cycle if wiring.facts[n].has(TaintKind.MODEL)]
-    if len(models) != 1 or len(cycle) < 2:
+    if len(models) != 1 or len(cycle) < 2 or any(e.asks_model for e in edges):
         return False
-    at = cycle.index(models[0])
-    following = cycle[(at + 1) % len(cycle)]
-    chosen = openings[at].basis is Basis.MODEL and not edges[at].asks_model
-    others_free = all(o.basis in {Basis.FREE, Basis.COUNTER} for i, o in enumerate(openings) if i != at)
-    facts = wiring.facts[following]
-    carries_out = facts.surely(TaintKind.WORLD) and bool(facts.reads & wiring.facts[models[0]].writes.keys())
-    return chosen and others_free and carries_out
+    deciding = [i for i, o in enumerate(openings) if o.basis in CHOICES]
+    if not deciding or any(o.basis not in {Basis.FREE, Basis.COUNTER, *CHOICES} for o in openings):
+        return False
+    tested = {n for i in deciding for w in edges[i].ways for t, _ in w.literals for n in _keys(t.taints)}
+    chosen = tested & wiring.facts[models[0]].writes.keys()
+    others = (wiring.facts[n] for n in cycle if n != models[0])
+    return any(f.has(TaintKind.WORLD) and f.reads & chosen for f in others)
+
+
+CHOICES = frozenset({Basis.MODEL, Basis.ASK, Basis.ASIDE})
+
+
+def _keys(taints: Taints) -> set[str]:
+    """The keys of the state that something rests on."""
+    found: set[str] = set()
+    for taint in taints:
+        if taint.kind in {TaintKind.KEY, TaintKind.LAST, TaintKind.LENGTH}:
+            found.add(taint.detail.partition(".")[0])
+        elif taint.test is not None:
+            found |= _keys(taint.test.taints)
+    return found
 
 
 def _same_input(wiring: WiredGraph, cycle: Sequence[str]) -> bool:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 
-from groundwire_audit.reading._conditions import OUTSIDE, Literal, Taint, TaintKind, Taints, Test, join, reason
+from groundwire_audit.reading._conditions import NOTHING, OUTSIDE, Literal, Taint, TaintKind, Taints, Test, join, reason
 from groundwire_audit.reading._reader import Facts, Write
 
 # Follows a state key round a loop: which node wrote it last, and what that rests on.
 
 FIXED = frozenset({Taint(TaintKind.FIXED)})
 HUMAN_STATE = frozenset({Taint(TaintKind.HUMAN, what="the state a person leaves while the run pauses")})
-MAX_DEPTH = 40
 LONG = 15
 # a model's reply is held against something given; an order (`<`) is none of these: a model's own number against a limit
 CHECKS = frozenset({"==", "in", "distance"})
@@ -30,7 +30,6 @@ class WayRound:
         appends: keys to which updates are added.
         texts: keys that are annotated as text.
         paused: the run pauses for a person on the way.
-        smoothly: as it goes where nothing raises.
     """
 
     nodes: Sequence[str]
@@ -39,52 +38,101 @@ class WayRound:
     appends: frozenset[str]
     texts: frozenset[str]
     paused: bool = False
-    smoothly: bool = False
+
+    @cached_property
+    def sources(self) -> Sources:
+        """What things rest on here."""
+        return Sources(self)
+
+    @cached_property
+    def smooth(self) -> Sources:
+        """The same where nothing raises."""
+        return Sources(self, smoothly=True)
 
 
-def resolve(taints: Taints, at: int, *, after: bool, around: WayRound, seen: frozenset[object] = frozenset()) -> Taints:
-    """Sources without keys of the state: what those hold at this place on the way round.
+class Sources:
+    """What keys of the state and tests rest on at each place of a way round; each is worked out once.
+
+    Keys are often written from themselves. Where such a circle is met, what was found in the pass before stands for it,
+    and passes are made until nothing changes.
 
     Args:
-        taints: what is read.
-        at: index of the node at which it is read.
-        after: after that node has written, not before.
         around: the way round.
-        seen: keys that are being followed.
+        smoothly: as it goes where nothing raises.
     """
-    found: set[Taint] = set()
-    for taint in taints:
-        match taint.kind:
-            case TaintKind.KEY | TaintKind.LAST | TaintKind.LENGTH if taint.detail:
-                mark = (taint.detail, taint.kind, at, after)
-                if mark not in seen and len(seen) < MAX_DEPTH:
-                    found |= _key(taint, at, after, around, seen | {mark})
-            case TaintKind.COMPARE if taint.test is not None and taint.test.op == "raises" and around.smoothly:
-                continue
-            case TaintKind.COMPARE if taint.test is not None:
-                mark = (id(taint.test), at, after)
-                if mark not in seen and len(seen) < MAX_DEPTH:
-                    found |= resolve_test(taint.test, at, after=after, around=around, seen=seen | {mark})
-            case _:
-                found.add(taint)
-    return frozenset(found)
+
+    def __init__(self, around: WayRound, *, smoothly: bool = False) -> None:
+        self._around = around
+        self._smoothly = smoothly
+        self._found: dict[object, Taints] = {}
+        self._before: dict[object, Taints] = {}
+        self._open: set[object] = set()
+        self._circular = False
+
+    def of_test(self, test: Test, at: int, *, after: bool) -> Taints:
+        """What the outcome of a test rests on; a reply held against something given is a check.
+
+        Args:
+            test: the test.
+            at: index of the node at which it is made.
+            after: after that node has written, not before.
+        """
+        found = NOTHING
+        for _ in range(MAX_PASSES):
+            self._circular = False
+            found = self._test(test, at, after)
+            if not self._circular or self._found == self._before:
+                break
+            self._before, self._found = self._found, {}
+        return found
+
+    def _all(self, taints: Taints, at: int, after: bool) -> Taints:
+        """Sources without keys of the state: what those hold at this place."""
+        plain: set[Taint] = set()
+        inner: list[Taints] = []
+        for taint in taints:
+            match taint.kind:
+                case TaintKind.KEY | TaintKind.LAST | TaintKind.LENGTH if taint.detail:
+                    mark = (taint.kind, taint.detail, at, after)
+                    inner.append(self._once(mark, lambda t=taint: _key(t, at, after, self._around, self._all)))
+                case TaintKind.COMPARE if taint.test is not None:
+                    if taint.test.op != "raises" or not self._smoothly:
+                        inner.append(self._test(taint.test, at, after))
+                case _:
+                    plain.add(taint)
+        return frozenset(plain).union(*inner)
+
+    def _test(self, test: Test, at: int, after: bool) -> Taints:
+        return self._once((id(test), at, after), lambda: self._outcome(test, at, after))
+
+    def _once(self, mark: object, work: Callable[[], Taints]) -> Taints:
+        known = self._found.get(mark)
+        if known is not None:
+            return known
+        if mark in self._open:
+            self._circular = True
+            return self._before.get(mark, NOTHING)
+        self._open.add(mark)
+        try:
+            found = self._found[mark] = work()
+        finally:
+            self._open.discard(mark)
+        return found
+
+    def _outcome(self, test: Test, at: int, after: bool) -> Taints:
+        left, right = self._all(test.left, at, after), self._all(test.right, at, after)
+        if test.op in CHECKS and not test.constant and (_is_check(left, right) or _is_check(right, left)):
+            return frozenset({Taint(TaintKind.CHECK, what=test.text)})
+        together = left | right
+        if test.op == "%" and any(t.kind is TaintKind.MODEL for t in together):
+            # a remainder is a property that nobody claims: check digits, parities
+            return frozenset({Taint(TaintKind.CHECK, what=test.text)})
+        if _is_length(test, together):
+            return frozenset({Taint(TaintKind.FORM, what=f"a length: {test.text}")})
+        return together
 
 
-def resolve_test(
-    test: Test, at: int, *, after: bool, around: WayRound, seen: frozenset[object] = frozenset()
-) -> Taints:
-    """What the outcome of a test rests on; a reply held against something given is a check."""
-    left = resolve(test.left, at, after=after, around=around, seen=seen)
-    right = resolve(test.right, at, after=after, around=around, seen=seen)
-    if test.op in CHECKS and not test.constant and (_is_check(left, right) or _is_check(right, left)):
-        return frozenset({Taint(TaintKind.CHECK, what=test.text)})
-    together = left | right
-    if test.op == "%" and any(t.kind is TaintKind.MODEL for t in together):
-        # a remainder is a property that nobody claims: check digits, parities
-        return frozenset({Taint(TaintKind.CHECK, what=test.text)})
-    if _is_length(test, together):
-        return frozenset({Taint(TaintKind.FORM, what=f"a length: {test.text}")})
-    return together
+MAX_PASSES = 6
 
 
 def _is_check(said: Taints, given: Taints) -> bool:
@@ -92,7 +140,8 @@ def _is_check(said: Taints, given: Taints) -> bool:
     reply = any(t.kind is TaintKind.MODEL for t in said) and not any(
         t.kind in {TaintKind.UNKNOWN, TaintKind.ASK} for t in said
     )
-    return reply and bool(given) and all(t.kind in {TaintKind.FIXED, TaintKind.COUNTER} for t in given)
+    kinds = {t.kind for t in given}
+    return reply and TaintKind.FIXED in kinds and kinds <= {TaintKind.FIXED, TaintKind.COUNTER}
 
 
 def _is_length(test: Test, taints: Taints) -> bool:
@@ -103,7 +152,10 @@ def _is_length(test: Test, taints: Taints) -> bool:
     return "text" in lengths or (test.limit is not None and test.limit >= LONG)
 
 
-def _key(taint: Taint, at: int, after: bool, around: WayRound, seen: frozenset[object]) -> Taints:
+def _key(
+    taint: Taint, at: int, after: bool, around: WayRound, resolve: Callable[[Taints, int, bool], Taints]
+) -> Taints:
+    """What a key of the state rests on: what the nodes before wrote to it, the nearest first."""
     name, found, written = taint.detail, set[Taint](), False
     whole = taint.kind is not TaintKind.LAST and name in around.appends
     for place in _backwards(at, after, len(around.nodes)):
@@ -116,7 +168,7 @@ def _key(taint: Taint, at: int, after: bool, around: WayRound, seen: frozenset[o
                 continue
             written = True
             chosen = write.last if taint.kind is TaintKind.LAST else write.taints
-            found |= resolve(chosen, place, after=False, around=around, seen=seen)
+            found |= resolve(chosen, place, False)
             if (certain or name == "*") and not whole and node == around.nodes[place] and not around.beside[place]:
                 return _as_length(taint, frozenset(found), around)
     if not written:
@@ -328,10 +380,10 @@ def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening
 
 def _resolved(test: Test, at: int, *, after: bool, around: WayRound) -> Taints:
     """What a test rests on. Where a model's word alone can bring it about, exceptions on the way there do not count."""
-    plain = resolve_test(test, at, after=after, around=replace(around, smoothly=True))
+    plain = around.smooth.of_test(test, at, after=after)
     if any(t.kind is TaintKind.MODEL for t in plain):
         return plain
-    return resolve_test(test, at, after=after, around=around)
+    return around.sources.of_test(test, at, after=after)
 
 
 def _refilled(test: Test, around: WayRound) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from itertools import product
 from typing import ClassVar
 from weakref import WeakValueDictionary
@@ -161,6 +162,11 @@ def _bounded(taints: Taints) -> Taints:
     """Sources that are no deeper and no more than can be followed; of the others only what lies at the bottom."""
     if not taints or (len(taints) <= MAX_TAINTS and all(t.test is None or t.test.depth < MAX_DEPTH for t in taints)):
         return taints
+    return _bottom(taints)
+
+
+@lru_cache(maxsize=1 << 14)
+def _bottom(taints: Taints) -> Taints:
     found: set[Taint] = set()
     pending, seen = list(taints), set[int]()
     while pending:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+
 from groundwire_audit.reading._binding import assign, iterated
 from groundwire_audit.reading._conditions import (
     ALWAYS,
@@ -20,7 +21,17 @@ from groundwire_audit.reading._conditions import (
     when,
 )
 from groundwire_audit.reading._expressions import holds
-from groundwire_audit.reading._frames import Arguments, Effect, Frame, LoopFrame, SeenLoop, WayThrough, deep, merge, text_of
+from groundwire_audit.reading._frames import (
+    Arguments,
+    Effect,
+    Frame,
+    LoopFrame,
+    SeenLoop,
+    WayThrough,
+    deep,
+    merge,
+    text_of,
+)
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import Const, External, Instance, Value, data
 
@@ -221,7 +232,10 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
         if _enters_surely(node):
             frame.asked = frame.asked | surely
         leaves = (
-            bool(loop.left) or len(frame.returned) > returned or isinstance(node, ast.While) or _is_counted(node, source)
+            bool(loop.left)
+            or len(frame.returned) > returned
+            or isinstance(node, ast.While)
+            or _is_counted(node, source)
         )
         if leaves and repeats != NEVER and any(e.kind is TaintKind.MODEL for e in inside):
             items = not isinstance(node, ast.While) and not _is_counted(node, source)

@@ -253,7 +253,11 @@ DISTANCES = (External("builtins.abs"), External("math.fabs"), External("numpy.ab
 def _distance(left: Value, right: Value, text: str) -> Value:
     """How far one value is from another: worked out by code, whatever its parts were."""
     test = Test(
-        deep(left), deep(right), op="distance", text=text, constant=any(isinstance(v.thing, Const) for v in (left, right))
+        deep(left),
+        deep(right),
+        op="distance",
+        text=text,
+        constant=any(isinstance(v.thing, Const) for v in (left, right)),
     )
     return data(frozenset({Taint(TaintKind.COMPARE, what=test.text, test=test)}))
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from groundwire_audit._report import NOWHERE, SourcePlace
 from groundwire_audit.reading._conditions import (
@@ -209,10 +210,15 @@ class Wording(str):
 def wording(node: ast.AST, frame: Frame) -> Wording:
     """The source text of a test, with where its names were bound in this function."""
     lines = frame.scope.bound_at
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} if lines else set[str]()
-    return Wording(text_of(node), tuple(lines.get(n, 0) for n in sorted(names)))
+    return Wording(text_of(node), tuple(lines.get(n, 0) for n in _names_in(node)) if lines else ())
 
 
+@lru_cache(maxsize=1 << 14)
+def _names_in(node: ast.AST) -> list[str]:
+    return sorted({n.id for n in ast.walk(node) if isinstance(n, ast.Name)})
+
+
+@lru_cache(maxsize=1 << 14)
 def text_of(node: ast.AST) -> str:
     """The source text, on one line and shortened."""
     try:

@@ -125,7 +125,16 @@ def _of_instance(reader: Reader, owner: Value, name: str, frame: Frame) -> Value
         return _undeclared(reader, owner, instance.of, name, frame)
     if isinstance(found.thing, FunctionValue):
         return _bind(reader, found, owner, frame)
+    if isinstance(found.thing, Const) and _is_settings(instance.of):
+        return data(owner.taints, GIVEN)  # the environment has the last word, not the default
     return found.with_taints(owner.taints)
+
+
+GIVEN = frozenset({Taint(TaintKind.FIXED)})
+
+
+def _is_settings(cls: ClassValue) -> bool:
+    return any(isinstance(b.thing, External) and b.thing.path.endswith("BaseSettings") for b in bases(cls))
 
 
 def _bind(reader: Reader, found: Value, owner: Value, frame: Frame) -> Value:
