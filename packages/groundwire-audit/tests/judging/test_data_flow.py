@@ -91,7 +91,8 @@ TALK = {
     "spread": 'return {"talk": {**state["talk"], "count": state["talk"]["count"] + 1, "said": text}}',
     "by get": 'talk = state.get("talk", {})\n    return {"talk": {"count": talk.get("count", 0) + 1, "said": text}}',
     "in place": 'state["talk"]["count"] += 1\n    state["talk"]["said"] = text\n    return {"talk": state["talk"]}',
-    "by another name": 'talk = state["talk"]\n    talk["count"] += 1\n    talk["said"] = text\n    return {"talk": talk}',
+    "by another name": 'talk = state["talk"]\n    talk["count"] += 1\n    talk["said"] = text\n'
+    '    return {"talk": talk}',
 }
 
 
@@ -136,7 +137,8 @@ BY_KEY = 'return END if state["ok"] else "write"'
         SAYS,
         f"try:\n        {SAYS}\n    except Exception:\n        return {{'ok': False}}",
         f"try:\n        text = open('style.txt').read()\n    except OSError:\n        text = ''\n    {SAYS}",
-        f"try:\n        open('style.txt').read()\n        {SAYS}\n    except Exception:\n        return {{'ok': False}}",
+        f"try:\n        open('style.txt').read()\n        {SAYS}\n    except Exception:\n"
+        "        return {'ok': False}",
     ],
     ids=["none", "round the model", "before the model", "round both"],
 )
@@ -231,9 +233,11 @@ graph = g.compile()
 @pytest.mark.parametrize(
     "loop",
     [
-        'for step in state["plan"]["steps"]:\n        if not step["done"]:\n            found = step\n            break',
+        'for step in state["plan"]["steps"]:\n        if not step["done"]:\n            found = step\n'
+        "            break",
         'for step in state["plan"]["steps"]:\n        if step["done"]:\n            continue\n        found = step',
-        'for at in (0, 1, 2):\n        if not state["plan"][at]:\n            found = state["plan"][at]\n            break',
+        'for at in (0, 1, 2):\n        if not state["plan"][at]:\n            found = state["plan"][at]\n'
+        "            break",
         'at = 0\n    while True:\n        step = state["plan"]["steps"][at]\n        at += 1\n'
         '        if not step["done"]:\n            found = step\n            break',
     ],

@@ -306,7 +306,7 @@ def _asks_person(facts: Facts, edge: WiredEdge) -> bool:
 def _is_react(
     wiring: WiredGraph, cycle: Sequence[str], edges: Sequence[WiredEdge], openings: Sequence[Opening]
 ) -> bool:
-    """The only model chooses what another node carries out outside, and nothing but that choice and a counter decides."""
+    """The only model chooses what another node carries out outside; only that choice, and a counter, decide."""
     models = [n for n in cycle if wiring.facts[n].has(TaintKind.MODEL)]
     if len(models) != 1 or len(cycle) < 2 or any(e.asks_model for e in edges):
         return False

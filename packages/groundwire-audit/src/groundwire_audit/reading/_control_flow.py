@@ -231,12 +231,8 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
                 surely = surely.intersection(*(w.asked for w in loop.left))
         if _enters_surely(node):
             frame.asked = frame.asked | surely
-        leaves = (
-            bool(loop.left)
-            or len(frame.returned) > returned
-            or isinstance(node, ast.While)
-            or _is_counted(node, source)
-        )
+        leaves = bool(loop.left) or len(frame.returned) > returned
+        leaves = leaves or isinstance(node, ast.While) or _is_counted(node, source)
         if leaves and repeats != NEVER and any(e.kind is TaintKind.MODEL for e in inside):
             items = not isinstance(node, ast.While) and not _is_counted(node, source)
             _keep(frame, SeenLoop(frame.module.place(node), repeats, inside, surely, items))

@@ -288,10 +288,14 @@ def _of_action(reader: Reader, graph: DeclaredGraph, node: DeclaredNode) -> Fact
         for value, formula in options(outcome.value):
             found = all_of([outcome.when, formula])
             _read_value(replace(outcome, value=value, when=found), updates, jumps)
+    writes = united(updates)
+    for key, write in read_update(Value(StateValue(written=state.written)), ALWAYS).items():
+        # what was changed in place and is not handed back: of a list or dict the state holds the very same one
+        writes.setdefault(key, replace(write, always=False))
     return Facts(
         effects=tuple(frame.effects),
         asked=frozenset(frame.asked),
-        writes=united(updates),
+        writes=writes,
         jumps=jumps,
         reads=frozenset(state.read),
         loops=tuple(frame.loops),
