@@ -266,7 +266,9 @@ def _audited(asked: Asked, target: Target) -> AuditReport:
 def _from_source(path: Path, target: Target, asked: Asked) -> AuditReport:
     from groundwire_audit._discover import audit_path
 
-    return audit_path(path, wanted=target.name, roles=target.roles, target=asked.target)
+    return audit_path(
+        path, wanted=target.name, roles=target.roles, target=asked.target, timeout_s=asked.timeout_s
+    )
 
 
 def _by_import(asked: Asked, target: Target) -> AuditReport:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import math
 import os
+import time
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +31,12 @@ MAX_FILES = 20_000
 
 
 def audit_path(
-    path: Path, *, wanted: str = "", roles: Mapping[str, str] | None = None, target: str = ""
+    path: Path,
+    *,
+    wanted: str = "",
+    roles: Mapping[str, str] | None = None,
+    target: str = "",
+    timeout_s: float = math.inf,
 ) -> AuditReport:
     """Audits a file, notebook or folder from its source.
 
@@ -38,14 +45,19 @@ def audit_path(
         wanted: only the graph of this name: a variable, or the function or class that makes it.
         roles: node or tool → declared role.
         target: how the target was named.
+        timeout_s: what is not read by then is said to be too complex.
     """
     root = path if path.is_dir() else path.parent
     finder = ModuleFinder([root, root / "src", Path.cwd(), Path.cwd() / "src"], Path.cwd())
-    reader = SourceReader(finder)
+    reader = SourceReader(finder, until=time.monotonic() + timeout_s)
     reader.roles = dict(roles or {})
     findings: list[Finding] = []
     files = list(_files(path)) if path.is_dir() else [path]
-    for file in files:
+    for at, file in enumerate(files):
+        if reader.is_late():
+            said = f"After {timeout_s:g} s {len(files) - at} of {len(files)} files were not read: allow more with --timeout."
+            findings.append(Finding("too-complex", said, SourcePlace(finder.open(file).code.shown, 1)))
+            break
         module = finder.open(file)
         try:
             reader.refill()
@@ -187,7 +199,7 @@ def _decides_wiring(node: ast.AST) -> set[str]:
 def _follow_class(reader: SourceReader, value: Value, name: str, frame: Frame) -> None:
     cls = value.thing
     assert isinstance(cls, ClassValue)
-    makers = {n: m for n, m in cls.members.items() if isinstance(m.thing, FunctionValue) and _makes(m)}
+    makers = _making_methods(cls)
     if any(isinstance(m.thing, FunctionValue) and m.thing.node in reader.called for m in makers.values()):
         return
     made = _try(reader, value, name, frame)
@@ -202,6 +214,22 @@ def _follow_class(reader: SourceReader, value: Value, name: str, frame: Frame) -
             method = reader.attribute(made, name_of, inner)
             if isinstance(method.thing, FunctionValue):
                 _try(reader, method, f"{name}.{name_of}", frame)
+
+
+def _making_methods(cls: ClassValue) -> dict[str, Value]:
+    """Methods that make a graph, those first that call others of them, and so give them real arguments."""
+    methods = {n: m for n, m in cls.members.items() if isinstance(m.thing, FunctionValue)}
+    direct = {n: m for n, m in methods.items() if _makes(m)}
+    found = dict(direct)
+    while True:
+        more = {n: m for n, m in methods.items() if n not in found and n != "__init__" and _calls(m, found)}
+        if not more:
+            return found
+        found = {**more, **found}
+
+
+def _calls(method: Value, names: Mapping[str, Value]) -> bool:
+    return isinstance(method.thing, FunctionValue) and not _called_in(method.thing.node).isdisjoint(names)
 
 
 def _wires(value: Value) -> bool:

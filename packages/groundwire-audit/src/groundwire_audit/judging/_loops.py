@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from groundwire_audit._report import NOWHERE, Finding, Grounding, Level, Loop, LoopStep, SourcePlace
-from groundwire_audit.judging._openings import Basis, Opening, WayRound, weakest
+from groundwire_audit.judging._openings import FORM_ONLY, Basis, Opening, WayRound, weakest
 from groundwire_audit.judging._verdicts import RoundFacts, judge
 from groundwire_audit.judging._wiring import WiredEdge, WiredGraph
-from groundwire_audit.reading._conditions import TaintKind, Taints, paths
+from groundwire_audit.reading._conditions import TaintKind, Taints, Test, paths
 from groundwire_audit.reading._frames import Effect, SeenLoop
 from groundwire_audit.reading._graph import DeclaredGraph
 from groundwire_audit.reading._reader import Facts
@@ -360,6 +360,12 @@ def _cap(openings: Iterable[Opening], graph: DeclaredGraph) -> str:
     return f"recursion limit {graph.recursion_limit} only" if graph.recursion_limit else "recursion limit only"
 
 
+def _is_empty_reply(test: Test) -> bool:
+    """It is asked whether a model gave a reply at all, not what is in it."""
+    said = {(t.kind, t.detail) for t in test.left}
+    return test.op in {"", "is"} and said == {(TaintKind.MODEL, "text")} and not test.right
+
+
 def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop], prefix: str = "") -> list[Loop]:
     """Loops that are written inside a node's function and hold a model call."""
     found: list[Loop] = []
@@ -369,6 +375,8 @@ def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop
         if not ways:
             continue
         opening = weakest(ways, 0, before=[False] * len(ways), around=around)
+        if opening.basis is Basis.MODEL and all(any(_is_empty_reply(t) for t, _ in w) for w in ways):
+            opening = replace(opening, basis=Basis.OUTSIDE, kind=FORM_ONLY, source="whether there is a reply at all")
         effects = [(node, e) for e in seen.effects]
         person = any(e.kind is TaintKind.HUMAN for e in seen.asked)
         maybe = [e.guard for e in seen.effects if e.kind is TaintKind.HUMAN and e.guard]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
-from groundwire_audit.reading._conditions import NOTHING, OUTSIDE, Literal, Taint, TaintKind, Taints, Test, join, reason
+from groundwire_audit.reading._conditions import NOTHING, OUTSIDE, TOO_LONG, Literal, Taint, TaintKind, Taints, Test, join, reason
 from groundwire_audit.reading._reader import Facts, Write
 
 # Follows a state key round a loop: which node wrote it last, and what that rests on.
@@ -352,6 +352,9 @@ def _of_way(literals: frozenset[Literal], at: int, *, after: bool, around: WayRo
 def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening:
     """What one test rests on, at this place of a way round."""
     taints = _resolved(test, at, after=after, around=around)
+    if reason(taints) == TOO_LONG and any(t.kind is TaintKind.MODEL for t in taints):
+        # how its parts hang together is lost, and that a model's word is among them is enough to say who has a say
+        taints = frozenset(t for t in taints if t.detail != TOO_LONG)
     kinds = {t.kind for t in taints}
     outside = kinds & OUTSIDE
     source = _source(taints)

@@ -24,8 +24,8 @@ from groundwire_audit.reading._conditions import (
 from groundwire_audit.reading._frames import Effect, Frame, deep, options
 from groundwire_audit.reading._graph import END, START, DeclaredBranch, DeclaredGraph, DeclaredNode, GraphValue
 from groundwire_audit.reading._graph_methods import name_of
-from groundwire_audit.reading._nodes import facts_of_graph, follow_action, function_of, state_of
-from groundwire_audit.reading._reader import Facts, Reader
+from groundwire_audit.reading._nodes import WayOut, facts_of_graph, follow_action, function_of, state_of
+from groundwire_audit.reading._reader import Facts, Reader, TooComplex
 from groundwire_audit.reading._values import (
     Const,
     External,
@@ -240,14 +240,24 @@ def add_routes(reader: Reader, wiring: WiredGraph, branch: DeclaredBranch) -> No
     if ready is not None:
         _to_all(wiring, branch, ready)
         return
-    state = state_of(reader, graph)
-    frame, outcomes = follow_action(reader, branch.router, state, "router")
-    wiring.router_effects[branch.source] = (*wiring.router_effects.get(branch.source, ()), *frame.effects)
+    effects, outcomes = _followed(reader, graph, branch)
+    wiring.router_effects[branch.source] = (*wiring.router_effects.get(branch.source, ()), *effects)
     ends = branch.ends if branch.ends is not None else annotated(reader, branch.router)
-    asks = any(e.kind is TaintKind.MODEL for e in frame.effects)
+    asks = any(e.kind is TaintKind.MODEL for e in effects)
     for outcome in outcomes:
         for value, formula in options(outcome.value):
             _route(wiring, branch, ends, value, all_of([outcome.when, formula]), asks=asks)
+
+
+def _followed(reader: Reader, graph: DeclaredGraph, branch: DeclaredBranch) -> tuple[tuple[Effect, ...], list[WayOut]]:
+    """What a router asks, and its ways out."""
+    try:
+        with reader.share():
+            frame, outcomes = follow_action(reader, branch.router, state_of(reader, graph), "router")
+            return tuple(frame.effects), outcomes
+    except (RecursionError, TooComplex):
+        why = f"too complex: the router of {branch.source} is too large to follow"
+        return (Effect(TaintKind.UNKNOWN, why, "router", branch.place),), [WayOut(unknown(why), ALWAYS, frozenset())]
 
 
 def _ready_made(branch: DeclaredBranch) -> Formula | None:

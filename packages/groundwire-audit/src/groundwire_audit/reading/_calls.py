@@ -213,7 +213,7 @@ def _bound(reader: Reader, bound: Bound, given: Arguments, node: ast.AST, frame:
 
 
 def _unknown(callee: Value, node: ast.AST, frame: Frame) -> Value:
-    name = text_of(node.func) if isinstance(node, ast.Call) else text_of(node)
+    name = text_of(node.func) if isinstance(node, ast.Call) else frame.name or "what is called"
     why = reason(deep(callee)) or f"{name} is handed in"
     frame.add(Effect(TaintKind.UNKNOWN, why, name, frame.module.place(node)))
     return unknown(why)

@@ -277,7 +277,10 @@ def _joined(kind: str, flat: list[Formula]) -> Formula:
 
 def _doubtful(taints: Taints) -> Test:
     """A test that stands for a condition which is too long: nobody can tell how it comes out."""
-    return Test(taints | unknown("a condition too long to follow"), text="a long condition")
+    return Test(taints | unknown(TOO_LONG), text="a long condition")
+
+
+TOO_LONG = "a condition too long to follow"
 
 
 def negate(formula: Formula) -> Formula:

@@ -232,6 +232,8 @@ def _name(name: str, frame: Frame) -> Value:
         return found
     if name == "__name__":
         return Value()
+    if name in {"__file__", "__doc__", "__package__", "__spec__", "__path__"}:
+        return data(frozenset({Taint(TaintKind.FIXED)}))
     if name in BUILTINS:
         return external(f"builtins.{name}")
     return unknown(f"{name} is not defined in sight")

@@ -216,7 +216,13 @@ def _names_calls(given: Arguments) -> bool:
 
 def _runs(owner: Value, name: str) -> bool:
     """A method that makes something act, on a thing that came out of the state or a setting."""
+    if name in ACTS:
+        return True
     return name in RUNS and all(t.kind in {TaintKind.KEY, TaintKind.FIXED} for t in owner.taints)
+
+
+ACTS = frozenset({"invoke", "ainvoke", "batch", "abatch", "astream", "arun"})
+"""What only ever makes something act, whatever it is."""
 
 
 def _changed(owner: Value, taints: Taints, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -222,6 +223,10 @@ class Reader(Protocol):
         Raises:
             TooComplex: the budget is used up.
         """
+        ...
+
+    def share(self) -> AbstractContextManager[None]:
+        """A part of the work, with a budget of its own."""
         ...
 
     def run(self, body: Sequence[ast.stmt], frame: Frame) -> bool:
