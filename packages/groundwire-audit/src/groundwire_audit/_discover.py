@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import math
-import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from groundwire_audit._errors import AuditError
+from groundwire_audit._folders import Chosen, choose
+from groundwire_audit._known import without_ignored
 from groundwire_audit._report import AuditReport, Finding, Mode, SourcePlace, failed
 from groundwire_audit.judging._audit_graph import audit_graphs
 from groundwire_audit.reading._conditions import Taint, TaintKind
-from groundwire_audit.reading._files import is_too_large
 from groundwire_audit.reading._frames import Arguments, Frame
 from groundwire_audit.reading._graph import DeclaredGraph, GraphValue
 from groundwire_audit.reading._langgraph_calls import AGENTS, BUILDERS
@@ -23,11 +24,8 @@ from groundwire_audit.reading._reader import TooComplex
 from groundwire_audit.reading._source_reader import SourceReader
 from groundwire_audit.reading._values import ClassValue, Const, FunctionValue, Instance, Module, Scope, Value, data
 
-SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "build", "dist", "venv", "env"})
-MENTIONS = (b"langgraph", b"create_agent", b"StateGraph", b"create_react_agent")
 MAKERS = BUILDERS | AGENTS | {"entrypoint", "create_supervisor", "create_swarm"}
 WIRES = frozenset({"add_node", "add_edge", "add_conditional_edges", "set_entry_point"})
-MAX_FILES = 20_000
 
 
 def audit_path(
@@ -37,6 +35,8 @@ def audit_path(
     roles: Mapping[str, str] | None = None,
     target: str = "",
     timeout_s: float = math.inf,
+    exclude: Sequence[str] = (),
+    tests: bool = False,
 ) -> AuditReport:
     """Audits a file, notebook or folder from its source.
 
@@ -46,16 +46,22 @@ def audit_path(
         roles: node or tool → declared role.
         target: how the target was named.
         timeout_s: what is not read by then is said to be too complex.
+        exclude: of a folder: patterns as in a .gitignore.
+        tests: of a folder: tests too.
+
+    Raises:
+        AuditError: there is no graph of the wanted name.
     """
     root = path if path.is_dir() else path.parent
     finder = ModuleFinder([root, root / "src", Path.cwd(), Path.cwd() / "src"], Path.cwd())
     reader = SourceReader(finder, until=time.monotonic() + timeout_s)
     reader.roles = dict(roles or {})
     findings: list[Finding] = []
-    files = list(_files(path)) if path.is_dir() else [path]
+    chosen = choose(path, exclude=exclude, tests=tests) if path.is_dir() else Chosen([path])
+    files = chosen.files
     for at, file in enumerate(files):
         if reader.is_late():
-            said = f"After {timeout_s:g} s {len(files) - at} of {len(files)} files were not read: allow more with --timeout."
+            said = f"After {timeout_s:g} s {len(files) - at} of {len(files)} files were not read: raise --timeout."
             findings.append(Finding("too-complex", said, SourcePlace(finder.open(file).code.shown, 1)))
             break
         module = finder.open(file)
@@ -71,56 +77,41 @@ def audit_path(
     findings += [f for m in finder.modules.values() for f in m.code.findings]
     graphs = [g for g in _distinct(reader.graphs) if g.nodes or g.kind == "functional"]
     if wanted:
-        graphs = [g for g in graphs if wanted in g.aliases or wanted == g.name or g.name.startswith(f"{wanted}.")]
+        graphs = _called(wanted, graphs, target or str(path))
     inside = {m.code.shown for m in finder.modules.values()}
     reports = audit_graphs(reader, graphs, Mode.SOURCE)
     findings += reader.unused_roles()
-    return AuditReport(
-        target or str(path),
-        tuple(r for r in reports if r.place.file in inside or not r.place.file),
-        tuple(_once(findings)),
-    )
+    kept = tuple(r for r in reports if r.place.file in inside or not r.place.file)
+    report = AuditReport(target or str(path), kept, tuple(_once(findings)), _left_out(chosen))
+    codes = [m.code for m in finder.modules.values() if m.code.path in {f.resolve() for f in files} or m.code.ignores]
+    return without_ignored(report, {c.place(line): said for c in codes for line, said in c.ignores.items()})
+
+
+def _left_out(chosen: Chosen) -> tuple[str, ...]:
+    said: list[str] = []
+    if chosen.tests:
+        said.append(f"{chosen.tests} test file{'s' * (chosen.tests != 1)} left out: --tests audits them too")
+    if chosen.ignored:
+        said.append(f"{chosen.ignored} file{'s' * (chosen.ignored != 1)} left out, ignored by git or excluded")
+    return tuple(said)
+
+
+def _called(wanted: str, graphs: list[DeclaredGraph], target: str) -> list[DeclaredGraph]:
+    """The graphs of a name.
+
+    Raises:
+        AuditError: there is none; those that there are, are named.
+    """
+    found = [g for g in graphs if wanted in g.aliases or wanted == g.name or g.name.startswith(f"{wanted}.")]
+    if not found:
+        names = sorted({n for g in graphs for n in (*g.aliases, g.name) if n})
+        there = f"Those that are there: {', '.join(names)}." if names else "No graph was found there at all."
+        raise AuditError(f"There is no graph {wanted!r} in {target.removesuffix(f':{wanted}')}.", do=there)
+    return found
 
 
 def _once(findings: list[Finding]) -> list[Finding]:
     return list(dict.fromkeys(findings))
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    pending, seen = [folder], 0
-    while pending:
-        current = pending.pop()
-        try:
-            children = sorted(current.iterdir())
-        except OSError:
-            continue
-        for child in children:
-            if (
-                child.is_symlink()
-                or child.name.startswith(".")
-                or child.name in SKIPPED
-                or child.name.endswith(".egg-info")
-            ):
-                continue
-            if child.is_dir():
-                if not os.path.lexists(child / "pyvenv.cfg"):
-                    pending.append(child)
-            elif child.suffix in {".py", ".ipynb"} and child.is_file() and _mentions(child):
-                seen += 1
-                if seen > MAX_FILES:
-                    return
-                yield child
-
-
-def _mentions(file: Path) -> bool:
-    """True if it is about LangGraph, or can't be told, so that it is reported."""
-    try:
-        if is_too_large(file):
-            return True
-        content = file.read_bytes()
-    except OSError:
-        return True
-    return any(word in content for word in MENTIONS)
 
 
 def _follow_makers(reader: SourceReader, module: Module) -> None:
@@ -278,7 +269,16 @@ def _distinct(graphs: list[DeclaredGraph]) -> list[DeclaredGraph]:
     for graph in graphs:
         kept.setdefault((graph.place, tuple(graph.nodes), tuple(sorted(graph.aliases))), graph)
     found = list(kept.values())
-    return [g for g in found if not any(_holds_all(other, g) for other in found)]
+    return [g for g in found if not any(_holds_all(other, g) or _names_all(other, g) for other in found)]
+
+
+def _names_all(named: DeclaredGraph, graph: DeclaredGraph) -> bool:
+    """True if the names of a graph's nodes are parameters, and another one was made with arguments for them."""
+    return named.place == graph.place and _is_symbolic(graph) and not _is_symbolic(named) and bool(named.nodes)
+
+
+def _is_symbolic(graph: DeclaredGraph) -> bool:
+    return any(n.startswith("{") for n in graph.nodes)
 
 
 def _holds_all(larger: DeclaredGraph, graph: DeclaredGraph) -> bool:

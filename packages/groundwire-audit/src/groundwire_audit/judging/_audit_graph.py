@@ -109,6 +109,7 @@ def _report(reader: SourceReader, graph: DeclaredGraph, mode: Mode) -> GraphRepo
         _edges(wiring, loops),
         tuple(_sorted(loops)),
         tuple(findings),
+        graph.compiled_at,
     )
 
 

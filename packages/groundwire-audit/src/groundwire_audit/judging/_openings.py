@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
-from groundwire_audit.reading._conditions import NOTHING, OUTSIDE, TOO_LONG, Literal, Taint, TaintKind, Taints, Test, join, reason
+from groundwire_audit.reading._conditions import (
+    NOTHING,
+    OUTSIDE,
+    TOO_LONG,
+    Literal,
+    Taint,
+    TaintKind,
+    Taints,
+    Test,
+    join,
+    reason,
+)
 from groundwire_audit.reading._reader import Facts, Write
 
 # Follows a state key round a loop: which node wrote it last, and what that rests on.

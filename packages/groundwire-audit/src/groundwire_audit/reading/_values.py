@@ -133,7 +133,7 @@ class Module:
     def place(self, node: ast.AST) -> SourcePlace:
         """Where a piece of it stands."""
         line = getattr(node, "lineno", 0)
-        return self.code.place(line) if line else NOWHERE
+        return self.code.place(line, getattr(node, "col_offset", -1) + 1) if line else NOWHERE
 
     def directive(self, *lines: int) -> str:
         """The role named in a comment on one of these lines, or empty."""
