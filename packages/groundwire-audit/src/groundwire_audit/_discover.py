@@ -260,7 +260,7 @@ def _name_graphs(reader: SourceReader, finder: ModuleFinder) -> None:
 
 def _best(names: list[str]) -> str:
     liked = [n for n in names if n in {"graph", "app"}]
-    return (liked or names or [""])[0]
+    return (liked or sorted(names, key=lambda n: (len(n) < 2, n)) or [""])[0]
 
 
 def _distinct(graphs: list[DeclaredGraph]) -> list[DeclaredGraph]:

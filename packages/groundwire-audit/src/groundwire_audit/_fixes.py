@@ -13,8 +13,8 @@ from groundwire_audit._report import AuditReport, GraphReport, Grounding, Level,
 def as_patch(report: AuditReport) -> str:
     """A unified diff over the files of the report, for `git apply` or `patch -p0`; empty where there is nothing to fix.
 
-    Each graph that is compiled in plain sight of its file gets `interrupt_before=[…]` with the first node of each of its
-    ungrounded loops. A checkpointer is needed for that, which only the project can choose.
+    Each graph that is compiled in plain sight of its file gets `interrupt_before=[…]` with the first node of each of
+    its ungrounded loops. A checkpointer is needed for that, which only the project can choose.
     """
     wanted: dict[str, dict[SourcePlace, set[str]]] = {}
     for graph in report.graphs:

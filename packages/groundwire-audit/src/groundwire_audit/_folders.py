@@ -42,23 +42,47 @@ def choose(folder: Path, *, exclude: Sequence[str] = (), tests: bool = False) ->
         tests: tests too.
     """
     chosen = Chosen()
+    beside: list[tuple[Path, frozenset[str]]] = []
     own = [_Rule.read(p) for p in exclude]
     rules: dict[Path, list[_Rule]] = {folder: [*_above(folder), *own]}
-    for child in _below(folder, rules, chosen):
+    for child, mentions in _below(folder, rules, chosen):
+        if not mentions:
+            beside.append((child, _imported(child)))
+            continue
         if not tests and _is_test(child.relative_to(folder)):
             chosen.tests += 1
             continue
         if len(chosen.files) >= MAX_FILES:
             break
         chosen.files.append(child)
+    chosen.files = sorted([*chosen.files, *_callers(chosen.files, beside)][:MAX_FILES])
     return chosen
+
+
+def _callers(files: Sequence[Path], beside: Sequence[tuple[Path, frozenset[str]]]) -> list[Path]:
+    """Files that do not mention LangGraph and import one that does: they may give its makers their arguments."""
+    names = {f.parent.name if f.stem == "__init__" else f.stem for f in files}
+    return [path for path, imported in beside if not imported.isdisjoint(names) and not _is_test(path)]
+
+
+IMPORTS = re.compile(rb"^[ \t]*(?:from|import)[ \t]+(.*)", re.MULTILINE)
+WORD = re.compile(rb"\w+")
+
+
+def _imported(path: Path) -> frozenset[str]:
+    """All names on the lines with imports; roughly is enough."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return frozenset()
+    return frozenset(w.decode("ascii", "replace") for m in IMPORTS.finditer(content) for w in WORD.findall(m.group(1)))
 
 
 def _is_test(path: Path) -> bool:
     return bool(TEST_FILES.match(path.name)) or not TEST_FOLDERS.isdisjoint(path.parts[:-1])
 
 
-def _below(folder: Path, rules: dict[Path, list[_Rule]], chosen: Chosen) -> Iterator[Path]:
+def _below(folder: Path, rules: dict[Path, list[_Rule]], chosen: Chosen) -> Iterator[tuple[Path, bool]]:
     pending = [folder]
     while pending:
         current = pending.pop()
@@ -75,11 +99,12 @@ def _below(folder: Path, rules: dict[Path, list[_Rule]], chosen: Chosen) -> Iter
                 if not os.path.lexists(child / "pyvenv.cfg") and not _left_out(child, here, is_folder=True):
                     rules[child] = here
                     pending.append(child)
-            elif child.suffix in {".py", ".ipynb"} and child.is_file() and _mentions(child):
+            elif child.suffix in {".py", ".ipynb"} and child.is_file():
+                mentions = _mentions(child)
                 if _left_out(child, here, is_folder=False):
-                    chosen.ignored += 1
+                    chosen.ignored += mentions
                 else:
-                    yield child
+                    yield child, mentions
 
 
 def _mentions(file: Path) -> bool:
