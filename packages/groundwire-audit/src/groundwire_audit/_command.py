@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -208,8 +208,15 @@ class _Version(argparse.Action):
     """Prints the version; what is installed is looked up only then."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        sys.stdout.write(f"{DISTRIBUTION} {version(DISTRIBUTION)}\n")
+        sys.stdout.write(f"{DISTRIBUTION} {_version()}\n")
         parser.exit(0)
+
+
+def _version() -> str:
+    try:
+        return version(DISTRIBUTION)
+    except PackageNotFoundError:  # it runs from a checkout, as a hook or an action
+        return "0+checkout"
 
 
 def _seconds(text: str) -> float:
@@ -276,7 +283,7 @@ def _print(asked: Asked, report: AuditReport, traced: dict[str, Any] | None, cod
 def _as_sarif(report: AuditReport) -> str:
     from groundwire_audit.showing._sarif import as_sarif
 
-    return json.dumps(as_sarif(report, version(DISTRIBUTION)), indent=2) + "\n"
+    return json.dumps(as_sarif(report, _version()), indent=2) + "\n"
 
 
 def _reads_source(asked: Asked, target: Target) -> bool:

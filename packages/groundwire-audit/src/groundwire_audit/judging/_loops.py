@@ -11,7 +11,7 @@ from groundwire_audit._report import NOWHERE, Finding, Grounding, Level, Loop, L
 from groundwire_audit.judging._openings import FORM_ONLY, Basis, Opening, WayRound, weakest
 from groundwire_audit.judging._verdicts import RoundFacts, judge
 from groundwire_audit.judging._wiring import WiredEdge, WiredGraph
-from groundwire_audit.reading._conditions import TaintKind, Taints, Test, paths
+from groundwire_audit.reading._conditions import Taint, TaintKind, Taints, Test, paths
 from groundwire_audit.reading._frames import Effect, SeenLoop
 from groundwire_audit.reading._graph import DeclaredGraph
 from groundwire_audit.reading._reader import Facts
@@ -362,8 +362,15 @@ def _cap(openings: Iterable[Opening], graph: DeclaredGraph) -> str:
 
 def _is_empty_reply(test: Test) -> bool:
     """It is asked whether a model gave a reply at all, not what is in it."""
-    said = {(t.kind, t.detail) for t in test.left}
-    return test.op in {"", "is"} and said == {(TaintKind.MODEL, "text")} and not test.right
+    replies = [t for t in test.left if t.kind is TaintKind.MODEL]
+    whole = bool(replies) and all(t.detail == "text" for t in replies)
+    return test.op in {"", "is"} and whole and not test.right and not any(_tells_more(t) for t in test.left)
+
+
+def _tells_more(taint: Taint) -> bool:
+    if taint.test is not None:
+        return any(t.kind is TaintKind.MODEL or _tells_more(t) for t in taint.test.taints)
+    return taint.kind in {TaintKind.KEY, TaintKind.LAST, TaintKind.LENGTH, TaintKind.ASK}
 
 
 def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop], prefix: str = "") -> list[Loop]:
