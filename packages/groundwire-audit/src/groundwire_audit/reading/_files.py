@@ -100,7 +100,38 @@ def _decoded(content: bytes) -> str:
     return content.decode(encoding, "replace")
 
 
+MAX_MENDED = 12
+
+
 def _read_python(text: str, code: Code, first_line: int, start: SourcePlace) -> None:
+    """Reads source; a statement at the top that can't be read is a finding, and the others are read."""
+    for _ in range(MAX_MENDED):
+        broken = _read_once(text, code, first_line, start)
+        if not broken:
+            return
+        text = _without_statement(text, broken)
+
+
+def _without_statement(text: str, line: int) -> str:
+    """The source with the statement at the top blank that a line belongs to; all others keep their lines."""
+    lines = text.split("\n")
+    first = min(line, len(lines)) - 1
+    while first > 0 and not _begins(lines[first]):
+        first -= 1
+    last = first + 1
+    while last < len(lines) and (last < line or not _begins(lines[last])):
+        last += 1
+    return "\n".join(["" if first <= i < last else x for i, x in enumerate(lines)])
+
+
+def _begins(line: str) -> bool:
+    return (
+        bool(line.strip()) and line[0] not in " \t)]}#" and not line.startswith(("else", "elif", "except", "finally"))
+    )
+
+
+def _read_once(text: str, code: Code, first_line: int, start: SourcePlace) -> int:
+    """Reads source as a whole; the line of an error, or 0."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid escape in somebody's file is not ours to report
@@ -116,7 +147,7 @@ def _read_python(text: str, code: Code, first_line: int, start: SourcePlace) -> 
             code.findings.append(Finding("newer-syntax", what, place))
         else:
             code.findings.append(Finding("syntax-error", f"Not Python that can be read: {said}.", place))
-        return
+        return line if isinstance(error, SyntaxError) and text.strip() else 0
     if first_line > 1:
         ast.increment_lineno(tree, first_line - 1)
     code.tree.body += tree.body
@@ -127,6 +158,7 @@ def _read_python(text: str, code: Code, first_line: int, start: SourcePlace) -> 
         else:
             rules = tuple(r.strip().lower() for r in ignored.group(1).split(",") if r.strip())
             code.ignores[line + first_line - 1] = (rules, ignored.group(2).strip(" -:\u2013\u2014"))
+    return 0
 
 
 NEWER: tuple[tuple[tuple[int, int], re.Pattern[str], str], ...] = (

@@ -25,7 +25,7 @@ from groundwire_audit.reading._statements import is_library, run_statements
 from groundwire_audit.reading._values import FunctionValue, Module, Partial, Scope, Value, unknown
 
 MAX_STEPS = 250_000
-NODE_STEPS = 60_000
+NODE_STEPS = 120_000
 MODULE_STEPS = 40_000
 DEFINITION_STEPS = 2_000
 CLOCKED = 0xFF
