@@ -366,6 +366,8 @@ def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening
     if reason(taints) == TOO_LONG and any(t.kind is TaintKind.MODEL for t in taints):
         # how its parts hang together is lost, and that a model's word is among them is enough to say who has a say
         taints = frozenset(t for t in taints if t.detail != TOO_LONG)
+    if _runs_along(test):
+        return Opening(Basis.WORKLIST, text=test.text, source="items that are left")
     kinds = {t.kind for t in taints}
     outside = kinds & OUTSIDE
     source = _source(taints)
@@ -390,6 +392,15 @@ def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening
     if kinds & {TaintKind.COUNTER, TaintKind.CHANCE}:
         return Opening(Basis.COUNTER, text=test.text, source="a counter", limit=test.limit)
     return Opening(Basis.FREE, text=test.text, source="fixed before the loop" if kinds else "")
+
+
+def _runs_along(test: Test) -> bool:
+    """An index that is counted up to the length of a list that nothing adds to."""
+    left, right = {t.kind for t in test.left}, {t.kind for t in test.right}
+    counted = TaintKind.COUNTER in left and left <= {TaintKind.COUNTER, TaintKind.FIXED}
+    measured = TaintKind.LENGTH in right and not right & {TaintKind.GROW, TaintKind.KEY, TaintKind.LAST}
+    named = any(t.kind is TaintKind.LENGTH and t.detail for t in test.right)
+    return test.op in {"<", "<="} and counted and measured and not named
 
 
 def _resolved(test: Test, at: int, *, after: bool, around: WayRound) -> Taints:

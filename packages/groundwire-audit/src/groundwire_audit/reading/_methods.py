@@ -109,7 +109,7 @@ def _receiver(node: ast.AST) -> str:
 
 def _calls_a_model(owner: Value, name: str, node: ast.AST) -> bool:
     undecided = isinstance(owner.thing, Opaque) and all(
-        t.kind in {TaintKind.UNKNOWN, TaintKind.FIXED, TaintKind.KEY} for t in owner.taints
+        t.kind in {TaintKind.UNKNOWN, TaintKind.FIXED, TaintKind.KEY, TaintKind.COMPARE} for t in owner.taints
     )
     return undecided and name in RUNS and is_model_name(_receiver(node))
 
