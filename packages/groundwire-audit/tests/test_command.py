@@ -29,7 +29,7 @@ def test_the_installed_program_prints_and_exits_as_it_should(folder: Path) -> No
     written(CRITIC, folder)
     ran = subprocess.run([PROGRAM, "target_graph.py"], cwd=folder, capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (1, "")
-    assert "✗ write → critique → write" in ran.stdout
+    assert "✗ ungrounded-loop: write → critique → write: nothing outside" in ran.stdout
     module = subprocess.run(
         [sys.executable, "-m", "groundwire_audit", "target_graph.py"], cwd=folder, capture_output=True, text=True
     )
@@ -66,9 +66,10 @@ def test_help_names_each_flag_and_the_exit_codes(capsys: pytest.CaptureFixture[s
     assert main(["--help"], program="groundwire audit") == 0
     said = capsys.readouterr().out
     assert said.startswith("usage: groundwire audit ")
-    assert set(re.findall(r"^  (--[a-z]+)", said, flags=re.M)) == {
+    assert set(re.findall(r"^  (--[a-z-]+)", said, flags=re.M)) == {
         "--call", "--source", "--import", "--role", "--roles", "--sarif", "--mermaid", "--svg", "--strict", "--trace",
-        "--timeout", "--python", "--sandbox", "--env", "--json", "--version",
+        "--timeout", "--python", "--sandbox", "--env", "--json", "--version", "--exclude", "--tests", "--format",
+        "--baseline", "--write-baseline", "--fail-on-new", "--fix",
     }  # fmt: skip
     assert "Exit codes: 0 nothing ungrounded" in said
 
@@ -104,7 +105,7 @@ def test_only_a_terminal_gets_styles(
     assert ("\x1b[1;31m✗ \x1b[0m" in said) is styled
     assert "\x1b[2J" not in said and "\u202e" not in said
     plain = re.sub(r"\x1b\[[0-9;]*m", "", said)
-    assert plain.startswith("✗ write → crit�[2Jique� → write   nothing outside")
+    assert "✗ ungrounded-loop: write → crit�[2Jique� → write: nothing outside" in plain
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(folder: Path) -> None:

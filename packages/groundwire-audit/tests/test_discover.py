@@ -10,6 +10,7 @@ import pytest
 from audit_cases import CASES, written
 
 from groundwire_audit._discover import audit_path
+from groundwire_audit._errors import AuditError
 from groundwire_audit._report import AuditReport, Grounding, Loop
 from groundwire_audit.judging import _audit_graph as audit_graph
 from groundwire_audit.judging._loops import loops_of
@@ -140,8 +141,9 @@ def test_one_graph_of_several_is_named(tmp_path: Path) -> None:
     path = written(CRITIC + second, tmp_path)
     assert len(audit_path(path).graphs) == 2
     assert [g.name for g in audit_path(path, wanted="checked").graphs] == ["checked"]
-    assert audit_path(path, wanted="nowhere").graphs == ()
-    assert audit_path(path, wanted="nowhere").exit_code() == 3
+    with pytest.raises(AuditError, match="no graph 'nowhere'") as refused:
+        audit_path(path, wanted="nowhere")
+    assert refused.value.do == "Those that are there: checked, g, graph."
 
 
 def test_a_notebook_is_read_with_its_magics_and_named_by_cell(tmp_path: Path) -> None:

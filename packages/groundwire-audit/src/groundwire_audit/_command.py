@@ -7,16 +7,17 @@ import json
 import math
 import os
 import re
+import subprocess
 import sys
-import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from groundwire_audit._errors import AuditError, ImportFailed
 from groundwire_audit._report import AuditReport, Finding, Level
+from groundwire_audit._roles import roles_of_file, roles_of_flags, roles_of_project
 
 ABOUT = "Say of each loop of a LangGraph graph whether anything outside the model decides it. Only --trace runs it."
 CODES = (
@@ -24,6 +25,7 @@ CODES = (
     " Verdicts, roles and what is not said: docs/audit.md."
 )
 DISTRIBUTION = "groundwire-audit"
+FORMATS = ("text", "json", "sarif", "github", "markdown")
 INTERRUPTED = 130
 DOTTED = re.compile(r"^[A-Za-z_][\w]*(\.[A-Za-z_][\w]*)*$")
 
@@ -48,6 +50,15 @@ class Asked:
     python: Path | None = None
     sandbox: str | None = None
     env: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    tests: bool = False
+    form: str = "text"
+    baseline: Path | None = None
+    write_baseline: Path | None = None
+    fail_on_new: bool = False
+    fix: bool = False
+    said: Sequence[str] = ()
+    """All arguments but --python, as they were given."""
 
 
 @dataclass(frozen=True)
@@ -140,9 +151,11 @@ def _asked(arguments: Sequence[str] | None, program: str) -> Asked:
         default=60.0,
         dest="timeout_s",
         metavar="SECONDS",
-        help="Seconds for an import or a traced run.  [default: 60]",
+        help="Seconds for reading, for an import or for a traced run.  [default: 60]",
     )
-    add("--python", type=Path, metavar="PATH", help="Interpreter that imports the target.  [default: this one]")
+    add(
+        "--python", type=Path, metavar="PATH", help="Interpreter that reads or imports the target.  [default: this one]"
+    )
     add(
         "--sandbox",
         metavar="KIND",
@@ -150,17 +163,60 @@ def _asked(arguments: Sequence[str] | None, program: str) -> Asked:
         "  [default: the strongest without a daemon]",
     )
     add("--env", action="append", default=[], metavar="NAME", help="Pass this environment variable to the import.")
-    add("--json", action="store_true", dest="as_json", help="Print JSON instead of text.")
+    add("--exclude", action="append", default=[], metavar="GLOB", help="Of a folder: leave out, as in a .gitignore.")
+    add("--tests", action="store_true", help="Of a folder: tests too.  [default: they are left out]")
+    add(
+        "--format",
+        choices=FORMATS,
+        default="text",
+        dest="form",
+        help="text, json, sarif, github (annotations) or markdown.  [default: text]",
+    )
+    add("--json", action="store_true", dest="as_json", help="The same as --format json.")
+    add("--baseline", type=Path, metavar="PATH", help="What this file knows is marked as known.")
+    add("--write-baseline", type=Path, metavar="PATH", help="Write a baseline that knows all that is found now.")
+    add("--fail-on-new", action="store_true", help="Only what the baseline does not know counts for the exit code.")
+    add(
+        "--fix",
+        action="store_true",
+        help="Print the smallest change that grounds each loop as a patch, where there is one.",
+    )
     add("--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="Print the version.")
-    return Asked(**vars(parser.parse_args(arguments)))
+    asked = Asked(**vars(parser.parse_args(arguments)))
+    if asked.fail_on_new and asked.baseline is None:
+        parser.error("--fail-on-new needs --baseline PATH")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    asked = replace(asked, said=_without_python(given))
+    return replace(asked, form="json") if asked.as_json else asked
+
+
+def _without_python(given: Sequence[str]) -> list[str]:
+    kept: list[str] = []
+    skips = False
+    for at, argument in enumerate(given):
+        if argument == "--":
+            return kept + list(given[at:])
+        if not skips and not argument.startswith("--python="):
+            skips = argument == "--python"
+            kept += [] if skips else [argument]
+        else:
+            skips = False
+    return kept
 
 
 class _Version(argparse.Action):
     """Prints the version; what is installed is looked up only then."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        sys.stdout.write(f"{DISTRIBUTION} {version(DISTRIBUTION)}\n")
+        sys.stdout.write(f"{DISTRIBUTION} {_version()}\n")
         parser.exit(0)
+
+
+def _version() -> str:
+    try:
+        return version(DISTRIBUTION)
+    except PackageNotFoundError:  # it runs from a checkout, as a hook or an action
+        return "0+checkout"
 
 
 def _seconds(text: str) -> float:
@@ -176,29 +232,88 @@ def _seconds(text: str) -> float:
 def _run(asked: Asked) -> int:
     """Audits and prints; the exit code."""
     target = _target(asked)
+    if asked.python is not None and _reads_source(asked, target):
+        return _by_other_python(asked)
     report = _audited(asked, target)
+    if asked.baseline is not None:
+        from groundwire_audit._known import read_baseline, with_known
+
+        report = with_known(report, read_baseline(asked.baseline))
+    if asked.write_baseline is not None:
+        from groundwire_audit._known import as_baseline
+
+        _write(asked.write_baseline, as_baseline(report))
     traced = _traced(asked, target) if asked.trace else None
     if asked.sarif is not None:
-        from groundwire_audit.showing._sarif import as_sarif
-
-        _write(asked.sarif, json.dumps(as_sarif(report, version(DISTRIBUTION)), indent=2) + "\n")
+        _write(asked.sarif, _as_sarif(report))
     if asked.svg is not None:
         from groundwire_audit.showing._pictures import as_svg
 
         _write(asked.svg, as_svg(report))
-    code = report.exit_code(strict=asked.strict)
-    if asked.as_json:
-        body = {**report.as_data(), "exit_code": code, **({"trace": traced} if traced is not None else {})}
-        sys.stdout.write(json.dumps(body, indent=2) + "\n")
+    code = report.exit_code(strict=asked.strict, only_new=asked.fail_on_new)
+    _print(asked, report, traced, code)
+    return code
+
+
+def _print(asked: Asked, report: AuditReport, traced: dict[str, Any] | None, code: int) -> None:
+    """Prints the report in the form that was asked for."""
+    if asked.fix:
+        from groundwire_audit._fixes import as_patch
+
+        sys.stdout.write(as_patch(report))
     elif asked.mermaid:
         from groundwire_audit.showing._pictures import as_mermaid
 
         sys.stdout.write(as_mermaid(report))
+    elif asked.form == "json":
+        body = {**report.as_data(), "exit_code": code, **({"trace": traced} if traced is not None else {})}
+        sys.stdout.write(json.dumps(body, indent=2) + "\n")
+    elif asked.form == "sarif":
+        sys.stdout.write(_as_sarif(report))
+    elif asked.form in {"github", "markdown"}:
+        from groundwire_audit.showing._annotations import as_github, as_markdown
+
+        sys.stdout.write(as_github(report) if asked.form == "github" else as_markdown(report))
     else:
         from groundwire_audit.showing._terminal import show
 
         show(report, traced)
-    return code
+
+
+def _as_sarif(report: AuditReport) -> str:
+    from groundwire_audit.showing._sarif import as_sarif
+
+    return json.dumps(as_sarif(report, _version()), indent=2) + "\n"
+
+
+def _reads_source(asked: Asked, target: Target) -> bool:
+    return asked.source or (target.path is not None and not (asked.import_ or asked.call or asked.trace))
+
+
+def _by_other_python(asked: Asked) -> int:
+    """The same audit by another interpreter, which reads the syntax that it knows."""
+    assert asked.python is not None
+    said = [a for a in asked.said if a is not None]
+    try:
+        ran = subprocess.run([asked.python, "-P", "-c", ELSEWHERE, str(Path(__file__).parents[1]), *said], check=False)
+    except OSError as error:
+        raise AuditError(
+            f"{asked.python} can't be run: {error.strerror}.", do="Name a Python of 3.11 or later."
+        ) from error
+    if ran.returncode == TOO_OLD:
+        raise AuditError(f"{asked.python} is older than Python 3.11.", do="Name a Python of 3.11 or later.")
+    return ran.returncode
+
+
+TOO_OLD = 97
+ELSEWHERE = """
+import sys
+if sys.version_info < (3, 11):
+    sys.exit(97)
+sys.path.insert(0, sys.argv.pop(1))
+from groundwire_audit import main
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 def _write(path: Path, content: str) -> None:
@@ -266,7 +381,15 @@ def _audited(asked: Asked, target: Target) -> AuditReport:
 def _from_source(path: Path, target: Target, asked: Asked) -> AuditReport:
     from groundwire_audit._discover import audit_path
 
-    return audit_path(path, wanted=target.name, roles=target.roles, target=asked.target)
+    return audit_path(
+        path,
+        wanted=target.name,
+        roles=target.roles,
+        target=asked.target,
+        timeout_s=asked.timeout_s,
+        exclude=asked.exclude,
+        tests=asked.tests,
+    )
 
 
 def _by_import(asked: Asked, target: Target) -> AuditReport:
@@ -329,79 +452,3 @@ def _traced(asked: Asked, target: Target) -> dict[str, Any]:
         return trace_imported(_job(asked, target), asked.trace)
     except ImportFailed as failed:
         raise AuditError(f"The run of {asked.target} can't be followed: {_said(failed)}.", do=_cure(failed)) from failed
-
-
-# Roles that people declare for nodes and tools: taken as said, shown as declared, never as proved.
-
-KNOWN = ("actor", "critic", "model", "tool", "world", "human", "pure")
-TABLE = "groundwire-audit"
-MAX_BYTES = 1024 * 1024
-
-
-def roles_of_flags(flags: Iterable[str]) -> dict[str, str]:
-    """`node=role` of each flag.
-
-    Raises:
-        AuditError: one has another form, or an unknown role.
-    """
-    roles: dict[str, str] = {}
-    for flag in flags:
-        name, sign, role = flag.rpartition("=")
-        if not sign or not name:
-            raise AuditError(f"{flag!r} is no role.", do="Write it as  --role node=tool")
-        roles[name.strip()] = _checked(name, role, f"--role {flag}")
-    return roles
-
-
-def roles_of_file(path: Path) -> dict[str, str]:
-    """Roles of a TOML or JSON file: `node = "role"`, at the top or in a table `roles`.
-
-    Raises:
-        AuditError: it can't be read, or holds something else.
-    """
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise AuditError(f"{path} is too large for a file of roles.", do="Give a small TOML or JSON file.")
-        text = path.read_text(encoding="utf-8")
-        body: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (OSError, ValueError, RecursionError) as error:
-        raise AuditError(f"The roles in {path} can't be read: {error}.", do="Give a TOML or JSON file.") from error
-    return _checked_table(body, str(path))
-
-
-def roles_of_project(start: Path) -> dict[str, str]:
-    """Roles of `[tool.groundwire-audit.roles]` in the nearest pyproject.toml at or above a folder.
-
-    Raises:
-        AuditError: the table holds something else than roles.
-    """
-    folder = (start if start.is_dir() else start.parent).resolve()
-    for candidate in (folder, *folder.parents):
-        path = candidate / "pyproject.toml"
-        if path.is_file():
-            try:
-                body: Any = tomllib.loads(path.read_text(encoding="utf-8"))
-            except (OSError, ValueError, RecursionError):
-                return {}  # somebody's broken file is not what was asked about
-            for key in ("tool", TABLE, "roles"):
-                if not isinstance(body, dict) or key not in body:
-                    return {}
-                body = cast("dict[str, Any]", body)[key]
-            return _checked_table({"roles": body}, str(path))
-    return {}
-
-
-def _checked_table(body: object, where: str) -> dict[str, str]:
-    held = cast("dict[object, object]", body) if isinstance(body, dict) else {}
-    table = held.get("roles", held)
-    if not isinstance(body, dict) or not isinstance(table, dict):
-        raise AuditError(f"{where} holds no table of roles.", do='Write lines such as  run_tests = "tool"')
-    return {str(k): _checked(str(k), v, where) for k, v in cast("dict[object, object]", table).items()}
-
-
-def _checked(name: str, role: object, where: str) -> str:
-    if not isinstance(role, str) or role.strip().lower() not in KNOWN:
-        raise AuditError(
-            f"{where} gives {name!r} the role {role!r}, which there is not.", do=f"Choose one of: {', '.join(KNOWN)}."
-        )
-    return role.strip().lower()

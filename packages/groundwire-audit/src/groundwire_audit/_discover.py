@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
-import os
-from collections.abc import Iterator, Mapping
+import math
+import time
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
+from groundwire_audit._errors import AuditError
+from groundwire_audit._folders import Chosen, choose
+from groundwire_audit._known import without_ignored
 from groundwire_audit._report import AuditReport, Finding, Mode, SourcePlace, failed
 from groundwire_audit.judging._audit_graph import audit_graphs
 from groundwire_audit.reading._conditions import Taint, TaintKind
-from groundwire_audit.reading._files import is_too_large
 from groundwire_audit.reading._frames import Arguments, Frame
 from groundwire_audit.reading._graph import DeclaredGraph, GraphValue
 from groundwire_audit.reading._langgraph_calls import AGENTS, BUILDERS
@@ -20,15 +24,19 @@ from groundwire_audit.reading._reader import TooComplex
 from groundwire_audit.reading._source_reader import SourceReader
 from groundwire_audit.reading._values import ClassValue, Const, FunctionValue, Instance, Module, Scope, Value, data
 
-SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "build", "dist", "venv", "env"})
-MENTIONS = (b"langgraph", b"create_agent", b"StateGraph", b"create_react_agent")
 MAKERS = BUILDERS | AGENTS | {"entrypoint", "create_supervisor", "create_swarm"}
 WIRES = frozenset({"add_node", "add_edge", "add_conditional_edges", "set_entry_point"})
-MAX_FILES = 20_000
 
 
 def audit_path(
-    path: Path, *, wanted: str = "", roles: Mapping[str, str] | None = None, target: str = ""
+    path: Path,
+    *,
+    wanted: str = "",
+    roles: Mapping[str, str] | None = None,
+    target: str = "",
+    timeout_s: float = math.inf,
+    exclude: Sequence[str] = (),
+    tests: bool = False,
 ) -> AuditReport:
     """Audits a file, notebook or folder from its source.
 
@@ -37,14 +45,25 @@ def audit_path(
         wanted: only the graph of this name: a variable, or the function or class that makes it.
         roles: node or tool → declared role.
         target: how the target was named.
+        timeout_s: what is not read by then is said to be too complex.
+        exclude: of a folder: patterns as in a .gitignore.
+        tests: of a folder: tests too.
+
+    Raises:
+        AuditError: there is no graph of the wanted name.
     """
     root = path if path.is_dir() else path.parent
     finder = ModuleFinder([root, root / "src", Path.cwd(), Path.cwd() / "src"], Path.cwd())
-    reader = SourceReader(finder)
+    reader = SourceReader(finder, until=time.monotonic() + timeout_s)
     reader.roles = dict(roles or {})
     findings: list[Finding] = []
-    files = list(_files(path)) if path.is_dir() else [path]
-    for file in files:
+    chosen = choose(path, exclude=exclude, tests=tests) if path.is_dir() else Chosen([path])
+    files = chosen.files
+    for at, file in enumerate(files):
+        if reader.is_late():
+            said = f"After {timeout_s:g} s {len(files) - at} of {len(files)} files were not read: raise --timeout."
+            findings.append(Finding("too-complex", said, SourcePlace(finder.open(file).code.shown, 1)))
+            break
         module = finder.open(file)
         try:
             reader.refill()
@@ -58,56 +77,41 @@ def audit_path(
     findings += [f for m in finder.modules.values() for f in m.code.findings]
     graphs = [g for g in _distinct(reader.graphs) if g.nodes or g.kind == "functional"]
     if wanted:
-        graphs = [g for g in graphs if wanted in g.aliases or wanted == g.name or g.name.startswith(f"{wanted}.")]
+        graphs = _called(wanted, graphs, target or str(path))
     inside = {m.code.shown for m in finder.modules.values()}
     reports = audit_graphs(reader, graphs, Mode.SOURCE)
     findings += reader.unused_roles()
-    return AuditReport(
-        target or str(path),
-        tuple(r for r in reports if r.place.file in inside or not r.place.file),
-        tuple(_once(findings)),
-    )
+    kept = tuple(r for r in reports if r.place.file in inside or not r.place.file)
+    report = AuditReport(target or str(path), kept, tuple(_once(findings)), _left_out(chosen))
+    codes = [m.code for m in finder.modules.values() if m.code.path in {f.resolve() for f in files} or m.code.ignores]
+    return without_ignored(report, {c.place(line): said for c in codes for line, said in c.ignores.items()})
+
+
+def _left_out(chosen: Chosen) -> tuple[str, ...]:
+    said: list[str] = []
+    if chosen.tests:
+        said.append(f"{chosen.tests} test file{'s' * (chosen.tests != 1)} left out: --tests audits them too")
+    if chosen.ignored:
+        said.append(f"{chosen.ignored} file{'s' * (chosen.ignored != 1)} left out, ignored by git or excluded")
+    return tuple(said)
+
+
+def _called(wanted: str, graphs: list[DeclaredGraph], target: str) -> list[DeclaredGraph]:
+    """The graphs of a name.
+
+    Raises:
+        AuditError: there is none; those that there are, are named.
+    """
+    found = [g for g in graphs if wanted in g.aliases or wanted == g.name or g.name.startswith(f"{wanted}.")]
+    if not found:
+        names = sorted({n for g in graphs for n in (*g.aliases, g.name) if n})
+        there = f"Those that are there: {', '.join(names)}." if names else "No graph was found there at all."
+        raise AuditError(f"There is no graph {wanted!r} in {target.removesuffix(f':{wanted}')}.", do=there)
+    return found
 
 
 def _once(findings: list[Finding]) -> list[Finding]:
     return list(dict.fromkeys(findings))
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    pending, seen = [folder], 0
-    while pending:
-        current = pending.pop()
-        try:
-            children = sorted(current.iterdir())
-        except OSError:
-            continue
-        for child in children:
-            if (
-                child.is_symlink()
-                or child.name.startswith(".")
-                or child.name in SKIPPED
-                or child.name.endswith(".egg-info")
-            ):
-                continue
-            if child.is_dir():
-                if not os.path.lexists(child / "pyvenv.cfg"):
-                    pending.append(child)
-            elif child.suffix in {".py", ".ipynb"} and child.is_file() and _mentions(child):
-                seen += 1
-                if seen > MAX_FILES:
-                    return
-                yield child
-
-
-def _mentions(file: Path) -> bool:
-    """True if it is about LangGraph, or can't be told, so that it is reported."""
-    try:
-        if is_too_large(file):
-            return True
-        content = file.read_bytes()
-    except OSError:
-        return True
-    return any(word in content for word in MENTIONS)
 
 
 def _follow_makers(reader: SourceReader, module: Module) -> None:
@@ -115,16 +119,35 @@ def _follow_makers(reader: SourceReader, module: Module) -> None:
     if not isinstance(module.scope, Scope):
         return
     frame = Frame(module, module.scope, depth=1)
-    for name, value in list(module.scope.names.items()):
+    own = [(n, v) for n, v in module.scope.names.items() if _module_of(v) is module]
+    # who calls a maker gives it real arguments, so callers come first
+    for name, value in [x for x in own if not _wires(x[1])] + [x for x in own if _wires(x[1])]:
         match value.thing:
-            case FunctionValue(node=node) if (
-                value.thing.module is module and _makes(node) and node not in reader.called
-            ):
+            case FunctionValue(node=node) if node not in reader.called and _makes(value):
                 _try(reader, value, name, frame)
-            case ClassValue() if value.thing.module is module and _makes(value.thing.node):
+            case ClassValue() if _makes(value):
                 _follow_class(reader, value, name, frame)
             case _:
                 continue
+
+
+def _module_of(value: Value) -> Module | None:
+    return value.thing.module if isinstance(value.thing, FunctionValue | ClassValue) else None
+
+
+MAX_CALLS = 4
+
+
+def _makes(value: Value, depth: int = 0) -> bool:
+    """True if a function or class makes or wires a graph, or calls one that does."""
+    if _wires(value):
+        return True
+    module = _module_of(value)
+    if module is None or depth > MAX_CALLS or not isinstance(value.thing, FunctionValue | ClassValue):
+        return False
+    names = _called_in(value.thing.node)
+    found = (module.scope.get(n) for n in names)
+    return any(v is not None and v.thing is not value.thing and _makes(v, depth + 1) for v in found)
 
 
 def _try(reader: SourceReader, callee: Value, name: str, frame: Frame) -> Value | None:
@@ -147,42 +170,77 @@ def _switches(callee: Value) -> dict[str, Value]:
         thing = starter.thing if starter is not None else thing
     if not isinstance(thing, FunctionValue):
         return {}
+    decides = _decides_wiring(thing.node)
     return {
         name: data(frozenset({Taint(TaintKind.FIXED)}))
         for name, default in thing.defaults.items()
-        if isinstance(default.thing, Const) and isinstance(default.thing.value, bool)
+        if isinstance(default.thing, Const) and (isinstance(default.thing.value, bool) or name in decides)
     }
+
+
+def _decides_wiring(node: ast.AST) -> set[str]:
+    """Names that are tested before something is wired, or not."""
+    tested: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.If) and any(not _called_in(s).isdisjoint(WIRES) for s in (*part.body, *part.orelse)):
+            tested |= {n.id for n in ast.walk(part.test) if isinstance(n, ast.Name)}
+    return tested
 
 
 def _follow_class(reader: SourceReader, value: Value, name: str, frame: Frame) -> None:
     cls = value.thing
     assert isinstance(cls, ClassValue)
-    functions = [m.thing for m in cls.members.values() if isinstance(m.thing, FunctionValue)]
-    if any(f.node in reader.called for f in functions if _makes(f.node)):
+    makers = _making_methods(cls)
+    if any(isinstance(m.thing, FunctionValue) and m.thing.node in reader.called for m in makers.values()):
         return
     made = _try(reader, value, name, frame)
     if made is None or not isinstance(made.thing, Instance):
         return
-    for name_of, held in cls.members.items():
-        if isinstance(held.thing, FunctionValue) and _makes(held.thing.node) and held.thing.node not in reader.called:
+    for name_of, held in makers.items():
+        thing = held.thing
+        assert isinstance(thing, FunctionValue)
+        if thing.node not in reader.called or (_switches(held) and not name_of.startswith("_") and _wires(held)):
+            # whoever has the object can call it again, and switch on what the class itself leaves off
             inner = Frame(frame.module, Scope(frame.module.scope), f"{name}.{name_of}", 1)
             method = reader.attribute(made, name_of, inner)
             if isinstance(method.thing, FunctionValue):
                 _try(reader, method, f"{name}.{name_of}", frame)
 
 
-def _makes(node: ast.AST) -> bool:
-    """True if the source of a function or class calls what makes or wires a graph."""
+def _making_methods(cls: ClassValue) -> dict[str, Value]:
+    """Methods that make a graph, those first that call others of them, and so give them real arguments."""
+    methods = {n: m for n, m in cls.members.items() if isinstance(m.thing, FunctionValue)}
+    direct = {n: m for n, m in methods.items() if _makes(m)}
+    found = dict(direct)
+    while True:
+        more = {n: m for n, m in methods.items() if n not in found and n != "__init__" and _calls(m, found)}
+        if not more:
+            return found
+        found = {**more, **found}
+
+
+def _calls(method: Value, names: Mapping[str, Value]) -> bool:
+    return isinstance(method.thing, FunctionValue) and not _called_in(method.thing.node).isdisjoint(names)
+
+
+def _wires(value: Value) -> bool:
+    """True if the source of a function or class itself calls what makes or wires a graph."""
+    thing = value.thing
+    return isinstance(thing, FunctionValue | ClassValue) and not _called_in(thing.node).isdisjoint(MAKERS | WIRES)
+
+
+@lru_cache(maxsize=4096)
+def _called_in(node: ast.AST) -> frozenset[str]:
+    """The last names of all that is called in a piece of source."""
+    found: set[str] = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Call):
             match part.func:
-                case ast.Name(id=name) | ast.Attribute(attr=name) if name in MAKERS or name in WIRES:
-                    return True
-                case ast.Subscript(value=ast.Name(id=name)) if name in MAKERS:
-                    return True
+                case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(value=ast.Name(id=name)):
+                    found.add(name)
                 case _:
                     continue
-    return False
+    return frozenset(found)
 
 
 def _name_graphs(reader: SourceReader, finder: ModuleFinder) -> None:
@@ -202,7 +260,7 @@ def _name_graphs(reader: SourceReader, finder: ModuleFinder) -> None:
 
 def _best(names: list[str]) -> str:
     liked = [n for n in names if n in {"graph", "app"}]
-    return (liked or names or [""])[0]
+    return (liked or sorted(names, key=lambda n: (len(n) < 2, n)) or [""])[0]
 
 
 def _distinct(graphs: list[DeclaredGraph]) -> list[DeclaredGraph]:
@@ -210,4 +268,23 @@ def _distinct(graphs: list[DeclaredGraph]) -> list[DeclaredGraph]:
     kept: dict[object, DeclaredGraph] = {}
     for graph in graphs:
         kept.setdefault((graph.place, tuple(graph.nodes), tuple(sorted(graph.aliases))), graph)
-    return list(kept.values())
+    found = list(kept.values())
+    return [g for g in found if not any(_holds_all(other, g) or _names_all(other, g) for other in found)]
+
+
+def _names_all(named: DeclaredGraph, graph: DeclaredGraph) -> bool:
+    """True if the names of a graph's nodes are parameters, and another one was made with arguments for them."""
+    return named.place == graph.place and _is_symbolic(graph) and not _is_symbolic(named) and bool(named.nodes)
+
+
+def _is_symbolic(graph: DeclaredGraph) -> bool:
+    return any(n.startswith("{") for n in graph.nodes)
+
+
+def _holds_all(larger: DeclaredGraph, graph: DeclaredGraph) -> bool:
+    """True if a graph is another one, made at the same place, with something switched off."""
+    if larger.place != graph.place or len(larger.nodes) <= len(graph.nodes) or not graph.nodes:
+        return False
+    return graph.nodes.keys() <= larger.nodes.keys() and {n.place for n in graph.nodes.values()} <= {
+        n.place for n in larger.nodes.values()
+    }

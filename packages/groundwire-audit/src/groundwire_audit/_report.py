@@ -18,15 +18,18 @@ class SourcePlace:
         file: path as it was given, with forward slashes; empty: not known.
         line: 1-based; 0: not known.
         cell: 1-based cell of a notebook; 0: not a notebook. `line` then counts within the cell.
+        column: 1-based, in characters; 0: not known.
     """
 
     file: str = ""
     line: int = 0
     cell: int = 0
+    column: int = 0
 
     def __str__(self) -> str:
         cell = f"#cell{self.cell}" if self.cell else ""
-        return f"{self.file}{cell}:{self.line}" if self.file else ""
+        column = f":{self.column}" if self.column else ""
+        return f"{self.file}{cell}:{self.line}{column}" if self.file else ""
 
 
 NOWHERE = SourcePlace()
@@ -99,6 +102,8 @@ class Loop:
         declared: nodes whose role was declared and not proved.
         notes: further remarks.
         outside: what outside was seen on the way, as `node: what`.
+        suppressed: the reason that a comment gives for leaving it out; its level is then none.
+        known: a baseline has it already.
     """
 
     verdict: Grounding
@@ -113,6 +118,8 @@ class Loop:
     declared: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
+    suppressed: str = ""
+    known: bool = False
 
     @property
     def path(self) -> str:
@@ -124,17 +131,18 @@ class Loop:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something else that was noticed. `rule`: its name in SARIF and JSON."""
+    """Something else that was noticed. `rule`: its name in SARIF and JSON; `known`: a baseline has it already."""
 
     rule: str
     message: str
     place: SourcePlace = NOWHERE
     level: Level = Level.WARNING
+    known: bool = False
 
 
 @dataclass(frozen=True)
 class GraphReport:
-    """One graph. `edges`: source, target and verdict of the worst loop through it, for pictures."""
+    """One graph. `edges`: source, target and verdict of the worst loop through it, for pictures; `compiled`: where."""
 
     name: str
     mode: Mode
@@ -143,6 +151,7 @@ class GraphReport:
     edges: tuple[tuple[str, str, str], ...] = ()
     loops: tuple[Loop, ...] = ()
     findings: tuple[Finding, ...] = ()
+    compiled: SourcePlace = NOWHERE
 
 
 @dataclass(frozen=True)
@@ -171,22 +180,21 @@ class AuditReport:
         """How many loops have it."""
         return sum(x.verdict is verdict for x in self.loops)
 
-    def exit_code(self, *, strict: bool = False) -> int:
+    def exit_code(self, *, strict: bool = False, only_new: bool = False) -> int:
         """0 nothing ungrounded; 1 ungrounded; 3 something can't be seen, or nothing was found to audit.
 
         Args:
             strict: what can't be seen, fixed rounds and every warning count as 1 too.
+            only_new: what a baseline knows does not count.
         """
-        levels = {x.level for x in self.loops} | {f.level for f in self.all_findings()}
-        doubtful = any(x.verdict is Grounding.UNKNOWN for x in self.loops) or any(
-            f.rule in DOUBT for f in self.all_findings()
-        )
-        if Level.ERROR in levels or (strict and (doubtful or Level.WARNING in levels or self._has_fixed_rounds())):
+        loops = [x for x in self.loops if not x.suppressed and not (only_new and x.known)]
+        findings = [f for f in self.all_findings() if not (only_new and f.known)]
+        levels = {x.level for x in loops} | {f.level for f in findings}
+        doubtful = any(x.verdict is Grounding.UNKNOWN for x in loops) or any(f.rule in DOUBT for f in findings)
+        fixed_rounds = any(x.verdict is Grounding.UNGROUNDED for x in loops)
+        if Level.ERROR in levels or (strict and (doubtful or Level.WARNING in levels or fixed_rounds)):
             return 1
         return 3 if doubtful or not self.graphs else 0
-
-    def _has_fixed_rounds(self) -> bool:
-        return any(x.verdict is Grounding.UNGROUNDED for x in self.loops)
 
     def all_findings(self) -> Iterable[Finding]:
         """Those about files and those about graphs."""
@@ -232,6 +240,8 @@ DOUBT = frozenset(
     {
         "unreadable-file",
         "syntax-error",
+        "newer-syntax",
+        "undefined-router",
         "file-too-large",
         "too-complex",
         "too-many-loops",
@@ -243,11 +253,12 @@ DOUBT = frozenset(
 
 
 def _place(data: Mapping[str, Any]) -> SourcePlace:
-    return SourcePlace(str(data["file"]), int(data["line"]), int(data["cell"]))
+    return SourcePlace(str(data["file"]), int(data["line"]), int(data["cell"]), int(data.get("column", 0)))
 
 
 def _finding(data: Mapping[str, Any]) -> Finding:
-    return Finding(str(data["rule"]), str(data["message"]), _place(data["place"]), Level(data["level"]))
+    level = Level(data["level"])
+    return Finding(str(data["rule"]), str(data["message"]), _place(data["place"]), level, bool(data.get("known")))
 
 
 def _loop(data: Mapping[str, Any]) -> Loop:
@@ -264,6 +275,8 @@ def _loop(data: Mapping[str, Any]) -> Loop:
         declared=tuple(str(n) for n in data["declared"]),
         notes=tuple(str(n) for n in data["notes"]),
         outside=tuple(str(n) for n in data["outside"]),
+        suppressed=str(data.get("suppressed", "")),
+        known=bool(data.get("known")),
     )
 
 
@@ -276,4 +289,5 @@ def _graph(data: Mapping[str, Any]) -> GraphReport:
         edges=tuple((str(a), str(b), str(v)) for a, b, v in data["edges"]),
         loops=tuple(_loop(x) for x in data["loops"]),
         findings=tuple(_finding(f) for f in data["findings"]),
+        compiled=_place(data["compiled"]) if "compiled" in data else NOWHERE,
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
+from groundwire_audit.reading import _source_reader as source_reader
 from groundwire_audit.reading._conditions import TaintKind
 from groundwire_audit.reading._frames import Effect, Frame, LoopFrame
 from groundwire_audit.reading._modules import ModuleFinder
@@ -110,15 +112,23 @@ g.add_node("large", large)
 """
 
 
-def test_facts_of_half_a_graph_are_not_taken_for_those_of_all(tmp_path: Path) -> None:
+def test_a_node_that_is_too_large_is_unknown_and_the_others_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_reader, "NODE_STEPS", STEPS)
     file = tmp_path / "graph.py"
     file.write_text(NODES)
     reader = reader_of(tmp_path, 250_000)
     reader.read_module(reader.finder.open(file))
     (graph,) = reader.graphs
-    for _ in range(2):
-        reader.refill(STEPS)
-        with pytest.raises(TooComplex):
-            facts_of_graph(reader, graph)
-    reader.refill()
-    assert facts_of_graph(reader, graph).keys() == {"small", "large"}
+    facts = facts_of_graph(reader, graph)
+    assert facts["small"].effects == ()
+    (unseen,) = facts["large"].effects
+    assert (unseen.kind, unseen.detail) == (TaintKind.UNKNOWN, "too complex: large is too large to follow")
+
+
+def test_reading_ends_when_its_time_does(tmp_path: Path) -> None:
+    reader = SourceReader(ModuleFinder([tmp_path], tmp_path), until=time.monotonic() - 1)
+    with pytest.raises(TooComplex):
+        for _ in range(1_000):
+            reader.step()

@@ -12,7 +12,8 @@ from audit_cases import CASES, written
 
 from groundwire_audit._discover import audit_path
 from groundwire_audit._report import AuditReport, Finding, GraphReport, Grounding, Level, Loop, Mode, SourcePlace
-from groundwire_audit.showing._sarif import RULES, as_sarif
+from groundwire_audit._rules import RULES
+from groundwire_audit.showing._sarif import as_sarif
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
 LOCATION = {
@@ -75,7 +76,11 @@ SARIF: dict[str, Any] = {
                                             "type": "object",
                                             "required": ["id"],
                                             "additionalProperties": False,
-                                            "properties": {"id": {"type": "string"}, "shortDescription": TEXT},
+                                            "properties": {
+                                                "id": {"type": "string"},
+                                                "shortDescription": TEXT,
+                                                "help": TEXT,
+                                            },
                                         },
                                     },
                                 },
@@ -94,6 +99,18 @@ SARIF: dict[str, Any] = {
                                 "level": {"enum": ["none", "note", "warning", "error"]},
                                 "message": TEXT,
                                 "locations": {"type": "array", "items": LOCATION},
+                                "baselineState": {"enum": ["new", "unchanged", "updated", "absent"]},
+                                "suppressions": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "required": ["kind"],
+                                        "properties": {
+                                            "kind": {"enum": ["inSource", "external"]},
+                                            "justification": {"type": "string"},
+                                        },
+                                    },
+                                },
                                 "properties": {"type": "object"},
                             },
                         },

@@ -91,7 +91,7 @@ def _unseen(graph: DeclaredGraph, mode: Mode, finding: Finding) -> GraphReport:
 
 
 def _name(graph: DeclaredGraph) -> str:
-    return sorted(graph.aliases)[0] if graph.aliases else graph.name or "graph"
+    return graph.name or (sorted(graph.aliases)[0] if graph.aliases else "graph")
 
 
 def _report(reader: SourceReader, graph: DeclaredGraph, mode: Mode) -> GraphReport:
@@ -109,6 +109,7 @@ def _report(reader: SourceReader, graph: DeclaredGraph, mode: Mode) -> GraphRepo
         _edges(wiring, loops),
         tuple(_sorted(loops)),
         tuple(findings),
+        graph.compiled_at,
     )
 
 

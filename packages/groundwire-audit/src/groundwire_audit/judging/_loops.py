@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from groundwire_audit._report import NOWHERE, Finding, Grounding, Level, Loop, LoopStep, SourcePlace
-from groundwire_audit.judging._openings import Basis, Opening, WayRound, weakest
+from groundwire_audit.judging._openings import FORM_ONLY, Basis, Opening, WayRound, weakest
 from groundwire_audit.judging._verdicts import RoundFacts, judge
 from groundwire_audit.judging._wiring import WiredEdge, WiredGraph
-from groundwire_audit.reading._conditions import TaintKind, paths
+from groundwire_audit.reading._conditions import Taint, TaintKind, Taints, Test, paths
 from groundwire_audit.reading._frames import Effect, SeenLoop
 from groundwire_audit.reading._graph import DeclaredGraph
 from groundwire_audit.reading._reader import Facts
@@ -306,17 +306,31 @@ def _asks_person(facts: Facts, edge: WiredEdge) -> bool:
 def _is_react(
     wiring: WiredGraph, cycle: Sequence[str], edges: Sequence[WiredEdge], openings: Sequence[Opening]
 ) -> bool:
-    """The only model chooses what the next node carries out, and nothing else decides."""
+    """The only model chooses what another node carries out outside; only that choice, and a counter, decide."""
     models = [n for n in cycle if wiring.facts[n].has(TaintKind.MODEL)]
-    if len(models) != 1 or len(cycle) < 2:
+    if len(models) != 1 or len(cycle) < 2 or any(e.asks_model for e in edges):
         return False
-    at = cycle.index(models[0])
-    following = cycle[(at + 1) % len(cycle)]
-    chosen = openings[at].basis is Basis.MODEL and not edges[at].asks_model
-    others_free = all(o.basis in {Basis.FREE, Basis.COUNTER} for i, o in enumerate(openings) if i != at)
-    facts = wiring.facts[following]
-    carries_out = facts.surely(TaintKind.WORLD) and bool(facts.reads & wiring.facts[models[0]].writes.keys())
-    return chosen and others_free and carries_out
+    deciding = [i for i, o in enumerate(openings) if o.basis in CHOICES]
+    if not deciding or any(o.basis not in {Basis.FREE, Basis.COUNTER, *CHOICES} for o in openings):
+        return False
+    tested = {n for i in deciding for w in edges[i].ways for t, _ in w.literals for n in _keys(t.taints)}
+    chosen = tested & wiring.facts[models[0]].writes.keys()
+    others = (wiring.facts[n] for n in cycle if n != models[0])
+    return any(f.has(TaintKind.WORLD) and f.reads & chosen for f in others)
+
+
+CHOICES = frozenset({Basis.MODEL, Basis.ASK, Basis.ASIDE})
+
+
+def _keys(taints: Taints) -> set[str]:
+    """The keys of the state that something rests on."""
+    found: set[str] = set()
+    for taint in taints:
+        if taint.kind in {TaintKind.KEY, TaintKind.LAST, TaintKind.LENGTH}:
+            found.add(taint.detail.partition(".")[0])
+        elif taint.test is not None:
+            found |= _keys(taint.test.taints)
+    return found
 
 
 def _same_input(wiring: WiredGraph, cycle: Sequence[str]) -> bool:
@@ -346,6 +360,19 @@ def _cap(openings: Iterable[Opening], graph: DeclaredGraph) -> str:
     return f"recursion limit {graph.recursion_limit} only" if graph.recursion_limit else "recursion limit only"
 
 
+def _is_empty_reply(test: Test) -> bool:
+    """It is asked whether a model gave a reply at all, not what is in it."""
+    replies = [t for t in test.left if t.kind is TaintKind.MODEL]
+    whole = bool(replies) and all(t.detail == "text" for t in replies)
+    return test.op in {"", "is"} and whole and not test.right and not any(_tells_more(t) for t in test.left)
+
+
+def _tells_more(taint: Taint) -> bool:
+    if taint.test is not None:
+        return any(t.kind is TaintKind.MODEL or _tells_more(t) for t in taint.test.taints)
+    return taint.kind in {TaintKind.KEY, TaintKind.LAST, TaintKind.LENGTH, TaintKind.ASK}
+
+
 def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop], prefix: str = "") -> list[Loop]:
     """Loops that are written inside a node's function and hold a model call."""
     found: list[Loop] = []
@@ -355,6 +382,8 @@ def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop
         if not ways:
             continue
         opening = weakest(ways, 0, before=[False] * len(ways), around=around)
+        if opening.basis is Basis.MODEL and all(any(_is_empty_reply(t) for t, _ in w) for w in ways):
+            opening = replace(opening, basis=Basis.OUTSIDE, kind=FORM_ONLY, source="whether there is a reply at all")
         effects = [(node, e) for e in seen.effects]
         person = any(e.kind is TaintKind.HUMAN for e in seen.asked)
         maybe = [e.guard for e in seen.effects if e.kind is TaintKind.HUMAN and e.guard]

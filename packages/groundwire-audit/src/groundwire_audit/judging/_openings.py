@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 
-from groundwire_audit.reading._conditions import OUTSIDE, Literal, Taint, TaintKind, Taints, Test, join, reason
+from groundwire_audit.reading._conditions import (
+    NOTHING,
+    OUTSIDE,
+    TOO_LONG,
+    Literal,
+    Taint,
+    TaintKind,
+    Taints,
+    Test,
+    join,
+    reason,
+)
 from groundwire_audit.reading._reader import Facts, Write
 
 # Follows a state key round a loop: which node wrote it last, and what that rests on.
 
 FIXED = frozenset({Taint(TaintKind.FIXED)})
 HUMAN_STATE = frozenset({Taint(TaintKind.HUMAN, what="the state a person leaves while the run pauses")})
-MAX_DEPTH = 40
 LONG = 15
-ORDERINGS = frozenset({"<", "<=", ">", ">="})
-# a model's number against a given limit is a check, unless the number is how good the model finds something
-RATING = re.compile(
-    r"(?i)scor|rating|\brate|rank|grade|mark|confiden|certain|quality|relevan|similar|probab|likel|sentiment|satisf|thresh|accept|approv"
-    r"|critic|review|judge|evaluat|assess|reward|utility|severity|agree|complete|progress|point"
-)
+# a model's reply is held against something given; an order (`<`) is none of these: a model's own number against a limit
+CHECKS = frozenset({"==", "in", "distance"})
 
 
 @dataclass(frozen=True)
@@ -44,49 +50,100 @@ class WayRound:
     texts: frozenset[str]
     paused: bool = False
 
+    @cached_property
+    def sources(self) -> Sources:
+        """What things rest on here."""
+        return Sources(self)
 
-def resolve(taints: Taints, at: int, *, after: bool, around: WayRound, seen: frozenset[object] = frozenset()) -> Taints:
-    """Sources without keys of the state: what those hold at this place on the way round.
+    @cached_property
+    def smooth(self) -> Sources:
+        """The same where nothing raises."""
+        return Sources(self, smoothly=True)
+
+
+class Sources:
+    """What keys of the state and tests rest on at each place of a way round; each is worked out once.
+
+    Keys are often written from themselves. Where such a circle is met, what was found in the pass before stands for it,
+    and passes are made until nothing changes.
 
     Args:
-        taints: what is read.
-        at: index of the node at which it is read.
-        after: after that node has written, not before.
         around: the way round.
-        seen: keys that are being followed.
+        smoothly: as it goes where nothing raises.
     """
-    found: set[Taint] = set()
-    for taint in taints:
-        match taint.kind:
-            case TaintKind.KEY | TaintKind.LAST | TaintKind.LENGTH if taint.detail:
-                mark = (taint.detail, taint.kind, at, after)
-                if mark not in seen and len(seen) < MAX_DEPTH:
-                    found |= _key(taint, at, after, around, seen | {mark})
-            case TaintKind.COMPARE if taint.test is not None:
-                mark = (id(taint.test), at, after)
-                if mark not in seen and len(seen) < MAX_DEPTH:
-                    found |= resolve_test(taint.test, at, after=after, around=around, seen=seen | {mark})
-            case _:
-                found.add(taint)
-    return frozenset(found)
+
+    def __init__(self, around: WayRound, *, smoothly: bool = False) -> None:
+        self._around = around
+        self._smoothly = smoothly
+        self._found: dict[object, Taints] = {}
+        self._before: dict[object, Taints] = {}
+        self._open: set[object] = set()
+        self._circular = False
+
+    def of_test(self, test: Test, at: int, *, after: bool) -> Taints:
+        """What the outcome of a test rests on; a reply held against something given is a check.
+
+        Args:
+            test: the test.
+            at: index of the node at which it is made.
+            after: after that node has written, not before.
+        """
+        found = NOTHING
+        for _ in range(MAX_PASSES):
+            self._circular = False
+            found = self._test(test, at, after)
+            if not self._circular or self._found == self._before:
+                break
+            self._before, self._found = self._found, {}
+        return found
+
+    def _all(self, taints: Taints, at: int, after: bool) -> Taints:
+        """Sources without keys of the state: what those hold at this place."""
+        plain: set[Taint] = set()
+        inner: list[Taints] = []
+        for taint in taints:
+            match taint.kind:
+                case TaintKind.KEY | TaintKind.LAST | TaintKind.LENGTH if taint.detail:
+                    mark = (taint.kind, taint.detail, at, after)
+                    inner.append(self._once(mark, lambda t=taint: _key(t, at, after, self._around, self._all)))
+                case TaintKind.COMPARE if taint.test is not None:
+                    if taint.test.op != "raises" or not self._smoothly:
+                        inner.append(self._test(taint.test, at, after))
+                case _:
+                    plain.add(taint)
+        return frozenset(plain).union(*inner)
+
+    def _test(self, test: Test, at: int, after: bool) -> Taints:
+        return self._once((id(test), at, after), lambda: self._outcome(test, at, after))
+
+    def _once(self, mark: object, work: Callable[[], Taints]) -> Taints:
+        known = self._found.get(mark)
+        if known is not None:
+            return known
+        if mark in self._open:
+            self._circular = True
+            return self._before.get(mark, NOTHING)
+        self._open.add(mark)
+        try:
+            found = self._found[mark] = work()
+        finally:
+            self._open.discard(mark)
+        return found
+
+    def _outcome(self, test: Test, at: int, after: bool) -> Taints:
+        left, right = self._all(test.left, at, after), self._all(test.right, at, after)
+        if test.op in CHECKS and not test.constant and (_is_check(left, right) or _is_check(right, left)):
+            return frozenset({Taint(TaintKind.CHECK, what=test.text)})
+        together = left | right
+        if test.op == "%" and any(t.kind is TaintKind.MODEL for t in together):
+            # a remainder is a property that nobody claims: check digits, parities
+            return frozenset({Taint(TaintKind.CHECK, what=test.text)})
+        if _is_length(test, together):
+            return frozenset({Taint(TaintKind.FORM, what=f"a length: {test.text}")})
+        return together
 
 
-def resolve_test(
-    test: Test, at: int, *, after: bool, around: WayRound, seen: frozenset[object] = frozenset()
-) -> Taints:
-    """What the outcome of a test rests on; a reply compared with something given is a check."""
-    left = resolve(test.left, at, after=after, around=around, seen=seen)
-    right = resolve(test.right, at, after=after, around=around, seen=seen)
-    compares = test.op in {"==", "in"} or (test.op in ORDERINGS and not RATING.search(test.text))
-    if compares and not test.constant and (_is_check(left, right) or _is_check(right, left)):
-        return frozenset({Taint(TaintKind.CHECK, what=test.text)})
-    together = left | right
-    if test.op == "%" and any(t.kind is TaintKind.MODEL for t in together):
-        # a remainder is a property that nobody claims: check digits, parities
-        return frozenset({Taint(TaintKind.CHECK, what=test.text)})
-    if _is_length(test, together):
-        return frozenset({Taint(TaintKind.FORM, what=f"a length: {test.text}")})
-    return together
+MAX_PASSES = 6
 
 
 def _is_check(said: Taints, given: Taints) -> bool:
@@ -94,7 +151,8 @@ def _is_check(said: Taints, given: Taints) -> bool:
     reply = any(t.kind is TaintKind.MODEL for t in said) and not any(
         t.kind in {TaintKind.UNKNOWN, TaintKind.ASK} for t in said
     )
-    return reply and bool(given) and all(t.kind in {TaintKind.FIXED, TaintKind.COUNTER} for t in given)
+    kinds = {t.kind for t in given}
+    return reply and TaintKind.FIXED in kinds and kinds <= {TaintKind.FIXED, TaintKind.COUNTER}
 
 
 def _is_length(test: Test, taints: Taints) -> bool:
@@ -105,12 +163,15 @@ def _is_length(test: Test, taints: Taints) -> bool:
     return "text" in lengths or (test.limit is not None and test.limit >= LONG)
 
 
-def _key(taint: Taint, at: int, after: bool, around: WayRound, seen: frozenset[object]) -> Taints:
+def _key(
+    taint: Taint, at: int, after: bool, around: WayRound, resolve: Callable[[Taints, int, bool], Taints]
+) -> Taints:
+    """What a key of the state rests on: what the nodes before wrote to it, the nearest first."""
     name, found, written = taint.detail, set[Taint](), False
     whole = taint.kind is not TaintKind.LAST and name in around.appends
     for place in _backwards(at, after, len(around.nodes)):
         for node in (around.nodes[place], *sorted(around.beside[place])):
-            write = around.facts[node].writes.get(name) if node in around.facts else None
+            write = written_under(around.facts[node].writes, name) if node in around.facts else None
             certain = write is not None and write.always
             if write is None and node in around.facts:
                 write = around.facts[node].writes.get("*") if name != "*" else _any_write(around.facts[node])
@@ -118,13 +179,23 @@ def _key(taint: Taint, at: int, after: bool, around: WayRound, seen: frozenset[o
                 continue
             written = True
             chosen = write.last if taint.kind is TaintKind.LAST else write.taints
-            found |= resolve(chosen, place, after=False, around=around, seen=seen)
+            found |= resolve(chosen, place, False)
             if (certain or name == "*") and not whole and node == around.nodes[place] and not around.beside[place]:
                 return _as_length(taint, frozenset(found), around)
     if not written:
         length = frozenset({Taint(TaintKind.LENGTH, "fixed")}) if taint.kind is TaintKind.LENGTH else frozenset[Taint]()
         return HUMAN_STATE if around.paused else FIXED | length
     return _as_length(taint, frozenset(found), around)
+
+
+def written_under(writes: Mapping[str, Write], name: str) -> Write | None:
+    """What is written under a key of the state, or under one inside of it: `plan.steps`."""
+    path, _, inner = name.partition(".")
+    found = writes.get(path)
+    while found is not None and inner:
+        part, _, inner = inner.partition(".")
+        found, path = found.part(path, part), f"{path}.{part}"
+    return found
 
 
 def _any_write(facts: Facts) -> Write | None:
@@ -205,6 +276,10 @@ ORDER = (
 )
 
 
+FORM_ONLY = "form only"
+SAID_BY_MODEL = frozenset({Basis.ASIDE, Basis.MODEL})
+
+
 @dataclass(frozen=True)
 class Opening:
     """What opens an edge.
@@ -261,10 +336,14 @@ def weakest(ways: list[frozenset[Literal]], at: int, *, before: list[bool], arou
 def _of_way(literals: frozenset[Literal], at: int, *, after: bool, around: WayRound) -> Opening:
     found = [
         of_literal(test, at, after=after, around=around)
-        for test, _ in sorted(literals, key=lambda x: (x[0].text, x[1]))
+        for test, holds in sorted(literals, key=lambda x: (x[0].text, x[1]))
+        if holds or test.op != "raises"  # that nothing went wrong is no reason to go round
     ]
     if not found:
         return Opening(Basis.FREE)
+    if any(o.basis in SAID_BY_MODEL for o in found):
+        # a reply of the right form whose content decides: the content does
+        found = [o for o in found if o.kind != FORM_ONLY] or found
     strong = max(found, key=lambda o: (o.basis, -ORDER.index(o.kind) if o.kind in ORDER else -99))
     counters = [o for o in found if o.basis is Basis.COUNTER]
     limits = [o.limit for o in counters if o.limit is not None]
@@ -283,7 +362,12 @@ def _of_way(literals: frozenset[Literal], at: int, *, after: bool, around: WayRo
 
 def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening:
     """What one test rests on, at this place of a way round."""
-    taints = resolve_test(test, at, after=after, around=around)
+    taints = _resolved(test, at, after=after, around=around)
+    if reason(taints) == TOO_LONG and any(t.kind is TaintKind.MODEL for t in taints):
+        # how its parts hang together is lost, and that a model's word is among them is enough to say who has a say
+        taints = frozenset(t for t in taints if t.detail != TOO_LONG)
+    if _runs_along(test):
+        return Opening(Basis.WORKLIST, text=test.text, source="items that are left")
     kinds = {t.kind for t in taints}
     outside = kinds & OUTSIDE
     source = _source(taints)
@@ -310,13 +394,30 @@ def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening
     return Opening(Basis.FREE, text=test.text, source="fixed before the loop" if kinds else "")
 
 
+def _runs_along(test: Test) -> bool:
+    """An index that is counted up to the length of a list that nothing adds to."""
+    left, right = {t.kind for t in test.left}, {t.kind for t in test.right}
+    counted = TaintKind.COUNTER in left and left <= {TaintKind.COUNTER, TaintKind.FIXED}
+    measured = TaintKind.LENGTH in right and not right & {TaintKind.GROW, TaintKind.KEY, TaintKind.LAST}
+    named = any(t.kind is TaintKind.LENGTH and t.detail for t in test.right)
+    return test.op in {"<", "<="} and counted and measured and not named
+
+
+def _resolved(test: Test, at: int, *, after: bool, around: WayRound) -> Taints:
+    """What a test rests on. Where a model's word alone can bring it about, exceptions on the way there do not count."""
+    plain = around.smooth.of_test(test, at, after=after)
+    if any(t.kind is TaintKind.MODEL for t in plain):
+        return plain
+    return around.sources.of_test(test, at, after=after)
+
+
 def _refilled(test: Test, around: WayRound) -> bool:
     """A node on the way takes items off the list that is tested."""
     names = {t.detail for t in test.taints if t.kind in {TaintKind.KEY, TaintKind.LENGTH}}
     return any(
-        name in facts.writes and any(t.kind is TaintKind.SHRINK for t in facts.writes[name].taints)
+        write is not None and any(t.kind is TaintKind.SHRINK for t in write.taints)
         for name in names
-        for facts in (around.facts[n] for n in around.nodes if n in around.facts)
+        for write in (written_under(around.facts[n].writes, name) for n in around.nodes if n in around.facts)
     )
 
 
@@ -332,7 +433,7 @@ def _word(taint: Taint) -> str:
         case TaintKind.CHECK:
             return "check"
         case TaintKind.FORM:
-            return "form only"
+            return FORM_ONLY
         case _:
             return KINDS.get(taint.detail, "tool results")
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from groundwire_audit._report import Grounding, Level
-from groundwire_audit.judging._openings import ORDER, Basis, Opening
+from groundwire_audit.judging._openings import FORM_ONLY, ORDER, SAID_BY_MODEL, Basis, Opening
 from groundwire_audit.reading._conditions import TaintKind
 from groundwire_audit.reading._frames import Effect
 
@@ -62,7 +62,7 @@ def judge(seen: RoundFacts) -> Judgement:
         for o in seen.openings
         if o.basis is Basis.OUTSIDE and not (o.rests_on_person and seen.person_maybe and not seen.person_always)
     ]
-    if outside and not _only_lets_pass(seen, outside):
+    if outside and not _only_lets_pass(seen, outside) and not _only_form(seen, outside):
         return _grounded(seen, outside)
     if seen.person_always:
         return Judgement(Grounding.GROUNDED, "human", "each round waits for a person")
@@ -93,6 +93,11 @@ def _only_lets_pass(seen: RoundFacts, outside: Sequence[Opening]) -> bool:
     ends = {id(o) for o, leaves in zip(seen.openings, seen.leaves, strict=True) if leaves}
     models = [o for o in seen.openings if o.basis in {Basis.MODEL, Basis.ASIDE} and id(o) in ends]
     return bool(models) and not any(id(o) in ends for o in outside)
+
+
+def _only_form(seen: RoundFacts, outside: Sequence[Opening]) -> bool:
+    """The form of a reply lets it pass, and what it says decides elsewhere on the way."""
+    return all(o.kind == FORM_ONLY for o in outside) and any(o.basis in SAID_BY_MODEL for o in seen.openings)
 
 
 def _grounded(seen: RoundFacts, outside: Sequence[Opening]) -> Judgement:

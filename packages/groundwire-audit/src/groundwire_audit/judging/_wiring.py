@@ -24,18 +24,23 @@ from groundwire_audit.reading._conditions import (
 from groundwire_audit.reading._frames import Effect, Frame, deep, options
 from groundwire_audit.reading._graph import END, START, DeclaredBranch, DeclaredGraph, DeclaredNode, GraphValue
 from groundwire_audit.reading._graph_methods import name_of
-from groundwire_audit.reading._nodes import facts_of_graph, follow_action, function_of, state_of
-from groundwire_audit.reading._reader import Facts, Reader
+from groundwire_audit.reading._members import bases, member
+from groundwire_audit.reading._nodes import WayOut, facts_of_graph, follow_action, function_of, state_of
+from groundwire_audit.reading._reader import Facts, Reader, TooComplex
 from groundwire_audit.reading._values import (
+    Bound,
+    ClassValue,
     Const,
     External,
     FunctionValue,
+    Instance,
     Items,
     ModelValue,
     Scope,
     SendValue,
     Table,
     Value,
+    unknown,
 )
 
 # Destinations that a router or node declares in its annotation.
@@ -239,14 +244,79 @@ def add_routes(reader: Reader, wiring: WiredGraph, branch: DeclaredBranch) -> No
     if ready is not None:
         _to_all(wiring, branch, ready)
         return
-    state = state_of(reader, graph)
-    frame, outcomes = follow_action(reader, branch.router, state, "router")
-    wiring.router_effects[branch.source] = (*wiring.router_effects.get(branch.source, ()), *frame.effects)
+    effects, outcomes = _followed(reader, graph, branch)
+    wiring.router_effects[branch.source] = (*wiring.router_effects.get(branch.source, ()), *effects)
     ends = branch.ends if branch.ends is not None else annotated(reader, branch.router)
-    asks = any(e.kind is TaintKind.MODEL for e in frame.effects)
+    asks = any(e.kind is TaintKind.MODEL for e in effects)
+    undefined = _undefined(branch.router)
+    if undefined:
+        said = f"The router of {branch.source}, {undefined}, is defined nowhere."
+        wiring.findings.append(Finding("undefined-router", said, branch.place))
     for outcome in outcomes:
         for value, formula in options(outcome.value):
             _route(wiring, branch, ends, value, all_of([outcome.when, formula]), asks=asks)
+    if ends is not None and not _is_plain(function_of(reader, branch.router, Frame(reader.nowhere, Scope()))[0]):
+        _keep_declared(wiring, branch, set(ends.values()))
+
+
+def _undefined(router: Value) -> str:
+    """The name of a method that a class in sight, and all of its bases in sight, do not have; or empty."""
+    match router.thing:
+        case Bound(owner=Value(thing=Instance(of=cls)), name=name) if _is_whole(cls) and name not in cls.annotations:
+            return f"{cls.node.name}.{name}"
+        case _:
+            return ""
+
+
+def _is_whole(cls: ClassValue) -> bool:
+    """True if all that a class has is in sight: no base of a library, nothing that is made up when it is asked for."""
+    plain = ("abc.", "typing.", "builtins.object", "typing_extensions.")
+    outside = [b for b in bases(cls) if not isinstance(b.thing, ClassValue)]
+    known = all(isinstance(b.thing, External) and b.thing.path.startswith(plain) for b in outside)
+    made_up = any(member(cls, n) is not None for n in ("__getattr__", "__getattribute__"))
+    decorated = bool(cls.node.decorator_list)
+    return known and not made_up and not decorated and not any(n for n in ast.walk(cls.node) if _sets_names(n))
+
+
+def _sets_names(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"setattr", "vars"}
+
+
+STRAIGHT = (
+    *(ast.Return, ast.If, ast.Assign, ast.AnnAssign, ast.Expr, ast.Pass, ast.AugAssign, ast.Match),
+    *(ast.FunctionDef, ast.AsyncFunctionDef),
+)
+
+
+def _is_plain(function: FunctionValue | None) -> bool:
+    """True if a router is tests and returns of constants, so that what it is not seen to return it never does."""
+    if function is None:
+        return False
+    body = [function.node.body] if isinstance(function.node, ast.Lambda) else function.node.body
+    nodes = [n for part in body for n in ast.walk(part)]
+    straight = all(isinstance(n, STRAIGHT) for n in nodes if isinstance(n, ast.stmt))
+    returned = [n.value for n in nodes if isinstance(n, ast.Return)]
+    return straight and all(isinstance(v, ast.Constant | ast.Name | ast.Attribute | ast.IfExp | None) for v in returned)
+
+
+def _keep_declared(wiring: WiredGraph, branch: DeclaredBranch, ends: set[str]) -> None:
+    """Steps that a map or annotation declares, and that a router which is not seen through is not seen to choose."""
+    seen = {t for s, t in wiring.edges if s == branch.source}
+    for target in sorted(ends - seen - {END}):
+        why = f"{branch.source} declares a way to {target}, and when it is taken is not in sight"
+        opens = when(Test(frozenset({Taint(TaintKind.UNKNOWN, why)}), text=f"the router names {target!r}"))
+        _step(wiring, branch, target, opens, "branch", asks=False)
+
+
+def _followed(reader: Reader, graph: DeclaredGraph, branch: DeclaredBranch) -> tuple[tuple[Effect, ...], list[WayOut]]:
+    """What a router asks, and its ways out."""
+    try:
+        with reader.share():
+            frame, outcomes = follow_action(reader, branch.router, state_of(reader, graph), "router")
+            return tuple(frame.effects), outcomes
+    except (RecursionError, TooComplex):
+        why = f"too complex: the router of {branch.source} is too large to follow"
+        return (Effect(TaintKind.UNKNOWN, why, "router", branch.place),), [WayOut(unknown(why), ALWAYS, frozenset())]
 
 
 def _ready_made(branch: DeclaredBranch) -> Formula | None:
@@ -308,7 +378,7 @@ def _to_label(
     if ends is not None:
         if label in ends:
             _step(wiring, branch, ends[label], opens, "branch", asks=asks)
-        elif branch.ends is not None:
+        elif branch.ends is not None and paths(opens):
             known = ", ".join(repr(k) for k in ends)
             wiring.findings.append(
                 Finding(
@@ -326,6 +396,8 @@ def _to_label(
         wiring.anywhere.setdefault(
             branch.source, (f"the map of the router of {branch.source} is not in sight", branch.place)
         )
+        return
+    if target != END and target not in wiring.graph.nodes and not paths(opens):
         return
     if target != END and target not in wiring.graph.nodes:
         near = ", ".join(wiring.graph.nodes)
@@ -375,8 +447,24 @@ def _step(wiring: WiredGraph, branch: DeclaredBranch, target: str, opens: Formul
 # Puts together all steps that a graph can take.
 
 
+def _add_unseen(graph: DeclaredGraph) -> None:
+    """Nodes that edges name and whose own names are not in sight are there, and what they do can't be told."""
+    named: dict[str, SourcePlace] = {}
+    for edge in graph.edges:
+        named.setdefault(edge.source, edge.place)
+        named.setdefault(edge.target, edge.place)
+    for branch in graph.branches:
+        for name in (branch.source, *(branch.ends or {}).values()):
+            named.setdefault(name, branch.place)
+    some_unseen = any(n.startswith("{") for n in graph.nodes)
+    for name, place in named.items():
+        if name not in graph.nodes and name not in {START, END} and (name.startswith("{") or some_unseen):
+            graph.nodes[name] = DeclaredNode(name, unknown(f"the node {name} is not in sight"), place)
+
+
 def wire(reader: Reader, graph: DeclaredGraph) -> WiredGraph:
     """Reads nodes and routers, and puts the steps together."""
+    _add_unseen(graph)
     wiring = WiredGraph(graph, facts_of_graph(reader, graph))
     for edge in graph.edges:
         if edge.source in wiring.facts and wiring.facts[edge.source].leaves:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from groundwire_audit.reading._conditions import ALWAYS, NEVER, Formula, Taint, Taints, all_of, join
+from groundwire_audit.reading._conditions import key as key_of_state
 from groundwire_audit.reading._frames import Frame, control, deep
 from groundwire_audit.reading._members import of_key, shrunk
 from groundwire_audit.reading._reader import Reader
@@ -37,6 +38,7 @@ def assign(reader: Reader, target: ast.expr, value: Value, frame: Frame) -> None
             if name in frame.globals and frame.scope.outer is not None:
                 _outermost(frame, name, value)
             frame.scope.put(name, value)
+            frame.scope.bound_at[name] = getattr(target, "lineno", 0)
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
             _unpack(reader, elements, value, frame)
         case ast.Starred(value=inner):
@@ -44,15 +46,48 @@ def assign(reader: Reader, target: ast.expr, value: Value, frame: Frame) -> None
         case ast.Attribute(value=owner, attr=name):
             holder = reader.value(owner, frame)
             set_attribute(holder, name, value, frame)
+            _changed_inside(owner, frame)
             if isinstance(holder.thing, Opaque) and isinstance(owner, ast.Name):
                 frame.scope.put(owner.id, holder.with_taints(deep(value)))
         case ast.Subscript(value=owner, slice=key):
             holder = reader.value(owner, frame)
             name = reader.value(key, frame)
-            if not set_key(holder, name, value, frame) and isinstance(owner, ast.Name):
-                frame.scope.put(owner.id, holder.with_taints(deep(value)))
+            _changed_inside(owner, frame)
+            if not set_key(holder, name, value, frame):
+                _set_inside(reader, owner, holder, name, value, frame)
         case _:
             pass
+
+
+def _changed_inside(owner: ast.expr, frame: Frame) -> None:
+    """What is tested of a thing before and after a part of it is set are two things."""
+    root = owner
+    while isinstance(root, ast.Attribute | ast.Subscript):
+        root = root.value
+    if isinstance(root, ast.Name):
+        frame.scope.bound_at[root.id] = owner.lineno
+
+
+def _set_inside(reader: Reader, owner: ast.expr, holder: Value, key: Value, value: Value, frame: Frame) -> None:
+    """`holder[key] = value` where the holder is data: it becomes a dict that has one new key."""
+    if isinstance(holder.thing, Opaque) and isinstance(key.thing, Const):
+        changed = Value(Table({key.thing.value: chosen_here(value, frame)}, holder))
+    elif isinstance(holder.thing, Opaque) or isinstance(owner, ast.Name):
+        changed = holder.with_taints(deep(value))
+    else:
+        return
+    if isinstance(owner, ast.Name | ast.Attribute | ast.Subscript):
+        assign(reader, owner, changed, frame)
+    _changes_state(holder, changed, frame)
+
+
+def _changes_state(holder: Value, changed: Value, frame: Frame) -> None:
+    """What was taken out of the state and is changed in place is changed in the state."""
+    names = [t.detail for t in holder.taints]
+    if len(names) == 1 and holder.taints == key_of_state(names[0]):
+        for held in frame.scope.names.values() if isinstance(frame.scope, Scope) else ():
+            if isinstance(held.thing, StateValue) and names[0] not in held.thing.written:
+                held.thing.written[names[0]] = changed
 
 
 def _outermost(frame: Frame, name: str, value: Value) -> None:

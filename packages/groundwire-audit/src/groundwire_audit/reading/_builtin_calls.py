@@ -315,5 +315,6 @@ def _matched(given: Arguments) -> Value:
         and WORDS.match(JUST_WORDS.sub("", shape))
         and re.search(r"[A-Za-z]{2,}", JUST_WORDS.sub(" ", shape))
     ):
-        return data(taints)
+        said = Test(taints, op="in", text=f"{shape!r} is in it", constant=True)
+        return data(taints, frozenset({Taint(TaintKind.COMPARE, what=said.text, test=said)}))
     return external("re.match()", taints)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from groundwire_audit.reading._builtin_calls import call_builtin
 from groundwire_audit.reading._conditions import Taint, TaintKind, Taints, reason, world
@@ -25,9 +26,11 @@ from groundwire_audit.reading._values import (
     External,
     FunctionValue,
     Instance,
+    Items,
     ModelValue,
     Partial,
     StateValue,
+    Table,
     ToolNodeValue,
     ToolValue,
     Value,
@@ -66,11 +69,42 @@ def call_external(reader: Reader, path: str, callee: Value, given: Arguments, no
     named = call_langgraph(reader, path, given, node, frame)
     if named is not None:
         return named
+    if path in STARTS:
+        _start(reader, given, node, frame)
+        return external(f"{path}()")
+    if QUEUE_READS.match(path):
+        return _from_queue(path, node, frame)
     if path.startswith(HELPERS):
         plain = call_builtin(reader, path, given, node, frame)
         if plain is not None:
             return plain
     return _by_knowledge(reader, path, callee, given, node, frame)
+
+
+STARTS = frozenset({"threading.Thread", "threading.Timer", "multiprocessing.Process"})
+QUEUE_READS = re.compile(r"(queue|asyncio|multiprocessing)\.\w*Queue\(\)\.(get|get_nowait)$")
+
+
+def _start(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> None:
+    """`Thread(target=f, args=(…))`: what runs there is asked here."""
+    target, arguments = given.get(1, "target", "function"), given.get(-1, "args")
+    if target is not None and isinstance(target.thing, FunctionValue):
+        held = arguments.thing.items if arguments is not None and isinstance(arguments.thing, Items) else []
+        named = given.get(-1, "kwargs")
+        entries = named.thing.entries if named is not None and isinstance(named.thing, Table) else {}
+        reader.call(target, Arguments(list(held), {str(k): v for k, v in entries.items()}), node, frame)
+
+
+def _from_queue(path: str, node: ast.AST, frame: Frame) -> Value:
+    """What comes out of a queue: of one that this function made, what was asked in it; else it can't be told."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name))) if frame.name and name in frame.scope.names:
+            asked = [e for e in frame.effects if e.kind is not TaintKind.HUMAN]
+            if asked and not any(e.kind is TaintKind.UNKNOWN for e in asked):
+                return external(f"{path}()", frozenset(Taint(e.kind, e.detail, e.what) for e in asked))
+        case _:
+            pass
+    return _unknown_name(path, node, frame)
 
 
 def _by_knowledge(reader: Reader, path: str, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
@@ -213,7 +247,7 @@ def _bound(reader: Reader, bound: Bound, given: Arguments, node: ast.AST, frame:
 
 
 def _unknown(callee: Value, node: ast.AST, frame: Frame) -> Value:
-    name = text_of(node.func) if isinstance(node, ast.Call) else text_of(node)
+    name = text_of(node.func) if isinstance(node, ast.Call) else frame.name or "what is called"
     why = reason(deep(callee)) or f"{name} is handed in"
     frame.add(Effect(TaintKind.UNKNOWN, why, name, frame.module.place(node)))
     return unknown(why)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from itertools import product
 from typing import ClassVar
 from weakref import WeakValueDictionary
@@ -110,7 +111,7 @@ class Test:
         left: sources of what is tested.
         right: sources of what it is compared with.
         op: the comparison, or empty where a value's truth is tested.
-        text: the source text, shortened.
+        text: the source text, shortened; as a `Wording`, tests of values that were bound at different places differ.
         limit: a number that it is compared with.
         constant: it is compared with something written in the source.
     """
@@ -137,13 +138,14 @@ class Test:
         constant: bool = False,
     ) -> Test:
         left, right = _bounded(left), _bounded(right)
-        parts = (left, right, op, text, limit, constant)
-        known = cls._known.get(parts)
+        parts = (left, right, op, str(text), limit, constant)
+        bound: tuple[int, ...] = getattr(text, "bound", ())
+        known = cls._known.get((parts, bound))
         if known is None:
             known = super().__new__(cls)
             known.left, known.right, known.op, known.text, known.limit, known.constant = parts
             known.depth = 1 + max((t.test.depth for t in left | right if t.test is not None), default=0)
-            cls._known[parts] = known
+            cls._known[parts, bound] = known
         return known
 
     @property
@@ -160,6 +162,11 @@ def _bounded(taints: Taints) -> Taints:
     """Sources that are no deeper and no more than can be followed; of the others only what lies at the bottom."""
     if not taints or (len(taints) <= MAX_TAINTS and all(t.test is None or t.test.depth < MAX_DEPTH for t in taints)):
         return taints
+    return _bottom(taints)
+
+
+@lru_cache(maxsize=1 << 14)
+def _bottom(taints: Taints) -> Taints:
     found: set[Taint] = set()
     pending, seen = list(taints), set[int]()
     while pending:
@@ -270,7 +277,10 @@ def _joined(kind: str, flat: list[Formula]) -> Formula:
 
 def _doubtful(taints: Taints) -> Test:
     """A test that stands for a condition which is too long: nobody can tell how it comes out."""
-    return Test(taints | unknown("a condition too long to follow"), text="a long condition")
+    return Test(taints | unknown(TOO_LONG), text="a long condition")
+
+
+TOO_LONG = "a condition too long to follow"
 
 
 def negate(formula: Formula) -> Formula:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from groundwire_audit.reading._binding import assign, iterated
 from groundwire_audit.reading._conditions import (
@@ -22,21 +21,21 @@ from groundwire_audit.reading._conditions import (
     when,
 )
 from groundwire_audit.reading._expressions import holds
-from groundwire_audit.reading._frames import Arguments, Effect, Frame, LoopFrame, SeenLoop, deep, merge, text_of
+from groundwire_audit.reading._frames import (
+    Arguments,
+    Effect,
+    Frame,
+    LoopFrame,
+    SeenLoop,
+    WayThrough,
+    deep,
+    merge,
+    text_of,
+)
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import Const, External, Instance, Value, data
 
 # `if` and `match`: each way is followed, then put together.
-
-
-@dataclass
-class WayThrough:
-    """What one way through leaves behind."""
-
-    names: dict[str, Value]
-    asked: set[Effect]
-    condition: Formula
-    alive: bool
 
 
 def follow(
@@ -160,10 +159,9 @@ def leave_loop(node: ast.Break | ast.Continue, frame: Frame) -> bool:
     """`break` or `continue`."""
     if frame.loop_stack:
         innermost = frame.loop_stack[-1]
-        if isinstance(node, ast.Continue):
-            innermost.goes_on.append(all_of(frame.conditions[innermost.base :]))
-        else:
-            innermost.leaves = True
+        ways = innermost.goes_on if isinstance(node, ast.Continue) else innermost.left
+        here = all_of(frame.conditions[innermost.base :])
+        ways.append(WayThrough(dict(frame.scope.names), set(frame.asked), here, True))
     return False
 
 
@@ -183,12 +181,28 @@ def _is_range(node: ast.expr) -> bool:
 
 
 def _unrolled(reader: Reader, node: ast.For | ast.AsyncFor, held: list[Value], frame: Frame) -> bool:
+    left: list[WayThrough] = []
+    base = len(frame.conditions)
     for item in held:
         with frame.inside():
-            frame.loop_stack.append(LoopFrame(len(frame.conditions)))
+            loop = LoopFrame(base)
+            frame.loop_stack.append(loop)
             assign(reader, node.target, item, frame)
-            reader.run(node.body, frame)
-    return reader.run(node.orelse, frame) if node.orelse else True
+            alive = reader.run(node.body, frame)
+            _end_of_round(frame, loop, alive=alive)
+            left += loop.left
+    alive = reader.run(node.orelse, frame) if node.orelse else True
+    if not left:
+        return alive
+    with frame.inside():
+        return join_ways(frame, [WayThrough(dict(frame.scope.names), set(frame.asked), ALWAYS, alive), *left])
+
+
+def _end_of_round(frame: Frame, loop: LoopFrame, *, alive: bool) -> None:
+    """A round that is gone through to its end, and those that are cut short by `continue`."""
+    here = WayThrough(dict(frame.scope.names), set(frame.asked), all_of(frame.conditions[loop.base :]), alive)
+    if loop.goes_on:
+        join_ways(frame, [here, *loop.goes_on])
 
 
 def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: Frame, source: Value | None) -> bool:
@@ -196,7 +210,7 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
     returned = len(frame.returned)
     endless = False
     loop = LoopFrame(base)
-    for _ in range(2):
+    for last in (False, True):
         loop = LoopFrame(base)
         with frame.apart(), frame.inside():
             frame.loop_stack.append(loop)
@@ -206,25 +220,33 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
                 frame.conditions.append(enters)
             alive = reader.run(node.body, frame)
             again = [all_of(frame.conditions[base:])] if alive else []
+            goes_on = [w.condition for w in loop.goes_on]
+            _end_of_round(frame, loop, alive=alive)
             # the test is made once more, with what this round has left behind
             del frame.conditions[base:]
             retest = _enter(reader, node, source, frame, again=True)
-            repeats = all_of([any_of([*again, *loop.goes_on]), retest])
+            repeats = all_of([any_of([*again, *goes_on]), retest])
             inside, surely = tuple(frame.effects), frozenset(frame.asked)
+            if loop.left:
+                surely = surely.intersection(*(w.asked for w in loop.left))
         if _enters_surely(node):
             frame.asked = frame.asked | surely
-        leaves = (
-            loop.leaves or len(frame.returned) > returned or isinstance(node, ast.While) or _is_counted(node, source)
-        )
+        leaves = bool(loop.left) or len(frame.returned) > returned
+        leaves = leaves or isinstance(node, ast.While) or _is_counted(node, source)
         if leaves and repeats != NEVER and any(e.kind is TaintKind.MODEL for e in inside):
             items = not isinstance(node, ast.While) and not _is_counted(node, source)
             _keep(frame, SeenLoop(frame.module.place(node), repeats, inside, surely, items))
         after = WayThrough(frame.scope.names, frame.asked, ALWAYS, True)
-        join_ways(frame, [WayThrough(dict(before), set(asked), ALWAYS, True), after])
-        del frame.conditions[base:]
+        not_at_all = WayThrough(dict(before), set(asked), ALWAYS, True)
+        for way in loop.left:
+            way.asked |= asked
+        if last and endless and loop.left:
+            not_at_all.alive = after.alive = False
+        with frame.inside():
+            join_ways(frame, [not_at_all, after, *loop.left])
         if _enters_surely(node):
-            frame.asked = after.asked
-    if endless and not loop.leaves:
+            frame.asked = asked | surely
+    if endless and not loop.left:
         return False
     return reader.run(node.orelse, frame) if node.orelse else True
 
@@ -301,7 +323,7 @@ def run_try(reader: Reader, node: ast.Try | ast.TryStar, frame: Frame) -> bool:
     ways = [_after(reader, node.orelse, body, frame)]
     for handler in node.handlers:
         handled = _handled(handler, risks)
-        failed = when(Test(handled, text=_header(handler)))
+        failed = when(Test(handled, op="raises", text=_header(handler)))
 
         def catch(handler: ast.ExceptHandler = handler, handled: Taints = handled) -> bool:
             if handler.name:
@@ -322,7 +344,7 @@ def _guarded(reader: Reader, body: Sequence[ast.stmt], frame: Frame) -> bool:
         fresh = frame.risks - known
         if fresh:
             known |= fresh
-            frame.conditions.append(negate(when(Test(join(fresh), text="an exception"))))
+            frame.conditions.append(negate(when(Test(join(fresh), op="raises", text="an exception"))))
     return True
 
 
@@ -364,7 +386,7 @@ def run_with(reader: Reader, node: ast.With | ast.AsyncWith, frame: Frame) -> bo
     with frame.risking() as risked:
         body = follow(frame, ALWAYS, names, asked, lambda: _guarded(reader, node.body, frame))
     risks = join(risked)
-    failed: Formula = all_of([when(Test(risks or FORM, text="suppressed exception"))])
+    failed: Formula = when(Test(risks or FORM, op="raises", text="suppressed exception"))
     return join_ways(frame, [body, WayThrough(_perhaps(frame, names, body), asked, failed, True)])
 
 

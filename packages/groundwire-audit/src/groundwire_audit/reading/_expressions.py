@@ -19,10 +19,11 @@ from groundwire_audit.reading._conditions import (
     all_of,
     any_of,
     counts,
+    join,
     negate,
     when,
 )
-from groundwire_audit.reading._frames import Arguments, Frame, boolean, deep, merge, options, text_of, truth
+from groundwire_audit.reading._frames import Arguments, Frame, boolean, deep, merge, options, truth, wording
 from groundwire_audit.reading._graph import GraphValue
 from groundwire_audit.reading._members import attribute, concatenated, merged_tables, read_items, read_table, subscript
 from groundwire_audit.reading._reader import Reader
@@ -35,6 +36,7 @@ from groundwire_audit.reading._values import (
     Items,
     ModelValue,
     Opaque,
+    Placeholder,
     StateValue,
     Table,
     ToolValue,
@@ -78,7 +80,7 @@ def compare(reader: Reader, node: ast.Compare, frame: Frame) -> Value:
     parts: list[Formula] = []
     for op, right_node in zip(node.ops, node.comparators, strict=True):
         right = reader.value(right_node, frame)
-        parts.append(holds(left, SIGNS[type(op)], right, text_of(node)))
+        parts.append(holds(left, SIGNS[type(op)], right, wording(node, frame)))
         left = right
     return boolean(all_of(parts))
 
@@ -161,6 +163,7 @@ def _all_const(value: Value) -> bool:
 
 BUILTINS = frozenset(dir(builtins))
 MAX_CONST = 10_000
+MAX_NAME = 80
 FOLDED: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -229,6 +232,8 @@ def _name(name: str, frame: Frame) -> Value:
         return found
     if name == "__name__":
         return Value()
+    if name in {"__file__", "__doc__", "__package__", "__spec__", "__path__"}:
+        return data(frozenset({Taint(TaintKind.FIXED)}))
     if name in BUILTINS:
         return external(f"builtins.{name}")
     return unknown(f"{name} is not defined in sight")
@@ -236,7 +241,27 @@ def _name(name: str, frame: Frame) -> Value:
 
 def _call(reader: Reader, node: ast.Call, frame: Frame) -> Value:
     callee = reader.value(node.func, frame)
+    match node.args:
+        case [ast.BinOp(left=left, op=ast.Sub(), right=right)] if callee.thing in DISTANCES:
+            return _distance(reader.value(left, frame), reader.value(right, frame), wording(node, frame))
+        case _:
+            pass
     return reader.call(callee, arguments_of(reader, node, frame), node, frame)
+
+
+DISTANCES = (External("builtins.abs"), External("math.fabs"), External("numpy.abs"), External("numpy.absolute"))
+
+
+def _distance(left: Value, right: Value, text: str) -> Value:
+    """How far one value is from another: worked out by code, whatever its parts were."""
+    test = Test(
+        deep(left),
+        deep(right),
+        op="distance",
+        text=text,
+        constant=any(isinstance(v.thing, Const) for v in (left, right)),
+    )
+    return data(frozenset({Taint(TaintKind.COMPARE, what=test.text, test=test)}))
 
 
 def arguments_of(reader: Reader, node: ast.Call, frame: Frame) -> Arguments:
@@ -273,14 +298,14 @@ def _bool(reader: Reader, node: ast.BoolOp, frame: Frame) -> Value:
     passed: list[Formula] = []
     for operand in node.values:
         value = reader.value(operand, frame)
-        holds = truth(value, text_of(operand))
+        holds = truth(value, wording(operand, frame))
         stops = negate(holds) if is_and else holds
         last = operand is node.values[-1]
         ways.append((value, all_of([*passed, *([] if last else [stops])])))
         passed.append(negate(stops))
     if all(_is_condition(v) for v, _ in ways):
         combine = all_of if is_and else any_of
-        return boolean(combine(truth(v, text_of(n)) for (v, _), n in zip(ways, node.values, strict=True)))
+        return boolean(combine(truth(v, wording(n, frame)) for (v, _), n in zip(ways, node.values, strict=True)))
     return merge(ways)
 
 
@@ -322,6 +347,10 @@ def binary(left: Value, op: ast.operator, right: Value) -> Value:
     if isinstance(op, ast.Sub | ast.BitAnd | ast.BitXor) and (_is_set(left) or _is_set(right)):
         test = Test(deep(left), deep(right), op="==", text="what one has and the other has not")
         return data(frozenset({Taint(TaintKind.COMPARE, what=test.text, test=test)}))
+    if isinstance(op, ast.Add) and Placeholder in {type(left.thing), type(right.thing)}:
+        named = _placeholder([left, right])
+        if named is not None and not _counts_up(left, right):
+            return Value(named, left.taints | right.taints)
     taints = deep(left) | deep(right)
     if isinstance(op, ast.Mod) and not _is_text(left):
         remainder = Test(taints, op="%", text="a remainder")
@@ -387,4 +416,22 @@ def _joined(reader: Reader, parts: list[ast.expr], frame: Frame) -> Value:
     texts = [str(v.thing.value) for v in values if isinstance(v.thing, Const)]
     if len(texts) == len(values):
         return const("".join(texts)[:MAX_CONST])
-    return data(*(deep(v) for v in values))
+    named = _placeholder(values)
+    taints = join(deep(v) for v in values)
+    return data(taints) if named is None else Value(named, taints)
+
+
+def _placeholder(parts: list[Value]) -> Placeholder | None:
+    """The name of a text that is put together of placeholders and constants."""
+    names = [_name_in(v) for v in parts]
+    return Placeholder("".join(n for n in names if n is not None)[:MAX_NAME]) if None not in names else None
+
+
+def _name_in(value: Value) -> str | None:
+    match value.thing:
+        case Placeholder(name=name):
+            return f"{{{name}}}"
+        case Const(value=held):
+            return str(held)
+        case _:
+            return None

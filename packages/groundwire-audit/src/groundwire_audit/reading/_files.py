@@ -6,6 +6,7 @@ import ast
 import io
 import json
 import re
+import sys
 import tokenize
 import warnings
 from dataclasses import dataclass, field
@@ -16,7 +17,8 @@ from groundwire_audit._report import Finding, SourcePlace
 
 MAX_SOURCE_BYTES = 4 * 1024 * 1024
 MAX_NOTEBOOK_BYTES = 64 * 1024 * 1024
-DIRECTIVE = re.compile(r"#\s*groundwire:\s*([A-Za-z_-]+)")
+DIRECTIVE = re.compile(r"#\s*groundwire:\s*(ignore\[[^\]]*\].*|[A-Za-z_-]+)")
+IGNORE = re.compile(r"ignore\[([^\]]*)\](.*)")
 MAGIC_ASSIGNMENT = re.compile(r"^(\s*[A-Za-z_][\w., ]*=\s*)[!%].*$")
 MAGIC_LINE = re.compile(r"^(\s*)(%|!|\?)")
 CELLS_OF_OTHERS = re.compile(
@@ -35,6 +37,7 @@ class Code:
         shown: how the file is named in reports.
         tree: its statements; those of all cells, one after another, in a notebook.
         directives: line → role named in a comment `# groundwire: ROLE` on it, or in lines of comments right above it.
+        ignores: line → rules that a comment `# groundwire: ignore[RULE] REASON` leaves out there, and the reason.
         findings: what could not be read.
         cells: notebook: first line of each cell, 1-based cell number.
     """
@@ -43,15 +46,16 @@ class Code:
     shown: str
     tree: ast.Module
     directives: dict[int, str] = field(default_factory=dict[int, str])
+    ignores: dict[int, tuple[tuple[str, ...], str]] = field(default_factory=dict[int, tuple[tuple[str, ...], str]])
     findings: list[Finding] = field(default_factory=list[Finding])
     cells: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
 
-    def place(self, line: int) -> SourcePlace:
+    def place(self, line: int, column: int = 0) -> SourcePlace:
         """Where a line stands, for people."""
         if not self.cells:
-            return SourcePlace(self.shown, line)
+            return SourcePlace(self.shown, line, 0, column)
         start, number = max(((s, n) for s, n in self.cells if s <= line), default=(1, 1))
-        return SourcePlace(self.shown, line - start + 1, number)
+        return SourcePlace(self.shown, line - start + 1, number, column)
 
 
 def read_code(path: Path, shown: str) -> Code:
@@ -96,21 +100,84 @@ def _decoded(content: bytes) -> str:
     return content.decode(encoding, "replace")
 
 
+MAX_MENDED = 12
+
+
 def _read_python(text: str, code: Code, first_line: int, start: SourcePlace) -> None:
+    """Reads source; a statement at the top that can't be read is a finding, and the others are read."""
+    for _ in range(MAX_MENDED):
+        broken = _read_once(text, code, first_line, start)
+        if not broken:
+            return
+        text = _without_statement(text, broken)
+
+
+def _without_statement(text: str, line: int) -> str:
+    """The source with the statement at the top blank that a line belongs to; all others keep their lines."""
+    lines = text.split("\n")
+    first = min(line, len(lines)) - 1
+    while first > 0 and not _begins(lines[first]):
+        first -= 1
+    last = first + 1
+    while last < len(lines) and (last < line or not _begins(lines[last])):
+        last += 1
+    return "\n".join(["" if first <= i < last else x for i, x in enumerate(lines)])
+
+
+def _begins(line: str) -> bool:
+    return (
+        bool(line.strip()) and line[0] not in " \t)]}#" and not line.startswith(("else", "elif", "except", "finally"))
+    )
+
+
+def _read_once(text: str, code: Code, first_line: int, start: SourcePlace) -> int:
+    """Reads source as a whole; the line of an error, or 0."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid escape in somebody's file is not ours to report
             tree = cast("ast.Module", compile(text, code.shown, "exec", TO_TREE, dont_inherit=True))
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         line = getattr(error, "lineno", None) or 1
-        place = SourcePlace(start.file, start.line + line - 1, start.cell)
+        place = SourcePlace(start.file, start.line + line - 1, start.cell, getattr(error, "offset", None) or 0)
         said = error.msg if isinstance(error, SyntaxError) else _short(error)
-        code.findings.append(Finding("syntax-error", f"Not Python that can be read: {said}.", place))
-        return
+        newer = _newer_syntax(text.split("\n")[line - 1 : line], said)
+        if newer:
+            reads = ".".join(map(str, sys.version_info[:2]))
+            what = f"Syntax of Python {newer}, which Python {reads} does not read: audit with --python of a newer one."
+            code.findings.append(Finding("newer-syntax", what, place))
+        else:
+            code.findings.append(Finding("syntax-error", f"Not Python that can be read: {said}.", place))
+        return line if isinstance(error, SyntaxError) and text.strip() else 0
     if first_line > 1:
         ast.increment_lineno(tree, first_line - 1)
     code.tree.body += tree.body
-    code.directives |= {line + first_line - 1: role for line, role in _directives(text)}
+    for line, said in _directives(text):
+        ignored = IGNORE.match(said)
+        if ignored is None:
+            code.directives[line + first_line - 1] = said
+        else:
+            rules = tuple(r.strip().lower() for r in ignored.group(1).split(",") if r.strip())
+            code.ignores[line + first_line - 1] = (rules, ignored.group(2).strip(" -:\u2013\u2014"))
+    return 0
+
+
+NEWER: tuple[tuple[tuple[int, int], re.Pattern[str], str], ...] = (
+    ((3, 12), re.compile(r"f-string: "), "3.12 (what may stand in an f-string)"),
+    ((3, 12), re.compile(r"\n\s*type\s+\w+\s*(\[.*\])?\s*="), "3.12 (`type`)"),
+    ((3, 12), re.compile(r"\n\s*(async\s+)?(def|class)\s+\w+\["), "3.12 (type parameters)"),
+    (
+        (3, 14),
+        re.compile(r"multiple exception types must be parenthesized\n\s*except[^,]+,\s*[A-Z]"),
+        "3.14 (`except A, B`)",
+    ),
+    ((3, 14), re.compile(r"\n.*(?<![\w])(t|tr|rt)[\"']"), "3.14 (template strings)"),
+)
+
+
+def _newer_syntax(lines: list[str], said: str) -> str:
+    """The version whose syntax a line is of, where that is newer than this Python; else empty."""
+    text = f"{said}\n{''.join(lines)}"
+    return next((name for version, shape, name in NEWER if sys.version_info < version and shape.search(text)), "")
 
 
 def _directives(text: str) -> list[tuple[int, str]]:
@@ -129,8 +196,10 @@ def _directives(text: str) -> list[tuple[int, str]]:
             elif match := DIRECTIVE.search(token.string):
                 # a comment after code belongs to that code alone, never to the line below
                 alone = not token.line[:column].strip()
-                above = match.group(1).lower() if alone else above
-                found += [] if alone else [(line, match.group(1).lower())]
+                said = match.group(1)
+                said = said if said.startswith("ignore[") else said.lower()
+                above = said if alone else above
+                found += [] if alone else [(line, said)]
     except (tokenize.TokenError, SyntaxError):
         pass  # the parser has the last word; a comment after what it could not read does not count
     return found

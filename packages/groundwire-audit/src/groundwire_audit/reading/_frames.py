@@ -6,6 +6,7 @@ import ast
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from groundwire_audit._report import NOWHERE, SourcePlace
 from groundwire_audit.reading._conditions import (
@@ -53,6 +54,7 @@ MAX_TEXT = 80
 MAX_LISTS = 4
 MAX_DEPTH = 6
 LEAVES = (Opaque, Const, External, FunctionValue)
+CONTENT = tuple(f"{a}{n}{b}" for n in ("content", "text") for a, b in ((".", ""), (".get('", "')"), ("['", "']")))
 MATCHES = ("re.match()", "re.fullmatch()", "re.compile().match()", "re.compile().fullmatch()")
 
 
@@ -108,7 +110,8 @@ def _tables(ways: Sequence[tuple[Value, Formula]]) -> Value:
     merged = Table()
     tables = [(v.thing, f) for v, f in ways if isinstance(v.thing, Table)]
     for name in dict.fromkeys(k for t, _ in tables for k in t.entries):
-        merged.entries[name] = merge([(_chosen(t.entries[name], f), f) for t, f in tables if name in t.entries])
+        held = [(t.entries.get(name, t.rest), f) for t, f in tables]
+        merged.entries[name] = merge([(_chosen(v, f), f) for v, f in held if v is not None])
     rests = [t.rest for t, _ in tables if t.rest is not None]
     merged.rest = data(*(r.taints for r in rests)) if rests else None
     merged.whole_state = any(t.whole_state for t, _ in tables)
@@ -179,7 +182,7 @@ def truth(value: Value, text: str) -> Formula:
             return ALWAYS if items else NEVER
         case External(path=path) if path.endswith(MATCHES):
             return when(Test(frozenset({Taint(TaintKind.FORM, what=path)}), text=text))
-        case Opaque() | Bound() if text.endswith((".content", ".text")) and value.taints and not _asks(value):
+        case Opaque() | Bound() if text.endswith(CONTENT) and value.taints and not _asks(value):
             # whether a reply is empty: what it says does not count
             return when(Test(frozenset({Taint(TaintKind.FORM, what="an empty reply")}), text=text))
         case Opaque() | Items() | Table() | StateValue() | External() | Bound():
@@ -188,6 +191,34 @@ def truth(value: Value, text: str) -> Formula:
             return ALWAYS
 
 
+class Wording(str):
+    """The source text of a test. The same words about names that were bound anew are about something else.
+
+    Args:
+        bound: the lines on which the names in it were bound.
+    """
+
+    __slots__ = ("bound",)
+    bound: tuple[int, ...]
+
+    def __new__(cls, text: str, bound: tuple[int, ...] = ()) -> Wording:
+        made = super().__new__(cls, text)
+        made.bound = bound
+        return made
+
+
+def wording(node: ast.AST, frame: Frame) -> Wording:
+    """The source text of a test, with where its names were bound in this function."""
+    lines = frame.scope.bound_at
+    return Wording(text_of(node), tuple(lines.get(n, 0) for n in _names_in(node)) if lines else ())
+
+
+@lru_cache(maxsize=1 << 14)
+def _names_in(node: ast.AST) -> list[str]:
+    return sorted({n.id for n in ast.walk(node) if isinstance(n, ast.Name)})
+
+
+@lru_cache(maxsize=1 << 14)
 def text_of(node: ast.AST) -> str:
     """The source text, on one line and shortened."""
     try:
@@ -281,12 +312,24 @@ class SeenLoop:
 
 
 @dataclass
+class WayThrough:
+    """What one way through leaves behind."""
+
+    names: dict[str, Value]
+    asked: set[Effect]
+    condition: Formula
+    alive: bool
+
+
+@dataclass
 class LoopFrame:
-    """The innermost loop: where its body's conditions begin, and the ways in which it goes on."""
+    """The innermost loop: where its body's conditions begin, and the ways on which a round is cut short."""
 
     base: int
-    goes_on: list[Formula] = field(default_factory=list[Formula])
-    leaves: bool = False
+    goes_on: list[WayThrough] = field(default_factory=list["WayThrough"])
+    """Those that `continue`."""
+    left: list[WayThrough] = field(default_factory=list["WayThrough"])
+    """Those that `break`."""
 
 
 @dataclass

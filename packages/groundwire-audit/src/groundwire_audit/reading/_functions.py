@@ -12,6 +12,7 @@ from groundwire_audit.reading._members import bases, member
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import (
     NONE,
+    OPAQUE,
     ClassValue,
     Const,
     External,
@@ -19,6 +20,7 @@ from groundwire_audit.reading._values import (
     Instance,
     Items,
     ModelValue,
+    Placeholder,
     Scope,
     Table,
     ToolValue,
@@ -41,11 +43,23 @@ DATA = words(
 )
 WRAPPERS = frozenset({"Optional", "Annotated", "Required", "NotRequired", "Union", "Final"})
 ABSTRACT = frozenset({"Protocol", "ABC", "ABCMeta", "Generic"})
+GRAPHS = words(
+    """
+    StateGraph MessageGraph Graph CompiledStateGraph CompiledGraph CompiledMessageGraph Pregel PregelProtocol
+    RemoteGraph Runnable RunnableSerializable RunnableLike
+    """
+)
+"""Whatever is handed in as one of these can do anything."""
 MODELS = frozenset({"BaseChatModel", "BaseLanguageModel", "BaseLLM", "LLM"})
 
 
 def stand_in(reader: Reader, function: FunctionValue, parameter: ast.arg, frame: Frame) -> Value:
     """A parameter whose argument is not in sight: what its annotation promises, else unknown."""
+    found = _stand_in(reader, function, parameter, frame)
+    return Value(Placeholder(parameter.arg), found.taints) if found.thing == OPAQUE else found
+
+
+def _stand_in(reader: Reader, function: FunctionValue, parameter: ast.arg, frame: Frame) -> Value:
     annotation = parameter.annotation
     if annotation is None:
         default = function.defaults.get(parameter.arg)
@@ -85,6 +99,8 @@ def _of_class(meant: Value, hidden: Value) -> Value:
             known = describe(path)
             if known.kind == "model" or class_name(path) in MODELS:
                 return Value(ModelValue(class_name(path)))
+            if class_name(path) in GRAPHS:
+                return hidden
             if known.kind in {"world", "human", "fixed"} or path.startswith(
                 ("builtins", "langchain_core.messages", "langgraph")
             ):

@@ -87,6 +87,7 @@ class DeclaredGraph:
     appends: set[str] = field(default_factory=set[str])
     body: Value | None = None
     compiled: bool = False
+    compiled_at: SourcePlace = NOWHERE
     nested: bool = False
     """It runs inside a node of another graph."""
     aliases: set[str] = field(default_factory=set[str])

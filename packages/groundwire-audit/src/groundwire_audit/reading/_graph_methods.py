@@ -28,6 +28,7 @@ from groundwire_audit.reading._values import (
     Items,
     ModelValue,
     Partial,
+    Placeholder,
     Table,
     ToolNodeValue,
     ToolValue,
@@ -48,7 +49,8 @@ def graph_method(reader: Reader, owner: Value, name: str, given: Arguments, node
     graph, place = owner.thing.graph, frame.module.place(node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.end_lineno is not None:
         # of a chain of calls, the line on which this one is written
-        place = frame.module.code.place(node.func.end_lineno)
+        start = (node.func.end_col_offset or 0) - len(node.func.attr)
+        place = frame.module.code.place(node.func.end_lineno, start + 1)
     match name:
         case "add_node":
             _add_node(graph, given, place, node, frame)
@@ -66,6 +68,7 @@ def graph_method(reader: Reader, owner: Value, name: str, given: Arguments, node
             _add_sequence(graph, given, place, node)
         case "compile":
             _compile(graph, given)
+            graph.compiled_at = place
         case _ if name in RUNS:
             return run_graph(reader, graph, node, frame, given)
         case "as_tool":
@@ -85,6 +88,8 @@ def name_of(value: Value | None, text: str) -> str:
             return END if path.endswith(".END") else START
         case FunctionValue(name=name):
             return name
+        case Placeholder(name=name):
+            return name if "{" in name else f"{{{name}}}"
         case _:
             return f"{{{text}}}"
 
@@ -101,8 +106,8 @@ def action_name(value: Value) -> str:
     match value.thing:
         case FunctionValue(name=name) if name != "lambda":
             return name
-        case ToolNodeValue():
-            return "tools"
+        case ToolNodeValue(name=name):
+            return name
         case Instance(of=cls):
             return cls.node.name
         case Partial(function=function):

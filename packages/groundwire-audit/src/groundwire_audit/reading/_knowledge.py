@@ -18,7 +18,8 @@ mypy.api pylint flake8 ruff pyflakes.api pycodestyle bandit black isort coverage
 scipy.optimize sympy.solve sympy.solvers sympy.simplify jupyter_client nbclient nbformat.execute papermill
 IPython.get_ipython IPython.core.interactiveshell importlib.import_module importlib.util ctypes llm_sandbox
 smolagents.local_python_executor RestrictedPython pyodide tree_sitter_cli langchain_sandbox
-langchain_experimental.utilities javascript execjs py_mini_racer quickjs dotnet matlab.engine oct2py lean_dojo
+langchain_experimental.utilities openevals.code javascript execjs py_mini_racer quickjs dotnet matlab.engine oct2py
+lean_dojo
 lean_interact clingo minizinc chess.engine stockfish terraform ansible_runner git.Repo dbt.cli pulumi vllm_sandbox
 swerex minisweagent.environments
 """
@@ -70,7 +71,7 @@ xml.etree.ElementTree.fromstring xml.dom.minidom.parseString lxml.etree re.match
 re.compile.fullmatch datetime.datetime.strptime datetime.datetime.fromisoformat datetime.date.fromisoformat
 dateutil.parser.parse pydantic.TypeAdapter pydantic.validate_call pydantic.parse_obj_as sqlglot sqlparse sqlfluff
 libcst.parse_module parso email_validator validators phonenumbers uuid.UUID ipaddress json_repair demjson3
-orjson.loads ujson.loads simplejson.loads langchain_core.utils.json guardrails lark pyparsing tree_sitter
+json5 orjson.loads ujson.loads simplejson.loads langchain_core.utils.json guardrails lark pyparsing tree_sitter
 builtins.isinstance csv.Sniffer html5lib graphql.parse cssutils
 """
 CHECK = """
@@ -86,7 +87,8 @@ transformers.AutoTokenizer IPython tqdm dotenv yaml json toml tomllib bs4 markdo
 difflib unicodedata urllib.parse secrets threading queue types abc shutil.get_terminal_size calendar zoneinfo pytz
 dateutil locale gettext pprint heapq bisect array struct binascii codecs csv ast tokenize keyword numbers weakref
 contextvars langchain_core langchain.prompts langchain.schema langchain.text_splitter langchain_text_splitters
-langchain.output_parsers langchain.globals langchain.hub langchainhub langgraph matplotlib seaborn plotly altair
+langchain.output_parsers langchain.adapters langchain_community.adapters langchain.globals langchain.hub langchainhub
+langgraph matplotlib seaborn plotly altair
 scipy sklearn sympy shutil multiprocessing signal gc platform argparse colorama termcolor rich.console rich.markdown
 rich.panel rich.table rich.pretty rich.print humanize inflection slugify tabulate emoji ftfy more_itertools toolz
 tenacity backoff retry cachetools diskcache attr attrs msgspec cattrs omegaconf hydra langsmith nest_asyncio pytest
@@ -111,7 +113,8 @@ instructor outlines guidance marvin magentic ell promptflow huggingface_hub.Infe
 langchain.llms langchain_community.chat_models langchain_community.llms pydantic_ai autogen crewai swarm agents
 smolagents.LiteLLMModel smolagents.CodeAgent boto3.client.invoke_model botocore_bedrock aisuite portkey_ai xai_sdk
 zhipuai dashscope qianfan ai21 aleph_alpha_client llama_index.llms openai_agents claude_agent_sdk semantic_kernel
-haystack.components.generators mirascope baml_client
+haystack.components.generators mirascope baml_client openevals.llm openevals.trajectory.llm
+agentevals.trajectory.llm langchain.evaluation.load_evaluator trustcall autoevals deepeval.metrics.GEval ragas.metrics
 """
 
 LIBRARIES: dict[str, tuple[str, str]] = {
@@ -156,6 +159,9 @@ BY_METHOD: dict[tuple[str, str], tuple[str, str]] = {
     ("openai", "Embedding"): ("pure", ""),
     ("sympy", "solve"): ("world", "exec"),
     ("sys", "stdin"): ("human", ""),
+    # who puts what into a queue is out of sight: a person in another thread, or the loop itself
+    **{(m, n): ("unknown", "") for m in ("queue", "multiprocessing") for n in ("get", "get_nowait", "empty", "qsize")},
+    **{("asyncio", n): ("unknown", "") for n in ("get", "get_nowait", "empty", "qsize")},
 }
 """(first part of the name, method) → what the method does, where it differs from the rest of the library."""
 

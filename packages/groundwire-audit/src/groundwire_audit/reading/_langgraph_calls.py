@@ -272,7 +272,9 @@ def call_langgraph(reader: Reader, path: str, given: Arguments, node: ast.AST, f
 def _tool_node(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     tools = given.get(0, "tools")
     known = tool_list(tools)
-    return Value(ToolNodeValue(known, "" if known is not None else why_hidden(tools)))
+    name = given.named.get("name")
+    own = name.thing.value if name is not None and isinstance(name.thing, Const) else "tools"
+    return Value(ToolNodeValue(known, "" if known is not None else why_hidden(tools), str(own)))
 
 
 def _tools_condition(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:

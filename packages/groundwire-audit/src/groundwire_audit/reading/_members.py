@@ -65,7 +65,7 @@ def attribute(reader: Reader, owner: Value, name: str, frame: Frame) -> Value:
         case ToolNodeValue(tools=tools) if name == "tools_by_name" and tools is not None:
             return data()
         case Opaque():
-            return Value(Bound(owner, name), owner.taints | _asks(name))
+            return Value(Bound(owner, name), under(owner.taints, name) | _asks(name))
         case Const(value=value) if name == "value":
             return const(value, owner.taints)
         case Bound():
@@ -125,7 +125,16 @@ def _of_instance(reader: Reader, owner: Value, name: str, frame: Frame) -> Value
         return _undeclared(reader, owner, instance.of, name, frame)
     if isinstance(found.thing, FunctionValue):
         return _bind(reader, found, owner, frame)
+    if isinstance(found.thing, Const) and _is_settings(instance.of):
+        return data(owner.taints, GIVEN)  # the environment has the last word, not the default
     return found.with_taints(owner.taints)
+
+
+GIVEN = frozenset({Taint(TaintKind.FIXED)})
+
+
+def _is_settings(cls: ClassValue) -> bool:
+    return any(isinstance(b.thing, External) and b.thing.path.endswith("BaseSettings") for b in bases(cls))
 
 
 def _bind(reader: Reader, found: Value, owner: Value, frame: Frame) -> Value:
@@ -298,7 +307,7 @@ def of_key(owner: Value, key: Value) -> Value:
             if isinstance(key.thing, Const) and name in entries:
                 return entries[name].with_taints(owner.taints)
             if isinstance(key.thing, Const):
-                return (rest or data()).with_taints(owner.taints)
+                return (_of_rest(rest, key) if rest is not None else data()).with_taints(owner.taints)
             asked = frozenset(t for t in deep(key) if t.kind is TaintKind.ASK)
             return _any_entry(entries, rest, key).with_taints(owner.taints | asked)
         case Items(items=held, rest=rest) if isinstance(name, int) and held and (rest is None or name in {0, -1}):
@@ -320,6 +329,11 @@ def of_key(owner: Value, key: Value) -> Value:
             return Value(External(f"{path}[]") if "()" in path else OPAQUE, _taken(deep(owner), name) | key.taints)
         case _:
             return data(_taken(deep(owner), name), frozenset(t for t in deep(key) if t.kind is not TaintKind.FIXED))
+
+
+def _of_rest(rest: Value, key: Value) -> Value:
+    """A key that is not among the known ones: what it was in the dict that these were added to."""
+    return of_key(rest, key) if isinstance(rest.thing, Opaque) and rest.taints else rest
 
 
 WRAPPERS = frozenset({"Annotated", "Optional", "Required", "NotRequired", "ReadOnly"})
@@ -345,7 +359,22 @@ def _taken(taints: Taints, name: object) -> Taints:
     """The last item of a list in the state is its own source; a key of calls asked for is the model's asking."""
     if name == -1:
         return frozenset(Taint(TaintKind.LAST, t.detail) if t.kind is TaintKind.KEY else t for t in taints)
-    return taints | ASK if name in {"tool_calls", "function_call"} else taints
+    if name in {"tool_calls", "function_call"}:
+        return taints | ASK
+    return under(taints, name) if isinstance(name, str) else taints
+
+
+MAX_PATH = 3
+
+
+def under(taints: Taints, name: str) -> Taints:
+    """Sources of one key or attribute of a thing out of the state: `plan` has become `plan.steps`."""
+    return frozenset(
+        Taint(TaintKind.KEY, f"{t.detail}.{name}")
+        if t.kind is TaintKind.KEY and t.detail != "*" and t.detail.count(".") < MAX_PATH
+        else t
+        for t in taints
+    )
 
 
 def shrunk(value: Value) -> Value:

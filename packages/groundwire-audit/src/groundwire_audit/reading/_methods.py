@@ -109,7 +109,7 @@ def _receiver(node: ast.AST) -> str:
 
 def _calls_a_model(owner: Value, name: str, node: ast.AST) -> bool:
     undecided = isinstance(owner.thing, Opaque) and all(
-        t.kind in {TaintKind.UNKNOWN, TaintKind.FIXED, TaintKind.KEY} for t in owner.taints
+        t.kind in {TaintKind.UNKNOWN, TaintKind.FIXED, TaintKind.KEY, TaintKind.COMPARE} for t in owner.taints
     )
     return undecided and name in RUNS and is_model_name(_receiver(node))
 
@@ -196,6 +196,10 @@ def _of_opaque(owner: Value, name: str, given: Arguments, node: ast.AST, frame: 
         return boolean(holds(first, "in", data(taints), text_of(node)))
     if name in FORM_TESTS:
         return data(frozenset({Taint(TaintKind.FORM, what=f".{name}()")}))
+    key = given.get(0, "key")
+    if name == "get" and key is not None and isinstance(key.thing, Const) and isinstance(key.thing.value, str):
+        asks = ASK if key.thing.value in ASKS else frozenset[Taint]()
+        return of_key(owner, key).with_taints(asks)
     known = not any(t.kind is TaintKind.UNKNOWN for t in taints) and not _runs(owner, name)
     if name in HARMLESS or known:
         asks = ASK if name == "get" and _names_calls(given) else frozenset[Taint]()
@@ -212,7 +216,13 @@ def _names_calls(given: Arguments) -> bool:
 
 def _runs(owner: Value, name: str) -> bool:
     """A method that makes something act, on a thing that came out of the state or a setting."""
+    if name in ACTS:
+        return True
     return name in RUNS and all(t.kind in {TaintKind.KEY, TaintKind.FIXED} for t in owner.taints)
+
+
+ACTS = frozenset({"invoke", "ainvoke", "batch", "abatch", "astream", "arun"})
+"""What only ever makes something act, whatever it is."""
 
 
 def _changed(owner: Value, taints: Taints, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:

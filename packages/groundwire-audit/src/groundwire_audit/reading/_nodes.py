@@ -13,7 +13,7 @@ from groundwire_audit.reading._frames import Arguments, Effect, Frame, options
 from groundwire_audit.reading._functions import body_frame
 from groundwire_audit.reading._graph import END, START, DeclaredGraph, DeclaredNode, GraphValue
 from groundwire_audit.reading._models import ToolKind, inspect_tool
-from groundwire_audit.reading._reader import Facts, Jump, Reader, Write, as_declared, read_update, united
+from groundwire_audit.reading._reader import Facts, Jump, Reader, TooComplex, Write, as_declared, read_update, united
 from groundwire_audit.reading._values import (
     CommandValue,
     FunctionValue,
@@ -257,12 +257,26 @@ def facts_of_graph(reader: Reader, graph: DeclaredGraph) -> dict[str, Facts]:
         known = reader.facts[graph] = {}
         try:
             for node in graph.nodes.values():
-                known[node.name] = _facts(reader, graph, node)
+                known[node.name] = _within_bounds(reader, graph, node)
         except BaseException:
             # facts of some nodes would be taken for those of all
             del reader.facts[graph]
             raise
     return known
+
+
+def _within_bounds(reader: Reader, graph: DeclaredGraph, node: DeclaredNode) -> Facts:
+    """Facts of one node; of one that is too large to follow, that they can't be told."""
+    try:
+        with reader.share():
+            return _facts(reader, graph, node)
+    except (RecursionError, TooComplex):
+        why = f"too complex: {node.name} is too large to follow"
+        effect = Effect(TaintKind.UNKNOWN, why, node.name, node.place)
+        unseen: Taints = frozenset({Taint(TaintKind.UNKNOWN, why)})
+        facts = Facts((effect,), frozenset({effect}), {"*": Write(unseen, unseen)})
+        declared = reader.role_of(graph, node)
+        return as_declared(facts, declared, node) if declared else facts
 
 
 def _facts(reader: Reader, graph: DeclaredGraph, node: DeclaredNode) -> Facts:
@@ -288,10 +302,14 @@ def _of_action(reader: Reader, graph: DeclaredGraph, node: DeclaredNode) -> Fact
         for value, formula in options(outcome.value):
             found = all_of([outcome.when, formula])
             _read_value(replace(outcome, value=value, when=found), updates, jumps)
+    writes = united(updates)
+    for key, write in read_update(Value(StateValue(written=state.written)), ALWAYS).items():
+        # what was changed in place and is not handed back: of a list or dict the state holds the very same one
+        writes.setdefault(key, replace(write, always=False))
     return Facts(
         effects=tuple(frame.effects),
         asked=frozenset(frame.asked),
-        writes=united(updates),
+        writes=writes,
         jumps=jumps,
         reads=frozenset(state.read),
         loops=tuple(frame.loops),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from groundwire_audit.reading._conditions import Formula, Taint, TaintKind, Taints
+from groundwire_audit.reading._conditions import NOTHING, Formula, Taint, TaintKind, Taints
 from groundwire_audit.reading._frames import Arguments, Effect, Frame, SeenLoop, control, deep, options
 from groundwire_audit.reading._graph import DeclaredGraph, DeclaredNode
 from groundwire_audit.reading._modules import ModuleFinder
@@ -24,12 +25,36 @@ class Write:
         taints: what all of the new value rests on.
         last: what its last item rests on, where it is a list.
         always: on every way through.
-        own: it is the same value again.
+        parts: of a dict or object with known keys: what each of them rests on.
+        rest: of such a one: what its other keys rest on; None: it has no others.
     """
 
     taints: Taints
     last: Taints
     always: bool = True
+    parts: Mapping[str, Write] | None = None
+    rest: Taints | None = None
+
+    def part(self, path: str, name: str) -> Write:
+        """What a key of it rests on.
+
+        Args:
+            path: the key of the state under which all of it is.
+            name: the key inside.
+        """
+        if self.parts is not None and name in self.parts:
+            return self.parts[name]
+        if self.parts is None:
+            return Write(_inside(self.taints, path, name), _inside(self.last, path, name), self.always)
+        others = _inside(self.rest or NOTHING, path, name)
+        return Write(others, others, self.always)
+
+
+def _inside(taints: Taints, path: str, name: str) -> Taints:
+    """What was all of `path` before is, for one of its keys, that key before."""
+    return frozenset(
+        Taint(TaintKind.KEY, f"{path}.{name}") if t.kind is TaintKind.KEY and t.detail == path else t for t in taints
+    )
 
 
 def read_update(value: Value, when: Formula) -> dict[str, Write]:
@@ -56,11 +81,24 @@ def _unchanged(key: str, value: Value) -> bool:
     return value.taints == frozenset({Taint(TaintKind.KEY, key)}) and deep(value) == value.taints
 
 
-def _write(value: Value, when: Formula) -> Write:
+MAX_PARTS = 2
+
+
+def _write(value: Value, when: Formula, depth: int = 0) -> Write:
     taints = deep(value)
     if isinstance(value.thing, Const) or (not taints and isinstance(value.thing, Items)):
         taints |= control(when)
-    return Write(taints, _last(value, taints))
+    made = Write(taints, _last(value, taints))
+    match value.thing:
+        case Table(entries=entries, rest=rest) if entries and depth < MAX_PARTS:
+            made.parts = {str(k): _write(v, when, depth + 1) for k, v in entries.items()}
+            made.rest = deep(rest) if rest is not None else None
+        case Instance(attributes=attributes) if attributes and depth < MAX_PARTS:
+            made.parts = {k: _write(v, when, depth + 1) for k, v in attributes.items()}
+            made.rest = NOTHING
+        case _:
+            pass
+    return made
 
 
 def _last(value: Value, taints: Taints) -> Taints:
@@ -80,8 +118,21 @@ def united(updates: Sequence[dict[str, Write]]) -> dict[str, Write]:
             frozenset[Taint]().union(*(p.taints for p in parts)),
             frozenset[Taint]().union(*(p.last for p in parts)),
             len(parts) == len(updates) and all(p.always for p in parts),
+            *_common(name, parts),
         )
     return made
+
+
+def _common(path: str, writes: Sequence[Write]) -> tuple[Mapping[str, Write] | None, Taints | None]:
+    """Keys inside of what may be written, where each of the values has known ones."""
+    if any(w.parts is None for w in writes):
+        return None, None
+    names = dict.fromkeys(n for w in writes for n in w.parts or ())
+    rests = [w.rest for w in writes if w.rest is not None]
+    return (
+        {n: united([{n: w.part(path, n)} for w in writes])[n] for n in names},
+        frozenset[Taint]().union(*rests) if rests else None,
+    )
 
 
 # What is known of one node once it was read.
@@ -172,6 +223,10 @@ class Reader(Protocol):
         Raises:
             TooComplex: the budget is used up.
         """
+        ...
+
+    def share(self) -> AbstractContextManager[None]:
+        """A part of the work, with a budget of its own."""
         ...
 
     def run(self, body: Sequence[ast.stmt], frame: Frame) -> bool:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+import math
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from groundwire_audit._report import Finding
@@ -11,7 +14,7 @@ from groundwire_audit.reading._calls import call_value
 from groundwire_audit.reading._conditions import Formula
 from groundwire_audit.reading._expressions import evaluate
 from groundwire_audit.reading._files import Code
-from groundwire_audit.reading._frames import Arguments, Frame, text_of, truth
+from groundwire_audit.reading._frames import Arguments, Frame, truth, wording
 from groundwire_audit.reading._graph import DeclaredGraph, DeclaredNode
 from groundwire_audit.reading._members import attribute
 from groundwire_audit.reading._models import first_line
@@ -22,8 +25,11 @@ from groundwire_audit.reading._statements import is_library, run_statements
 from groundwire_audit.reading._values import FunctionValue, Module, Partial, Scope, Value, unknown
 
 MAX_STEPS = 250_000
+NODE_STEPS = 120_000
 MODULE_STEPS = 40_000
 DEFINITION_STEPS = 2_000
+CLOCKED = 0xFF
+"""The clock is looked at once in so many steps."""
 MAX_DEPTH = 30
 DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 
@@ -33,10 +39,11 @@ class SourceReader:
 
     Args:
         finder: finds the source of imported modules.
-        max_steps: expressions and statements followed at most.
+        max_steps: expressions and statements followed at most, in one file or graph.
+        until: the end of all following, on the clock of `time.monotonic`.
     """
 
-    def __init__(self, finder: ModuleFinder, *, max_steps: int = MAX_STEPS) -> None:
+    def __init__(self, finder: ModuleFinder, *, max_steps: int = MAX_STEPS, until: float = math.inf) -> None:
         self.finder = finder
         self.nowhere = Module("", Code(Path(), "", ast.Module([], [])))
         self.graphs: list[DeclaredGraph] = []
@@ -51,6 +58,7 @@ class SourceReader:
         self._used: set[str] = set()
         self._done: set[int] = set()
         self._left = max_steps
+        self._until = until
 
     def step(self) -> None:
         """Counts one expression or statement.
@@ -59,8 +67,21 @@ class SourceReader:
             TooComplex: the budget is used up.
         """
         self._left -= 1
-        if self._left < 0:
+        if self._left < 0 or (self._left & CLOCKED == 0 and self.is_late()):
             raise TooComplex
+
+    def is_late(self) -> bool:
+        """The time for all of it is used up."""
+        return time.monotonic() > self._until
+
+    @contextmanager
+    def share(self) -> Generator[None]:
+        """See `Reader`."""
+        left, self._left = self._left, NODE_STEPS
+        try:
+            yield
+        finally:
+            self._left = left
 
     def refill(self, steps: int = MAX_STEPS) -> None:
         """A new budget, for the next graph or file."""
@@ -135,7 +156,7 @@ class SourceReader:
 
     def truth(self, node: ast.expr, frame: Frame) -> Formula:
         """When an expression counts as true."""
-        return truth(self.value(node, frame), text_of(node))
+        return truth(self.value(node, frame), wording(node, frame))
 
     def call(self, callee: Value, arguments: Arguments, node: ast.AST, frame: Frame) -> Value:
         """What a call gives."""

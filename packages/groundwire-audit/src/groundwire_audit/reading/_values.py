@@ -26,6 +26,13 @@ OPAQUE = Opaque()
 
 
 @dataclass(frozen=True, slots=True)
+class Placeholder(Opaque):
+    """A text that is not in sight and yet the same wherever it has this name: a parameter, or a text made of one."""
+
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Value:
     """What it is, and what it rests on."""
 
@@ -94,6 +101,8 @@ class Scope:
 
     def __init__(self, outer: Lookup | None = None) -> None:
         self.names: dict[str, Value] = {}
+        self.bound_at: dict[str, int] = {}
+        """The line on which a name was bound last."""
         self.outer = outer
 
     def get(self, name: str) -> Value | None:
@@ -124,7 +133,7 @@ class Module:
     def place(self, node: ast.AST) -> SourcePlace:
         """Where a piece of it stands."""
         line = getattr(node, "lineno", 0)
-        return self.code.place(line) if line else NOWHERE
+        return self.code.place(line, getattr(node, "col_offset", -1) + 1) if line else NOWHERE
 
     def directive(self, *lines: int) -> str:
         """The role named in a comment on one of these lines, or empty."""
@@ -213,6 +222,7 @@ class ToolNodeValue(Thing):
 
     tools: tuple[Value, ...] | None
     why: str = ""
+    name: str = "tools"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import unicodedata
 from typing import Any
 
 from groundwire_audit._report import AuditReport, Finding, GraphReport, Grounding, Level, Loop, Mode
+from groundwire_audit._rules import change_for, rule_of
 
 MARKS = {
     Grounding.UNGROUNDED: ("✗", "bold red"),
@@ -46,8 +47,13 @@ def show(report: AuditReport, traced: dict[str, Any] | None) -> None:
         report: the audit.
         traced: a trace of real runs, as `TraceReport.as_data` gives it, or None.
     """
+    plain_ones = [g for g in report.graphs if not g.loops and not g.findings]
     for graph in report.graphs:
-        _show_graph(graph, alone=len(report.graphs) == 1)
+        if graph not in plain_ones:
+            _show_graph(graph, alone=len(report.graphs) - len(plain_ones) == 1)
+    if plain_ones:
+        names = plain(", ".join(g.name for g in plain_ones), limit=160)
+        _line((f"{_plural(len(plain_ones), 'graph')} without a loop: {names}", "dim"))
     for finding in report.findings:
         _show_finding(finding)
     if traced is not None:
@@ -78,42 +84,44 @@ def _styled(text: str, style: str) -> str:
 
 
 def _show_graph(graph: GraphReport, *, alone: bool) -> None:
-    if not alone or not graph.loops:
-        where = f"  ({plain(str(graph.place))})" if str(graph.place) else ""
-        none = "" if graph.loops else "  no loop"
-        _line((f"{plain(graph.name)}{where}{none}", "bold"))
-    width = min(60, max((len(plain(x.path)) for x in graph.loops), default=0))
+    if not alone:
+        where = f"{plain(str(graph.place))}: " if str(graph.place) else ""
+        _line((f"{where}{plain(graph.name)}", "bold"))
     for loop in graph.loops:
-        _show_loop(loop, width)
+        _show_loop(loop)
     for finding in graph.findings:
         _show_finding(finding)
 
 
-def _show_loop(loop: Loop, width: int) -> None:
+def _show_loop(loop: Loop) -> None:
+    """One line: where, the rule or verdict, the way round, why, what ends it, and the smallest change."""
     mark, style = MARKS[loop.verdict]
     if loop.verdict is Grounding.UNGROUNDED and loop.level is Level.NOTE:
         mark, style = "~", "dim"
+    broken = loop.level is not Level.NONE
+    said = rule_of(loop) if broken else str(loop.verdict).replace("_", " ")
+    more = [loop.kind, loop.cap, *(f"declared, not proved: {d}" for d in loop.declared)] if broken else []
+    more += [] if broken else [f"declared, not proved: {d}" for d in loop.declared]
+    notes = f" [{plain(' · '.join(m for m in more if m), limit=300)}]" if any(more) else ""
+    notes += "".join(f"; {plain(n, limit=300)}" for n in loop.notes)
+    notes += f"; left out: {plain(loop.suppressed, limit=200)}" if loop.suppressed else ""
+    notes += "; known" if loop.known else ""
+    change = f"; change: {plain(said_change, limit=400)}" if broken and (said_change := change_for(loop)) else ""
     _line(
+        (f"{plain(str(loop.place))}: " if str(loop.place) else "", ""),
         (f"{mark} ", style),
-        (plain(loop.path, limit=200).ljust(width), "bold" if loop.level is Level.ERROR else ""),
-        (f"   {plain(loop.why, limit=300)}", ""),
-        (f"   ({plain(str(loop.place))})" if str(loop.place) else "", "dim"),
+        (f"{said}: ", style if broken else "dim"),
+        (plain(loop.path, limit=200), "bold" if loop.level is Level.ERROR else ""),
+        (f": {plain(loop.why, limit=300)}", ""),
+        (f"{notes}{change}", "dim"),
     )
-    more = [
-        str(loop.verdict).replace("_", " "),
-        loop.kind,
-        loop.cap,
-        *(f"declared, not proved: {d}" for d in loop.declared),
-    ]
-    if loop.verdict not in {Grounding.GROUNDED, Grounding.WORKLIST, Grounding.TOOL_LOOP} or loop.declared:
-        _line((f"    {plain(' · '.join(m for m in more if m), limit=300)}", "dim"))
-    for note in loop.notes:
-        _line((f"    {plain(note, limit=300)}", "dim"))
 
 
 def _show_finding(finding: Finding) -> None:
-    where = f"   ({plain(str(finding.place))})" if str(finding.place) else ""
-    _line((f"! {plain(finding.message, limit=400)}{where}", "dim" if finding.level is Level.NOTE else "yellow"))
+    where = f"{plain(str(finding.place))}: " if str(finding.place) else ""
+    known = "; known" if finding.known else ""
+    style = "dim" if finding.level is Level.NOTE else "yellow"
+    _line((where, ""), ("! ", style), (f"{finding.rule}: {plain(finding.message, limit=400)}{known}", style))
 
 
 def _show_trace(traced: dict[str, Any]) -> None:
@@ -134,6 +142,8 @@ def _summary(report: AuditReport) -> tuple[str, str]:
     counts = [f"{report.count(v)} {v.replace('_', ' ')}" for v in Grounding if report.count(v)]
     modes = ", ".join(dict.fromkeys(HOW[g.mode] for g in report.graphs))
     bad = any(x.level is Level.ERROR for x in report.loops)
+    counts += [f"{left} left out by a comment"] if (left := sum(bool(x.suppressed) for x in report.loops)) else []
+    counts += [f"{known} known"] if (known := sum(x.known for x in report.loops)) else []
     total = f"{_plural(len(report.loops), 'loop')} in {_plural(len(report.graphs), 'graph')}"
     said = f"{total}: {', '.join(counts)}" if counts else total
     return f"{said}   ({modes})", "bold red" if bad else "bold"
