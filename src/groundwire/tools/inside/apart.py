@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         specials_of,
         type_of,
     )
+    from groundwire.tools.inside.apart_given import Given
     from groundwire.tools.inside.apart_stubs import Bound, CandidateEnded, Module, Stubs, borrowed, module_named
     from groundwire.tools.inside.apart_wire import Line, Spawned, Wire
     from groundwire.tools.inside.apart_world import World, from_root
@@ -52,6 +53,7 @@ else:
         specials_of,
         type_of,
     )
+    from _gw_apart_given import Given
     from _gw_apart_stubs import Bound, CandidateEnded, Module, Stubs, borrowed, module_named
     from _gw_apart_wire import Line, Spawned
     from _gw_apart_world import World, from_root
@@ -130,12 +132,14 @@ class Apart:
         self._nested = 0
         self._turn = threading.RLock()
         self._world = World(self, root)
+        self._given = Given(self, root, self._fixed)
         self.stubs = Stubs(self, self._gone)
 
     def start(self) -> None:
         """From now on the candidate's modules are imported over there."""
         _hide()
         sys.meta_path.insert(0, self._finder)
+        self._given.start()  # first, since what is replaced from now on is replaced over there too
         self._world.watch()
 
     def come_first(self) -> None:
