@@ -57,6 +57,7 @@ def drawn(seed: int, count: int = 60) -> Trials:
                 candidate=[f"c{random.integers(3)}" for _ in range(length)],
                 lessons=[int(random.integers(0, 2)) for _ in range(length)],
                 judgings=[int(random.integers(0, 2)) for _ in range(length)],
+                has_hidden=at % 3 == 0,
                 tokens=int(random.integers(1, 500)),
             )
         )
@@ -74,6 +75,7 @@ def test_every_number_has_its_episodes(seed: int) -> None:
     assert (sets["fixes"], sets["breaks"]) == (told.correction.fixes, told.correction.breaks)
     assert (sets["false"], sets["given"]) == (told.correction.false_passes, told.outcome.already_passing)
     assert (sets["unverified"], sets["none"]) == (told.outcome.unverified.part, told.outcome.no_verdict.part)
+    assert sets["unjudged"] == told.outcome.unjudged.part
     assert (sets["lessons"] > 0) == (told.memory.hits.part > 0)
     assert told.outcome.by_round[-1] == told.outcome.final
     assert json.loads(json.dumps(as_data(told), allow_nan=False))["outcome"]["final"]["part"] == sets["solved"]
@@ -102,7 +104,7 @@ def test_remarks_say_what_the_numbers_have_to_be_read_with() -> None:
     said = "\n".join(remark.text for remark in told.remarks)
     for part in (
         "1 of 1 answer that passed failed the hidden tests (100.0 %)",
-        "counted as wrong: 1 first try judged by a model's tests or opinions only",
+        "counted as wrong: 1 first try judged by a model's tests, opinions, or visible tests alone",
         "counted as unsolved: 1 answer that passed only a model's tests",
         "counted as unsolved: 1 episode that ended without a verdict",
         "in no rate: 1 task that passed before anything was tried",
@@ -238,6 +240,24 @@ def test_items_are_tasks_whatever_their_number_of_samples() -> None:
 
 
 # How often tasks are solved.
+
+
+def test_a_pass_that_the_hidden_tests_never_judged_is_not_known_to_be_right() -> None:
+    """Both arms alike; a FAIL refutes all the same."""
+    rows = trials(
+        episode("unjudged", "-+", has_hidden=True),
+        episode("judged", "-+", hidden="?+", has_hidden=True),
+        episode("has none", "-+"),
+    )
+    told = measure(rows)
+    assert (told.outcome.final, told.outcome.unjudged, told.outcome.unverified) == (Rate(2, 3), Rate(1, 3), Rate(0, 3))
+    assert (told.correction.episodes, told.correction.fixes) == (2, 2)
+    assert {name: at.tolist() for name, at in episode_sets(rows).items() if name in ("solved", "unjudged")} == {
+        "solved": [1, 2],
+        "unjudged": [0],
+    }
+    said = [remark.text for remark in report_on([Arm(name="a", trials=rows)]).arms[0].remarks]
+    assert "counted as unsolved: 1 answer that passed and that the hidden tests never judged" in said
 
 
 def test_pass_at_4_and_pass_hat_4_of_three_right_and_one_wrong() -> None:

@@ -183,8 +183,10 @@ class RunOutcome:
         first_try: the first try is right.
         final: the answer is right.
         by_round: the answer after round 0 (what was given), 1, 2 … is right; an episode that has ended keeps its last.
-        first_unknown: the first try was judged, but only by tests that a model wrote, or by an opinion: `first_try` and
-            `by_round` count it as wrong, so they are lower bounds.
+        first_unknown: the first try was judged, but only by tests that a model wrote, by an opinion, or by visible
+            tests where hidden ones never judged it: `first_try` and `by_round` count it as wrong, so they are lower
+            bounds.
+        unjudged: the answer passed what steers, and the task's hidden tests never judged it, so nobody knows.
         unverified: the answer passed only tests that a model wrote, so nobody knows.
         no_verdict: nothing outside the model could judge the answer, or there is none.
         stops: episodes by stop reason.
@@ -197,6 +199,7 @@ class RunOutcome:
     final: Rate
     by_round: Sequence[Rate]
     first_unknown: Rate
+    unjudged: Rate
     unverified: Rate
     no_verdict: Rate
     stops: Mapping[str, int]
@@ -213,6 +216,8 @@ def outcome(trials: Trials) -> RunOutcome:
     last = np.maximum(episodes.last, 0)
     visible = np.where(episodes.tried, trials.visible[last], NONE) if len(trials) else np.zeros(0)
     unknown = episodes.truth(episodes.last) == NONE
+    passed = counted & unknown & (visible == PASS)
+    has_hidden = trials.has_hidden[trials.starts]
     first = np.maximum(episodes.first, 0)
     unseen = episodes.tried & (episodes.truth(episodes.first) == NONE)
     unseen &= (trials.visible[first] != NONE) if len(trials) else unseen
@@ -225,7 +230,8 @@ def outcome(trials: Trials) -> RunOutcome:
         final=Rate(int((episodes.final_right & counted).sum()), n),
         by_round=success_by_round(trials),
         first_unknown=Rate(int((counted & unseen).sum()), n),
-        unverified=Rate(int((counted & unknown & (visible == PASS)).sum()), n),
+        unjudged=Rate(int((passed & has_hidden).sum()), n),
+        unverified=Rate(int((passed & ~has_hidden).sum()), n),
         no_verdict=Rate(int((counted & unknown & (visible == NONE)).sum()), n),
         stops={trials.stop.names[int(code)] or "unfinished": int(c) for code, c in zip(codes, counts, strict=True)},
     )

@@ -132,6 +132,7 @@ _WORK = (TrialRecord, Signal, ReflectionRecord, Intent, ModelCall, ProgramRun, T
 class _Episode:
     def __init__(self, episode: EpisodeRecord, records: Sequence[Record]) -> None:
         self._episode = episode
+        self._has_hidden = bool(json.loads(episode.task).get("hidden"))
         self._stop = ""
         self._validated = False
         self._intents: dict[str, Intent] = {}
@@ -185,7 +186,7 @@ class _Episode:
         paid = [call for call in trial.calls if not call.reused]
         prices = [None if call.usd is None and not call.error else call.usd or 0.0 for call in paid]
         prices += [intent.usd for intent in lost]
-        judged = _Judged(trial.judged)
+        judged = _Judged(trial.judged, has_hidden=self._has_hidden)
         proposed = [call.model for call in trial.calls if call.purpose == "propose" and call.model]
         return TrialRow(
             run=self._episode.run_id,
@@ -212,6 +213,7 @@ class _Episode:
             reflections=trial.reflections,
             escalation=trial.begun.escalation if trial.begun else 0,
             oracle=self._validated or any(signal.oracle for signal in trial.judged),
+            has_hidden=self._has_hidden,
             stop=self._stop,
             isolation=judged.isolation,
             samples=judged.samples,
@@ -222,7 +224,8 @@ class _Episode:
 class _Judged:
     """What the signals of one trial come to."""
 
-    def __init__(self, signals: Sequence[Signal]) -> None:
+    def __init__(self, signals: Sequence[Signal], *, has_hidden: bool) -> None:
+        self._has_hidden = has_hidden
         hidden = [s for s in signals if s.origin is Origin.HIDDEN_TESTS]
         steering = [s for s in signals if s.origin is not Origin.HIDDEN_TESTS]
         # the last look at a candidate by a tool is what was acted on
@@ -248,7 +251,8 @@ class _Judged:
         self.steps = tuple(_steps(steering))
 
     def _truth(self, digest: str, verdict: Verdict) -> Verdict:
-        return self._hidden.get(digest, verdict)
+        believed = Verdict.NONE if self._has_hidden and verdict is Verdict.PASS else verdict
+        return self._hidden.get(digest, believed)
 
 
 def _headline(evidence: Evidence) -> str:

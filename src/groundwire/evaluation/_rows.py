@@ -79,6 +79,7 @@ class TrialRow:
         reflections: reflections written after it.
         escalation: 0, or how often the loop had been found stuck.
         oracle: True if a signal used the answer key.
+        has_hidden: True if the task has hidden tests, whether they were asked or not.
         stop: the episode's stop reason; empty where it has not ended.
         isolation: how far the assertions that had the last word were from the candidate; empty where nothing was run.
         samples: all candidates that it judged, in order; empty: only the one.
@@ -109,6 +110,7 @@ class TrialRow:
     reflections: int = 0
     escalation: int = 0
     oracle: bool = False
+    has_hidden: bool = False
     stop: str = ""
     isolation: str = ""
     samples: tuple[JudgedSample, ...] = ()

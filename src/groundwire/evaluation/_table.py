@@ -9,7 +9,7 @@ import numpy as np
 
 from groundwire.evaluation._drift import repeated
 from groundwire.evaluation._measuring import Measured
-from groundwire.evaluation._rates import DASH, count, decimal, dollars, percent, points, rate, seconds
+from groundwire.evaluation._rates import DASH, Rate, count, decimal, dollars, percent, points, rate, seconds
 from groundwire.evaluation._rows import FAIL, NONE, PASS, Bools, Ints
 from groundwire.evaluation._trials import Episodes, Trials
 from groundwire.evaluation._verdicts import Report
@@ -23,6 +23,7 @@ SETS: Mapping[str, str] = {
     "fixes": "wrong at first, right at the end",
     "breaks": "right at first, wrong at the end",
     "false": "the answer passed what steers and failed the hidden tests",
+    "unjudged": "the answer passed, and the task's hidden tests never judged it",
     "unverified": "the answer passed only tests that a model wrote",
     "none": "no verdict on the answer",
     "given": "passed before anything was tried",
@@ -41,6 +42,8 @@ def episode_sets(trials: Trials) -> Mapping[str, Ints]:
     visible = np.where(episodes.tried, trials.visible[last], NONE) if len(trials) else final
     hidden = np.where(episodes.tried, trials.hidden[last], NONE) if len(trials) else final
     counted = episodes.counted
+    unknown = counted & (final == NONE) & (visible == PASS)
+    has_hidden = trials.has_hidden[trials.starts]
     found = {
         "solved": counted & (final == PASS),
         "first": counted & (first == PASS),
@@ -48,7 +51,8 @@ def episode_sets(trials: Trials) -> Mapping[str, Ints]:
         "fixes": counted & (first == FAIL) & (final == PASS),
         "breaks": counted & (first == PASS) & (final == FAIL),
         "false": (visible == PASS) & (hidden == FAIL),
-        "unverified": counted & (final == NONE) & (visible == PASS),
+        "unjudged": unknown & has_hidden,
+        "unverified": unknown & ~has_hidden,
         "none": counted & (final == NONE) & (visible == NONE),
         "given": episodes.given,
         "repeats": _any(episodes, repeated(trials)),
@@ -107,6 +111,7 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, Read]]]] = (
             ("answer right", "solved", lambda m: rate(m.outcome.final)),
             ("answer right, 95 % interval", "", lambda m: _interval(m)),
             ("passed before anything was tried", "given", lambda m: count(m.outcome.already_passing)),
+            ("passed, never judged by its hidden tests", "unjudged", lambda m: _some(m.outcome.unjudged)),
             ("passed only a model's tests", "unverified", lambda m: rate(m.outcome.unverified)),
             ("without a verdict", "none", lambda m: rate(m.outcome.no_verdict)),
             ("pass@k over episodes of a task", "", lambda m: _attempts(m, every=False)),
@@ -226,6 +231,10 @@ def _interval(m: Measured) -> str:
         return DASH
     low, high = m.outcome.final.interval
     return f"{percent(low)} to {percent(high)}"
+
+
+def _some(value: Rate) -> str:
+    return rate(value) if value.part else DASH
 
 
 def _attempts(m: Measured, *, every: bool) -> str:

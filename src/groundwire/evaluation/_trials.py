@@ -65,6 +65,7 @@ class Trials:
     reflections: Ints
     escalation: Ints
     oracle: Bools
+    has_hidden: Bools
     stop: Labels
     isolation: Labels
     sampled: Ragged
@@ -92,6 +93,7 @@ class Trials:
             usd=np.array([math.nan if row.usd is None else row.usd for row in told], dtype=np.float64),
             seconds=np.array([row.seconds for row in told], dtype=np.float64),
             oracle=np.array([row.oracle for row in told], dtype=np.bool_),
+            has_hidden=np.array([row.has_hidden for row in told], dtype=np.bool_),
             sampled=Ragged.of(len(row.samples) for row in told),
             sample_answer=Labels.of(sample.answer for sample in samples),
             sample_verdict=np.array([CODES[sample.verdict] for sample in samples], dtype=np.int8),
@@ -142,6 +144,7 @@ class Trials:
             usd=None if math.isnan(usd) else usd,
             seconds=float(self.seconds[at]),
             oracle=bool(self.oracle[at]),
+            has_hidden=bool(self.has_hidden[at]),
             samples=tuple(
                 JudgedSample(self.sample_answer[i], VERDICTS[int(self.sample_verdict[i])], float(self.sample_weight[i]))
                 for i in samples
@@ -187,10 +190,12 @@ class Trials:
     def truth(self) -> Ints:
         """By row, whether the candidate is right, as far as is known.
 
-        What the hidden tests said; where they were not asked, the visible verdict. Tests that a model wrote, other
-        models and people know no truth: without hidden tests it is NONE.
+        What the hidden tests said. Where the task has none, the visible verdict. Where it has some that did not judge
+        the candidate, a visible FAIL is believed, since it refutes, and a visible PASS is not: it is NONE. Tests that a
+        model wrote, other models and people know no truth: without hidden tests it is NONE.
         """
-        believed = np.where(np.isin(self.origin, _NO_TRUTH), NONE, self.visible)
+        unknown = np.isin(self.origin, _NO_TRUTH) | (self.has_hidden & (self.visible == PASS))
+        believed = np.where(unknown, NONE, self.visible)
         return np.where(self.hidden != NONE, self.hidden, believed).astype(np.int8)
 
     @cached_property
@@ -233,6 +238,7 @@ def _defaults(count: int) -> dict[str, Any]:
         "usd": np.zeros(count),
         "seconds": np.zeros(count),
         "oracle": np.zeros(count, dtype=np.bool_),
+        "has_hidden": np.zeros(count, dtype=np.bool_),
         "sampled": no_lists,
         "sample_answer": Labels(np.array(nothing, dtype=np.int32), ()),
         "sample_verdict": np.array(nothing, dtype=np.int8),

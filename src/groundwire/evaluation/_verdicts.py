@@ -144,8 +144,8 @@ def _remarks(arm: Arm, measured: Measured) -> Sequence[Said]:
     said = [_change(measured)]
     if outcome.first_unknown.part:
         said.append(
-            f"counted as wrong: {plural(outcome.first_unknown.part, 'first try')} judged by a model's tests or opinions"
-            " only, so rates of first tries and rounds are lower bounds"
+            f"counted as wrong: {plural(outcome.first_unknown.part, 'first try')} judged by a model's tests, opinions,"
+            " or visible tests alone where there are hidden ones, so rates of first tries and rounds are lower bounds"
         )
     if changed.false_passes:
         share = f"{100 * changed.false_passes / changed.claimed:.1f} %"
@@ -155,8 +155,11 @@ def _remarks(arm: Arm, measured: Measured) -> Sequence[Said]:
         )
     if measured.signal.fn:
         said.append(f"failed the steering checks and pass the hidden tests: {plural(measured.signal.fn, 'candidate')}")
-    if not changed.judged:
+    if not changed.judged and not outcome.unjudged.part:
         said.append('no hidden tests judged an answer: "right" means that the steering checks passed')
+    if outcome.unjudged.part:
+        passed = plural(outcome.unjudged.part, "answer")
+        said.append(f"counted as unsolved: {passed} that passed and that the hidden tests never judged")
     if outcome.unverified.part:
         said.append(
             f"counted as unsolved: {plural(outcome.unverified.part, 'answer')} that passed only a model's tests"
