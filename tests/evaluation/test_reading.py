@@ -21,6 +21,7 @@ from groundwire.graphs import FeedbackGraph
 from groundwire.graphs.library._code_repair import code_repair
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
+from groundwire.tools import HiddenTests
 
 
 async def run_of(store: Store, graph: FeedbackGraph, task: Task, **config: object) -> str:
@@ -91,7 +92,8 @@ async def test_a_pass_whose_hidden_tests_came_to_no_verdict_has_no_truth(has_hid
     """A run with small limits: the command line says 0 verified, and so must the report."""
     store = InMemoryStore()
     cut_off = no_verdict(NoVerdict.LIMIT_HIT, Origin.HIDDEN_TESTS)
-    secret = Check(origin=Origin.HIDDEN_TESTS, override=lambda _text: cut_off)
+    broken = Check(origin=Origin.HIDDEN_TESTS, override=lambda _text: cut_off)
+    secret = broken if has_hidden else HiddenTests()
     actor = Guesser([["wrong"], ["right", "right too"]])
     graph = code_repair(actor, Noter(), Check(origin=Origin.TESTS), secret, width=2, baseline=False)
     hidden = Hidden(("pytest",), Tree({"secret.py": b"assert True\n"})) if has_hidden else None
