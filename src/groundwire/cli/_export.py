@@ -119,8 +119,8 @@ def alarms(filters: Sequence[Filter], report: ExportReport) -> Iterator[str]:
     rounds = _rounds(filters)
     if rounds is not None and (number := _alarm(rounds)) is not None:
         yield (
-            f"error avalanche: by round {number} fewer answers are right and more are kept, twice in a row; don't train"
-            " on this round, and look at what the filter lets through (arXiv 2309.08589)"
+            f"error avalanche: by round {number} fewer answers are right and no fewer are kept, twice in a row; don't"
+            " train on this round, and look at what the filter lets through (arXiv 2309.08589)"
         )
 
 

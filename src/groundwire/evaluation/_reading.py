@@ -24,9 +24,12 @@ from groundwire.core._records import (
 )
 from groundwire.core._signals import Evidence, NoVerdict, Origin, Signal, Verdict
 from groundwire.core._signatures import failure_signature
+from groundwire.evaluation._allowances import Allowance, allowance_in
 from groundwire.evaluation._rows import JudgedSample, TrialRow, TrialStep
 from groundwire.evaluation._trials import Trials
 
+HELD_TO_TOKENS = ("resampling", "self_refine")
+"""Controls that try as often as their tokens, or candidates, last."""
 DETAIL_CHARS = 300
 """Of what failed, kept for the reader."""
 
@@ -45,6 +48,9 @@ class RunFacts:
         control: what kind of control (`resampling`, `ungrounded`): `control` in the config; else empty.
         model: the model, as the config names it; empty where there is none.
         imported: the published log that it was read from, where nothing was run here; else empty.
+        allowed: what each episode might use, as far as the config says.
+        held_to: of a control of ours, what it was held to: `allowance`, what the run's episodes might use; `spending`,
+            what they did use, as versions before this one did; else empty.
     """
 
     graph: str = ""
@@ -56,6 +62,8 @@ class RunFacts:
     control: str = ""
     model: str = ""
     imported: str = ""
+    allowed: Allowance = field(default_factory=Allowance)
+    held_to: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +106,8 @@ def _facts(run: RunRecord) -> RunFacts:
         control=str(config.get("control", "")),
         model=str(config.get("model", "") or config.get("cli", {}).get("settings", {}).get("model") or ""),
         imported=str(imported.get("name", "")),
+        allowed=allowance_in(config),
+        held_to=str(config.get("held_to", "spending")) if config.get("control") in HELD_TO_TOKENS else "",
     )
 
 

@@ -67,6 +67,23 @@ def _any(episodes: Episodes, rows: Bools) -> Bools:
     return episodes.total(rows.astype(np.int64)) > 0
 
 
+MEANS: Mapping[str, str] = {
+    "Acc1 → Acc2": "share right at the first try, and at the end; mean over tasks",
+    "CL, right ones kept": "confidence level: of answers right at first, the share still right at the end",
+    "CS, wrong ones fixed": "critique score: of answers wrong at first, the share right at the end",
+    "RSS": "(Acc2 − Acc1²) / (2·Acc1·(1 − Acc1)); 0.5 is a correction that changes nothing in sum",
+    "first step failed (Trap@1)": "of trials with steps, the share that went wrong with the very first one",
+    "H.5, steps until half have failed": "⌈ln .5 / ln p⌉: how long a walk may be before half of all have failed a step",
+    "P(error | error) − P(error | ok)": "above 0: a step after a failed one fails more often than another",
+    "pass^k over episodes of a task": "probability that all of k episodes of one task are solved",
+    "consensus β": "share of candidates that say what most of them say",
+    "oracle@k": "any of the candidates is right: what a perfect choice would reach",
+    "maj@k": "the answer that most candidates give is right",
+    "refinement gap": "accuracy of the answers less that of the plurality, on the same groups",
+}
+"""By the name of a number whose name does not tell it: what it says. Formulas and sources are in docs/evaluation.md."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """One arm's number.
@@ -86,6 +103,11 @@ class Line:
 
     name: str
     cells: Sequence[Cell]
+
+    @property
+    def means(self) -> str:
+        """What the number says, in a line; empty where its name tells."""
+        return MEANS.get(self.name, "")
 
     @property
     def is_empty(self) -> bool:
@@ -185,7 +207,7 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, Read]]]] = (
         "Memory and history",
         (
             ("reflections written", "", lambda m: count(m.memory.written)),
-            ("tries with lessons", "lessons", lambda m: rate(m.memory.hits)),
+            ("tries with lessons", "lessons", lambda m: _some(m.memory.hits)),
             ("first try right with lessons", "", lambda m: rate(m.memory.with_lessons)),
             ("first try right without", "", lambda m: rate(m.memory.without_lessons)),
             ("a person's interventions by visit", "", lambda m: _interventions(m)),

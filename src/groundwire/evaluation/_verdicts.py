@@ -11,7 +11,7 @@ from groundwire.evaluation._measuring import Measured, measure
 from groundwire.evaluation._reading import Arm
 
 RESAMPLING = "resampling"
-"""The control that tries again blindly, at equal tokens."""
+"""The control that tries again blindly, with as many tokens."""
 WHAT_A_CONTROL_LACKS = {"": "reflection", RESAMPLING: "reflection", "without_memory": "memory"}
 """By the kind of control, what the other arm has and it has not; of all others it is the outside signal."""
 
@@ -124,8 +124,18 @@ def _controls_of(arm: Arm, arms: Sequence[Arm], control: str) -> Sequence[int]:
 
 
 def _against(arm: Arm, control: Arm, label: str) -> Against:
-    what = what_it_lacks(control)
-    return Against(control=label, what=what, comparison=compare(arm.trials, control.trials))
+    return Against(control=label, what=what_it_lacks(control), comparison=compared(arm, control))
+
+
+def compared(arm: Arm, control: Arm) -> Comparison:
+    """How an arm compares with its control, by what the runs of both say that their episodes might use."""
+    return compare(
+        arm.trials,
+        control.trials,
+        allowed=arm.facts.allowed,
+        control_allowed=control.facts.allowed,
+        held_to=control.facts.held_to,
+    )
 
 
 def _verdict(measured: Measured, against: Sequence[Against], *, is_control: bool) -> Said:
@@ -169,7 +179,7 @@ def _remarks(arm: Arm, measured: Measured) -> Sequence[Said]:
     if outcome.already_passing:
         said.append(f"in no rate: {plural(outcome.already_passing, 'task')} that passed before anything was tried")
     if measured.drift.alarm is not None:
-        said.append(f"alarm: from round {measured.drift.alarm} on, more is accepted and less of it is right")
+        said.append(f"alarm: from round {measured.drift.alarm} on, no less is accepted and less of it is right")
     if arm.facts.imported:
         said.append(f"taken from the published log {arm.facts.imported}: nothing was run here")
     if not arm.facts.grounded:

@@ -85,7 +85,7 @@ async def write_run(
     episodes = sum(1 for episode in logged.read() if episode.trials)
     source = {"log": logged.log, "name": logged.name, "files": dict(logged.files)}
     config = {
-        "imported": {**source, "episodes": episodes, "trials": trials or None},
+        "imported": {**source, "episodes": episodes, "trials": trials or None, **_allowed(logged, trials)},
         "model": logged.model,
         **({"control_of": control_of} if control_of else {}),
     }
@@ -110,6 +110,11 @@ async def write_run(
     last.kept()
     chains.close()
     return written
+
+
+def _allowed(logged: LoggedRun, trials: int) -> dict[str, int]:
+    known = [count for count in (logged.allowed_trials, trials) if count]
+    return {"allowed_trials": min(known)} if logged.allowed_trials else {}
 
 
 def _count(solved: list[int], episode: LoggedEpisode) -> None:
