@@ -4,7 +4,7 @@
 
 Each history teaches a fresh ledger with seeds of its own. After k episodes the ledger is copied, and each unseen seed
 is played on a copy, so that unseen seeds teach each other nothing and are the same ones for every k. Intervals are over
-histories (bootstrap), so that the luck of what was taught is in them. A seed that was not won counts as one trial more
+histories, so that the luck of what was taught is in them. A seed that was not won counts as one trial more
 than it had. A JSON line a world.
 """
 
