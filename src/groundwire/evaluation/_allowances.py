@@ -104,8 +104,8 @@ class ComparedAllowances:
         control: to the other.
         both: the smaller of these, to which both were cut.
         was_cut: True if that left out a try of either.
-        single: True if one arm might try once, and the other went on. Cut to one try, nothing of what comes after a first
-            try would be compared, so both are left as they are, and are not equal.
+        single: True if one arm might try once, and the other went on. Cut to one try, nothing of what comes after it
+            would be compared, so both are left as they are, and are not equal.
         held_to: `allowance`: the control was given what the run's episodes might use; `spending`: only what they did
             use; empty: both are told by `both`.
         ratio: tokens of a try of the arm, as a multiple of the control's; None where either is not known, or where both

@@ -20,6 +20,7 @@ from groundwire.evaluation._rows import FAIL, NONE, PASS, Floats, Ints, mean_of,
 from groundwire.evaluation._signal_quality import Confusion, SignalSources, confusion, confusion_by_origin, provenance
 from groundwire.evaluation._trials import Episodes, Trials
 from groundwire.evaluation._width import Diversity, Width, diversity, width
+from groundwire.evaluation._wording import CodeHint
 
 # What trying again changed: fixes, breaks, false passes, and whether right answers are kept and wrong ones fixed.
 
@@ -324,6 +325,9 @@ class Measured:
 
     Args:
         history: how well an arm's earlier trials foretell its later ones; None where there are too few.
+        self_report: how far what models say of themselves holds, over tries that said so and are known to be right or
+            wrong; None where none is.
+        hints: by why code would do better (`CodeHint`), the share of such episodes whose answer is right.
     """
 
     outcome: RunOutcome
@@ -339,6 +343,8 @@ class Measured:
     drift: Drift
     memory: MemoryEffect
     history: Calibration | None
+    self_report: Calibration | None
+    hints: Mapping[str, Rate]
     cost: Cost
     provenance: SignalSources
 
@@ -359,9 +365,28 @@ def measure(trials: Trials) -> Measured:
         drift=drift(trials),
         memory=memory_effect(trials),
         history=history_calibration(trials),
+        self_report=_self_report(trials),
+        hints=_by_hint(trials),
         cost=cost(trials),
         provenance=provenance(trials),
     )
+
+
+def _self_report(trials: Trials) -> Calibration | None:
+    known = ~trials.is_given & (trials.truth != NONE) & ~np.isnan(trials.self_report)
+    return calibration(trials.self_report[known], trials.truth[known] == PASS)
+
+
+def _by_hint(trials: Trials) -> Mapping[str, Rate]:
+    episodes = Episodes.of(trials)
+    codes = trials.hint.codes[trials.starts]
+    found: dict[str, Rate] = {}
+    for hint in CodeHint:
+        named = [code for code, name in enumerate(trials.hint.names) if hint in name.split()]
+        which = episodes.counted & np.isin(codes, named)
+        if which.any():
+            found[hint] = Rate(int((which & episodes.final_right).sum()), int(which.sum()))
+    return found
 
 
 def history_calibration(trials: Trials) -> Calibration | None:
@@ -380,7 +405,8 @@ def history_calibration(trials: Trials) -> Calibration | None:
 
 def _attempt(trials: Trials, row: int) -> UnjudgedAnswer:
     question = f"{trials.family[row]} {trials.task[row]} trial{int(trials.trial[row])}"
-    return UnjudgedAnswer(question, model=trials.model[row], tokens=int(trials.tokens[row]))
+    words, model = trials.wording[row], trials.model[row]
+    return UnjudgedAnswer(question, words, model=model, tokens=int(trials.tokens[row]))
 
 
 def as_data(value: object) -> Any:

@@ -27,6 +27,7 @@ from groundwire.core._signatures import failure_signature
 from groundwire.evaluation._allowances import Allowance, allowance_in
 from groundwire.evaluation._rows import JudgedSample, TrialRow, TrialStep
 from groundwire.evaluation._trials import Trials
+from groundwire.evaluation._wording import WORDING_CHARS, code_hints, self_report, without_self_report
 
 HELD_TO_TOKENS = ("resampling", "self_refine")
 """Controls that try as often as their tokens, or candidates, last."""
@@ -142,7 +143,9 @@ _WORK = (TrialRecord, Signal, ReflectionRecord, Intent, ModelCall, ProgramRun, T
 class _Episode:
     def __init__(self, episode: EpisodeRecord, records: Sequence[Record]) -> None:
         self._episode = episode
-        self._has_hidden = bool(json.loads(episode.task).get("hidden"))
+        task: Mapping[str, Any] = json.loads(episode.task)
+        self._has_hidden = bool(task.get("hidden"))
+        self._hint = " ".join(code_hints(str(task.get("prompt", "")), episode.family))
         self._stop = ""
         self._validated = False
         self._intents: dict[str, Intent] = {}
@@ -197,7 +200,8 @@ class _Episode:
         prices = [None if call.usd is None and not call.error else call.usd or 0.0 for call in paid]
         prices += [intent.usd for intent in lost]
         judged = _Judged(trial.judged, has_hidden=self._has_hidden)
-        proposed = [call.model for call in trial.calls if call.purpose == "propose" and call.model]
+        proposed = [call for call in trial.calls if call.purpose == "propose" and call.model]
+        said = _said(proposed[-1]) if proposed else ""
         return TrialRow(
             run=self._episode.run_id,
             episode=self._episode.id,
@@ -212,7 +216,10 @@ class _Episode:
             trigger=trial.trigger,
             signature=judged.signature,
             detail=judged.detail,
-            model=proposed[-1] if proposed else "",
+            model=proposed[-1].model if proposed else "",
+            wording=without_self_report(said)[:WORDING_CHARS],
+            self_report=self_report(said),
+            hint=self._hint,
             tokens=sum(map(_tokens, paid)) + sum(intent.tokens for intent in lost),
             critical_tokens=_critical_tokens(paid, self._intents) + sum(intent.tokens for intent in lost),
             usd=None if None in prices else sum(price for price in prices if price is not None),
@@ -287,6 +294,12 @@ def _steps(signals: Sequence[Signal]) -> Iterator[TrialStep]:
     if any(s.reason is NoVerdict.GO_ON for s in told) or any(s.origin is Origin.TOOL_ERROR for s in told):
         for signal in told:
             yield TrialStep(signal.candidate_digest, signal.verdict is not Verdict.FAIL)
+
+
+def _said(call: ModelCall) -> str:
+    """The first answer of a call, without its reasoning."""
+    texts = json.loads(call.completion or "{}").get("texts") or [""]
+    return str(texts[0])
 
 
 def _tokens(call: ModelCall) -> int:

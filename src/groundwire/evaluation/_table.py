@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -138,6 +139,7 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, Read]]]] = (
             ("without a verdict", "none", lambda m: rate(m.outcome.no_verdict)),
             ("pass@k over episodes of a task", "", lambda m: _attempts(m, every=False)),
             ("pass^k over episodes of a task", "", lambda m: _attempts(m, every=True)),
+            ("right where code would do better", "", lambda m: _hints(m)),
             ("stopped because", "", lambda m: ", ".join(f"{k} {v}" for k, v in m.outcome.stops.items())),
         ),
     ),
@@ -213,6 +215,12 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, Read]]]] = (
             ("a person's interventions by visit", "", lambda m: _interventions(m)),
             ("predictor from history: AUROC", "", lambda m: decimal(m.history.auroc if m.history else None)),
             ("predictor from history: ECE", "", lambda m: decimal(m.history.ece if m.history else None)),
+            (
+                "what models say of themselves: AUROC",
+                "",
+                lambda m: decimal(m.self_report.auroc if m.self_report else None),
+            ),
+            ("what models say of themselves: ECE", "", lambda m: decimal(m.self_report.ece if m.self_report else None)),
             ("right among its surest 25/50/75/100 %", "", lambda m: _coverage(m)),
         ),
     ),
@@ -264,6 +272,10 @@ def _attempts(m: Measured, *, every: bool) -> str:
     return ", ".join(f"{k}: {percent(value)}" for k, value in told) if len(told) > 1 else DASH
 
 
+def _hints(m: Measured) -> str:
+    return ", ".join(f"{hint} {r.part}/{r.whole}" for hint, r in m.hints.items()) or DASH
+
+
 def _false_passes(m: Measured) -> str:
     return f"{m.correction.false_passes:,} of {m.correction.claimed:,}" if m.correction.claimed else DASH
 
@@ -309,6 +321,10 @@ def _entropy(m: Measured) -> str:
 def _interventions(m: Measured) -> str:
     told = m.memory.interventions
     return ", ".join(f"{n:.2f}" for n in told) if any(told) else DASH
+
+
+def _of_themselves(m: Measured, which: Literal["auroc", "ece"]) -> str:
+    return decimal(getattr(m.self_report, which) if m.self_report else None)
 
 
 def _coverage(m: Measured) -> str:

@@ -9,6 +9,7 @@ from groundwire.core._text import plural
 from groundwire.evaluation._comparing import Comparison, Conclusion, compare, sign_test
 from groundwire.evaluation._measuring import Measured, measure
 from groundwire.evaluation._reading import Arm
+from groundwire.evaluation._wording import ADVICE, CodeHint
 
 RESAMPLING = "resampling"
 """The control that tries again blindly, with as many tokens."""
@@ -180,6 +181,9 @@ def _remarks(arm: Arm, measured: Measured) -> Sequence[Said]:
         said.append(f"in no rate: {plural(outcome.already_passing, 'task')} that passed before anything was tried")
     if measured.drift.alarm is not None:
         said.append(f"alarm: from round {measured.drift.alarm} on, no less is accepted and less of it is right")
+    for hint, right in measured.hints.items():
+        asked = f"{plural(right.whole, 'task')} {ADVICE[CodeHint(hint)]}"
+        said.append(f"{hint}: {asked}, {right.part} right; let the model write code, and a tool run it")
     if arm.facts.imported:
         said.append(f"taken from the published log {arm.facts.imported}: nothing was run here")
     if not arm.facts.grounded:
