@@ -107,6 +107,7 @@ PUBLIC = {
     "groundwire.training": {
         "Form", "Options", "Rejected", "Row", "Trajectories", "Trajectory", "Trial", "Turn", "export", "form",
         "form_names", "json_schema", "opened", "read_trajectory", "robustness", "trajectories_of",
+        "with_labels",
     },
 }  # fmt: skip
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from groundwire.core._signals import NoVerdict
 from groundwire.core._steps import by_lines
 from groundwire.training._answers import ModelAnswer, answers_of, as_text
-from groundwire.training._provenance import provenance_of, written_by
+from groundwire.training._provenance import provenance_of
 from groundwire.training._schema import Form, Options, Part, Rejected, Row
 from groundwire.training._trajectories import Author, Seen, Trajectory
+from groundwire.training._walks import seen_after
 
 _BROKEN = re.compile(r"step (\d+) of (\d+) breaks a rule")
 _HELD = re.compile(r"(\d+) steps hold")
@@ -28,7 +29,7 @@ class PrmRow(Row):
     prompt: str
     """What was asked first, as plain text."""
     completions: tuple[str, ...]
-    """The steps."""
+    """The steps. An action in a world, from the second on, is headed by what came back from the one before it."""
     labels: tuple[bool, ...]
     """Of each step: false where an executed check failed it."""
     basis: tuple[Literal["verdict", "accepted"], ...]
@@ -44,6 +45,8 @@ class _Step:
     text: str
     holds: bool
     basis: Literal["verdict", "accepted"]
+    seen: int = 0
+    """Characters at its beginning that the world showed."""
 
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
@@ -63,10 +66,19 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
         trials = {answer.attempt.trial for answer in walked}
         for number in sorted(trials):
             taken = [answer for answer in answers if answer.attempt.trial == number]
-            yield _row_of(taken, [_step_of(answer) for answer in taken], "action", options)
+            yield _row_of(taken, list(_actions(taken)), "action", options)
         tried = [answer for answer in answers if answer.attempt.trial not in trials]
         if tried:
             yield _row_of(tried, [_step_of(answer) for answer in tried], "attempt", options)
+
+
+def _actions(taken: Sequence[ModelAnswer]) -> Iterator[_Step]:
+    """The steps of a trial, each headed by what the one before it came to."""
+    before = ""
+    for answer in taken:
+        step = _step_of(answer)
+        yield replace(step, text=f"{before}\n{step.text}" if before else step.text, seen=len(before))
+        before = seen_after(answer.attempt)
 
 
 def _went_on(answer: ModelAnswer) -> bool:
@@ -115,7 +127,10 @@ def _row_of(
     labels = tuple(step.holds for step in steps)
     prompt = as_text(first.prompt)
     parts = list(_plain_parts(first))
-    parts += [written_by(Author.MODEL, f"completions[{n}]", step.text, unit) for n, step in enumerate(steps)]
+    for n, step in enumerate(steps):
+        place = f"completions[{n}]"
+        parts += [Part(part=place, end=step.seen, origin=Author.ENV, what="scene")] if step.seen else []
+        parts.append(Part(part=place, start=step.seen, end=len(step.text), origin=Author.MODEL, what=unit))
     return PrmRow(
         provenance=provenance_of(
             [answer.source for answer in answers], parts, options, turns=[answer.turn for answer in answers]
