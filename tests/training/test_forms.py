@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_rows import made
 from recorded_runs import Certain, ledger_at, question, read, repairing, run, saying, trajectories
+from wide import model
 from worlds import Porch
 
 from groundwire import Origin, Task, Tree
+from groundwire.agents import LLMActor, LLMCritic
 from groundwire.agents.worlds import ReActActor
 from groundwire.agents.worlds._acting import StepsCritic
 from groundwire.core._environments import environment_task
@@ -22,9 +24,11 @@ from groundwire.core._errors import ConfigError
 from groundwire.core._models import Completion, Request
 from groundwire.core._records import ModelCall
 from groundwire.core._steps import StepRules
+from groundwire.graphs.library._code_repair import code_repair
 from groundwire.graphs.library._episodic import episodic
 from groundwire.graphs.library._verified_steps import verified_steps
 from groundwire.models import ScriptedBackend
+from groundwire.tools import HiddenTests
 from groundwire.training import Trajectory
 from groundwire.training._catalogue import form_names
 from groundwire.training._grouping import PairRow
@@ -74,6 +78,32 @@ async def test_every_form_of_one_episode_that_failed_and_passed(tmp_path: Path) 
         mine = [p for p in pieces if p.outcome == outcome]
         assert "".join(p.step for p in mine) == text and len(mine) == mine[0].steps > 1
         assert all(text[p.start : p.end] == p.step for p in mine)
+
+
+async def test_pairs_whose_first_answer_was_right_are_there_where_something_else_asked_for_more(
+    tmp_path: Path,
+) -> None:
+    """r1 = 1: tests of a model refused what executed checks had passed, and the second try spoiled it."""
+    answers = iter([saying("42"), saying("41"), saying("42 and 43")])
+    scripted = model(lambda _, purpose: "Hm." if purpose == "reflect" else next(answers), "m")
+    graph = code_repair(
+        LLMActor(scripted, answer="whole"),
+        LLMCritic(scripted),
+        Check(("42",), Origin.TESTS),
+        HiddenTests(),
+        baseline=False,
+        own_tests=Check(("43",), Origin.MODEL_TESTS),
+    )
+    told = await trajectories(tmp_path, graph, trials=2)
+    (row,), _ = made("two_attempts", told, TwoAttemptsRow)
+    assert (row.reward_first, row.reward_second) == (1.0, 0.0)
+
+
+async def test_an_answer_that_comes_again_is_no_second_attempt(tmp_path: Path) -> None:
+    again = [saying("41"), saying("41") + "\n"]
+    told = await trajectories(tmp_path, repairing(again), trials=2)
+    rows, reasons = made("two_attempts", told, TwoAttemptsRow)
+    assert not rows and set(reasons) <= {"same_answer_again", "one_attempt_only"}
 
 
 async def test_twenty_two_attempt_runs_for_score(tmp_path: Path) -> None:
@@ -154,8 +184,8 @@ async def test_a_world_step_by_step(tmp_path: Path) -> None:
     told = await trajectories(tmp_path, graph, environment_task(Porch(), id="porch"))
     rows, _ = made("prm", told, PrmRow)
     assert [(r.unit, r.completions, r.labels, r.first_error) for r in rows] == [
-        ("action", tuple(says[:2]), (True, False), 1),
-        ("action", tuple(says[2:]), (True, True), None),
+        ("action", (says[0], f"You see a door and a mat.\n{says[1]}"), (-100, 0), 1),
+        ("action", (says[2], f"You find a key.\n{says[3]}"), (-100, 1), None),
     ]
     assert [r.basis for r in rows] == [("accepted", "verdict")] * 2
     labels, _ = made("kto", told, KtoRow)
@@ -172,8 +202,8 @@ async def test_the_lines_that_a_step_checker_went_through(tmp_path: Path) -> Non
     told = await trajectories(tmp_path, graph, task)
     rows, _ = made("prm", told, PrmRow)
     assert [(r.unit, r.completions, r.labels) for r in rows] == [
-        ("line", ("one\n", "lie\n"), (True, False)),
-        ("line", ("one\n", "two\n", "three\n"), (True, True, True)),
+        ("line", ("one\n", "lie\n"), (-100, 0)),
+        ("line", ("one\n", "two\n", "three\n"), (1, 1, 1)),
     ]
 
 

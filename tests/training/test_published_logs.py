@@ -62,7 +62,7 @@ async def imported(folder: Path) -> Mapping[str, Sequence[Trajectory]]:
 @pytest.mark.parametrize("name", [LOGS[0], LOGS[2]])
 def test_what_was_shown_between_two_steps_is_in_the_prompt(told: Mapping[str, Sequence[Trajectory]], name: str) -> None:
     """1,328 of 1,747 HotpotQA rows showed the steps alone."""
-    rows, reasons = made("grpo", told[name], GrpoRow)
+    rows, reasons = made("grpo", told[name], GrpoRow, Options(least_group=1))
     later = [row for row in rows if len(row.prompt) > 1]
     assert later and "observation_not_in_prompt" not in reasons
     for row in later:
@@ -93,7 +93,7 @@ def test_a_row_whose_prompt_lacks_them_is_refused(told: Mapping[str, Sequence[Tr
         )
         for one in told[LOGS[0]]
     ]
-    rows, reasons = made("grpo", old, GrpoRow)
+    rows, reasons = made("grpo", old, GrpoRow, Options(least_group=1))
     assert reasons.count("observation_not_in_prompt") > 0
     assert all([m.role for m in row.prompt].count("assistant") <= 1 for row in rows)
 

@@ -9,6 +9,7 @@ from itertools import cycle
 from typing import Protocol, runtime_checkable
 
 from groundwire.training._answers import ModelAnswer
+from groundwire.training._leaks import normal_form
 from groundwire.training._provenance import provenance_of, written_by
 from groundwire.training._schema import ChatMessage, Options, Row
 from groundwire.training._trajectories import Author, Trajectory
@@ -88,6 +89,23 @@ def similarity(one: str, other: str) -> float:
     return 2 * (first & second).total() / words if words else 1.0
 
 
+def says_the_same(one: ModelAnswer, other: ModelAnswer) -> bool:
+    """True of equal texts, whatever their case and spacing: between these there is nothing to prefer."""
+    return normal_form(one.completion.model_dump_json()) == normal_form(other.completion.model_dump_json())
+
+
+def under_both_labels(answers: Iterable[ModelAnswer]) -> frozenset[str]:
+    """Ids of the answers whose very text was right once and wrong once under the same prompt: a flaky check, or a step
+    whose walk went on differently. What they would teach depends on the row that is read last."""
+    labels: dict[tuple[str, str], set[bool]] = {}
+    told: list[tuple[tuple[str, str], str]] = []
+    for answer in answers:
+        key = (answer.turn.prompt_digest, normal_form(answer.completion.model_dump_json()))
+        labels.setdefault(key, set()).add(answer.reward == 1.0)
+        told.append((key, answer.turn.id))
+    return frozenset(turn for key, turn in told if len(labels[key]) > 1)
+
+
 def pairs_of(
     right: Sequence[ModelAnswer], wrong: Sequence[ModelAnswer]
 ) -> Iterator[tuple[ModelAnswer, ModelAnswer, bool]]:
@@ -111,7 +129,11 @@ def pairs_of(
         same = turns.get(rejected.turn.prompt_digest)
         if same is None and rejected.is_step:
             continue
-        yield next(same or any_of_them), rejected, same is not None
+        rivals = by_prompt[rejected.turn.prompt_digest] if same else right
+        drawn = same or any_of_them
+        chosen = next((one for _, one in zip(rivals, drawn, strict=False) if not says_the_same(one, rejected)), None)
+        if chosen is not None:
+            yield chosen, rejected, same is not None
 
 
 def row_of(chosen: ModelAnswer, rejected: ModelAnswer, same: bool, options: Options) -> PairRow:

@@ -23,6 +23,10 @@ _BROKEN = re.compile(r"step (\d+) of (\d+) breaks a rule")
 _HELD = re.compile(r"(\d+) steps hold")
 
 
+UNSAID = -100
+"""The label of a step that no verdict was given on, as PyTorch's losses leave it out."""
+
+
 class PrmRow(Row):
     """The steps of one answer or trial."""
 
@@ -30,14 +34,15 @@ class PrmRow(Row):
     """What was asked first, as plain text."""
     completions: tuple[str, ...]
     """The steps. An action in a world, from the second on, is headed by what came back from the one before it."""
-    labels: tuple[bool, ...]
-    """Of each step: false where an executed check failed it."""
+    labels: tuple[int, ...]
+    """Of each step: 1 where an executed check passed it, 0 where one failed it, -100 (no loss) where it was only
+    accepted: nobody said that it is right."""
     basis: tuple[Literal["verdict", "accepted"], ...]
     """What a label rests on: a verdict; or only that the world, or the checker, took the step and went on."""
     unit: Literal["line", "attempt", "action"]
     """What a step is."""
     first_error: int | None
-    """Index of the first step whose label is false."""
+    """Index of the first step whose label is 0."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,7 @@ def _row_of(
     answers: Sequence[ModelAnswer], steps: Sequence[_Step], unit: Literal["line", "attempt", "action"], options: Options
 ) -> Row:
     first = answers[0]
-    labels = tuple(step.holds for step in steps)
+    labels = tuple(int(step.holds) if step.basis == "verdict" else UNSAID for step in steps)
     prompt = as_text(first.prompt)
     parts = list(_plain_parts(first))
     for n, step in enumerate(steps):
@@ -140,7 +145,7 @@ def _row_of(
         labels=labels,
         basis=tuple(step.basis for step in steps),
         unit=unit,
-        first_error=labels.index(False) if False in labels else None,
+        first_error=labels.index(0) if 0 in labels else None,
     )
 
 

@@ -34,6 +34,8 @@ class TwoAttemptsRow(Row):
     """r1: 1.0 or 0.0, by executed checks alone."""
     reward_second: float
     """r2: likewise."""
+    shaped_reward: float
+    """The second attempt's with the bonus for getting better, r2 + α·(r2 − r1)."""
     model_rev: str
     """The revision that gave both answers."""
     trial: int
@@ -91,6 +93,7 @@ def _row_of(
         second=(second.completion,),
         reward_first=first.reward,
         reward_second=second.reward,
+        shaped_reward=shaped_reward(first.reward, second.reward, options.thresholds.score_alpha),
         model_rev=first.turn.model.revision,
         trial=first.attempt.trial,
     )
