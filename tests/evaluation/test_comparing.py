@@ -98,7 +98,8 @@ def covered(inside: Callable[[int, int], tuple[float, float]], n: int, better: f
     """How often the interval of n pairs holds the true difference, exactly: over all that n pairs can come to."""
     b, c = (grid.ravel() for grid in np.meshgrid(np.arange(n + 1), np.arange(n + 1)))
     b, c = b[b + c <= n], c[b + c <= n]
-    chance = stats.multinomial.pmf(np.column_stack([b, c, n - b - c]), n, [better, worse, 1 - better - worse])
+    drawn = np.column_stack([b, c, n - b - c])
+    chance = np.asarray(stats.multinomial.pmf(drawn, n, [better, worse, 1 - better - worse]), dtype=np.float64)
     told = [low - 1e-9 <= better - worse <= high + 1e-9 for low, high in map(inside, b.tolist(), c.tolist())]
     return float(chance[told].sum())
 

@@ -29,7 +29,7 @@ from groundwire.graphs.library._episodic import episodic
 from groundwire.graphs.library._verified_steps import verified_steps
 from groundwire.models import ScriptedBackend
 from groundwire.tools import HiddenTests
-from groundwire.training import Trajectory
+from groundwire.training import Trajectory, Turn
 from groundwire.training._catalogue import form_names
 from groundwire.training._grouping import PairRow
 from groundwire.training.forms._grpo import GrpoRow, switched_rewards
@@ -99,11 +99,22 @@ async def test_pairs_whose_first_answer_was_right_are_there_where_something_else
     assert (row.reward_first, row.reward_second) == (1.0, 0.0)
 
 
-async def test_an_answer_that_comes_again_is_no_second_attempt(tmp_path: Path) -> None:
-    again = [saying("41"), saying("41") + "\n"]
-    told = await trajectories(tmp_path, repairing(again), trials=2)
-    rows, reasons = made("two_attempts", told, TwoAttemptsRow)
-    assert not rows and set(reasons) <= {"same_answer_again", "one_attempt_only"}
+async def test_equal_texts_are_no_pair_and_none_is_under_both_labels(tmp_path: Path) -> None:
+    told = await trajectories(tmp_path, repairing([saying("41"), saying("42")]))
+    first, second = told[0].trials
+
+    def saying_as(turn: Turn) -> list[Trajectory]:
+        """The same, but the second answer has the first one's text: the loop never judges one twice, a log may."""
+        same = second.turns[0].model_copy(update={"answer": f"{turn.answer}\n", "prompt_digest": turn.prompt_digest})
+        again = second.model_copy(update={"turns": (same, *second.turns[1:])})
+        return [told[0].model_copy(update={"trials": (first, again)})]
+
+    assert len(made("two_attempts", told, TwoAttemptsRow)[0]) == len(made("dpo", told, PairRow)[0]) == 1
+    assert made("two_attempts", saying_as(first.turns[0]), TwoAttemptsRow) == ([], ["same_answer_again"])
+    assert made("dpo", saying_as(first.turns[0]), PairRow) == ([], ["right_and_wrong"] * 2)
+    assert made("kto", saying_as(first.turns[0]), KtoRow) == ([], ["right_and_wrong"] * 2)
+    other = first.turns[0].model_copy(update={"answer": first.turns[0].answer.upper()})
+    assert len(made("dpo", saying_as(other), PairRow)[0]) == 1, "a capital may be the whole repair"
 
 
 async def test_twenty_two_attempt_runs_for_score(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any, cast
 
 import pytest
 
@@ -48,10 +49,11 @@ SNAPSHOT: dict[int, dict[str, str]] = {
 def digest_of(name: str) -> str:
     """Of what a reader of the rows relies on: names, types, defaults, requirements; no description."""
 
-    def bare(value: object) -> object:
+    def bare(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: bare(item) for key, item in value.items() if key not in ("description", "title", "$id")}
-        return [bare(item) for item in value] if isinstance(value, list) else value
+            told = cast("dict[str, Any]", value)
+            return {key: bare(item) for key, item in told.items() if key not in ("description", "title", "$id")}
+        return [bare(item) for item in cast("list[Any]", value)] if isinstance(value, list) else value
 
     schema = bare(json_schema(form(name)))
     return hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest()[:12]
@@ -93,5 +95,10 @@ def test_options_out_of_range_are_refused() -> None:
 
 def test_every_format_that_masks_is_tried_with_the_installed_trainer() -> None:
     """A format that says what is learned in columns of its own belongs into `MASKED` of test_trl.py."""
-    masks = {name for name in form_names() if {"loss_mask", "segments", "turns"} & set(form(name).row.model_fields)}
+    masks = {
+        name
+        for name in form_names()
+        for column, field in form(name).row.model_fields.items()
+        if column in ("loss_mask", "segments") or (column == "turns" and field.annotation is not int)
+    }
     assert masks == {"sft", "error_recovery", "agent_r", "intervention", "rl2f"}

@@ -52,7 +52,8 @@ class Allowance:
 
 def allowance_in(config: Mapping[str, Any]) -> Allowance:
     """What a run's config says that each of its episodes might use."""
-    settings: Mapping[str, Any] = (config.get("suite") or config.get("cli") or {}).get("settings") or {}
+    asked: Mapping[str, Any] = config.get("suite") or config.get("cli") or {}
+    settings: Mapping[str, Any] = asked.get("settings") or {}
     imported: Mapping[str, Any] = config.get("imported") or {}
     return Allowance(
         trials=settings.get("max_trials") or imported.get("trials") or imported.get("allowed_trials") or None,

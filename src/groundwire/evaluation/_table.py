@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -321,10 +320,6 @@ def _entropy(m: Measured) -> str:
 def _interventions(m: Measured) -> str:
     told = m.memory.interventions
     return ", ".join(f"{n:.2f}" for n in told) if any(told) else DASH
-
-
-def _of_themselves(m: Measured, which: Literal["auroc", "ece"]) -> str:
-    return decimal(getattr(m.self_report, which) if m.self_report else None)
 
 
 def _coverage(m: Measured) -> str:

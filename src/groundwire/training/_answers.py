@@ -81,6 +81,12 @@ class ModelAnswer:
         content = self.begun + self.turn.text
         return ChatMessage(role="assistant", content=content, tool_calls=chat_calls(self.turn.tool_calls))
 
+    @property
+    def said(self) -> str:
+        """What makes two answers the same one: the text without what stands around it, and the calls."""
+        calls = [(call.function.name, call.function.arguments) for call in self.completion.tool_calls or ()]
+        return canonical([self.completion.content.strip(), calls])
+
     def completion_parts(self, column: str) -> tuple[Part, ...]:
         """Who wrote which part of `completion`."""
         spans: Sequence[Span] = self.turn.prompt[-1].spans if self.begun else ()

@@ -9,7 +9,6 @@ from itertools import cycle
 from typing import Protocol, runtime_checkable
 
 from groundwire.training._answers import ModelAnswer
-from groundwire.training._leaks import normal_form
 from groundwire.training._provenance import provenance_of, written_by
 from groundwire.training._schema import ChatMessage, Options, Row
 from groundwire.training._trajectories import Author, Trajectory
@@ -90,8 +89,9 @@ def similarity(one: str, other: str) -> float:
 
 
 def says_the_same(one: ModelAnswer, other: ModelAnswer) -> bool:
-    """True of equal texts, whatever their case and spacing: between these there is nothing to prefer."""
-    return normal_form(one.completion.model_dump_json()) == normal_form(other.completion.model_dump_json())
+    """True of equal texts, but for what stands around them: between these there is nothing to prefer. An indent or a
+    capital within them may be the whole repair."""
+    return one.said == other.said
 
 
 def under_both_labels(answers: Iterable[ModelAnswer]) -> frozenset[str]:
@@ -100,7 +100,7 @@ def under_both_labels(answers: Iterable[ModelAnswer]) -> frozenset[str]:
     labels: dict[tuple[str, str], set[bool]] = {}
     told: list[tuple[tuple[str, str], str]] = []
     for answer in answers:
-        key = (answer.turn.prompt_digest, normal_form(answer.completion.model_dump_json()))
+        key = (answer.turn.prompt_digest, answer.said)
         labels.setdefault(key, set()).add(answer.reward == 1.0)
         told.append((key, answer.turn.id))
     return frozenset(turn for key, turn in told if len(labels[key]) > 1)

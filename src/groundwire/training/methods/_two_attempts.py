@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from groundwire.training._answers import ModelAnswer, answers_of
-from groundwire.training._leaks import normal_form
+from groundwire.training._grouping import says_the_same
 from groundwire.training._provenance import parts_of_prompt, provenance_of
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
 from groundwire.training._trajectories import Trajectory
@@ -77,7 +77,7 @@ def _row_of(
         return Rejected("no_signal_between", where)
     if first.turn.model != second.turn.model:
         return Rejected("different_revisions", where)
-    if normal_form(first.completion.content) == normal_form(second.completion.content):
+    if says_the_same(first, second):
         return Rejected("same_answer_again", where)
     parts = (
         *first.prompt_parts,
