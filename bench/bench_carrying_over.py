@@ -4,7 +4,7 @@
 
 Each history teaches a fresh ledger with seeds of its own. After k episodes the ledger is copied, and each unseen seed
 is played on a copy, so that unseen seeds teach each other nothing and are the same ones for every k. Intervals are over
-histories (bootstrap), so that the luck of what was taught is in them. A seed that was not won counts as one trial more
+histories, so that the luck of what was taught is in them. A seed that was not won counts as one trial more
 than it had. A JSON line a world.
 """
 
@@ -80,12 +80,12 @@ def told(name: str, asked: argparse.Namespace, found: Sequence[Mapping[int, Sequ
             {
                 "after": k,
                 "trials_to_success": round(float(means[k].mean()), 3),
-                "interval": paired_interval(means[k]),
+                "interval": paired_interval(means[k], least=1.0, most=asked.trials + 1.0),
                 "won": sum(trials <= asked.trials for trials in every),
                 "won_at_once": sum(trials == 1 for trials in every),
                 "of": len(every),
                 "difference": round(float(gap.mean()), 3),
-                "difference_interval": paired_interval(gap),
+                "difference_interval": paired_interval(gap, least=-float(asked.trials), most=float(asked.trials)),
                 "histories_better_worse": [better, worse],
                 "p": sign_test(better, worse),
             }

@@ -61,11 +61,11 @@ PUBLIC = {
         "recorded_calls", "scene_as_text", "scene_of", "start_of", "transitions", "verify", "wilson",
     },
     "groundwire.evaluation": {
-        "Arm", "Comparison", "Confusion", "Episodes", "Floats", "Labels", "Measured", "Ragged", "Rate",
-        "JudgedSample", "Report", "RunFacts", "TrialRow", "TrialStep", "Trials", "calibration", "compare", "confusion",
-        "instability", "localised", "measure", "paired_interval", "read_run", "reflecting", "report_on",
-        "sign_test", "step_uses", "switches", "trace_confidence", "trial_rows", "underthinking", "wandering",
-        "width",
+        "Allowance", "Arm", "CodeHint", "Comparison", "Confusion", "Episodes", "Floats", "Labels", "Measured",
+        "Ragged", "Rate", "JudgedSample", "Report", "RunFacts", "TrialRow", "TrialStep", "Trials", "calibration",
+        "code_hints", "compare", "confusion", "early_stop", "instability", "localised", "measure",
+        "paired_interval", "read_run", "reflecting", "report_on", "self_report", "sign_test", "step_uses",
+        "switches", "trace_confidence", "trial_rows", "underthinking", "wandering", "width",
     },
     "groundwire.graphs": {
         "Budget", "Episode", "EpisodeResult", "EpisodeState", "FeedbackApp", "FeedbackGraph", "GateKind",
@@ -107,6 +107,7 @@ PUBLIC = {
     "groundwire.training": {
         "Form", "Options", "Rejected", "Row", "Trajectories", "Trajectory", "Trial", "Turn", "export", "form",
         "form_names", "json_schema", "opened", "read_trajectory", "robustness", "trajectories_of",
+        "with_labels",
     },
 }  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import sys
 from contextlib import aclosing
 from pathlib import Path
@@ -19,8 +20,9 @@ from typer.testing import CliRunner
 
 from groundwire import FeedbackGraph, Origin, Task
 from groundwire.cli._export import ExportRequest, run_export
+from groundwire.cli._report import run_report
 from groundwire.cli.commands._app import app
-from groundwire.core._errors import ConfigError, StorageError
+from groundwire.core._errors import ConfigError, SealError, StorageError
 from groundwire.core._models import Completion, Request
 from groundwire.core._records import RunRecord
 from groundwire.training import Row, forms
@@ -208,3 +210,43 @@ def test_the_guide_names_every_column_that_trainers_read() -> None:
         own = set(form(module.name.removeprefix("_")).row.model_fields) - set(Row.model_fields)
         assert [column for column in own if f"`{column}`" not in guide] == [], module.name
     assert [name for name in Provenance.model_fields if f"`{name}`" not in guide] == []
+
+
+def test_numbers_of_single_formats_reach_the_command_line(tmp_path: Path) -> None:
+    record = recorded(tmp_path, repairing([saying("41"), saying("42")]), question(), trials=2)
+    db, out = f"sqlite:///{tmp_path / 'ledger.db'}", tmp_path / "rows.jsonl"
+    runner = CliRunner()
+
+    def rows(name: str, *more: str) -> list[dict[str, Any]]:
+        asked = ["export", record.id, "--format", name, "--out", str(out), "--db", db, *more]
+        assert (done := runner.invoke(app, asked)).exit_code == 0, done.output
+        return lines(out)
+
+    assert [row["shaped_reward"] for row in rows("two_attempts")] == [11.0]
+    assert [row["shaped_reward"] for row in rows("two_attempts", "--set", "score_alpha=2")] == [3.0]
+    assert [round(row["weight"], 3) for row in rows("rise", "--set", "rise_tau=1")] == [1.0, 2.718]
+    assert len(rows("grpo", "--min-group", "1")) == 2
+    alone = runner.invoke(app, ["export", record.id, "--format", "grpo", "--out", str(out), "--db", db, "--json"])
+    assert alone.exit_code == 1 and json.loads(alone.stdout)["rejected"] == {"group_too_small": 2}
+    with pytest.raises(ConfigError, match="no 'alpha' to be set"):
+        runner.invoke(
+            app,
+            ["export", record.id, "--format", "rise", "--out", str(out), "--db", db, "--set", "alpha=1"],
+            catch_exceptions=False,
+        )
+
+
+def test_the_list_keeps_names_and_what_they_are_for_apart() -> None:
+    printed = CliRunner().invoke(app, ["export", "--list"]).stdout.splitlines()
+    assert [line.partition("  ")[0] for line in printed] == list(form_names())
+
+
+def test_a_ledger_that_was_changed_is_neither_exported_nor_reported_on(tmp_path: Path) -> None:
+    record = recorded(tmp_path, repairing([saying("41"), saying("42")]), question())
+    with sqlite3.connect(tmp_path / "ledger.db") as ledger:
+        changed = ledger.execute("UPDATE signals SET verdict = 'pass' WHERE verdict = 'fail'").rowcount
+    assert changed
+    with pytest.raises(SealError):
+        exported(tmp_path, "kto", record)
+    with pytest.raises(SealError):
+        run_report([record.id], {"db": f"sqlite:///{tmp_path / 'ledger.db'}"}, control=None, html=None, as_json=True)

@@ -82,6 +82,10 @@ def test_calibration() -> None:
     assert auroc(np.ones(3), np.array([True, True, False])) == 0.5
     assert auroc(np.ones(2), np.array([True, True])) is None
     assert accuracy_coverage(np.array([0.9, 0.8, 0.3, 0.1]), np.array([True, True, True, False])) == [1, 1, 1, 0.75]
+    tied = np.array([0.9, 0.5, 0.5, 0.5])
+    for right_of_tie in ([True, False, False], [False, False, True]):
+        told_alike = accuracy_coverage(tied, np.array([True, *right_of_tie]))
+        assert told_alike == pytest.approx([1, 2 / 3, 5 / 9, 0.5]), "whatever the order of the rows"
     assert calibration(np.zeros(0), np.zeros(0, dtype=np.bool_)) is None
 
 

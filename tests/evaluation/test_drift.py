@@ -5,7 +5,7 @@ from __future__ import annotations
 from rows import episode, trials
 
 from groundwire.evaluation import TrialStep
-from groundwire.evaluation._drift import Friction, uptake
+from groundwire.evaluation._drift import Friction, avalanche, uptake
 from groundwire.evaluation._rates import Rate
 
 
@@ -22,6 +22,14 @@ def test_a_stubborn_solver_and_one_that_listens() -> None:
     assert (listening.repeats, listening.stuck) == (Rate(1, 3), Rate(1, 3))
     assert listening.friction == {Friction.NOT_FOLLOWED: 1, Friction.TOO_HARD: 1}
     assert listening.friction_share == 0.5
+
+
+def test_the_avalanche_is_seen_where_all_is_accepted_from_the_start() -> None:
+    assert avalanche([0.9, 0.7, 0.5], [1.0, 1.0, 1.0]) == 3
+    assert avalanche([0.9, 0.7, 0.5], [0.5, 0.6, 0.7]) == 3
+    assert avalanche([0.9, 0.7, 0.5], [0.5, 0.4, 0.3]) is None, "the filter takes less"
+    assert avalanche([0.9, 0.7, 0.5], [0.0, 0.0, 0.0]) is None, "nothing is taken"
+    assert avalanche([0.9, 0.7, 0.8, 0.7], [1.0] * 4) is None, "one fall may be chance"
 
 
 def test_causes_are_told_apart() -> None:

@@ -27,6 +27,7 @@ def test_curves_follow_the_seeds_and_an_episode_that_was_not_won_has_one_trial_m
     assert told.first_tries == [Rate(0, 1), Rate(0, 2), Rate(0, 2), Rate(1, 2), Rate(2, 2)]
     (stretch,) = told.stretches
     assert (stretch.after, stretch.until, stretch.mean) == (0, None, pytest.approx(2.6))
+    assert stretch.low is not None and stretch.high is not None
     assert 1 <= stretch.low <= 2.6 <= stretch.high <= 4
 
 
@@ -81,7 +82,8 @@ def test_only_unseen_tasks_count_and_those_that_were_not_solved_are_no_gift() ->
         (1, 2, Rate(1, 1), 3.0),
         (3, None, Rate(2, 2), 1.5),
     ]
-    assert (told[2].low, told[2].high) == (1.0, 2.0)
+    assert (told[2].low, told[2].high) == (1.0, 4.0), "two tasks tell nothing"
+    assert (told[1].low, told[1].high) == (None, None)
 
 
 def test_nothing_says_nothing() -> None:

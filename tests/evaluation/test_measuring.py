@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -14,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from rows import episode, trials
 
 from groundwire.core._signals import Origin
-from groundwire.evaluation import Arm, RunFacts, TrialRow, Trials
+from groundwire.evaluation import Arm, RunFacts, TrialRow, Trials, TrialStep
 from groundwire.evaluation._comparing import Conclusion
 from groundwire.evaluation._measuring import (
     SELF,
@@ -31,7 +32,7 @@ from groundwire.evaluation._measuring import (
     rss,
 )
 from groundwire.evaluation._rates import Rate
-from groundwire.evaluation._table import SETS, episode_sets, groups_of
+from groundwire.evaluation._table import LINES, MEANS, SETS, episode_sets, groups_of
 from groundwire.evaluation._verdicts import report_on
 from groundwire.evaluation.page import render_page
 
@@ -57,6 +58,7 @@ def drawn(seed: int, count: int = 60) -> Trials:
                 candidate=[f"c{random.integers(3)}" for _ in range(length)],
                 lessons=[int(random.integers(0, 2)) for _ in range(length)],
                 judgings=[int(random.integers(0, 2)) for _ in range(length)],
+                has_hidden=at % 3 == 0,
                 tokens=int(random.integers(1, 500)),
             )
         )
@@ -74,6 +76,7 @@ def test_every_number_has_its_episodes(seed: int) -> None:
     assert (sets["fixes"], sets["breaks"]) == (told.correction.fixes, told.correction.breaks)
     assert (sets["false"], sets["given"]) == (told.correction.false_passes, told.outcome.already_passing)
     assert (sets["unverified"], sets["none"]) == (told.outcome.unverified.part, told.outcome.no_verdict.part)
+    assert sets["unjudged"] == told.outcome.unjudged.part
     assert (sets["lessons"] > 0) == (told.memory.hits.part > 0)
     assert told.outcome.by_round[-1] == told.outcome.final
     assert json.loads(json.dumps(as_data(told), allow_nan=False))["outcome"]["final"]["part"] == sets["solved"]
@@ -102,7 +105,7 @@ def test_remarks_say_what_the_numbers_have_to_be_read_with() -> None:
     said = "\n".join(remark.text for remark in told.remarks)
     for part in (
         "1 of 1 answer that passed failed the hidden tests (100.0 %)",
-        "counted as wrong: 1 first try judged by a model's tests or opinions only",
+        "counted as wrong: 1 first try judged by a model's tests, opinions, or visible tests alone",
         "counted as unsolved: 1 answer that passed only a model's tests",
         "counted as unsolved: 1 episode that ended without a verdict",
         "in no rate: 1 task that passed before anything was tried",
@@ -130,7 +133,7 @@ def test_model_written_tests_that_pass_wrong_code_hurt_and_it_is_said_plainly() 
         [Arm(name="with", trials=reflecting), Arm(name="without", trials=simple)], control="without"
     ).arms
     assert told.verdict.answer is Conclusion.HURT
-    assert told.verdict.text.startswith("reflection hurt (n = 400): -10.0 points")
+    assert told.verdict.text.startswith("NOT equal: reflection hurt (n = 400): -10.0 points")
     assert told.measured.correction.breaks == 40
     assert told.measured.correction.false_passes == 120
 
@@ -165,9 +168,19 @@ def test_history_foretells_what_comes_later() -> None:
     assert history_calibration(trials(*rows[:20])) is None
 
 
+def test_what_a_name_does_not_tell_has_a_line_on_the_page() -> None:
+    steps = (TrialStep("a", ok=False), TrialStep("b", ok=True))
+    rows = trials(episode("a", "-+", steps=steps), episode("b", "+", steps=steps), episode("c", "+-"))
+    page = render_page(report_on([Arm(name="a", trials=rows)]))
+    for name in ("CL, right ones kept", "CS, wrong ones fixed", "RSS", "first step failed (Trap@1)", "H.5, steps"):
+        assert re.search(f"<th>{re.escape(name)}[^<]*<small class=.means.>[^<]+</small>", page), name
+
+
 def test_lines_that_no_arm_has_a_number_for_are_left_out() -> None:
     report = report_on([Arm(name="a", trials=trials(episode("a", "+")))])
     names = {line.name for group in groups_of(report) for line in group.lines}
+    assert names <= set(LINES) and set(MEANS) <= set(LINES)
+    assert "tries with lessons" not in names, "0.0 % would say that there is no memory where it holds no lesson"
     assert "answer right" in names
     assert not names & {"RSS", "H.5, steps until half have failed", "oracle@k"}
     assert "Steps" not in {group.title for group in groups_of(report)}
@@ -240,6 +253,24 @@ def test_items_are_tasks_whatever_their_number_of_samples() -> None:
 # How often tasks are solved.
 
 
+def test_a_pass_that_the_hidden_tests_never_judged_is_not_known_to_be_right() -> None:
+    """Both arms alike; a FAIL refutes all the same."""
+    rows = trials(
+        episode("unjudged", "-+", has_hidden=True),
+        episode("judged", "-+", hidden="?+", has_hidden=True),
+        episode("has none", "-+"),
+    )
+    told = measure(rows)
+    assert (told.outcome.final, told.outcome.unjudged, told.outcome.unverified) == (Rate(2, 3), Rate(1, 3), Rate(0, 3))
+    assert (told.correction.episodes, told.correction.fixes) == (2, 2)
+    assert {name: at.tolist() for name, at in episode_sets(rows).items() if name in ("solved", "unjudged")} == {
+        "solved": [1, 2],
+        "unjudged": [0],
+    }
+    said = [remark.text for remark in report_on([Arm(name="a", trials=rows)]).arms[0].remarks]
+    assert "counted as unsolved: 1 answer that passed and that the hidden tests never judged" in said
+
+
 def test_pass_at_4_and_pass_hat_4_of_three_right_and_one_wrong() -> None:
     """Row 101."""
     n, c = np.array([4]), np.array([3])
@@ -277,7 +308,7 @@ def test_a_run_is_told_by_round_and_may_fall() -> None:
     assert [r.part for r in told.by_round] == [0, 2, 2, 2], "c was right after round 1, and is no longer"
     assert (told.unverified, told.no_verdict) == (Rate(1, 7), Rate(2, 7)), "h's answer failed, and nothing came after"
     assert told.stops["verified"] == 2
-    assert told.final.interval == pytest.approx((0.0822, 0.6411), abs=1e-4)
+    assert told.final.interval == pytest.approx((0.0367, 0.7096), abs=1e-4)
     nothing = outcome(trials())
     assert (nothing.episodes, nothing.final.value, nothing.by_round) == (0, None, ())
 

@@ -7,18 +7,21 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from guessing import Check, Guesser, Noter, answer, loop
+from guessing import ANSWER, Check, Guesser, Noter, answer, loop, no_verdict
 
 from groundwire import Task
-from groundwire.core._candidates import Candidate
+from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import ActorContext
 from groundwire.core._models import Message, Request
 from groundwire.core._records import EpisodeRecord, Store
-from groundwire.core._signals import Origin, Verdict
-from groundwire.evaluation import JudgedSample, TrialRow, Trials, TrialStep, read_run, trial_rows
+from groundwire.core._signals import NoVerdict, Origin, Verdict
+from groundwire.core._tasks import Hidden
+from groundwire.evaluation import JudgedSample, TrialRow, Trials, TrialStep, read_run, report_on, trial_rows
 from groundwire.graphs import FeedbackGraph
+from groundwire.graphs.library._code_repair import code_repair
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
+from groundwire.tools import HiddenTests
 
 
 async def run_of(store: Store, graph: FeedbackGraph, task: Task, **config: object) -> str:
@@ -82,6 +85,26 @@ async def test_what_models_cost_is_told_by_trial(task: Task) -> None:
     assert trials.visible.tolist() == [0, 1]
     assert trials.truth.tolist() == [-1, -1], "tests that a model wrote know no truth"
     assert trials.model.names == (backend.model,)
+
+
+@pytest.mark.parametrize(("has_hidden", "right"), [(True, -1), (False, 1)])
+async def test_a_pass_whose_hidden_tests_came_to_no_verdict_has_no_truth(has_hidden: bool, right: int) -> None:
+    """A run with small limits: the command line says 0 verified, and so must the report."""
+    store = InMemoryStore()
+    cut_off = no_verdict(NoVerdict.LIMIT_HIT, Origin.HIDDEN_TESTS)
+    broken = Check(origin=Origin.HIDDEN_TESTS, override=lambda _text: cut_off)
+    secret = broken if has_hidden else HiddenTests()
+    actor = Guesser([["wrong"], ["right", "right too"]])
+    graph = code_repair(actor, Noter(), Check(origin=Origin.TESTS), secret, width=2, baseline=False)
+    hidden = Hidden(("pytest",), Tree({"secret.py": b"assert True\n"})) if has_hidden else None
+    task = Task(id="guess", tree=Tree({ANSWER: b"nothing"}), hidden=hidden)
+    run_id = await run_of(store, graph, task)
+    (run,) = await store.runs(prefix=run_id)
+    arm = await read_run(store, run)
+    assert arm.trials.truth.tolist() == [0, right]
+    assert {s.verdict for s in arm.trials.row(1).samples} == {Verdict.NONE if has_hidden else Verdict.PASS}
+    (told,) = report_on([arm]).arms
+    assert (told.measured.outcome.final.part, told.measured.outcome.unjudged.part) == ((0, 1) if has_hidden else (1, 0))
 
 
 def test_an_episode_that_never_began_is_one_row_without_a_verdict() -> None:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import pytest
 
 from groundwire.core._errors import ConfigError
-from groundwire.evaluation._reasoning import WrongTrace, reflecting, step_uses, switches, underthinking
+from groundwire.evaluation._reasoning import (
+    EarlyStop,
+    ReasoningTrace,
+    WrongTrace,
+    early_stop,
+    reflecting,
+    step_uses,
+    switches,
+    underthinking,
+)
 
 
 def test_the_worked_example_of_underthinking() -> None:
@@ -29,6 +39,17 @@ def test_most_reflection_confirms() -> None:
     assert worse is not None
     assert (worse.corrupting, worse.other) == (1, 1)
     assert reflecting([], 10, "7") is None
+
+
+def test_an_early_stop_saves_tokens_and_loses_what_reflection_would_have_mended() -> None:
+    """Row 15: stopped at the first candidate, but where the controller calls the question worth more."""
+    kept = ReasoningTrace([("7", 400), ("7", 900)], 1000, "7")
+    mended = ReasoningTrace([("5", 100), ("7", 900)], 1000, "7")
+    told = early_stop([kept, mended, ReasoningTrace([], 50, "7")])
+    assert told == EarlyStop(traces=2, stopped=2, saved=1500 / 2000, before=1.0, after=0.5)
+    told = early_stop([kept, dataclasses.replace(mended, worth=True)])
+    assert told == EarlyStop(traces=2, stopped=1, saved=600 / 2000, before=1.0, after=1.0)
+    assert early_stop([]) is None
 
 
 def test_switches() -> None:

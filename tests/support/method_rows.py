@@ -24,13 +24,15 @@ pa: Any = pyarrow  # it has no types
 R = TypeVar("R", bound=Row)
 
 
-def made(name: str, told: Iterable[Trajectory], kind: type[R]) -> tuple[list[R], list[str]]:
+def made(
+    name: str, told: Iterable[Trajectory], kind: type[R], options: Options | None = None
+) -> tuple[list[R], list[str]]:
     """A method's rows, and why others are none. Each is valid by its schema, fit for Parquet, backed by sealed signals
     and complete about who wrote what."""
     schema = json_schema(form(name))
     rows: list[R] = []
     reasons: list[str] = []
-    for one in form(name).make(told, Options()):
+    for one in form(name).make(told, options or Options()):
         if isinstance(one, Rejected):
             reasons.append(one.reason)
             continue

@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_rows import made
 from recorded_runs import Certain, ledger_at, question, read, repairing, run, saying, trajectories
+from wide import model
 from worlds import Porch
 
 from groundwire import Origin, Task, Tree
+from groundwire.agents import LLMActor, LLMCritic
 from groundwire.agents.worlds import ReActActor
 from groundwire.agents.worlds._acting import StepsCritic
 from groundwire.core._environments import environment_task
@@ -22,10 +24,12 @@ from groundwire.core._errors import ConfigError
 from groundwire.core._models import Completion, Request
 from groundwire.core._records import ModelCall
 from groundwire.core._steps import StepRules
+from groundwire.graphs.library._code_repair import code_repair
 from groundwire.graphs.library._episodic import episodic
 from groundwire.graphs.library._verified_steps import verified_steps
 from groundwire.models import ScriptedBackend
-from groundwire.training import Trajectory
+from groundwire.tools import HiddenTests
+from groundwire.training import Trajectory, Turn
 from groundwire.training._catalogue import form_names
 from groundwire.training._grouping import PairRow
 from groundwire.training.forms._grpo import GrpoRow, switched_rewards
@@ -74,6 +78,43 @@ async def test_every_form_of_one_episode_that_failed_and_passed(tmp_path: Path) 
         mine = [p for p in pieces if p.outcome == outcome]
         assert "".join(p.step for p in mine) == text and len(mine) == mine[0].steps > 1
         assert all(text[p.start : p.end] == p.step for p in mine)
+
+
+async def test_pairs_whose_first_answer_was_right_are_there_where_something_else_asked_for_more(
+    tmp_path: Path,
+) -> None:
+    """r1 = 1: tests of a model refused what executed checks had passed, and the second try spoiled it."""
+    answers = iter([saying("42"), saying("41"), saying("42 and 43")])
+    scripted = model(lambda _, purpose: "Hm." if purpose == "reflect" else next(answers), "m")
+    graph = code_repair(
+        LLMActor(scripted, answer="whole"),
+        LLMCritic(scripted),
+        Check(("42",), Origin.TESTS),
+        HiddenTests(),
+        baseline=False,
+        own_tests=Check(("43",), Origin.MODEL_TESTS),
+    )
+    told = await trajectories(tmp_path, graph, trials=2)
+    (row,), _ = made("two_attempts", told, TwoAttemptsRow)
+    assert (row.reward_first, row.reward_second) == (1.0, 0.0)
+
+
+async def test_equal_texts_are_no_pair_and_none_is_under_both_labels(tmp_path: Path) -> None:
+    told = await trajectories(tmp_path, repairing([saying("41"), saying("42")]))
+    first, second = told[0].trials
+
+    def saying_as(turn: Turn) -> list[Trajectory]:
+        """The same, but the second answer has the first one's text: the loop never judges one twice, a log may."""
+        same = second.turns[0].model_copy(update={"answer": f"{turn.answer}\n", "prompt_digest": turn.prompt_digest})
+        again = second.model_copy(update={"turns": (same, *second.turns[1:])})
+        return [told[0].model_copy(update={"trials": (first, again)})]
+
+    assert len(made("two_attempts", told, TwoAttemptsRow)[0]) == len(made("dpo", told, PairRow)[0]) == 1
+    assert made("two_attempts", saying_as(first.turns[0]), TwoAttemptsRow) == ([], ["same_answer_again"])
+    assert made("dpo", saying_as(first.turns[0]), PairRow) == ([], ["right_and_wrong"] * 2)
+    assert made("kto", saying_as(first.turns[0]), KtoRow) == ([], ["right_and_wrong"] * 2)
+    other = first.turns[0].model_copy(update={"answer": first.turns[0].answer.upper()})
+    assert len(made("dpo", saying_as(other), PairRow)[0]) == 1, "a capital may be the whole repair"
 
 
 async def test_twenty_two_attempt_runs_for_score(tmp_path: Path) -> None:
@@ -154,8 +195,8 @@ async def test_a_world_step_by_step(tmp_path: Path) -> None:
     told = await trajectories(tmp_path, graph, environment_task(Porch(), id="porch"))
     rows, _ = made("prm", told, PrmRow)
     assert [(r.unit, r.completions, r.labels, r.first_error) for r in rows] == [
-        ("action", tuple(says[:2]), (True, False), 1),
-        ("action", tuple(says[2:]), (True, True), None),
+        ("action", (says[0], f"You see a door and a mat.\n{says[1]}"), (-100, 0), 1),
+        ("action", (says[2], f"You find a key.\n{says[3]}"), (-100, 1), None),
     ]
     assert [r.basis for r in rows] == [("accepted", "verdict")] * 2
     labels, _ = made("kto", told, KtoRow)
@@ -172,8 +213,8 @@ async def test_the_lines_that_a_step_checker_went_through(tmp_path: Path) -> Non
     told = await trajectories(tmp_path, graph, task)
     rows, _ = made("prm", told, PrmRow)
     assert [(r.unit, r.completions, r.labels) for r in rows] == [
-        ("line", ("one\n", "lie\n"), (True, False)),
-        ("line", ("one\n", "two\n", "three\n"), (True, True, True)),
+        ("line", ("one\n", "lie\n"), (-100, 0)),
+        ("line", ("one\n", "two\n", "three\n"), (1, 1, 1)),
     ]
 
 

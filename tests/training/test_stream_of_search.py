@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -64,12 +65,12 @@ def test_the_search_is_bounded_and_then_has_no_goal() -> None:
 
 
 SHORT = """Current State: 24:[4, 6, 9], Operations: []
-Exploring Operation: 9-4=5, Resulting Numbers: [5, 6]
-Generated Node #0,0: 24:[5, 6] Operation: 9-4=5
+Exploring Operation: 9-4=5, Resulting Numbers: [6, 5]
+Generated Node #0,0: 24:[6, 5] Operation: 9-4=5
 Moving to Node #0,0
-Current State: 24:[5, 6], Operations: ['9-4=5']
+Current State: 24:[6, 5], Operations: ['9-4=5']
 Exploring Operation: 6*5=30, Resulting Numbers: [30]
-24,30 unequal: No Solution
+30,24 unequal: No Solution
 Moving to Node #0
 Current State: 24:[4, 6, 9], Operations: []
 Exploring Operation: 6*4=24, Resulting Numbers: [9, 24]
@@ -79,7 +80,7 @@ PLANTED = {
     "a wrong result": ("6*4=24, Resulting", "6*4=25, Resulting", "6*4=25 does not hold"),
     "a number from nowhere": ("9-4=5, Resulting", "9-3=6, Resulting", "9-3=6 uses a number that is not there"),
     "numbers kept": ("Numbers: [9, 24]", "Numbers: [4, 9, 24]", "other numbers result"),
-    "a goal that is none": ("24,30 unequal: No Solution", "24,30 equal: Goal Reached", "not reached by operations"),
+    "a goal that is none": ("30,24 unequal: No Solution", "30,24 equal: Goal Reached", "not reached by operations"),
     "a goal that is denied": (
         "24,24 equal: Goal Reached",
         "24,24 unequal: No Solution",
@@ -87,7 +88,7 @@ PLANTED = {
     ),
     "another number judged": ("24,24 equal", "24,23 equal", "it judges another number than was made"),
     "a jump": ("Moving to Node #0\n", "Moving to Node #0,7\n", "a node that was not generated"),
-    "another state": ("24:[5, 6], Operations: ['9-4=5']", "24:[5, 5], Operations: []", "the state is another one"),
+    "another state": ("24:[6, 5], Operations: ['9-4=5']", "24:[5, 5], Operations: []", "the state is another one"),
     "another node": ("Generated Node #0,0", "Generated Node #0,3", "it generates another node than was explored"),
 }
 
@@ -101,11 +102,76 @@ def test_what_a_text_claims_wrongly_is_listed_with_its_line(case: str) -> None:
     assert any(why in one and one.startswith("line ") for one in wrong), wrong
 
 
+PUBLISHED = (
+    # the newest number last, what was made before the target, a difference of 0, a step back behind each dead end
+    """Current State: 12:[5, 5, 3], Operations: []
+Exploring Operation: 5-5=0, Resulting Numbers: [3, 0]
+Generated Node #0,0: 12:[3, 0] Operation: 5-5=0
+Moving to Node #0,0
+Current State: 12:[3, 0], Operations: ['5-5=0']
+Exploring Operation: 3+0=3, Resulting Numbers: [3]
+3,12 unequal: No Solution
+Moving to Node #0,0
+Current State: 12:[3, 0], Operations: ['5-5=0']
+Exploring Operation: 3*0=0, Resulting Numbers: [0]
+0,12 unequal: No Solution
+Moving to Node #0
+Current State: 12:[5, 5, 3], Operations: []
+Exploring Operation: 5+5=10, Resulting Numbers: [3, 10]
+Generated Node #0,1: 12:[3, 10] Operation: 5+5=10
+Moving to Node #0,1
+Current State: 12:[3, 10], Operations: ['5+5=10']
+Exploring Operation: 10+3=13, Resulting Numbers: [13]
+13,12 unequal: No Solution
+""",
+    # breadth first: all of a level is generated before it moves
+    """Current State: 14:[2, 9, 3], Operations: []
+Exploring Operation: 9+3=12, Resulting Numbers: [2, 12]
+Generated Node #0,0: 14:[2, 12] Operation: 9+3=12
+Exploring Operation: 9-2=7, Resulting Numbers: [3, 7]
+Generated Node #0,1: 14:[3, 7] Operation: 9-2=7
+Moving to Node #0,0
+Current State: 14:[2, 12], Operations: ['9+3=12']
+Exploring Operation: 12-2=10, Resulting Numbers: [10]
+10,14 unequal: No Solution
+Exploring Operation: 2+12=14, Resulting Numbers: [14]
+14,14 equal: Goal Reached
+""",
+    # the target on the way, with a number left over, is no goal there
+    """Current State: 8:[4, 4, 1], Operations: []
+Exploring Operation: 4+4=8, Resulting Numbers: [1, 8]
+Generated Node #0,0: 8:[1, 8] Operation: 4+4=8
+Moving to Node #0,0
+Current State: 8:[1, 8], Operations: ['4+4=8']
+Exploring Operation: 8-1=7, Resulting Numbers: [7]
+7,8 unequal: No Solution
+""",
+)
+
+
+@pytest.mark.parametrize(("text", "solved"), list(zip(PUBLISHED, (False, True, False), strict=True)))
+def test_texts_in_the_published_form_are_taken(text: str, solved: bool) -> None:
+    """Every dead end of three was called wrong."""
+    trace = read(text)
+    assert trace.wrong == () and trace.solved is solved and all(trace.valid)
+    before = re.sub(r"(\d+),(\d+) (un)?equal", r"\2,\1 \3equal", text)
+    assert read(before).wrong == () and read(before).solved is solved, "texts that earlier versions wrote"
+
+
+def test_ours_are_written_as_the_published_ones() -> None:
+    text = as_text(explore((5, 5, 3), 12, width=2), 12)
+    assert text.startswith("Current State: 12:[3, 5, 5], Operations: []\n")
+    assert read(text).wrong == ()
+    for line, after in pairwise(text.splitlines()):
+        if line.endswith("No Solution"):
+            assert after.startswith("Moving to Node #"), "it steps back before it tries anything else"
+
+
 def test_a_goal_reached_through_a_wrong_step_is_no_goal() -> None:
-    text = SHORT.replace("9-4=5", "9-4=4").replace("[5, 6]", "[4, 6]").replace("6*5=30", "6*4=24")
+    text = SHORT.replace("9-4=5", "9-4=4").replace("[6, 5]", "[6, 4]").replace("6*5=30", "6*4=24")
     text = (
         text.replace("[30]", "[24]")
-        .replace("24,30 unequal: No Solution", "24,24 equal: Goal Reached")
+        .replace("30,24 unequal: No Solution", "24,24 equal: Goal Reached")
         .split("Moving to Node #0\n")[0]
     )
     trace = read(text)
@@ -113,7 +179,7 @@ def test_a_goal_reached_through_a_wrong_step_is_no_goal() -> None:
 
 
 def test_a_trace_with_two_planted_repeats_is_counted() -> None:
-    again = "Exploring Operation: 9-4=5, Resulting Numbers: [5, 6]\n"
+    again = "Exploring Operation: 9-4=5, Resulting Numbers: [6, 5]\n"
     invalid = "Exploring Operation: 9*4=35, Resulting Numbers: [6, 35]\n"
     told = wandering(*(lambda t: (t.states, t.valid))(read(SHORT + again + again + invalid)))
     assert (told.steps, told.revisits, told.invalid) == (6, 2, 1)

@@ -12,18 +12,26 @@ from typing import Any
 
 import pytest
 from guessing import ANSWER
-from recorded_runs import ledger_at, repairing, run, saying
+from recorded_runs import ledger_at, read, repairing, run, saying
 from tiny_language_model import tiny_model, tokenizer_of
+from worlds import Porch
 
-from groundwire import Task, Tree
+from groundwire import FeedbackGraph, Task, Tree
+from groundwire.agents.worlds import ReActActor
+from groundwire.agents.worlds._acting import StepsCritic
 from groundwire.cli._export import ExportRequest, run_export
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ToolContext
+from groundwire.core._environments import environment_task
 from groundwire.core._models import Backend, Completion, Request
 from groundwire.core._signals import Verdict
+from groundwire.core._steps import StepRules
+from groundwire.graphs.library._episodic import episodic
+from groundwire.graphs.library._verified_steps import verified_steps
 from groundwire.models import ScriptedBackend
 from groundwire.sandbox import open_sandbox
 from groundwire.tools import Command
+from groundwire.training import export, form, opened
 
 # what the libraries say to one another
 pytestmark = [
@@ -103,6 +111,42 @@ def one_step(trainer: Any) -> None:
     assert any(not weights.detach().equal(before[name]) for name, weights in trainer.model.named_parameters())
 
 
+MASKED = ("sft", "error_recovery", "rl2f", "mistake_tuning", "agent_r", "intervention")
+"""Formats of which only a part is learned, and how they say so: columns that no trainer reads."""
+
+
+def expected(row: Mapping[str, Any]) -> list[str]:
+    """What a row says is learned, in order, each with the end of its message where it reaches that."""
+    if row.get("messages") is not None:
+        return [m["content"] + "</s>" for m, kept in zip(row["messages"], row["loss_mask"], strict=True) if kept]
+    if row.get("turns") is not None:
+        return [turn["content"] + "</s>" for turn in row["turns"] if turn["loss"]]
+    content = row["completion"][0]["content"]
+    segments = row.get("segments") or [{"start": 0, "end": len(content), "loss": True}]
+    return ["".join(content[s["start"] : s["end"]] for s in segments if s["loss"]) + "</s>"]
+
+
+async def masked(folder: Path) -> None:
+    """What each of these formats holds of small runs of our own: an episode that was mended, walks that were lost and
+    won, and a proof of which a line was refused."""
+    walks = [["look", "look", "kick door"], ["look", "lift mat", "look", "unlock door"]]
+    task, proof = environment_task(Porch(), id="porch"), Task(id="proof", prompt="Prove it.", tree=Tree({}))
+    rules = StepRules(check=lambda steps: "a lie" if "lie" in steps[-1] else "")
+    says = [f"Action: {action}" for actions in walks for action in actions]
+    graphs: dict[str, tuple[FeedbackGraph, Task]] = {
+        "code": (repairing([saying("41"), saying("40"), saying("42")]), question(1)),
+        "walk": (episodic(ReActActor(ScriptedBackend(says)), StepsCritic(), Porch), task),
+        "proof": (verified_steps(ScriptedBackend(["one\nlie\nthree\n", "two\nlie\n", "three\n"]), rules), proof),
+    }
+    async with aclosing(ledger_at(folder)) as store:
+        runs = {name: await run(store, graph, of) for name, (graph, of) in graphs.items()}
+    told = {name: await read(folder, record) for name, record in runs.items()}
+    every = [one for of_run in told.values() for one in of_run]
+    for name in MASKED:
+        with opened(folder / f"masked_{name}.jsonl", form(name)) as sink:
+            assert export(form(name), every, sink).rows, name
+
+
 def exported(folder: Path) -> None:
     """A run on three questions, two answers a trial, as the files that trainers get."""
 
@@ -133,9 +177,15 @@ def trainers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trainers]:
         datasets: Any = pytest.importorskip("datasets", reason="datasets is not installed")
         folder = tmp_path_factory.mktemp("exports")
         exported(folder)
+        asyncio.run(masked(folder))
         trainers = Trainers(folder, trl, datasets)
-        trainers.tokenizer = tokenizer_of((folder / "sft.jsonl").read_text().splitlines())
+        texts = [line for name in ("sft", *(f"masked_{m}" for m in MASKED)) for line in _lines(folder, name)]
+        trainers.tokenizer = tokenizer_of(texts)
         yield trainers
+
+
+def _lines(folder: Path, name: str) -> list[str]:
+    return (folder / f"{name}.jsonl").read_text().splitlines()
 
 
 def spoken(ids: Any, mask: Any, trainers: Trainers) -> list[str]:
@@ -170,6 +220,21 @@ def test_sft_has_its_loss_on_what_our_mask_says(trainers: Trainers) -> None:
     assert loss.item() == pytest.approx(by_hand.item(), rel=1e-4)
 
 
+@pytest.mark.parametrize("name", MASKED)
+def test_the_labels_of_a_batch_are_what_the_row_says_is_learned(trainers: Trainers, name: str) -> None:
+    """In the installed TRL, whose trainer reads none of our columns: the wrong code and what the world said were in the
+    loss. The recipe is the guide's own."""
+    written = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    recipe = next(code for code in written if "with_labels" in code)
+    names: dict[str, Any] = {"tokenizer": trainers.tokenizer, "rows": trainers.rows(f"masked_{name}")}
+    exec(recipe.partition("trainer = ")[0], names)
+    batch = trainers.trained("SFT", names["labelled_rows"], {"max_length": ENOUGH, "per_device_train_batch_size": 8})
+    heard = [trainers.tokenizer.decode(row[row != IGNORED]) for row in batch["labels"]]
+    said = ["".join(expected(row)) for row in names["rows"]]
+    assert sorted(heard) == sorted(said)[: len(heard)] if len(said) <= 8 else set(heard) <= set(said)
+    assert heard and all(any(row == IGNORED) for row in batch["labels"])
+
+
 def test_dpo_and_kto_have_their_losses_on_the_answers(trainers: Trainers) -> None:
     pairs = trainers.rows("dpo")
     options = {"max_length": ENOUGH}
@@ -196,7 +261,7 @@ def test_steps_are_trained_by_their_labels(trainers: Trainers) -> None:
     rows = trainers.rows("prm")
     made = trainers.datasets.Dataset.from_list([names["labelled"](row) for row in rows])
     assert [[label for label in row if label != IGNORED] for row in made["labels"]] == [
-        list(map(int, row)) for row in rows["labels"]
+        [label for label in row if label != IGNORED] for row in rows["labels"]
     ]
     assert set(rows["first_error"]) == {0} and list(map(len, rows["labels"])) == [2, 2, 3], "one PASS is enough"
     one_step(

@@ -15,7 +15,7 @@ from groundwire.cli._tally import Tally
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import EpisodeEnd
 from groundwire.graphs import FeedbackApp, FeedbackGraph, Rules
-from groundwire.graphs.build._control import CONTROL_RULES, EpisodeUsage, control_budget, resampling_of, spent_by
+from groundwire.graphs.build._control import CONTROL_RULES, EpisodeUsage, allowance_of, control_budget, resampling_of
 from groundwire.graphs.run._budget import Budget
 from groundwire.graphs.run._result import EXIT_CODES
 from groundwire.memory import SqlStore
@@ -90,7 +90,7 @@ class Main:
 
 
 class Control(ABC):
-    """What all controls share: they are held to what each episode of the other arm used.
+    """What all controls share: they may use what each episode of the other arm might have used.
 
     Args:
         main: the other arm, which has ended.
@@ -123,14 +123,14 @@ class Control(ABC):
         """
 
     async def read(self, items: Sequence[Item]) -> None:
-        """Reads what the other arm's episodes used; those that broke are left out."""
+        """Reads what the other arm's episodes might have used; those that broke are left out."""
         wanted = {item.task.id for item in items}
         store = self.main.store
         for episode in await store.episodes(self.main.run_id):
             records = await store.records(episode.id)
             end = next((r for r in records if isinstance(r, EpisodeEnd)), None)
             if end and EXIT_CODES[end.stop_reason] not in BROKEN and episode.task_id in wanted:
-                self._spent[episode.task_id] = spent_by(records)
+                self._spent[episode.task_id] = allowance_of(records, self.main.parts.budget)
 
     def is_paired(self, item: Item) -> bool:
         """True if the other arm came to an end there that can be compared with."""
@@ -139,7 +139,7 @@ class Control(ABC):
     @property
     def held_to(self) -> str:
         """What is equal, for people."""
-        return "equal tokens" if any(s.by_model for s in self._spent.values()) else "as many candidates"
+        return "as many tokens" if any(s.by_model for s in self._spent.values()) else "as many candidates"
 
 
 class Resampling(Control):

@@ -30,7 +30,7 @@ from groundwire.training._exporting import Admitted, ExportReport, ExportRules, 
 from groundwire.training._leaks import Leaks
 from groundwire.training._losses import Losses, read_losses
 from groundwire.training._runs import Trajectories, hidden_texts_of
-from groundwire.training._schema import Options, json_schema
+from groundwire.training._schema import Options, Thresholds, json_schema
 from groundwire.training._trajectories import Flaw, Trajectory
 from groundwire.training._writing import Sink, opened
 from groundwire.training.filters import Filter
@@ -121,8 +121,8 @@ def alarms(filters: Sequence[Filter], report: ExportReport) -> Iterator[str]:
     rounds = _rounds(filters)
     if rounds is not None and (number := _alarm(rounds)) is not None:
         yield (
-            f"error avalanche: by round {number} fewer answers are right and more are kept, twice in a row; don't train"
-            " on this round, and look at what the filter lets through (arXiv 2309.08589)"
+            f"error avalanche: by round {number} fewer answers are right and no fewer are kept, twice in a row; don't"
+            " train on this round, and look at what the filter lets through (arXiv 2309.08589)"
         )
 
 
@@ -145,6 +145,9 @@ class ExportRequest:
     as_it_is: bool = False
     gold: Path | None = None
     filters: AskedFilters = field(default_factory=AskedFilters)
+    least_group: int = 2
+    least_continuations: int = 2
+    thresholds: Sequence[str] = ()
     as_json: bool = False
 
 
@@ -155,8 +158,9 @@ def list_forms(*, as_json: bool) -> int:
         json.dump([{"name": one.name, "about": one.about} for one in forms], sys.stdout, indent=2)
         sys.stdout.write("\n")
         return 0
+    widest = max(len(one.name) for one in forms)
     for one in forms:
-        Console(highlight=False).print(Text(f"{one.name:<18}{one.about}"), soft_wrap=True)
+        Console(highlight=False).print(Text(f"{one.name:<{widest}}  {one.about}"), soft_wrap=True)
     return 0
 
 
@@ -216,7 +220,14 @@ def run_export(asked: ExportRequest, flags: Mapping[str, Any]) -> int:
 
 def _options(asked: ExportRequest) -> Options:
     filters = asked.filters
-    chosen = Options(target_model=asked.target_model, keep_failed=asked.keep_failed, least_answers=filters.min_answers)
+    chosen = Options(
+        target_model=asked.target_model,
+        keep_failed=asked.keep_failed,
+        least_answers=filters.min_answers,
+        least_group=asked.least_group,
+        least_continuations=asked.least_continuations,
+        thresholds=Thresholds.of(asked.thresholds),
+    )
     if filters.losses is not None:
         chosen = replace(chosen, losses=read_losses(filters.losses))
     return chosen if filters.min_agreement is None else replace(chosen, agreement=filters.min_agreement)

@@ -17,7 +17,7 @@ from groundwire.graphs import EpisodeResult
 
 if TYPE_CHECKING:
     from groundwire.evaluation._comparing import Conclusion
-    from groundwire.evaluation._learning import Learning, PairedDifference
+    from groundwire.evaluation._learning import CarriedOver, Learning, PairedDifference
     from groundwire.evaluation._rates import Rate
 
 
@@ -149,16 +149,18 @@ def show_learning(
 
 def difference_line(one: PairedDifference) -> str:
     """`memory helped (n = 60): first trials won 41.7 % against 5.0 %: +36.7 points (95 % interval …)`."""
-    if one.difference is None or one.low is None or one.high is None:
+    if one.difference is None:
         return f"can't tell if memory helped: {one.what}: no world was played both with and without it"
     share = one.what != "trials to success"
     said = _verdict(one.answer, one.pairs)
     scale, unit, digits = (100, " points", 1) if share else (1, "", 2)
     memory, control = (f"{scale * (value or 0.0):.{digits}f}{' %' * share}" for value in (one.memory, one.control))
-    interval = f"{scale * one.low:+.{digits}f} to {scale * one.high:+.{digits}f}"
+    interval = "no interval of a single world"
+    if one.low is not None and one.high is not None:
+        interval = f"95 % interval {scale * one.low:+.{digits}f} to {scale * one.high:+.{digits}f}"
     return (
         f"{said}: {one.what} {memory} against {control}: {scale * one.difference:+.{digits}f}{unit}"
-        f" (95 % interval {interval}; {plural(one.better, 'world')} better, {one.worse} worse, exact p = {one.p:.2g})"
+        f" ({interval}; {plural(one.better, 'world')} better, {one.worse} worse, exact p = {one.p:.2g})"
     )
 
 
@@ -183,8 +185,12 @@ def _table(name: str, arm: Learning) -> Iterator[str]:
     yield f"{name:<15} won {_rate(won)}   in the first trial {_rate(first)}"
     if arm.stretches:
         bounds = ((s, arm.episodes if s.until is None else s.until + 1) for s in arm.stretches)
-        told = (f"{s.after + 1}-{last}: {s.mean:.1f} [{s.low:.1f}, {s.high:.1f}]" for s, last in bounds)
+        told = (f"{s.after + 1}-{last}: {s.mean:.1f} {_interval(s)}".rstrip() for s, last in bounds)
         yield f"{'':<15} trials to success in episodes {'  '.join(told)}"
+
+
+def _interval(stretch: CarriedOver) -> str:
+    return "" if stretch.low is None or stretch.high is None else f"[{stretch.low:.1f}, {stretch.high:.1f}]"
 
 
 def _rate(rate: Rate) -> str:

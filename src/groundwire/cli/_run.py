@@ -50,18 +50,17 @@ async def say_what_correction_bought(
     if not controls:
         return []
     try:
-        from groundwire.evaluation._comparing import compare
         from groundwire.evaluation._reading import read_run
-        from groundwire.evaluation._verdicts import what_it_lacks
+        from groundwire.evaluation._verdicts import compared, what_it_lacks
     except ConfigError as error:
         return [{"control_run": run_id, "said": str(error)} for run_id in controls]
     arm = await read_run(store, await unique_run(store, main))
     bought: list[Mapping[str, Any]] = []
     for run_id in controls:
         control = await read_run(store, await unique_run(store, run_id))
-        compared = compare(arm.trials, control.trials)
-        said = compared.sentence(what_it_lacks(control))
-        bought.append({"control_run": run_id, "answer": compared.answer, "said": said, **asdict(compared)})
+        bought_here = compared(arm, control)
+        said = bought_here.sentence(what_it_lacks(control))
+        bought.append({"control_run": run_id, "answer": bought_here.answer, "said": said, **asdict(bought_here)})
     return bought
 
 
@@ -182,7 +181,12 @@ class SuiteRun:
     async def _control(self, arm: Control, main: Main, items: Sequence[Item], sandboxes: Sandboxes) -> None:
         await arm.read(items)
         judged = [item for item in items if arm.is_paired(item)]
-        config = {"control_of": main.run_id, "control": arm.name, "model": self.suite.settings.model}
+        config = {
+            "control_of": main.run_id,
+            "control": arm.name,
+            "held_to": "allowance",
+            "model": self.suite.settings.model,
+        }
         if not judged:
             return
         arm.run_id = await control_run_of(arm.store, main.run_id, arm.name) or await first_app(arm, judged).start_run(

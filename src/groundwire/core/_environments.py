@@ -204,6 +204,12 @@ def scene_of(signal: Signal) -> Scene:
     return _scene_in(signal.evidence.stdout, status)
 
 
+def shown_in(evidence: str) -> str:
+    """What was seen, of what a signal's evidence holds: a scene without the hints, which stand behind its last such
+    line; anything else as it is."""
+    return evidence.rpartition(_HINTS)[0] if _HINTS in evidence else evidence
+
+
 @lru_cache(maxsize=SCENES_KEPT)
 def _scene_in(shown: str, status: Status) -> Scene:
     text, _, ours = shown.rpartition(_HINTS)

@@ -12,25 +12,29 @@ from groundwire.core._errors import ConfigError
 from groundwire.core._first_use import at_first_use
 
 if TYPE_CHECKING:
+    from groundwire.evaluation._allowances import Allowance
     from groundwire.evaluation._comparing import Comparison, compare, paired_interval, sign_test
     from groundwire.evaluation._confidence import calibration, instability, trace_confidence
     from groundwire.evaluation._measuring import Measured, measure
     from groundwire.evaluation._process import wandering
     from groundwire.evaluation._rates import Rate
     from groundwire.evaluation._reading import Arm, RunFacts, read_run, trial_rows
-    from groundwire.evaluation._reasoning import reflecting, step_uses, switches, underthinking
+    from groundwire.evaluation._reasoning import early_stop, reflecting, step_uses, switches, underthinking
     from groundwire.evaluation._rows import Floats, JudgedSample, Labels, Ragged, TrialRow, TrialStep
     from groundwire.evaluation._signal_quality import Confusion, confusion, localised
     from groundwire.evaluation._trials import Episodes, Trials
     from groundwire.evaluation._verdicts import Report, report_on
     from groundwire.evaluation._width import width
+    from groundwire.evaluation._wording import CodeHint, code_hints, self_report
 
 _missing = [name for name in ("numpy", "scipy") if find_spec(name) is None]
 if _missing:
     raise ConfigError(f"Metrics need {' and '.join(_missing)}.", do='pip install "groundwire[eval]"')
 
 __all__ = [
+    "Allowance",
     "Arm",
+    "CodeHint",
     "Comparison",
     "Confusion",
     "Episodes",
@@ -46,8 +50,10 @@ __all__ = [
     "TrialStep",
     "Trials",
     "calibration",
+    "code_hints",
     "compare",
     "confusion",
+    "early_stop",
     "instability",
     "localised",
     "measure",
@@ -55,6 +61,7 @@ __all__ = [
     "read_run",
     "reflecting",
     "report_on",
+    "self_report",
     "sign_test",
     "step_uses",
     "switches",
@@ -68,7 +75,9 @@ __all__ = [
 __getattr__, __dir__ = at_first_use(
     __name__,
     {
+        "Allowance": "_allowances",
         "Arm": "_reading",
+        "CodeHint": "_wording",
         "Comparison": "_comparing",
         "Confusion": "_signal_quality",
         "Episodes": "_trials",
@@ -84,7 +93,9 @@ __getattr__, __dir__ = at_first_use(
         "TrialRow": "_rows",
         "Trials": "_trials",
         "calibration": "_confidence",
+        "code_hints": "_wording",
         "compare": "_comparing",
+        "early_stop": "_reasoning",
         "confusion": "_signal_quality",
         "instability": "_confidence",
         "localised": "_signal_quality",
@@ -93,6 +104,7 @@ __getattr__, __dir__ = at_first_use(
         "read_run": "_reading",
         "reflecting": "_reasoning",
         "report_on": "_verdicts",
+        "self_report": "_wording",
         "sign_test": "_comparing",
         "step_uses": "_reasoning",
         "switches": "_reasoning",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -9,13 +10,11 @@ import numpy as np
 from scipy import stats
 
 from groundwire.core._text import plural
+from groundwire.evaluation._allowances import Allowance, ComparedAllowances, allowed_alike
 from groundwire.evaluation._rows import Bools, Floats, Ints
 from groundwire.evaluation._trials import Episodes, Trials
 
-RESAMPLES = 9_999
 LEVEL = 0.95
-EQUAL_WITHIN = 0.10
-"""Arms are said to have spent the same where they differ by no more than this share of the larger one."""
 
 
 class Conclusion(StrEnum):
@@ -28,7 +27,8 @@ class Conclusion(StrEnum):
 
 @dataclass(frozen=True)
 class ArmSpending:
-    """What both arms spent on the pairs.
+    """What both arms spent on the pairs. It says nothing of fairness: a loop that stops at success spends less the more
+    it solves.
 
     Args:
         what: `tokens`, or `judgings` where no model was called.
@@ -40,18 +40,10 @@ class ArmSpending:
     arm: int
     control: int
 
-    @property
-    def is_equal(self) -> bool:
-        """True where they differ by no more than 10 % of the larger one."""
-        return abs(self.arm - self.control) <= EQUAL_WITHIN * max(self.arm, self.control)
-
     def __str__(self) -> str:
         if not self.control:
-            return (
-                f"{self.what} {self.arm:,} against none: NOT equal" if self.arm else "what each side spent is not known"
-            )
-        said = "equal" if self.is_equal else "NOT equal, so more than reflection differs"
-        return f"{self.what} {self.arm:,} against {self.control:,} (×{self.arm / self.control:.2f}): {said}"
+            return f"{self.what} {self.arm:,} against none" if self.arm else "what each side spent is not known"
+        return f"{self.what} {self.arm:,} against {self.control:,} (×{self.arm / self.control:.2f})"
 
 
 def answer_by(low: float | None, high: float | None, p: float, *, more_is_better: bool = True) -> Conclusion:
@@ -72,11 +64,12 @@ class Comparison:
         arm: success of the one, mean over tasks.
         control: success of the other.
         difference: `arm − control`.
-        low: lower end of its 95 % interval (paired bootstrap over tasks).
+        low: lower end of its 95 % interval over tasks (`paired_interval`); None of fewer than two tasks.
         high: upper end.
         better: tasks on which the arm did better.
         worse: tasks on which it did worse.
         p: exact two-sided sign test on these; with one seed a task it is the exact McNemar test.
+        allowed: what both were allowed; the numbers here are of both within the smaller allowance.
         spent: what both spent on the pairs.
     """
 
@@ -91,21 +84,24 @@ class Comparison:
     better: int
     worse: int
     p: float
+    allowed: ComparedAllowances
     spent: ArmSpending
 
     @property
     def answer(self) -> Conclusion:
-        """Helped or hurt only if the interval leaves out 0 and the exact test agrees, since a bootstrap of few tasks is
-        narrower than what is known."""
+        """Helped or hurt only if the interval leaves out 0 and the exact test agrees."""
         return answer_by(self.low, self.high, self.p)
 
     def sentence(self, what: str = "reflection") -> str:
-        """What a reader is told first: `reflection helped (n = 164): +8.3 points …`."""
-        if self.difference is None or self.low is None or self.high is None:
+        """What a reader is told first: `reflection helped (n = 164): +8.3 points …`; `NOT equal: …` where one arm might
+        use more than the other."""
+        if self.difference is None:
             return f"can't tell if {what} helped (n = 0): no task was tried by both arms"
         points = 100 * self.difference
         counted = f"{plural(self.better, 'task')} better, {self.worse} worse, exact p = {self.p:.2g}"
-        interval = f"95 % interval {100 * self.low:+.1f} to {100 * self.high:+.1f}; {counted}"
+        interval = f"no interval of a single task; {counted}"
+        if self.low is not None and self.high is not None:
+            interval = f"95 % interval {100 * self.low:+.1f} to {100 * self.high:+.1f}; {counted}"
         if self.answer is not Conclusion.CANT_TELL:
             said = f"{what} {self.answer} (n = {self.tasks}): {points:+.1f} points"
         elif points:
@@ -115,17 +111,30 @@ class Comparison:
             )
         else:
             said = f"can't tell if {what} helped (n = {self.tasks}): no difference"
-        return f"{said} ({interval}); {self.spent}"
+        unequal = "" if self.allowed.is_equal else "NOT equal: "
+        return f"{unequal}{said} ({interval}); {self.allowed}; {self.spent}"
 
 
-def compare(arm: Trials, control: Trials, *, seed: int = 0) -> Comparison:
-    """Compares the answers of two arms.
+def compare(
+    arm: Trials,
+    control: Trials,
+    *,
+    allowed: Allowance | None = None,
+    control_allowed: Allowance | None = None,
+    held_to: str = "",
+) -> Comparison:
+    """Compares the answers of two arms, both cut to the smaller of what their episodes might use.
 
     Args:
         arm: for example with reflection.
-        control: for example blind resampling, at equal tokens.
-        seed: of the bootstrap.
+        control: for example blind resampling.
+        allowed: what an episode of the arm might use; trials that are not told are the most that were seen.
+        control_allowed: likewise.
+        held_to: see `ComparedAllowances`.
     """
+    arm, control, both = allowed_alike(
+        arm, control, allowed or Allowance(), control_allowed or Allowance(), held_to=held_to
+    )
     mine, theirs, task = _keyed(arm, control)
     tried = (mine.episodes > 0) & (theirs.episodes > 0) & ~mine.given & ~theirs.given
     left_out = int((mine.episodes + theirs.episodes)[~tried].sum())
@@ -133,7 +142,7 @@ def compare(arm: Trials, control: Trials, *, seed: int = 0) -> Comparison:
     ours, others = _mean_by(of, mine.right[tried]), _mean_by(of, theirs.right[tried])
     difference = ours - others
     better, worse = int((difference > 0).sum()), int((difference < 0).sum())
-    low, high = paired_interval(difference, seed=seed)
+    low, high = paired_interval(difference)
     return Comparison(
         tasks=len(ours),
         pairs=int(tried.sum()),
@@ -146,30 +155,35 @@ def compare(arm: Trials, control: Trials, *, seed: int = 0) -> Comparison:
         better=better,
         worse=worse,
         p=sign_test(better, worse),
+        allowed=both,
         spent=_spent(mine, theirs, tried),
     )
 
 
-def paired_interval(difference: Floats, *, seed: int = 0) -> tuple[float, float] | tuple[None, None]:
-    """The 95 % percentile bootstrap interval of a mean of paired differences (Efron and Tibshirani, 1993).
+def paired_interval(
+    difference: Floats, *, least: float = -1.0, most: float = 1.0
+) -> tuple[float, float] | tuple[None, None]:
+    """The 95 % interval of a mean of paired differences: the adjusted Wald interval, with Student's t.
 
-    Resampling rows is drawing how often each distinct value comes, so a million pairs cost no more than their few
-    distinct values.
+    One value is added at each end of what a difference can be, and the interval is that of the mean of them all (Bonett
+    and Price, Statistics in Medicine 31, 2012, for pairs of verdicts; with the quantile of t at n − 1). So it has a
+    width where all differences are the same, and covers at five pairs too, where a bootstrap does not.
 
     Args:
         difference: one a pair.
-        seed: of the resampling.
+        least: the lowest that a difference can be.
+        most: the highest.
 
     Returns:
-        (None, None) of nothing.
+        (None, None) of fewer than two: one pair tells nothing of how pairs differ.
     """
-    if not len(difference):
-        return None, None
-    values, counts = np.unique(difference, return_counts=True)
     n = len(difference)
-    drawn = np.random.default_rng(seed).multinomial(n, counts / n, size=RESAMPLES)
-    low, high = np.quantile(drawn @ values / n, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
+    if n < 2:
+        return None, None
+    mean = (float(difference.sum()) + least + most) / (n + 2)
+    square = (float((difference**2).sum()) + least**2 + most**2) / (n + 2)
+    half = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * math.sqrt(max(square - mean**2, 0.0) / (n + 2))
+    return max(least, mean - half), min(most, mean + half)
 
 
 def sign_test(better: int, worse: int) -> float:

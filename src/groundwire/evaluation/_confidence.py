@@ -195,10 +195,16 @@ def auroc(predicted: Floats, right: Bools) -> float | None:
 def accuracy_coverage(
     predicted: Floats, right: Bools, coverages: Sequence[float] = (0.25, 0.5, 0.75, 1.0)
 ) -> Sequence[float]:
-    """Accuracy on the most confident share, for each share: what is gained by not answering (arXiv 2509.24988)."""
-    best_first = right[np.argsort(-predicted, kind="stable")]
+    """Accuracy on the most confident share, for each share: what is gained by not answering (arXiv 2509.24988). Of
+    answers predicted alike, none is the surer: where a share ends among them, their mean stands for each."""
+    if not len(right):
+        return []
+    # what is predicted alike has no order: each of a tie counts as the tie's own mean
+    _, tie = np.unique(-predicted, return_inverse=True)
+    mean = np.bincount(tie, weights=right) / np.bincount(tie)
+    best_first = mean[np.sort(tie)]
     kept = [max(1, round(share * len(right))) for share in coverages]
-    return [float(best_first[:n].mean()) for n in kept] if len(right) else []
+    return [float(best_first[:n].mean()) for n in kept]
 
 
 # Will this pass? Told from what passed before, never from what a model says of itself (arXiv 2509.24988).

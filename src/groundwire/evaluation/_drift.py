@@ -12,14 +12,15 @@ from groundwire.evaluation._rates import Rate
 from groundwire.evaluation._rows import FAIL, NONE, PASS, Bools
 from groundwire.evaluation._trials import Episodes, Trials
 
-# Whether a loop that feeds on its own output goes wrong: it accepts more and more, and is right less and less.
+# Whether a loop that feeds on its own output goes wrong: it accepts as much or more, and is right less and less.
 
 FALLS = 2
 """Rounds in a row before the alarm: one may be chance."""
 
 
 def avalanche(accuracy: Sequence[float], acceptance: Sequence[float]) -> int | None:
-    """The round at which verified accuracy had fallen twice in a row while acceptance rose; None where it never did.
+    """The round at which verified accuracy had fallen twice in a row while acceptance did not; None where it never had.
+    A filter that lets all through from the first round on has no room to accept more.
 
     Args:
         accuracy: by round, from 1 on, the share that is verified to be right.
@@ -34,7 +35,7 @@ def avalanche(accuracy: Sequence[float], acceptance: Sequence[float]) -> int | N
     for number, (was, now, took, takes) in enumerate(
         zip(accuracy, accuracy[1:], acceptance, acceptance[1:], strict=False), 2
     ):
-        falling = falling + 1 if now < was and takes > took else 0
+        falling = falling + 1 if now < was and takes >= took > 0 else 0
         if falling == FALLS:
             return number
     return None

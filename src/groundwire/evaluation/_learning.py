@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from groundwire.core._signals import Origin
+from groundwire.evaluation._allowances import Allowance
 from groundwire.evaluation._comparing import Conclusion, answer_by, compare, paired_interval, sign_test
 from groundwire.evaluation._rates import Rate
 from groundwire.evaluation._rows import NONE, ORIGINS, PASS, Floats, Ints
@@ -35,7 +36,7 @@ class CarriedOver:
         solved: of the tasks, those that were solved.
         mean: trials to success; a task that was not solved counts as one trial more than it could have had, so that
             this is no less than what is claimed.
-        low: lower end of the mean's 95 % interval (bootstrap).
+        low: lower end of the mean's 95 % interval (`paired_interval`); None of fewer than two tasks.
         high: upper end.
     """
 
@@ -43,8 +44,8 @@ class CarriedOver:
     until: int | None
     solved: Rate
     mean: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 def carried_over(trials: Trials, most: int, *, after: Sequence[int] = AFTER) -> Sequence[CarriedOver]:
@@ -67,8 +68,8 @@ def carried_over(trials: Trials, most: int, *, after: Sequence[int] = AFTER) -> 
     found: list[CarriedOver] = []
     for least, bound in zip(after, [*after[1:], None], strict=True):
         part = taken[unseen & (before >= least) & (before < (bound if bound is not None else np.inf))]
-        low, high = paired_interval(part.astype(np.float64))
-        if low is not None and high is not None:
+        low, high = paired_interval(part.astype(np.float64), least=1.0, most=most + 1.0)
+        if len(part):
             solved = Rate(int((part <= most).sum()), len(part))
             until = bound - 1 if bound is not None else None
             found.append(CarriedOver(least, until, solved, float(part.mean()), low, high))
@@ -177,7 +178,7 @@ class PairedDifference:
         memory: with memory, a mean.
         control: without.
         difference: `memory − control`.
-        low: lower end of its 95 % interval (paired bootstrap over seeds).
+        low: lower end of its 95 % interval over seeds (`paired_interval`); None of fewer than two seeds.
         high: upper end.
         better: seeds that went better with memory.
         worse: seeds that went worse.
@@ -235,7 +236,8 @@ def differences(memory: Trials, control: Trials, most: int) -> Sequence[PairedDi
         control: the one without, on the same seeds.
         most: trials that one episode may have.
     """
-    won = compare(memory, control)
+    both = Allowance(trials=most)
+    won = compare(memory, control, allowed=both, control_allowed=both)
     mine, theirs = (dict(zip(*map(np.ndarray.tolist, _to_success(t, most)), strict=True)) for t in (memory, control))
     both = sorted(mine.keys() & theirs.keys())
     ours = np.array([mine[seed] for seed in both], dtype=np.float64)
@@ -255,16 +257,16 @@ def differences(memory: Trials, control: Trials, most: int) -> Sequence[PairedDi
             answer=won.answer,
         ),
         *([_paired("first trials won", ours == 1, others == 1, up=True)] if most > 1 else []),
-        *([_paired("trials to success", ours, others, up=False)] if most > 1 else []),
+        *([_paired("trials to success", ours, others, up=False, span=float(most))] if most > 1 else []),
     ]
 
 
-def _paired(what: str, ours: Floats, others: Floats, *, up: bool) -> PairedDifference:
+def _paired(what: str, ours: Floats, others: Floats, *, up: bool, span: float = 1.0) -> PairedDifference:
     ours, others = ours.astype(np.float64), others.astype(np.float64)
     gap = ours - others
     better, worse = int((gap > 0).sum()), int((gap < 0).sum())
     better, worse = (better, worse) if up else (worse, better)
-    low, high = paired_interval(gap)
+    low, high = paired_interval(gap, least=-span, most=span)
     p = sign_test(better, worse)
     return PairedDifference(
         what=what,

@@ -20,6 +20,7 @@ from groundwire.evaluation._rows import FAIL, NONE, PASS, Floats, Ints, mean_of,
 from groundwire.evaluation._signal_quality import Confusion, SignalSources, confusion, confusion_by_origin, provenance
 from groundwire.evaluation._trials import Episodes, Trials
 from groundwire.evaluation._width import Diversity, Width, diversity, width
+from groundwire.evaluation._wording import CodeHint
 
 # What trying again changed: fixes, breaks, false passes, and whether right answers are kept and wrong ones fixed.
 
@@ -183,8 +184,10 @@ class RunOutcome:
         first_try: the first try is right.
         final: the answer is right.
         by_round: the answer after round 0 (what was given), 1, 2 … is right; an episode that has ended keeps its last.
-        first_unknown: the first try was judged, but only by tests that a model wrote, or by an opinion: `first_try` and
-            `by_round` count it as wrong, so they are lower bounds.
+        first_unknown: the first try was judged, but only by tests that a model wrote, by an opinion, or by visible
+            tests where hidden ones never judged it: `first_try` and `by_round` count it as wrong, so they are lower
+            bounds.
+        unjudged: the answer passed what steers, and the task's hidden tests never judged it, so nobody knows.
         unverified: the answer passed only tests that a model wrote, so nobody knows.
         no_verdict: nothing outside the model could judge the answer, or there is none.
         stops: episodes by stop reason.
@@ -197,6 +200,7 @@ class RunOutcome:
     final: Rate
     by_round: Sequence[Rate]
     first_unknown: Rate
+    unjudged: Rate
     unverified: Rate
     no_verdict: Rate
     stops: Mapping[str, int]
@@ -213,6 +217,8 @@ def outcome(trials: Trials) -> RunOutcome:
     last = np.maximum(episodes.last, 0)
     visible = np.where(episodes.tried, trials.visible[last], NONE) if len(trials) else np.zeros(0)
     unknown = episodes.truth(episodes.last) == NONE
+    passed = counted & unknown & (visible == PASS)
+    has_hidden = trials.has_hidden[trials.starts]
     first = np.maximum(episodes.first, 0)
     unseen = episodes.tried & (episodes.truth(episodes.first) == NONE)
     unseen &= (trials.visible[first] != NONE) if len(trials) else unseen
@@ -225,7 +231,8 @@ def outcome(trials: Trials) -> RunOutcome:
         final=Rate(int((episodes.final_right & counted).sum()), n),
         by_round=success_by_round(trials),
         first_unknown=Rate(int((counted & unseen).sum()), n),
-        unverified=Rate(int((counted & unknown & (visible == PASS)).sum()), n),
+        unjudged=Rate(int((passed & has_hidden).sum()), n),
+        unverified=Rate(int((passed & ~has_hidden).sum()), n),
         no_verdict=Rate(int((counted & unknown & (visible == NONE)).sum()), n),
         stops={trials.stop.names[int(code)] or "unfinished": int(c) for code, c in zip(codes, counts, strict=True)},
     )
@@ -318,6 +325,9 @@ class Measured:
 
     Args:
         history: how well an arm's earlier trials foretell its later ones; None where there are too few.
+        self_report: how far what models say of themselves holds, over tries that said so and are known to be right or
+            wrong; None where none is.
+        hints: by why code would do better (`CodeHint`), the share of such episodes whose answer is right.
     """
 
     outcome: RunOutcome
@@ -333,6 +343,8 @@ class Measured:
     drift: Drift
     memory: MemoryEffect
     history: Calibration | None
+    self_report: Calibration | None
+    hints: Mapping[str, Rate]
     cost: Cost
     provenance: SignalSources
 
@@ -353,9 +365,28 @@ def measure(trials: Trials) -> Measured:
         drift=drift(trials),
         memory=memory_effect(trials),
         history=history_calibration(trials),
+        self_report=_self_report(trials),
+        hints=_by_hint(trials),
         cost=cost(trials),
         provenance=provenance(trials),
     )
+
+
+def _self_report(trials: Trials) -> Calibration | None:
+    known = ~trials.is_given & (trials.truth != NONE) & ~np.isnan(trials.self_report)
+    return calibration(trials.self_report[known], trials.truth[known] == PASS)
+
+
+def _by_hint(trials: Trials) -> Mapping[str, Rate]:
+    episodes = Episodes.of(trials)
+    codes = trials.hint.codes[trials.starts]
+    found: dict[str, Rate] = {}
+    for hint in CodeHint:
+        named = [code for code, name in enumerate(trials.hint.names) if hint in name.split()]
+        which = episodes.counted & np.isin(codes, named)
+        if which.any():
+            found[hint] = Rate(int((which & episodes.final_right).sum()), int(which.sum()))
+    return found
 
 
 def history_calibration(trials: Trials) -> Calibration | None:
@@ -374,7 +405,8 @@ def history_calibration(trials: Trials) -> Calibration | None:
 
 def _attempt(trials: Trials, row: int) -> UnjudgedAnswer:
     question = f"{trials.family[row]} {trials.task[row]} trial{int(trials.trial[row])}"
-    return UnjudgedAnswer(question, model=trials.model[row], tokens=int(trials.tokens[row]))
+    words, model = trials.wording[row], trials.model[row]
+    return UnjudgedAnswer(question, words, model=model, tokens=int(trials.tokens[row]))
 
 
 def as_data(value: object) -> Any:

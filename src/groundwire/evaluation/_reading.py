@@ -24,9 +24,13 @@ from groundwire.core._records import (
 )
 from groundwire.core._signals import Evidence, NoVerdict, Origin, Signal, Verdict
 from groundwire.core._signatures import failure_signature
+from groundwire.evaluation._allowances import Allowance, allowance_in
 from groundwire.evaluation._rows import JudgedSample, TrialRow, TrialStep
 from groundwire.evaluation._trials import Trials
+from groundwire.evaluation._wording import WORDING_CHARS, code_hints, self_report, without_self_report
 
+HELD_TO_TOKENS = ("resampling", "self_refine")
+"""Controls that try as often as their tokens, or candidates, last."""
 DETAIL_CHARS = 300
 """Of what failed, kept for the reader."""
 
@@ -45,6 +49,9 @@ class RunFacts:
         control: what kind of control (`resampling`, `ungrounded`): `control` in the config; else empty.
         model: the model, as the config names it; empty where there is none.
         imported: the published log that it was read from, where nothing was run here; else empty.
+        allowed: what each episode might use, as far as the config says.
+        held_to: of a control of ours, what it was held to: `allowance`, what the run's episodes might use; `spending`,
+            what they did use, as versions before this one did; else empty.
     """
 
     graph: str = ""
@@ -56,6 +63,8 @@ class RunFacts:
     control: str = ""
     model: str = ""
     imported: str = ""
+    allowed: Allowance = field(default_factory=Allowance)
+    held_to: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +107,8 @@ def _facts(run: RunRecord) -> RunFacts:
         control=str(config.get("control", "")),
         model=str(config.get("model", "") or config.get("cli", {}).get("settings", {}).get("model") or ""),
         imported=str(imported.get("name", "")),
+        allowed=allowance_in(config),
+        held_to=str(config.get("held_to", "spending")) if config.get("control") in HELD_TO_TOKENS else "",
     )
 
 
@@ -132,6 +143,9 @@ _WORK = (TrialRecord, Signal, ReflectionRecord, Intent, ModelCall, ProgramRun, T
 class _Episode:
     def __init__(self, episode: EpisodeRecord, records: Sequence[Record]) -> None:
         self._episode = episode
+        task: Mapping[str, Any] = json.loads(episode.task)
+        self._has_hidden = bool(task.get("hidden"))
+        self._hint = " ".join(code_hints(str(task.get("prompt", "")), episode.family))
         self._stop = ""
         self._validated = False
         self._intents: dict[str, Intent] = {}
@@ -185,8 +199,9 @@ class _Episode:
         paid = [call for call in trial.calls if not call.reused]
         prices = [None if call.usd is None and not call.error else call.usd or 0.0 for call in paid]
         prices += [intent.usd for intent in lost]
-        judged = _Judged(trial.judged)
-        proposed = [call.model for call in trial.calls if call.purpose == "propose" and call.model]
+        judged = _Judged(trial.judged, has_hidden=self._has_hidden)
+        proposed = [call for call in trial.calls if call.purpose == "propose" and call.model]
+        said = _said(proposed[-1]) if proposed else ""
         return TrialRow(
             run=self._episode.run_id,
             episode=self._episode.id,
@@ -201,7 +216,10 @@ class _Episode:
             trigger=trial.trigger,
             signature=judged.signature,
             detail=judged.detail,
-            model=proposed[-1] if proposed else "",
+            model=proposed[-1].model if proposed else "",
+            wording=without_self_report(said)[:WORDING_CHARS],
+            self_report=self_report(said),
+            hint=self._hint,
             tokens=sum(map(_tokens, paid)) + sum(intent.tokens for intent in lost),
             critical_tokens=_critical_tokens(paid, self._intents) + sum(intent.tokens for intent in lost),
             usd=None if None in prices else sum(price for price in prices if price is not None),
@@ -212,6 +230,7 @@ class _Episode:
             reflections=trial.reflections,
             escalation=trial.begun.escalation if trial.begun else 0,
             oracle=self._validated or any(signal.oracle for signal in trial.judged),
+            has_hidden=self._has_hidden,
             stop=self._stop,
             isolation=judged.isolation,
             samples=judged.samples,
@@ -222,7 +241,8 @@ class _Episode:
 class _Judged:
     """What the signals of one trial come to."""
 
-    def __init__(self, signals: Sequence[Signal]) -> None:
+    def __init__(self, signals: Sequence[Signal], *, has_hidden: bool) -> None:
+        self._has_hidden = has_hidden
         hidden = [s for s in signals if s.origin is Origin.HIDDEN_TESTS]
         steering = [s for s in signals if s.origin is not Origin.HIDDEN_TESTS]
         # the last look at a candidate by a tool is what was acted on
@@ -248,7 +268,8 @@ class _Judged:
         self.steps = tuple(_steps(steering))
 
     def _truth(self, digest: str, verdict: Verdict) -> Verdict:
-        return self._hidden.get(digest, verdict)
+        believed = Verdict.NONE if self._has_hidden and verdict is Verdict.PASS else verdict
+        return self._hidden.get(digest, believed)
 
 
 def _headline(evidence: Evidence) -> str:
@@ -273,6 +294,12 @@ def _steps(signals: Sequence[Signal]) -> Iterator[TrialStep]:
     if any(s.reason is NoVerdict.GO_ON for s in told) or any(s.origin is Origin.TOOL_ERROR for s in told):
         for signal in told:
             yield TrialStep(signal.candidate_digest, signal.verdict is not Verdict.FAIL)
+
+
+def _said(call: ModelCall) -> str:
+    """The first answer of a call, without its reasoning."""
+    texts = json.loads(call.completion or "{}").get("texts") or [""]
+    return str(texts[0])
 
 
 def _tokens(call: ModelCall) -> int:

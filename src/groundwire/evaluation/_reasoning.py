@@ -85,6 +85,66 @@ def reflecting(candidates: Sequence[tuple[str, int]], tokens: int, answer: str) 
     )
 
 
+@dataclass(frozen=True)
+class ReasoningTrace:
+    """A trace that an early stop is tried on.
+
+    Args:
+        candidates: (normalised answer, tokens until its end), in order.
+        tokens: all of its tokens.
+        answer: the right answer, from a key or a check outside the model.
+        worth: what a controller says of the question before its first candidate: True, thinking again is worth paying
+            for. Nothing that it is told may be the answer.
+    """
+
+    candidates: Sequence[tuple[str, int]]
+    tokens: int
+    answer: str
+    worth: bool = False
+
+
+@dataclass(frozen=True)
+class EarlyStop:
+    """What stopping early would have come to (arXiv 2510.08308).
+
+    Args:
+        traces: those with a candidate.
+        stopped: of these, those that are stopped at their first one.
+        saved: tokens that are saved, of all.
+        before: share right as they ended.
+        after: share right where those are stopped.
+    """
+
+    traces: int
+    stopped: int
+    saved: float
+    before: float
+    after: float
+
+
+def early_stop(traces: Sequence[ReasoningTrace]) -> EarlyStop | None:
+    """Stops each trace at its first candidate answer (CAD), but for those whose question a controller calls worth more
+    (QRC), and says what that saves and costs; afterwards, over traces that ran to their end (arXiv 2510.08308).
+
+    Returns:
+        None where no trace holds a candidate.
+    """
+    told = [trace for trace in traces if trace.candidates]
+    if not told:
+        return None
+    stopped = [trace for trace in told if not trace.worth]
+    saved = sum(trace.tokens - trace.candidates[0][1] for trace in stopped)
+    before = [trace.candidates[-1][0] == trace.answer for trace in told]
+    after = [trace.candidates[-1 if trace.worth else 0][0] == trace.answer for trace in told]
+    return EarlyStop(
+        len(told),
+        len(stopped),
+        saved / sum(trace.tokens for trace in told),
+        sum(before) / len(told),
+        sum(after) / len(told),
+    )
+
+
 def _kind(before: str, now: str, answer: str) -> str:
     if before == now:
         return "confirming"

@@ -69,6 +69,9 @@ class TrialRow:
         signature: how it failed (`groundwire.core._signatures`); empty where it did not.
         detail: what failed or why there is no verdict, in one line; hostile text.
         model: who proposed; empty where no model did.
+        wording: the answer's first words, without what the model says of itself; empty where no model answered.
+        self_report: how sure the model said that it is, 0 to 1; None where it did not. For people: it steers nothing.
+        hint: why code would do the task better (`CodeHint`), by a space between; empty where nothing says so.
         tokens: prompt and completion tokens of its model calls.
         critical_tokens: of these, those that were waited for: calls made at the same time count once, by the longest.
         usd: US dollars; None where a price is not known.
@@ -79,6 +82,7 @@ class TrialRow:
         reflections: reflections written after it.
         escalation: 0, or how often the loop had been found stuck.
         oracle: True if a signal used the answer key.
+        has_hidden: True if the task has hidden tests, whether they were asked or not.
         stop: the episode's stop reason; empty where it has not ended.
         isolation: how far the assertions that had the last word were from the candidate; empty where nothing was run.
         samples: all candidates that it judged, in order; empty: only the one.
@@ -99,6 +103,9 @@ class TrialRow:
     signature: str = ""
     detail: str = ""
     model: str = ""
+    wording: str = ""
+    self_report: float | None = None
+    hint: str = ""
     tokens: int = 0
     critical_tokens: int = 0
     usd: float | None = 0.0
@@ -109,6 +116,7 @@ class TrialRow:
     reflections: int = 0
     escalation: int = 0
     oracle: bool = False
+    has_hidden: bool = False
     stop: str = ""
     isolation: str = ""
     samples: tuple[JudgedSample, ...] = ()

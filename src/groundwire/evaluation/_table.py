@@ -9,7 +9,7 @@ import numpy as np
 
 from groundwire.evaluation._drift import repeated
 from groundwire.evaluation._measuring import Measured
-from groundwire.evaluation._rates import DASH, count, decimal, dollars, percent, points, rate, seconds
+from groundwire.evaluation._rates import DASH, Rate, count, decimal, dollars, percent, points, rate, seconds
 from groundwire.evaluation._rows import FAIL, NONE, PASS, Bools, Ints
 from groundwire.evaluation._trials import Episodes, Trials
 from groundwire.evaluation._verdicts import Report
@@ -23,6 +23,7 @@ SETS: Mapping[str, str] = {
     "fixes": "wrong at first, right at the end",
     "breaks": "right at first, wrong at the end",
     "false": "the answer passed what steers and failed the hidden tests",
+    "unjudged": "the answer passed, and the task's hidden tests never judged it",
     "unverified": "the answer passed only tests that a model wrote",
     "none": "no verdict on the answer",
     "given": "passed before anything was tried",
@@ -41,6 +42,8 @@ def episode_sets(trials: Trials) -> Mapping[str, Ints]:
     visible = np.where(episodes.tried, trials.visible[last], NONE) if len(trials) else final
     hidden = np.where(episodes.tried, trials.hidden[last], NONE) if len(trials) else final
     counted = episodes.counted
+    unknown = counted & (final == NONE) & (visible == PASS)
+    has_hidden = trials.has_hidden[trials.starts]
     found = {
         "solved": counted & (final == PASS),
         "first": counted & (first == PASS),
@@ -48,7 +51,8 @@ def episode_sets(trials: Trials) -> Mapping[str, Ints]:
         "fixes": counted & (first == FAIL) & (final == PASS),
         "breaks": counted & (first == PASS) & (final == FAIL),
         "false": (visible == PASS) & (hidden == FAIL),
-        "unverified": counted & (final == NONE) & (visible == PASS),
+        "unjudged": unknown & has_hidden,
+        "unverified": unknown & ~has_hidden,
         "none": counted & (final == NONE) & (visible == NONE),
         "given": episodes.given,
         "repeats": _any(episodes, repeated(trials)),
@@ -61,6 +65,23 @@ def episode_sets(trials: Trials) -> Mapping[str, Ints]:
 def _any(episodes: Episodes, rows: Bools) -> Bools:
     """By episode, True where any of its rows is."""
     return episodes.total(rows.astype(np.int64)) > 0
+
+
+MEANS: Mapping[str, str] = {
+    "Acc1 → Acc2": "share right at the first try, and at the end; mean over tasks",
+    "CL, right ones kept": "confidence level: of answers right at first, the share still right at the end",
+    "CS, wrong ones fixed": "critique score: of answers wrong at first, the share right at the end",
+    "RSS": "(Acc2 − Acc1²) / (2·Acc1·(1 − Acc1)); 0.5 is a correction that changes nothing in sum",
+    "first step failed (Trap@1)": "of trials with steps, the share that went wrong with the very first one",
+    "H.5, steps until half have failed": "⌈ln .5 / ln p⌉: how long a walk may be before half of all have failed a step",
+    "P(error | error) − P(error | ok)": "above 0: a step after a failed one fails more often than another",
+    "pass^k over episodes of a task": "probability that all of k episodes of one task are solved",
+    "consensus β": "share of candidates that say what most of them say",
+    "oracle@k": "any of the candidates is right: what a perfect choice would reach",
+    "maj@k": "the answer that most candidates give is right",
+    "refinement gap": "accuracy of the answers less that of the plurality, on the same groups",
+}
+"""By the name of a number whose name does not tell it: what it says. Formulas and sources are in docs/evaluation.md."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +103,11 @@ class Line:
 
     name: str
     cells: Sequence[Cell]
+
+    @property
+    def means(self) -> str:
+        """What the number says, in a line; empty where its name tells."""
+        return MEANS.get(self.name, "")
 
     @property
     def is_empty(self) -> bool:
@@ -107,10 +133,12 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, Read]]]] = (
             ("answer right", "solved", lambda m: rate(m.outcome.final)),
             ("answer right, 95 % interval", "", lambda m: _interval(m)),
             ("passed before anything was tried", "given", lambda m: count(m.outcome.already_passing)),
+            ("passed, never judged by its hidden tests", "unjudged", lambda m: _some(m.outcome.unjudged)),
             ("passed only a model's tests", "unverified", lambda m: rate(m.outcome.unverified)),
             ("without a verdict", "none", lambda m: rate(m.outcome.no_verdict)),
             ("pass@k over episodes of a task", "", lambda m: _attempts(m, every=False)),
             ("pass^k over episodes of a task", "", lambda m: _attempts(m, every=True)),
+            ("right where code would do better", "", lambda m: _hints(m)),
             ("stopped because", "", lambda m: ", ".join(f"{k} {v}" for k, v in m.outcome.stops.items())),
         ),
     ),
@@ -180,12 +208,18 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, Read]]]] = (
         "Memory and history",
         (
             ("reflections written", "", lambda m: count(m.memory.written)),
-            ("tries with lessons", "lessons", lambda m: rate(m.memory.hits)),
+            ("tries with lessons", "lessons", lambda m: _some(m.memory.hits)),
             ("first try right with lessons", "", lambda m: rate(m.memory.with_lessons)),
             ("first try right without", "", lambda m: rate(m.memory.without_lessons)),
             ("a person's interventions by visit", "", lambda m: _interventions(m)),
             ("predictor from history: AUROC", "", lambda m: decimal(m.history.auroc if m.history else None)),
             ("predictor from history: ECE", "", lambda m: decimal(m.history.ece if m.history else None)),
+            (
+                "what models say of themselves: AUROC",
+                "",
+                lambda m: decimal(m.self_report.auroc if m.self_report else None),
+            ),
+            ("what models say of themselves: ECE", "", lambda m: decimal(m.self_report.ece if m.self_report else None)),
             ("right among its surest 25/50/75/100 %", "", lambda m: _coverage(m)),
         ),
     ),
@@ -228,9 +262,17 @@ def _interval(m: Measured) -> str:
     return f"{percent(low)} to {percent(high)}"
 
 
+def _some(value: Rate) -> str:
+    return rate(value) if value.part else DASH
+
+
 def _attempts(m: Measured, *, every: bool) -> str:
     told = [(a.k, a.all_of_them if every else a.at_least_one) for a in m.attempts]
     return ", ".join(f"{k}: {percent(value)}" for k, value in told) if len(told) > 1 else DASH
+
+
+def _hints(m: Measured) -> str:
+    return ", ".join(f"{hint} {r.part}/{r.whole}" for hint, r in m.hints.items()) or DASH
 
 
 def _false_passes(m: Measured) -> str:

@@ -27,7 +27,10 @@ from groundwire.evaluation._rows import (
     TrialStep,
 )
 
-_TEXTS = ("run", "episode", "task", "family", "candidate", "signature", "detail", "model", "stop", "isolation")
+_TEXTS = (
+    "run", "episode", "task", "family", "candidate", "signature", "detail", "model", "wording", "hint", "stop",
+    "isolation",
+)  # fmt: skip
 _COUNTS = (
     "seed", "trial", "tokens", "critical_tokens", "calls", "judgings", "lessons", "reflections", "escalation"
 )  # fmt: skip
@@ -55,6 +58,9 @@ class Trials:
     signature: Labels
     detail: Labels
     model: Labels
+    wording: Labels
+    self_report: Floats
+    hint: Labels
     tokens: Ints
     critical_tokens: Ints
     usd: Floats
@@ -65,6 +71,7 @@ class Trials:
     reflections: Ints
     escalation: Ints
     oracle: Bools
+    has_hidden: Bools
     stop: Labels
     isolation: Labels
     sampled: Ragged
@@ -89,9 +96,11 @@ class Trials:
             hidden=np.array([CODES[row.hidden] for row in told], dtype=np.int8),
             origin=np.array([_origin(row.origin) for row in told], dtype=np.int8),
             trigger=np.array([_origin(row.trigger) for row in told], dtype=np.int8),
-            usd=np.array([math.nan if row.usd is None else row.usd for row in told], dtype=np.float64),
+            usd=np.array([_number(row.usd) for row in told], dtype=np.float64),
+            self_report=np.array([_number(row.self_report) for row in told], dtype=np.float64),
             seconds=np.array([row.seconds for row in told], dtype=np.float64),
             oracle=np.array([row.oracle for row in told], dtype=np.bool_),
+            has_hidden=np.array([row.has_hidden for row in told], dtype=np.bool_),
             sampled=Ragged.of(len(row.samples) for row in told),
             sample_answer=Labels.of(sample.answer for sample in samples),
             sample_verdict=np.array([CODES[sample.verdict] for sample in samples], dtype=np.int8),
@@ -130,7 +139,7 @@ class Trials:
         """One row."""
         values: dict[str, Any] = {name: getattr(self, name)[at] for name in _TEXTS}
         values |= {name: int(getattr(self, name)[at]) for name in _COUNTS}
-        usd = float(self.usd[at])
+        usd, report = float(self.usd[at]), float(self.self_report[at])
         samples = range(self.sampled.starts[at], self.sampled.starts[at + 1])
         steps = range(self.stepped.starts[at], self.stepped.starts[at + 1])
         return TrialRow(
@@ -140,8 +149,10 @@ class Trials:
             origin=_named(self.origin[at]),
             trigger=_named(self.trigger[at]),
             usd=None if math.isnan(usd) else usd,
+            self_report=None if math.isnan(report) else report,
             seconds=float(self.seconds[at]),
             oracle=bool(self.oracle[at]),
+            has_hidden=bool(self.has_hidden[at]),
             samples=tuple(
                 JudgedSample(self.sample_answer[i], VERDICTS[int(self.sample_verdict[i])], float(self.sample_weight[i]))
                 for i in samples
@@ -187,10 +198,12 @@ class Trials:
     def truth(self) -> Ints:
         """By row, whether the candidate is right, as far as is known.
 
-        What the hidden tests said; where they were not asked, the visible verdict. Tests that a model wrote, other
-        models and people know no truth: without hidden tests it is NONE.
+        What the hidden tests said. Where the task has none, the visible verdict. Where it has some that did not judge
+        the candidate, a visible FAIL is believed, since it refutes, and a visible PASS is not: it is NONE. Tests that a
+        model wrote, other models and people know no truth: without hidden tests it is NONE.
         """
-        believed = np.where(np.isin(self.origin, _NO_TRUTH), NONE, self.visible)
+        unknown = np.isin(self.origin, _NO_TRUTH) | (self.has_hidden & (self.visible == PASS))
+        believed = np.where(unknown, NONE, self.visible)
         return np.where(self.hidden != NONE, self.hidden, believed).astype(np.int8)
 
     @cached_property
@@ -209,6 +222,10 @@ class Trials:
 
 
 _NO_TRUTH = [ORIGINS.index(origin) for origin in (Origin.MODEL_TESTS, Origin.OTHER_MODEL, Origin.HUMAN, Origin.RULE)]
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _origin(origin: Origin | None) -> int:
@@ -232,7 +249,9 @@ def _defaults(count: int) -> dict[str, Any]:
         "trial": np.ones(count, dtype=np.int64),
         "usd": np.zeros(count),
         "seconds": np.zeros(count),
+        "self_report": np.full(count, math.nan),
         "oracle": np.zeros(count, dtype=np.bool_),
+        "has_hidden": np.zeros(count, dtype=np.bool_),
         "sampled": no_lists,
         "sample_answer": Labels(np.array(nothing, dtype=np.int32), ()),
         "sample_verdict": np.array(nothing, dtype=np.int8),

@@ -9,9 +9,10 @@ from groundwire.core._text import plural
 from groundwire.evaluation._comparing import Comparison, Conclusion, compare, sign_test
 from groundwire.evaluation._measuring import Measured, measure
 from groundwire.evaluation._reading import Arm
+from groundwire.evaluation._wording import ADVICE, CodeHint
 
 RESAMPLING = "resampling"
-"""The control that tries again blindly, at equal tokens."""
+"""The control that tries again blindly, with as many tokens."""
 WHAT_A_CONTROL_LACKS = {"": "reflection", RESAMPLING: "reflection", "without_memory": "memory"}
 """By the kind of control, what the other arm has and it has not; of all others it is the outside signal."""
 
@@ -124,8 +125,18 @@ def _controls_of(arm: Arm, arms: Sequence[Arm], control: str) -> Sequence[int]:
 
 
 def _against(arm: Arm, control: Arm, label: str) -> Against:
-    what = what_it_lacks(control)
-    return Against(control=label, what=what, comparison=compare(arm.trials, control.trials))
+    return Against(control=label, what=what_it_lacks(control), comparison=compared(arm, control))
+
+
+def compared(arm: Arm, control: Arm) -> Comparison:
+    """How an arm compares with its control, by what the runs of both say that their episodes might use."""
+    return compare(
+        arm.trials,
+        control.trials,
+        allowed=arm.facts.allowed,
+        control_allowed=control.facts.allowed,
+        held_to=control.facts.held_to,
+    )
 
 
 def _verdict(measured: Measured, against: Sequence[Against], *, is_control: bool) -> Said:
@@ -144,8 +155,8 @@ def _remarks(arm: Arm, measured: Measured) -> Sequence[Said]:
     said = [_change(measured)]
     if outcome.first_unknown.part:
         said.append(
-            f"counted as wrong: {plural(outcome.first_unknown.part, 'first try')} judged by a model's tests or opinions"
-            " only, so rates of first tries and rounds are lower bounds"
+            f"counted as wrong: {plural(outcome.first_unknown.part, 'first try')} judged by a model's tests, opinions,"
+            " or visible tests alone where there are hidden ones, so rates of first tries and rounds are lower bounds"
         )
     if changed.false_passes:
         share = f"{100 * changed.false_passes / changed.claimed:.1f} %"
@@ -155,8 +166,11 @@ def _remarks(arm: Arm, measured: Measured) -> Sequence[Said]:
         )
     if measured.signal.fn:
         said.append(f"failed the steering checks and pass the hidden tests: {plural(measured.signal.fn, 'candidate')}")
-    if not changed.judged:
+    if not changed.judged and not outcome.unjudged.part:
         said.append('no hidden tests judged an answer: "right" means that the steering checks passed')
+    if outcome.unjudged.part:
+        passed = plural(outcome.unjudged.part, "answer")
+        said.append(f"counted as unsolved: {passed} that passed and that the hidden tests never judged")
     if outcome.unverified.part:
         said.append(
             f"counted as unsolved: {plural(outcome.unverified.part, 'answer')} that passed only a model's tests"
@@ -166,7 +180,10 @@ def _remarks(arm: Arm, measured: Measured) -> Sequence[Said]:
     if outcome.already_passing:
         said.append(f"in no rate: {plural(outcome.already_passing, 'task')} that passed before anything was tried")
     if measured.drift.alarm is not None:
-        said.append(f"alarm: from round {measured.drift.alarm} on, more is accepted and less of it is right")
+        said.append(f"alarm: from round {measured.drift.alarm} on, no less is accepted and less of it is right")
+    for hint, right in measured.hints.items():
+        asked = f"{plural(right.whole, 'task')} {ADVICE[CodeHint(hint)]}"
+        said.append(f"{hint}: {asked}, {right.part} right; let the model write code, and a tool run it")
     if arm.facts.imported:
         said.append(f"taken from the published log {arm.facts.imported}: nothing was run here")
     if not arm.facts.grounded:

@@ -26,6 +26,7 @@ from groundwire.core._first_use import at_first_use
 if TYPE_CHECKING:
     from groundwire.training._catalogue import form, form_names
     from groundwire.training._exporting import export
+    from groundwire.training._labels import with_labels
     from groundwire.training._runs import Trajectories, read_trajectory, trajectories_of
     from groundwire.training._schema import Form, Options, Rejected, Row, json_schema
     from groundwire.training._trajectories import Trajectory, Trial, Turn
@@ -49,6 +50,7 @@ __all__ = [
     "read_trajectory",
     "robustness",
     "trajectories_of",
+    "with_labels",
 ]
 
 __getattr__, __dir__ = at_first_use(
@@ -70,5 +72,6 @@ __getattr__, __dir__ = at_first_use(
         "read_trajectory": "_runs",
         "robustness": "methods._flawed_thinking",
         "trajectories_of": "_runs",
+        "with_labels": "_labels",
     },
 )

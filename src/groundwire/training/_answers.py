@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from groundwire.core._signals import NoVerdict, Origin, canonical
 from groundwire.training._provenance import Source, chat, chat_calls, parts_of_prompt
@@ -80,6 +81,12 @@ class ModelAnswer:
         content = self.begun + self.turn.text
         return ChatMessage(role="assistant", content=content, tool_calls=chat_calls(self.turn.tool_calls))
 
+    @property
+    def said(self) -> str:
+        """What makes two answers the same one: the text without what stands around it, and the calls."""
+        calls = [(call.function.name, call.function.arguments) for call in self.completion.tool_calls or ()]
+        return canonical([self.completion.content.strip(), calls])
+
     def completion_parts(self, column: str) -> tuple[Part, ...]:
         """Who wrote which part of `completion`."""
         spans: Sequence[Span] = self.turn.prompt[-1].spans if self.begun else ()
@@ -111,12 +118,22 @@ def answers_of(trajectory: Trajectory) -> Iterator[ModelAnswer | Rejected]:
             if not turns:
                 yield Rejected("no_model_text", where)
             for turn in turns:
-                yield (
-                    ModelAnswer(trajectory, attempt, turn, judged) if judged else Rejected("no_executed_verdict", where)
-                )
+                if judged is None:
+                    yield Rejected("no_executed_verdict", where)
+                elif _lacks_observations(turn):
+                    yield Rejected("observation_not_in_prompt", where)
+                else:
+                    yield ModelAnswer(trajectory, attempt, turn, judged)
         for turn in trial.turns:
             if turn.loss and turn.id not in used:
                 yield Rejected("answer_without_candidate", where)
+
+
+def _lacks_observations(turn: Turn) -> bool:
+    """True where the prompt shows two steps in a row and nothing of what came back between them, as ledgers of logs do
+    that were imported by earlier versions: whoever learns from it learns to act without looking."""
+    said = [message.role == "assistant" for message in turn.prompt]
+    return any(one and other for one, other in pairwise(said))
 
 
 def judged_in(trajectories: Iterable[Trajectory]) -> tuple[list[ModelAnswer], list[Rejected]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from groundwire.core._environments import shown_in
 from groundwire.core._errors import SealError
 from groundwire.core._models import ToolCall
 from groundwire.core._records import (
@@ -361,7 +362,13 @@ class Gathered:
             else:
                 self._base.add(signal.candidate_digest)
         trial.proposed.setdefault(signal.candidate_digest, (at, record))
-        for text in (seen.detail, seen.stdout, seen.stderr, *(message for _, message in seen.failed)):
+        for text in (
+            seen.detail,
+            seen.stdout,
+            shown_in(seen.stdout),
+            seen.stderr,
+            *(message for _, message in seen.failed),
+        ):
             self._know(text, Author.ENV, "evidence")
 
     def _remark(self, record: ReflectionRecord, at: int) -> None:

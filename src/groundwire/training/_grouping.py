@@ -88,6 +88,24 @@ def similarity(one: str, other: str) -> float:
     return 2 * (first & second).total() / words if words else 1.0
 
 
+def says_the_same(one: ModelAnswer, other: ModelAnswer) -> bool:
+    """True of equal texts, but for what stands around them: between these there is nothing to prefer. An indent or a
+    capital within them may be the whole repair."""
+    return one.said == other.said
+
+
+def under_both_labels(answers: Iterable[ModelAnswer]) -> frozenset[str]:
+    """Ids of the answers whose very text was right once and wrong once under the same prompt: a flaky check, or a step
+    whose walk went on differently. What they would teach depends on the row that is read last."""
+    labels: dict[tuple[str, str], set[bool]] = {}
+    told: list[tuple[tuple[str, str], str]] = []
+    for answer in answers:
+        key = (answer.turn.prompt_digest, answer.said)
+        labels.setdefault(key, set()).add(answer.reward == 1.0)
+        told.append((key, answer.turn.id))
+    return frozenset(turn for key, turn in told if len(labels[key]) > 1)
+
+
 def pairs_of(
     right: Sequence[ModelAnswer], wrong: Sequence[ModelAnswer]
 ) -> Iterator[tuple[ModelAnswer, ModelAnswer, bool]]:
@@ -111,7 +129,11 @@ def pairs_of(
         same = turns.get(rejected.turn.prompt_digest)
         if same is None and rejected.is_step:
             continue
-        yield next(same or any_of_them), rejected, same is not None
+        rivals = by_prompt[rejected.turn.prompt_digest] if same else right
+        drawn = same or any_of_them
+        chosen = next((one for _, one in zip(rivals, drawn, strict=False) if not says_the_same(one, rejected)), None)
+        if chosen is not None:
+            yield chosen, rejected, same is not None
 
 
 def row_of(chosen: ModelAnswer, rejected: ModelAnswer, same: bool, options: Options) -> PairRow:

@@ -5,17 +5,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, cast
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
+from groundwire.core._errors import ConfigError
 from groundwire.core._signals import Origin
 from groundwire.training._losses import Losses
 from groundwire.training._trajectories import Author, Trajectory
 
-VERSION = 1
+VERSION = 2
 """Of all row schemas together; one more whenever a field is taken away or means something else."""
 
 
@@ -182,6 +184,9 @@ class Options:
         losses: by `Turn.id`, the losses of answers under the model that is to be trained, where they were measured.
         agreement: share of a question's answers that must say the same, where a form keeps what agrees, 0 to 1.
         least_answers: how many answers a question must have there.
+        least_group: how many answers a group of `grpo` must have: one alone has no advantage over itself.
+        least_continuations: how many walks must have gone on from a step (`intervention`), or make a tree (`glad`).
+        thresholds: of single formats (`Thresholds`).
     """
 
     target_model: str = ""
@@ -189,6 +194,81 @@ class Options:
     losses: Mapping[str, Losses] = field(default_factory=dict[str, Losses])
     agreement: float = 0.6
     least_answers: int = 5
+    least_group: int = 2
+    least_continuations: int = 2
+    thresholds: Thresholds = field(default_factory=lambda: Thresholds())
+
+    def __post_init__(self) -> None:
+        """Raises:
+        ConfigError: a number is out of range.
+        """
+        for name in ("least_answers", "least_group", "least_continuations"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} {getattr(self, name)} is out of range.", do="Use a whole number from 1 up.")
+        if not 0 <= self.agreement <= 1:
+            raise ConfigError(f"An agreement of {self.agreement} is out of range.", do="Use a number from 0 to 1.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thresholds:
+    """The numbers of single formats, as published where they are; `groundwire export --set NAME=NUMBER`.
+
+    Args:
+        agent_r_alpha: a good walk is worth more than this, 0 to 1.
+        agent_r_beta: a good walk is worth more than a bad one by more than this, 0 to 1.
+        intervention_pass: least share of the continuations that were right, 0 to 1.
+        match_tir_discount: of the rewards of later calls, 0 to 1.
+        empg_k: how much a step's confidence counts (`step_entropies`).
+        empg_k_next: how much the next step's counts.
+        empg_zeta: the weight of the bonus for a sure next step.
+        score_alpha: SCoRe's bonus for getting better (`two_attempts`).
+        rise_tau: temperature of the weights of a reward-weighted regression, above 0.
+        lambda_ratio: `grpo`: share of right answers of a group from which length has a price, 0 to 1 (GRPO-λ).
+        lambda_alpha: the price, 0 to 1.
+    """
+
+    agent_r_alpha: float = 0.5
+    agent_r_beta: float = 0.2
+    intervention_pass: float = 1 / 32
+    match_tir_discount: float = 0.9
+    empg_k: float = 1.0
+    empg_k_next: float = 1.0
+    empg_zeta: float = 0.05
+    score_alpha: float = 10.0
+    rise_tau: float = 0.4
+    lambda_ratio: float = 0.5
+    lambda_alpha: float = 0.2
+
+    def __post_init__(self) -> None:
+        """Raises:
+        ConfigError: a number is out of range.
+        """
+        free = ("empg_k", "empg_k_next", "empg_zeta", "score_alpha", "rise_tau")
+        for one in fields(self):
+            value: float = getattr(self, one.name)
+            most = math.inf if one.name in free else 1.0
+            if not 0 <= value <= most or not math.isfinite(value) or (one.name == "rise_tau" and not value):
+                wanted = "a number from 0 to 1" if most == 1.0 else "a number above 0"
+                raise ConfigError(f"{one.name} {value} is out of range.", do=f"Use {wanted}.")
+
+    @classmethod
+    def of(cls, told: Iterable[str]) -> Self:
+        """From `NAME=NUMBER`.
+
+        Raises:
+            ConfigError: there is no such name, or it is no number, or out of range.
+        """
+        names = [one.name for one in fields(cls)]
+        values: dict[str, float] = {}
+        for text in told:
+            name, _, number = text.partition("=")
+            try:
+                values[name.strip()] = float(number)
+            except ValueError as error:
+                raise ConfigError(f"{text!r} sets no number.", do="Write NAME=NUMBER.") from error
+            if name.strip() not in names:
+                raise ConfigError(f"There is no {name.strip()!r} to be set.", do=f"Use one of: {', '.join(names)}.")
+        return cls(**values)
 
 
 Make = Callable[[Iterable[Trajectory], Options], Iterator[Row | Rejected]]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from groundwire.core._candidates import Candidate
-from groundwire.core._environments import actions_in
+from groundwire.core._environments import actions_in, shown_in
 from groundwire.core._errors import CandidateError
 from groundwire.core._signals import NoVerdict, Verdict
 from groundwire.core._toolcalls import Steps
@@ -22,7 +22,15 @@ from groundwire.training._trajectories import Attempt, Author, Trajectory, Turn
 
 Path = tuple[str, ...]
 """The steps that led to a place, letter for letter."""
-_HINTS = "\nactions: "
+
+
+def seen_after(attempt: Attempt) -> str:
+    """What came back: the scene, the result, or one line of the error; empty where nothing did."""
+    for signal in reversed(attempt.signals):
+        if signal.executed:
+            shown = shown_in(signal.stdout)
+            return shown or next((message for _, message in signal.failed if message), signal.detail)
+    return ""
 
 
 @dataclass(frozen=True)
@@ -47,12 +55,7 @@ class Taken:
     @property
     def seen(self) -> str:
         """What came back: the scene, the result, or one line of the error."""
-        for signal in reversed(self.attempt.signals):
-            if signal.executed:
-                # behind the last such line stand the world's hints
-                shown = signal.stdout.rpartition(_HINTS)[0] if _HINTS in signal.stdout else signal.stdout
-                return shown or next((message for _, message in signal.failed if message), signal.detail)
-        return ""
+        return seen_after(self.attempt)
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,18 @@ async def test_the_native_conversation(scene: Scene) -> None:
     assert again.messages[: len(first.messages)] == first.messages
 
 
+async def test_steps_that_failed_are_never_shown_where_only_what_was_verified_is(scene: Scene) -> None:
+    """Row 36: the ledger holds them all the same; `context.judged` is what it told."""
+    backend = ScriptedBackend(['{"tool": "add", "arguments": {"a": 3}}'] * 2)
+    context = after_a_failure(scene)
+    await ToolActor(backend, [ADD], form="text").propose(context, 1)
+    await ToolActor(backend, [ADD], form="text", history_policy="verified_only").propose(context, 1)
+    shown, clean = ("\n".join(m.content for m in request.messages) for request in backend.requests)
+    assert "ValueError" in shown and "ValueError" not in clean and '{"a": 2}' not in clean
+    assert '{"a": 1}' in clean, "what went well stays"
+    assert len(context.judged) == 2
+
+
 async def test_a_scheme_is_asked_for_where_the_backend_keeps_to_one(scene: Scene) -> None:
     backend = ScriptedBackend(['{"answer": "4"}'])
     (candidate,) = await ToolActor(backend, [ADD], form="schema").propose(scene.context(failing=None), 1)

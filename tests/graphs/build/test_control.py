@@ -17,7 +17,14 @@ from groundwire.core._errors import GraphError
 from groundwire.core._models import Message, Request
 from groundwire.core._records import ModelCall, Recall, ReflectionRecord, TrialRecord
 from groundwire.core._traits import Needs
-from groundwire.graphs.build._control import CONTROL_RULES, EpisodeUsage, control_budget, resampling_of, spent_by
+from groundwire.graphs.build._control import (
+    CONTROL_RULES,
+    EpisodeUsage,
+    allowance_of,
+    control_budget,
+    resampling_of,
+    spent_by,
+)
 from groundwire.graphs.run._gate import GateKind
 from groundwire.memory import InMemoryStore
 from groundwire.models._scripted import ScriptedBackend
@@ -79,6 +86,20 @@ async def test_a_model_s_control_makes_first_tries_at_equal_tokens(task: Task) -
     # the same three words come again and again; each draw is by another seed, the first by the other arm's
     assert len({(told.seed, told.trial) for told in sampler.seen}) == len(sampler.seen)
     assert (sampler.seen[0].seed, sampler.seen[0].trial) == (first.seed, first.trial)
+
+
+async def test_a_control_may_use_what_an_episode_that_succeeded_might_have_used(task: Task) -> None:
+    """Held to what was used, equal policies would differ: the control would end wherever the other arm had success."""
+    store = InMemoryStore()
+    sampler = Sampler(ScriptedBackend(lambda request: "right" if request.seed == 5 + 4096 * 2 else "wrong"))
+    main, records = await run(reflexion(sampler), task, store, Budget(trials=8))
+    spent = spent_by(records)
+    assert (main.stop_reason, main.trials) == (StopReason.VERIFIED, 2)
+    allowed = allowance_of(records, Budget(trials=8))
+    assert (allowed.tokens, allowed.candidates, allowed.first_call) == (4 * spent.tokens, 8, spent.first_call)
+    assert allowance_of(records, Budget(trials=8, tokens=spent.tokens + 1)).tokens == spent.tokens + 1
+    assert allowance_of(records, Budget(trials=2)) == spent, "all that there was has been used"
+    assert allowance_of([], Budget()) == EpisodeUsage()
 
 
 async def test_it_stops_at_its_first_pass(task: Task) -> None:

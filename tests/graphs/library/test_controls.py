@@ -135,6 +135,14 @@ def test_every_report_of_a_control_says_so(tmp_path: Path) -> None:
     assert "grounded" in json.dumps(as_data)
 
 
+@pytest.mark.parametrize(("options", "rounds"), [({}, 2), ({"output": "choice"}, 1), ({"rounds": 3}, 3)])
+async def test_rounds_without_a_signal_are_bounded_by_what_is_asked_for(options: dict[str, Any], rounds: int) -> None:
+    """Row 67: written freely two, a choice one."""
+    backend, check = model(lambda request, _: f"ANSWER: {request.purpose[-1]}"), Check(["x"])
+    await ran(self_refine(SelfRefine(backend, TEXT, **options), check, allow_ungrounded=True), check)
+    assert sum(purpose.startswith("criticise") for purpose in purposes(backend)) == rounds
+
+
 async def test_self_refine_keeps_its_whole_history_and_is_told_of_no_verdict() -> None:
     def says(request: Request, purpose: str) -> str:
         return f"Complaint {request.purpose}." if purpose == "criticise" else f"ANSWER: {request.purpose[-1]}"

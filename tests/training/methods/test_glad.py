@@ -6,6 +6,7 @@ import math
 from contextlib import aclosing
 from pathlib import Path
 
+import pytest
 from method_rows import exported, made
 from recorded_runs import ledger_at, read, run, trajectories
 from worlds import Chain, Porch
@@ -36,19 +37,27 @@ async def test_values_of_a_chain_that_random_walks_went_through(tmp_path: Path) 
 
 
 async def test_the_tree_and_its_account(tmp_path: Path) -> None:
-    says = ["Action: look", "Action: kick door", "Action: lift mat", "Action: unlock door"]
+    walks = [["look", "kick door"], ["look", "look", "kick door"], ["lift mat", "unlock door"]]
+    says = [f"Action: {action}" for walk in walks for action in walk]
     graph = episodic(ReActActor(ScriptedBackend(says)), StepsCritic(), Porch)
     told = await trajectories(tmp_path, graph, environment_task(Porch(), id="porch"))
     (row,), _ = made("glad", told, GladRow)
     assert [(p.parent, p.action, p.visits, p.value, p.ended) for p in row.tree] == [
-        (None, "", 2, 0.5, False),
-        (0, "look", 1, 0.0, False),
+        (None, "", 3, pytest.approx(1 / 3), False),
+        (0, "look", 2, 0.0, False),
         (1, "kick door", 1, 0.0, True),
+        (1, "look", 1, 0.0, False),
+        (3, "kick door", 1, 0.0, True),
         (0, "lift mat", 1, 1.0, False),
-        (3, "unlock door", 1, 1.0, True),
+        (5, "unlock door", 1, 1.0, True),
     ]
+    assert row.compression <= 1
+    short = [t.model_copy(update={"trials": tuple(one for one in t.trials if one.number != 2)}) for t in told]
+    assert made("glad", short, GladRow) == ([], ["chain_longer_than_the_walks"])
+    alone = [t.model_copy(update={"trials": tuple(one for one in t.trials if one.number == 3)}) for t in told]
+    assert made("glad", alone, GladRow) == ([], ["too_few_walks"])
     assert row.chain == (
-        "1. If I do look: You see a door and a mat. (won 0% of 1).\n"
+        "1. If I do look: You see a door and a mat. (won 0% of 2).\n"
         "1. So I do lift mat: You find a key. (won 100% of 1).\n"
         "2. So I do unlock door: The door opens. (won 100% of 1).\n"
     )
@@ -56,8 +65,8 @@ async def test_the_tree_and_its_account(tmp_path: Path) -> None:
     assert "".join(row.chain[p.start : p.end] for p in own) == row.chain
     assert {row.chain[p.start : p.end] for p in own if p.origin == "env"} >= {"You find a key."}
     _, report = exported("glad", told, tmp_path / "rows.jsonl")
-    assert report.means["walks"] == 2
-    lost = [t.model_copy(update={"trials": tuple(one for one in t.trials if one.number < 2)}) for t in told]
+    assert report.means["walks"] == 3
+    lost = [t.model_copy(update={"trials": tuple(one for one in t.trials if one.number < 3)}) for t in told]
     assert made("glad", lost, GladRow) == ([], ["never_won"])
 
 

@@ -18,7 +18,8 @@ from groundwire.core._steps import StepRules
 from groundwire.graphs.library._episodic import episodic
 from groundwire.graphs.library._verified_steps import verified_steps
 from groundwire.models import ScriptedBackend
-from groundwire.training.methods._intervention import FEWEST, InterventionRow, continuation_pass
+from groundwire.training._schema import Options, Thresholds
+from groundwire.training.methods._intervention import InterventionRow, continuation_pass
 
 PROOF = Task(id="proof", prompt="Prove it.", tree=Tree({"answer.md": b""}), editable=("answer.md",))
 RULES = StepRules(check=lambda steps: "a lie" if "lie" in steps[-1] else "")
@@ -33,7 +34,12 @@ async def test_a_line_that_was_refused_and_the_one_in_its_place(tmp_path: Path) 
     assert row.messages[-1].content == "one\ntwo\n", "the prefix and the intervention, and nothing that followed"
     assert row.loss_mask == (False,) * (len(row.messages) - 1) + (True,)
     assert (row.continuations, row.continuation_pass, row.unit, row.basis) == (2, 0.5, "line", "refused")
-    assert row.continuation_pass >= FEWEST
+    assert row.continuation_pass >= Thresholds().intervention_pass == 1 / 32
+    asked = Options(thresholds=Thresholds.of(["intervention_pass=0.6"]))
+    assert made("intervention", told, InterventionRow, asked)[1] == [
+        "no_continuation_passed",
+        "nothing_follows_it",
+    ]
     assert reasons == ["nothing_follows_it"], "three ends the proof: that is the answer, and no step towards it"
     learned = [p for p in row.provenance.origins if p.part == f"messages[{len(row.messages) - 1}]"]
     assert [(p.start, p.end, p.what) for p in learned] == [(0, 4, "prefix"), (4, 8, "intervention")]
@@ -54,7 +60,9 @@ async def test_a_step_in_a_world_and_one_that_led_nowhere(tmp_path: Path) -> Non
             await run(store, episodic(ReActActor(ScriptedBackend(says)), StepsCritic(), Porch), task, trials=1)
             for says in (lost, again, won)
         ]
-    rows, reasons = made("intervention", await read(tmp_path, *runs), InterventionRow)
+    walks = await read(tmp_path, *runs)
+    assert "too_few_continuations" in made("intervention", walks, InterventionRow)[1], "one that won may be luck"
+    rows, reasons = made("intervention", walks, InterventionRow, Options(least_continuations=1))
     (row,) = rows
     assert (row.prefix, row.bad_step, row.intervention) == (("look",), "unlock door", "lift mat")
     assert row.basis == "outcomes", "it was lost two steps later, but nobody has won after this one"
@@ -70,11 +78,11 @@ async def test_a_step_in_a_world_and_one_that_led_nowhere(tmp_path: Path) -> Non
 async def test_a_call_in_place_of_the_one_that_failed(tmp_path: Path) -> None:
     north, sout, south = (calling("count", store=name) for name in ("north", "sout", "south"))
     told = await counted(tmp_path, north, sout, south, calling("add", a=20, b=22), answering("42"))
-    (row,), _ = made("intervention", told, InterventionRow)
+    (row,), _ = made("intervention", told, InterventionRow, Options(least_continuations=1))
     assert [m.content for m in row.messages if m.role == "assistant"] == [north, south] and row.unit == "action"
 
 
 def test_one_in_thirty_two_is_enough() -> None:
     paths = [(("a", "b", str(n)), n == 0) for n in range(32)] + [(("a", "b"), True), (("x", "b", "c"), True)]
-    assert continuation_pass(paths, ("a", "b")) == (32, FEWEST)
+    assert continuation_pass(paths, ("a", "b")) == (32, 1 / 32)
     assert continuation_pass(paths, ("a", "c")) == (0, 0.0)

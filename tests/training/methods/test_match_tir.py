@@ -54,11 +54,16 @@ def test_likeness_and_softness_by_hand() -> None:
     assert similarity(right, right) == 1.0 and similarity(Call("add"), right) == 0.0
     assert similarity(Call("count", {"store": "south"}), right) == pytest.approx((1 + 1 / 2 + 1) / 4)
     assert similarity(Call("count", {"store": "x", "deep": 1}), right) == pytest.approx(2 / 4), "1 is no true"
+    assert similarity(Call("add", {"a": 1.0}), Call("add", {"a": 1})) == 1.0, "JSON knows one kind of number"
     assert similarity(Call("now"), Call("now")) == 1.0
     assert soft([[1.0, 0.0], [0.0, 1.0]]) == pytest.approx([1.0, 1.0], abs=1e-3)
     assert soft([[1.0], [0.0]]) == pytest.approx([1.0, 0.0])
+    # by hand: at turn 1 the sums are 1.5 and -0.5, so ±1, as the outcomes; at turn 2 there is one call alone
     first, second = advantages([[1.0, 1.0], [UNMATCHED]], [1.0, 0.0], discount=0.5)
-    assert first[0] > first[1] > 0 > second[0] and advantages([[1.0]], [1.0]) == [[0.0]]
+    assert first == pytest.approx([1.0, 0.5]) and second == pytest.approx([-1.0])
+    assert advantages([[1.0]], [1.0]) == [[0.0]] and advantages([], []) == []
+    three = advantages([[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]], [1.0, 1.0, 1.0])
+    assert [one[0] for one in three] == pytest.approx([0.5 * z for z in (0.593, -1.4084, 0.8154)], abs=1e-3)
     with pytest.raises(ConfigError):
         advantages([[1.0]], [])
 

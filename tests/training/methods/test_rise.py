@@ -17,7 +17,7 @@ async def test_a_run_that_was_wrong_twice_and_then_right(tmp_path: Path) -> None
     rows, reasons = made("rise", told, RiseRow)
     assert [row.reward for row in rows] == [0, 0, 1] and not reasons
     kept = {name: [row.turn for row in rows if name in row.kept_by] for name in ("all", "better", "best", "success")}
-    assert kept == {"all": [1, 2, 3], "better": [1, 3], "best": [3], "success": [3]}
+    assert kept == {"all": [1, 2, 3], "better": [1, 3], "best": [1, 2, 3], "success": [3]}
     assert {row.turns for row in rows} == {3}
     assert "<reflection>" not in rows[0].prompt[-1].content and "<reflection>" in rows[2].prompt[-1].content
     written, report = exported("rise", told, tmp_path / "rise.jsonl")
@@ -39,7 +39,11 @@ async def test_turns_that_say_the_same_and_the_best_of_several(tmp_path: Path) -
 
 
 def test_filters_and_weights_by_hand() -> None:
-    assert filters_of([0, 0]) == [("all", "better", "best"), ("all",)]
+    assert filters_of([0, 0]) == [("all", "better", "best"), ("all", "best")]
+    # no earlier one is better: ties stay; better is told from the turn before alone
+    told = filters_of([0.5, 0.2, 0.4, 0.5])
+    assert ["better" in one for one in told] == [True, False, True, True]
+    assert ["best" in one for one in told] == [True, False, False, True]
     assert filters_of([1]) == [("all", "better", "best", "success")] and filters_of([]) == []
     low, high = regression_weights([0, 1], temperature=0.5)
     assert high / low == pytest.approx(7.389, rel=1e-3) and low + high == pytest.approx(2)

@@ -131,6 +131,7 @@ def _filled(prompt: str, **values: str) -> str:
 # An actor that uses tools: a model names the next call, others make it, and what came back is shown to it.
 
 StepForm = Literal["auto", "text", "schema", "native"]
+HistoryPolicy = Literal["errors", "verified_only"]
 
 
 class ToolActor:
@@ -154,6 +155,9 @@ class ToolActor:
         repairs: calls a step that may send an unreadable answer back.
         resamples: calls a step that may ask again for something new.
         offers: what may be done next; what is not on offer is said, and not in the schema.
+        history_policy: `errors`: a step that failed is shown with its error until it is put right. `verified_only`:
+            steps that failed are never shown; the ledger holds them all the same. A history of errors makes further
+            errors likelier (arXiv 2509.09677).
 
     Raises:
         ConfigError: an argument is out of range, or the model's form is not known.
@@ -172,6 +176,7 @@ class ToolActor:
         repairs: int = 2,
         resamples: int = 2,
         offers: Offers = anything,
+        history_policy: HistoryPolicy = "errors",
     ) -> None:
         if max_tokens < 1 or min(repairs, resamples, temperature) < 0:
             raise ConfigError(
@@ -188,6 +193,7 @@ class ToolActor:
         self._repairs = repairs
         self._resamples = resamples
         self._offers = offers
+        self._shows_errors = history_policy == "errors"
 
     @property
     def backend(self) -> Backend:
@@ -227,7 +233,8 @@ class ToolActor:
         )
 
     def _opening(self, context: ActorContext, steps: Steps) -> _Question:
-        seen, failed = seen_calls(steps, context.judged), failed_here(steps, context.judged)
+        seen = seen_calls(steps, context.judged)
+        failed = failed_here(steps, context.judged) if self._shows_errors else ()
         offer = self._offers(seen)
         prompt = load_prompt("use_tools_native_v1" if self._talk.native else "use_tools_v1")
         values = {} if self._talk.native else {"tools": described(self._tools)}

@@ -53,6 +53,22 @@ def export(
         typer.Option(help="Share of the answers to the same question that must say the same, 0 to 1."),
     ] = None,
     min_answers: Annotated[int, typer.Option(help="How many answers a question must have to agree.")] = 5,
+    min_group: Annotated[
+        int, typer.Option(min=1, help="How many answers a group of grpo must have: one alone has no advantage.")
+    ] = 2,
+    min_continuations: Annotated[
+        int,
+        typer.Option(min=1, help="Walks that must have gone on from a step (intervention), or make a tree (glad)."),
+    ] = 2,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=NUMBER",
+            help="A number of one format: agent_r_alpha, agent_r_beta, intervention_pass, match_tir_discount, empg_k,"
+            " empg_k_next, empg_zeta, score_alpha, rise_tau, lambda_ratio, lambda_alpha. Again for another one.",
+        ),
+    ] = None,
     same_answer: Annotated[
         Path | None,
         typer.Option(help='JSON lines, each {"tasks": [id, id]}: tasks whose answers must agree, as a+b and b+a.'),
@@ -114,6 +130,9 @@ def export(
             max_ppl=max_ppl,
             rounds=rounds,
         ),
+        least_group=min_group,
+        least_continuations=min_continuations,
+        thresholds=tuple(set_ or ()),
         as_json=json,
     )
     raise typer.Exit(run_export(asked, flags_in(ledger)))

@@ -70,7 +70,7 @@ class SuiteOptions:
         typer.Option(
             "--control",
             help="Then blind resampling on the same tasks and seeds: the same actor with no feedback, no reflection and"
-            " no memory, at equal tokens (without a model: as many candidates).",
+            " no memory, with as many tokens as the run might use (without a model: candidates).",
         ),
     ] = False
     ungrounded: Annotated[

@@ -65,7 +65,7 @@ def plots_of(report: Report) -> Sequence[Plot]:
     found = [
         _plot(
             "Success by round",
-            "Share of tasks whose answer after each round is right, with its 95 % interval (Wilson). Round 0: what was"
+            "Share of tasks whose answer after each round is right, with its 95 % interval (exact). Round 0: what was"
             " given.",
             lambda axes: _rounds(axes, arms),
         ),

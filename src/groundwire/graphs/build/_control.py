@@ -1,16 +1,17 @@
 """Control arms: the same graph with its critics taken out and its actors blinded.
 
-Where reflection is in question, on the budget that was used; where memory is, with as many trials.
+Where reflection is in question, on the budget that might have been used; where memory is, with as many trials.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.agents.patching._variants import BlindActor
 from groundwire.core._errors import GraphError
-from groundwire.core._records import Intent, ModelCall, Record
+from groundwire.core._records import Intent, ModelCall, Record, TrialRecord
 from groundwire.core._signals import Origin, Signal
 from groundwire.graphs.build._declarations import Rules
 from groundwire.graphs.build._feedback_graph import FeedbackGraph
@@ -58,15 +59,36 @@ def spent_by(records: Sequence[Record]) -> EpisodeUsage:
     )
 
 
+def allowance_of(records: Sequence[Record], budget: Budget) -> EpisodeUsage:
+    """What an episode might have used, by what its tries cost it: what its control may use.
+
+    An episode that succeeds stops, so what it used is less than what it might have used, and a control held to that
+    would be stopped wherever the other arm succeeds. So the tries that were left are reckoned at what the others cost.
+
+    Args:
+        records: the episode's.
+        budget: what it was given.
+    """
+    spent = spent_by(records)
+    tries = len({r.trial for r in records if isinstance(r, TrialRecord) and r.trial > 0})
+    times = max(budget.trials / tries, 1.0) if tries else 1.0
+    tokens = math.ceil(spent.tokens * times)
+    return replace(
+        spent,
+        tokens=tokens if budget.tokens is None else max(spent.tokens, min(tokens, budget.tokens)),
+        candidates=math.ceil(spent.candidates * times),
+    )
+
+
 def control_budget(budget: Budget, spent: EpisodeUsage) -> Budget:
     """The same budget, but for what the control is held to instead of trials.
 
-    Tokens: a try begins while fewer have been used than the other arm used; so both use as many to within one try,
-    which the control may go over. A budget that held the control under them would favour the other arm.
+    Tokens: a try begins while fewer have been used than the other arm might use; so both may use as many to within one
+    try, which the control may go over. A budget that held the control under them would favour the other arm.
 
     Args:
         budget: of the arm that it is the control of.
-        spent: what the episode used there.
+        spent: what the episode might have used there (`allowance_of`).
     """
     tokens = spent.tokens + max(spent.first_call - 1, 0) if spent.by_model else None
     return budget.model_copy(update={"trials": MANY_TRIALS, "tokens": tokens})
@@ -77,7 +99,7 @@ def resampling_of(graph: FeedbackGraph, spent: EpisodeUsage) -> FeedbackGraph:
 
     Args:
         graph: any graph of actors, critics and tools. It stays as it is.
-        spent: what the episode used that this is the control of.
+        spent: what the episode might have used that this is the control of.
 
     Raises:
         GraphError: it has plain nodes, routers or graphs as nodes, which may carry feedback past the blindfold, or a

@@ -18,7 +18,9 @@ from groundwire.logs.runs import _questions as questions
 from groundwire.logs.runs._logged import LoggedEpisode, LoggedRun
 
 _WORLDS = re.compile(r"(?P<run>(?P<arm>base|reflexion)(?:_\d+)?)_trial_(?P<trial>\d+)\.json(?:\.gz)?")
-_QUESTIONS = re.compile(r"(?P<kind>react|cot_\w*?context)_(?P<arm>base|last_trial|reflexion)_\d+trials\.txt(?:\.gz)?")
+_QUESTIONS = re.compile(
+    r"(?P<kind>react|cot_\w*?context)_(?P<arm>base|last_trial|reflexion)_(?P<trials>\d+)trials\.txt(?:\.gz)?"
+)
 _PROGRAMS = re.compile(r"(?P<arm>simple|reflexion)_\w*\.jsonl(?:\.gz)?")
 _LDB = re.compile(r"(?P<set>humaneval|mbpp)_(?P<model>\w+)\.jsonl\.gz")
 _INTERCODE = re.compile(r"(?P<run>(?:bash|python|sql)_(?P<model>gpt\d+)_\w+)\.json(?:\.gz)?")
@@ -66,7 +68,8 @@ def _worlds(folder: Path, files: Sequence[Path]) -> list[LoggedRun]:
         reflects = run.startswith("reflexion")
         read = partial(environments.episodes_of, mine, family=folder.name, reflects=reflects)
         base = _longest([other for other in of_run if other.startswith("base")], of_run) if reflects else ""
-        found.append(_run(folder, run, "reflexion-environments", mine, read, control=base))
+        told = _run(folder, run, "reflexion-environments", mine, read, control=base)
+        found.append(replace(told, allowed_trials=len(mine)))
     return found
 
 
@@ -83,7 +86,8 @@ def _single(folder: Path, file: Path) -> LoggedRun | None:
         base = "base" if match["kind"] != "cot_context" else "last_trial"
         read: Read = partial(questions.episodes_of, file, family=family)
         control = f"{match['kind']}_{base}" if match["arm"] == "reflexion" else ""
-        return _run(folder, name, "reflexion-hotpotqa", [file], read, control=control)
+        told = _run(folder, name, "reflexion-hotpotqa", [file], read, control=control)
+        return replace(told, allowed_trials=int(match["trials"]))
     name = file.name.partition(".")[0]
     if _INTERCODE.fullmatch(file.name):
         read = partial(commands.episodes_of, file, family=f"{family}/{name.partition('_')[0]}")

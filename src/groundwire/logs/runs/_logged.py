@@ -58,6 +58,7 @@ class LoggedRun:
         read: reads its episodes anew.
         model: the model, where its name is in the log's.
         control: the name of the run that was made without reflections on the same tasks; empty where there is none.
+        allowed_trials: tries that its episodes might have, where the files tell; 0: they don't.
     """
 
     name: str
@@ -66,6 +67,7 @@ class LoggedRun:
     read: Callable[[], Iterable[LoggedEpisode]]
     model: str = ""
     control: str = ""
+    allowed_trials: int = 0
 
 
 def seen(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from groundwire.core._chain import Heads, RunChain
+from groundwire.core._environments import shown_in
 from groundwire.core._models import Completion, Message, Request
 from groundwire.core._records import (
     Admission,
@@ -34,6 +35,8 @@ from groundwire.logs.runs._logged import LoggedEpisode, LoggedRun, LoggedTrial
 
 BY = "the log's critic"
 WHY = "as logged"
+NOTHING_SHOWN = "(nothing was shown)"
+"""Where a log holds no observation after a step; a message has a text."""
 
 
 @dataclass
@@ -85,7 +88,7 @@ async def write_run(
     episodes = sum(1 for episode in logged.read() if episode.trials)
     source = {"log": logged.log, "name": logged.name, "files": dict(logged.files)}
     config = {
-        "imported": {**source, "episodes": episodes, "trials": trials or None},
+        "imported": {**source, "episodes": episodes, "trials": trials or None, **_allowed(logged, trials)},
         "model": logged.model,
         **({"control_of": control_of} if control_of else {}),
     }
@@ -110,6 +113,11 @@ async def write_run(
     last.kept()
     chains.close()
     return written
+
+
+def _allowed(logged: LoggedRun, trials: int) -> dict[str, int]:
+    known = [count for count in (logged.allowed_trials, trials) if count]
+    return {"allowed_trials": min(known)} if logged.allowed_trials else {}
 
 
 def _count(solved: list[int], episode: LoggedEpisode) -> None:
@@ -205,7 +213,14 @@ class _Writer:
     def _call(self, trial: LoggedTrial, place: int) -> Iterator[Record]:
         """What the model was asked, as far as it is known, and what it wrote."""
         asked = "\n\n".join([self._logged.task.prompt, *trial.given])
-        earlier = [Message(role="assistant", content=text) for text in trial.answers[:place]]
+        earlier = [
+            message
+            for text, (_, seen) in zip(trial.answers[:place], trial.judged, strict=False)
+            for message in (
+                Message(role="assistant", content=text),
+                Message(role="user", content=shown_in(seen.evidence.stdout) or NOTHING_SHOWN),
+            )
+        ]
         request = Request(messages=(Message(role="user", content=asked), *earlier), purpose="propose")
         body = request.canonical()
         digest = hashlib.sha256(body.encode()).hexdigest()

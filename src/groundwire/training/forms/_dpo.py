@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from groundwire.training._answers import ModelAnswer, judged_in
-from groundwire.training._grouping import PairRow, by_group, pairs_of, row_of
+from groundwire.training._grouping import PairRow, by_group, pairs_of, row_of, under_both_labels
 from groundwire.training._schema import Form, Options, Rejected, Row
 from groundwire.training._trajectories import Trajectory
 
@@ -16,7 +16,11 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
         answers, unjudged = judged_in(episodes)
         yield from unjudged
         told: dict[str, list[ModelAnswer]] = {}
+        both = under_both_labels(answers)
         for answer in answers:
+            if answer.turn.id in both:
+                yield Rejected("right_and_wrong", answer.trajectory.episode)
+                continue
             told.setdefault(answer.turn.model.revision, []).append(answer)
         for of_one in told.values():
             right = [answer for answer in of_one if answer.reward == 1.0]

@@ -51,10 +51,12 @@ class GrpoRow(Row):
     """Mean of `token_entropies`."""
     temperature: float
     """That it was sampled at."""
+    lambda_reward: float
+    """The reward with GRPO-λ's switch: where most of the group are right, length has a price."""
 
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
-    """One row an answer, in groups."""
+    """One row an answer, in groups of `least_group` or more."""
     for episodes in by_group(trajectories):
         answers, rejected = judged_in(episodes)
         yield from rejected
@@ -62,6 +64,9 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
         for answer in answers:
             groups.setdefault(answer.group, []).append(answer)
         for group, members in groups.items():
+            if len(members) < options.least_group:
+                yield from (Rejected("group_too_small", one.trajectory.episode) for one in members)
+                continue
             yield from _rows_of(group, members, options)
 
 
@@ -71,7 +76,13 @@ def _rows_of(group: str, answers: Sequence[ModelAnswer], options: Options) -> It
     counted = len(known) == len(tokens)
     lengths = tuple(known) if counted else tuple(len(answer.turn.text) for answer in answers)
     ratio = sum(answer.reward for answer in answers) / len(answers)
-    for answer, length in zip(answers, lengths, strict=True):
+    priced = switched_rewards(
+        [answer.reward for answer in answers],
+        lengths,
+        ratio=options.thresholds.lambda_ratio,
+        alpha=options.thresholds.lambda_alpha,
+    )
+    for answer, length, with_price in zip(answers, lengths, priced, strict=True):
         turn = answer.turn
         parts = answer.prompt_parts + answer.completion_parts("completion[0]")
         yield GrpoRow(
@@ -90,6 +101,7 @@ def _rows_of(group: str, answers: Sequence[ModelAnswer], options: Options) -> It
             top_logprobs=turn.top_logprobs,
             step_entropy=turn.entropy,
             temperature=turn.temperature,
+            lambda_reward=with_price,
         )
 
 

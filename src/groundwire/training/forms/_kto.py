@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from groundwire.training._answers import answers_of
+from groundwire.training._answers import judged_in
+from groundwire.training._grouping import by_group, under_both_labels
 from groundwire.training._provenance import provenance_of
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
 from groundwire.training._trajectories import Trajectory
@@ -23,13 +24,16 @@ class KtoRow(Row):
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row an answer, failed ones too."""
-    for trajectory in trajectories:
-        for answer in answers_of(trajectory):
-            if isinstance(answer, Rejected):
-                yield answer
+    for episodes in by_group(trajectories):
+        answers, unjudged = judged_in(episodes)
+        yield from unjudged
+        both = under_both_labels(answers)
+        for answer in answers:
+            if answer.turn.id in both:
+                yield Rejected("right_and_wrong", f"{answer.trajectory.episode} trial {answer.attempt.trial}")
                 continue
             if not answer.reward and options.keep_failed is False:
-                yield Rejected("failed", f"{trajectory.episode} trial {answer.attempt.trial}")
+                yield Rejected("failed", f"{answer.trajectory.episode} trial {answer.attempt.trial}")
                 continue
             parts = answer.prompt_parts + answer.completion_parts("completion[0]")
             yield KtoRow(

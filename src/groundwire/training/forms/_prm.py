@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from groundwire.core._signals import NoVerdict
 from groundwire.core._steps import by_lines
 from groundwire.training._answers import ModelAnswer, answers_of, as_text
-from groundwire.training._provenance import provenance_of, written_by
+from groundwire.training._provenance import provenance_of
 from groundwire.training._schema import Form, Options, Part, Rejected, Row
 from groundwire.training._trajectories import Author, Seen, Trajectory
+from groundwire.training._walks import seen_after
 
 _BROKEN = re.compile(r"step (\d+) of (\d+) breaks a rule")
 _HELD = re.compile(r"(\d+) steps hold")
+
+
+UNSAID = -100
+"""The label of a step that no verdict was given on, as PyTorch's losses leave it out."""
 
 
 class PrmRow(Row):
@@ -28,15 +33,16 @@ class PrmRow(Row):
     prompt: str
     """What was asked first, as plain text."""
     completions: tuple[str, ...]
-    """The steps."""
-    labels: tuple[bool, ...]
-    """Of each step: false where an executed check failed it."""
+    """The steps. An action in a world, from the second on, is headed by what came back from the one before it."""
+    labels: tuple[int, ...]
+    """Of each step: 1 where an executed check passed it, 0 where one failed it, -100 (no loss) where it was only
+    accepted: nobody said that it is right."""
     basis: tuple[Literal["verdict", "accepted"], ...]
     """What a label rests on: a verdict; or only that the world, or the checker, took the step and went on."""
     unit: Literal["line", "attempt", "action"]
     """What a step is."""
     first_error: int | None
-    """Index of the first step whose label is false."""
+    """Index of the first step whose label is 0."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,8 @@ class _Step:
     text: str
     holds: bool
     basis: Literal["verdict", "accepted"]
+    seen: int = 0
+    """Characters at its beginning that the world showed."""
 
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
@@ -63,10 +71,19 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
         trials = {answer.attempt.trial for answer in walked}
         for number in sorted(trials):
             taken = [answer for answer in answers if answer.attempt.trial == number]
-            yield _row_of(taken, [_step_of(answer) for answer in taken], "action", options)
+            yield _row_of(taken, list(_actions(taken)), "action", options)
         tried = [answer for answer in answers if answer.attempt.trial not in trials]
         if tried:
             yield _row_of(tried, [_step_of(answer) for answer in tried], "attempt", options)
+
+
+def _actions(taken: Sequence[ModelAnswer]) -> Iterator[_Step]:
+    """The steps of a trial, each headed by what the one before it came to."""
+    before = ""
+    for answer in taken:
+        step = _step_of(answer)
+        yield replace(step, text=f"{before}\n{step.text}" if before else step.text, seen=len(before))
+        before = seen_after(answer.attempt)
 
 
 def _went_on(answer: ModelAnswer) -> bool:
@@ -112,10 +129,13 @@ def _row_of(
     answers: Sequence[ModelAnswer], steps: Sequence[_Step], unit: Literal["line", "attempt", "action"], options: Options
 ) -> Row:
     first = answers[0]
-    labels = tuple(step.holds for step in steps)
+    labels = tuple(int(step.holds) if step.basis == "verdict" else UNSAID for step in steps)
     prompt = as_text(first.prompt)
     parts = list(_plain_parts(first))
-    parts += [written_by(Author.MODEL, f"completions[{n}]", step.text, unit) for n, step in enumerate(steps)]
+    for n, step in enumerate(steps):
+        place = f"completions[{n}]"
+        parts += [Part(part=place, end=step.seen, origin=Author.ENV, what="scene")] if step.seen else []
+        parts.append(Part(part=place, start=step.seen, end=len(step.text), origin=Author.MODEL, what=unit))
     return PrmRow(
         provenance=provenance_of(
             [answer.source for answer in answers], parts, options, turns=[answer.turn for answer in answers]
@@ -125,7 +145,7 @@ def _row_of(
         labels=labels,
         basis=tuple(step.basis for step in steps),
         unit=unit,
-        first_error=labels.index(False) if False in labels else None,
+        first_error=labels.index(0) if 0 in labels else None,
     )
 
 

@@ -26,10 +26,6 @@ from groundwire.training._schema import ChatMessage, Form, Options, Part, Reject
 from groundwire.training._trajectories import Author, Trajectory
 from groundwire.training._walks import Path, Taken, Walk, walks_of
 
-ALPHA = 0.5
-"""A good walk is worth more than this."""
-BETA = 0.2
-"""A good walk is worth more than a bad one by more than this."""
 _REWARD = re.compile(r"reward (-?\d{1,6}(?:\.\d{1,12})?)")
 THOUGHTS = (
     "Wait. My last steps did not bring me nearer to the goal. I go back to where I left the right way.",
@@ -99,8 +95,8 @@ def spliced(
     places: Mapping[Path, float],
     *,
     refused: Sequence[int] = (),
-    alpha: float = ALPHA,
-    beta: float = BETA,
+    alpha: float = 0.5,
+    beta: float = 0.2,
 ) -> Splice | None:
     """Where a good and a bad walk are put together; None where they are no pair.
 
@@ -140,7 +136,7 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
             continue
         places = worth([(walk.path, worth_of(walk)) for walk in walks])
         for bad in walks:
-            if worth_of(bad) > ALPHA:
+            if worth_of(bad) > options.thresholds.agent_r_alpha:
                 continue
             yield _spliced_row(bad, walks, places, options) or Rejected("no_good_walk_beside_it", bad.where)
 
@@ -158,7 +154,14 @@ def _spliced_row(bad: Walk, walks: Sequence[Walk], places: Mapping[Path, float],
     refused = [number for number, step in enumerate(bad.steps, 1) if step.attempt.failed]
     pairs: list[tuple[Splice, Walk]] = []
     for good in walks:
-        found = spliced((good.path, worth_of(good)), (bad.path, worth_of(bad)), places, refused=refused)
+        found = spliced(
+            (good.path, worth_of(good)),
+            (bad.path, worth_of(bad)),
+            places,
+            refused=refused,
+            alpha=options.thresholds.agent_r_alpha,
+            beta=options.thresholds.agent_r_beta,
+        )
         if found is not None:
             pairs.append((found, good))
     if not pairs:

@@ -35,12 +35,18 @@ class ConsistentAnswerRow(Row):
 
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
-    """One row a question whose answers agree, judged or not."""
+    """One row a question whose answers agree, judged or not. Only independent samples vote: an answer that was taken
+    from an earlier call, or came again without a temperature, is the same draw once more."""
     for episodes in by_group(trajectories):
         questions: dict[str, list[tuple[ModelAnswer, str]]] = {}
+        seen: set[tuple[str, str]] = set()
         for trajectory in episodes:
             for attempt, turn in made_of(trajectory):
                 answer = ModelAnswer(trajectory, attempt, turn, judged=attempt)
+                if turn.reused or (not turn.temperature and (answer.group, turn.answer) in seen):
+                    yield Rejected("not_an_independent_sample", f"{trajectory.episode} trial {attempt.trial}")
+                    continue
+                seen.add((answer.group, turn.answer))
                 questions.setdefault(answer.group, []).append((answer, said(attempt)))
         for answers in questions.values():
             yield _row_of(answers, options)

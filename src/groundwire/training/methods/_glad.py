@@ -165,10 +165,15 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
             reason = "never_won" if walks else "no_walk"
             yield from (Rejected(reason, trajectory.episode) for trajectory in episodes)
             continue
-        yield _row_of(walks, min(won, key=lambda walk: len(walk.steps)), options)
+        if len(walks) < options.least_continuations:
+            yield from (Rejected("too_few_walks", trajectory.episode) for trajectory in episodes)
+            continue
+        row = _row_of(walks, min(won, key=lambda walk: len(walk.steps)), options)
+        # an account that is longer than what it tells of compresses nothing
+        yield row if row.compression <= 1 else Rejected("chain_longer_than_the_walks", row.provenance.episodes[0])
 
 
-def _row_of(walks: Sequence[Walk], best: Walk, options: Options) -> Row:
+def _row_of(walks: Sequence[Walk], best: Walk, options: Options) -> GladRow:
     tree = tree_of((walk.path, [step.seen for step in walk.steps], walk.reward) for walk in walks)
     chain = chain_of(tree, best.path)
     prompt, parts = best.opening

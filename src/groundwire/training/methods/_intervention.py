@@ -23,8 +23,6 @@ from groundwire.training._schema import ChatMessage, Form, Options, Part, Reject
 from groundwire.training._trajectories import Attempt, Author, Trajectory, Turn
 from groundwire.training._walks import Path, Taken, Walk, walks_of
 
-FEWEST = 1 / 32
-"""The smallest share of right continuations."""
 WORDS = 200
 """Of an intervention at most; the paper's bound is 200 tokens, and a word is one or more of them."""
 _BROKEN = re.compile(r"step (\d{1,6}) of (\d{1,6}) breaks a rule")
@@ -144,7 +142,9 @@ def _row_of(
     # what comes to the end without going on is the answer itself, and no step towards it
     if not count:
         return Rejected("nothing_follows_it", where)
-    if share < FEWEST:
+    if count < options.least_continuations:
+        return Rejected("too_few_continuations", where)
+    if share < options.thresholds.intervention_pass:
         return Rejected("no_continuation_passed", where)
     if len(begun[-1].split()) > WORDS:
         return Rejected("intervention_too_long", where)

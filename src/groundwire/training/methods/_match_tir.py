@@ -50,7 +50,7 @@ class MatchedCall(BaseModel):
     soft: float
     """Similarity to all right calls, weighed by the transport, 0 to 1."""
     advantage: float
-    """Of the turn and of the whole together, by the hard rewards, within the question's group."""
+    """Mean of the turn's, among the group's calls at the same turn, and of the whole's; by the hard rewards."""
 
 
 class MatchTirRow(Row):
@@ -82,7 +82,11 @@ def similarity(call: Call, gold: Call) -> float:
 
 
 def _same(one: Any, other: Any) -> bool:
-    # True is no 1 in JSON
+    # JSON knows one kind of number, so 1.0 is 1; True is none
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return one == other
     return type(one) is type(other) and one == other
 
 
@@ -151,12 +155,15 @@ def _best_match(scores: Sequence[Sequence[float]]) -> Iterator[tuple[int, int]]:
 def advantages(
     rewards: Sequence[Sequence[float]], outcomes: Sequence[float], *, discount: float = 0.9
 ) -> list[list[float]]:
-    """The advantage of each call: its own, and that of its whole episode, each standardised within the group.
+    """The advantage of each call: the mean of its own and of its whole episode's.
+
+    Its own: the discounted rewards from it on, standardised among the group's calls at the same turn. The episode's:
+    its outcome, standardised in the group.
 
     Args:
         rewards: of the calls of each episode of one group.
         outcomes: of the same episodes.
-        discount: of the rewards of later calls, 0 to 1; the paper's value was not found.
+        discount: of the rewards of later calls, 0 to 1; 0.9 is published.
 
     Raises:
         ConfigError: the two are not as many, or the discount is out of range.
@@ -171,10 +178,15 @@ def advantages(
         for reward in reversed(episode):
             sums.append(reward + discount * (sums[-1] if sums else 0.0))
         to_come.append(sums[::-1])
-    turns = _standard([value for episode in to_come for value in episode])
     whole = _standard(outcomes)
-    places = iter(turns)
-    return [[next(places) + of_all for _ in episode] for episode, of_all in zip(to_come, whole, strict=True)]
+    at_turn = [
+        iter(_standard([sums[turn] for sums in to_come if turn < len(sums)]))
+        for turn in range(max(map(len, to_come), default=0))
+    ]
+    return [
+        [(next(at_turn[turn]) + of_all) / 2 for turn in range(len(sums))]
+        for sums, of_all in zip(to_come, whole, strict=True)
+    ]
 
 
 def _standard(values: Sequence[float]) -> list[float]:
@@ -225,7 +237,8 @@ def _calls_of(trajectory: Trajectory) -> Iterator[tuple[Attempt, Call]]:
 def _rows_of(made: Sequence[_Made], gold: tuple[Trajectory, tuple[Call, ...]], options: Options) -> Iterator[Row]:
     scores = [[[similarity(call, right) for right in gold[1]] for _, call in calls] for _, calls in made]
     firm = [hard(one) for one in scores]
-    told = advantages(firm, [trajectory.reward or 0.0 for trajectory, _ in made])
+    outcomes = [trajectory.reward or 0.0 for trajectory, _ in made]
+    told = advantages(firm, outcomes, discount=options.thresholds.match_tir_discount)
     for number, (trajectory, calls) in enumerate(made):
         weighed = zip(calls, firm[number], soft(scores[number]), told[number], strict=True)
         answers = [

@@ -4,8 +4,8 @@ The turns of an episode are its trials; of a turn with several answers the best 
 which of the filters keep it, so that one export serves all four:
 
     all      every turn
-    better   a turn that is better than all before it; the first one is
-    best     the first of the turns that none is better than
+    better   a turn that is better than the one before it; the first one is
+    best     a turn that no earlier one is better than: of equal ones all
     success  a turn that is right
 
 Nothing that follows the first right answer is a row, and of turns that say the same only the first is one. The paper's
@@ -27,6 +27,8 @@ from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Ro
 from groundwire.training._trajectories import Trajectory
 from groundwire.training._walks import steps_in
 
+MOST_POWER = 700.0
+"""Of e, that a float can hold."""
 Filter = Literal["all", "better", "best", "success"]
 
 
@@ -47,24 +49,25 @@ class RiseRow(Row):
     """Answers among which it is the best of its turn."""
     reward: float
     """1.0 or 0.0, by executed checks alone."""
+    weight: float
+    """exp(reward / τ), the weight of a reward-weighted regression as the published code has it: not scaled."""
     kept_by: tuple[Filter, ...]
     """The filters that keep this turn."""
 
 
 def filters_of(rewards: Sequence[float]) -> list[tuple[Filter, ...]]:
-    """Which filters keep each turn.
+    """Which filters keep each turn, ties as in the published code (`workflow_convert.py` of cmu-mind/RISE).
 
     Args:
         rewards: of the turns, in order, without what follows the first that is right.
     """
     kept: list[tuple[Filter, ...]] = []
-    best = max(rewards, default=0.0)
     for turn, reward in enumerate(rewards):
         before = rewards[:turn]
         told: dict[Filter, bool] = {
             "all": True,
-            "better": all(reward > earlier for earlier in before),
-            "best": reward == best and best not in before,
+            "better": not before or reward > before[-1],
+            "best": all(reward >= earlier for earlier in before),
             "success": reward == 1.0,
         }
         kept.append(tuple(name for name, holds in told.items() if holds))
@@ -128,6 +131,7 @@ def _rows_of(taken: Sequence[tuple[int, ModelAnswer, int]], options: Options) ->
             turns=taken[-1][0],
             of=of,
             reward=answer.reward,
+            weight=math.exp(min(answer.reward / options.thresholds.rise_tau, MOST_POWER)),
             kept_by=kept_by,
         )
 

@@ -22,11 +22,12 @@ from groundwire.training._leaks import normal_form
 from groundwire.training._provenance import provenance_of, written_by
 from groundwire.training._schema import ChatMessage, Form, Options, Part, Rejected, Row
 from groundwire.training._trajectories import Attempt, Author, Remark, Trajectory
-from groundwire.training._walks import calls_in
+from groundwire.training._walks import calls_in, seen_after, steps_in
 
 MASKED = "(withheld: it held the answer)"
 _NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:[,_ ]\d{3})+(?:\.\d+)?(?![\w,])|(?<![\w.])\d+(?:\.\d+)?")
 NUMBER_CHARS = 60
+_BRACKETED = re.compile(r"\[([^\[\]]{1,400})\]")
 
 
 class DialogueTurn(BaseModel):
@@ -34,8 +35,8 @@ class DialogueTurn(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    speaker: Literal["student", "teacher"]
-    """Who spoke."""
+    speaker: Literal["student", "teacher", "world"]
+    """Who spoke; `world`: what came back from a step, before the next one."""
     content: str
     """What was said; of a masked turn only that it is withheld."""
     privileged: bool
@@ -117,6 +118,11 @@ def _answers_in(trajectory: Trajectory, attempt: Attempt) -> Iterator[str]:
         if isinstance(steps.last, LastStep):
             yield steps.last.text
         return
+    if path := steps_in(trajectory, attempt):
+        # in a world the last action is the answer, and so is what it puts between brackets: Finish[Ulm]
+        yield path[-1]
+        yield from (told for told in _BRACKETED.findall(path[-1]) if told.strip())
+        return
     yield from (change.content for change in attempt.changes if change.content and change.content.strip())
 
 
@@ -132,18 +138,19 @@ def _row_of(
     turns: list[DialogueTurn] = []
     leaked = False
     spoken: list[ModelAnswer | Remark] = sorted([*answers, *remarks], key=lambda one: _at(one))
-    for place, one in enumerate(spoken):
+    for one in spoken:
         if isinstance(one, ModelAnswer):
-            turn = _students(one, loss=not leaked)
-            author, what = Author.MODEL, "answer"
+            # what a student answered may be the answer: the tag of an actor's own words says so
+            told = [(_students(one, loss=not leaked), Author.MODEL, "attempt")]
+            if one.is_step and (shown := seen_after(one.attempt)):
+                told.append((_worlds(shown), Author.ENV, "scene"))
         else:
             turn = _teachers(trajectory, one, gold)
             leaked = leaked or turn.masked
-            author, what = (Author.HUMAN if turn.masked else one.author), "reflection"
-        turns.append(turn)
-        # what a student answered may be the answer: the tag of an actor's own words says so
-        tag = "attempt" if isinstance(one, ModelAnswer) else what
-        parts.append(written_by(author, f"turns[{place}]", turn.content, tag))
+            told = [(turn, Author.HUMAN if turn.masked else one.author, "reflection")]
+        for turn, author, tag in told:
+            parts.append(written_by(author, f"turns[{len(turns)}]", turn.content, tag))
+            turns.append(turn)
     return Rl2fRow(
         provenance=provenance_of(
             [(trajectory, [answer.judged for answer in answers])],
@@ -173,6 +180,19 @@ def _students(answer: ModelAnswer, *, loss: bool) -> DialogueTurn:
         loss=loss,
         predict=False,
         reward=answer.reward,
+    )
+
+
+def _worlds(shown: str) -> DialogueTurn:
+    return DialogueTurn(
+        speaker="world",
+        content=shown,
+        privileged=False,
+        saw_the_answer=False,
+        masked=False,
+        loss=False,
+        predict=False,
+        reward=None,
     )
 
 

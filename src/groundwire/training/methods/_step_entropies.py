@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from groundwire.core._errors import ConfigError
 from groundwire.training._answers import ModelAnswer, answers_of
+from groundwire.training._grouping import by_group
 from groundwire.training._provenance import provenance_of
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
 from groundwire.training._trajectories import Trajectory
@@ -40,43 +41,65 @@ class StepEntropyRow(Row):
     """H_(t+1); null behind the last step."""
     reward: float
     """1.0 or 0.0 of the whole trial, by executed checks alone."""
+    advantage: float
+    """By EMPG: the trial's reward, standardised in the group, weighed by how sure the step was, with a bonus for a sure
+    next one, and centred; the steps of the group are the batch."""
     group: str
     """Episodes of one group answered the same question."""
 
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
-    """One row a step of each trial all of whose steps have entropies."""
-    for trajectory in trajectories:
-        trials: dict[int, list[ModelAnswer]] = {}
-        for answer in answers_of(trajectory):
-            if isinstance(answer, Rejected):
-                yield answer
-            else:
-                trials.setdefault(answer.attempt.trial, []).append(answer)
-        for number, answers in trials.items():
-            entropies = [answer.turn.entropy for answer in answers]
-            known = [entropy for entropy in entropies if entropy is not None]
-            if len(known) < len(answers):
-                yield Rejected("no_entropies", f"{trajectory.episode} trial {number}")
-            else:
-                yield from _rows_of(answers, known, options)
+    """One row a step of each trial all of whose steps have entropies; a group's steps are one batch."""
+    for episodes in by_group(trajectories):
+        batch: list[tuple[Sequence[ModelAnswer], Sequence[float]]] = []
+        for trajectory in episodes:
+            trials: dict[int, list[ModelAnswer]] = {}
+            for answer in answers_of(trajectory):
+                if isinstance(answer, Rejected):
+                    yield answer
+                else:
+                    trials.setdefault(answer.attempt.trial, []).append(answer)
+            for number, answers in trials.items():
+                entropies = [answer.turn.entropy for answer in answers]
+                known = [entropy for entropy in entropies if entropy is not None]
+                if len(known) < len(answers):
+                    yield Rejected("no_entropies", f"{trajectory.episode} trial {number}")
+                else:
+                    batch.append((answers, known))
+        yield from _rows_of(batch, options)
 
 
-def _rows_of(answers: Sequence[ModelAnswer], entropies: Sequence[float], options: Options) -> Iterator[Row]:
-    for index, (answer, entropy) in enumerate(zip(answers, entropies, strict=True)):
-        parts = answer.prompt_parts + answer.completion_parts("step[0]")
-        yield StepEntropyRow(
-            provenance=provenance_of([answer.source], parts, options, turns=[answer.turn]),
-            prompt=answer.prompt,
-            step=(answer.completion,),
-            sequence=f"{answer.trajectory.episode}/{answer.attempt.trial}",
-            index=index,
-            steps=len(answers),
-            step_entropy=entropy,
-            next_entropy=entropies[index + 1] if index + 1 < len(entropies) else None,
-            reward=answer.reward,
-            group=answer.trajectory.group,
+def _rows_of(batch: Sequence[tuple[Sequence[ModelAnswer], Sequence[float]]], options: Options) -> Iterator[Row]:
+    outcomes = [answers[-1].reward for answers, _ in batch]
+    mean, spread = (statistics.fmean(outcomes), statistics.pstdev(outcomes)) if outcomes else (0.0, 0.0)
+    standard = [(outcome - mean) / spread if spread else 0.0 for outcome in outcomes]
+    following = [[*entropies[1:], None] for _, entropies in batch]
+    weighed = iter(
+        modulated(
+            [advantage for advantage, (answers, _) in zip(standard, batch, strict=True) for _ in answers],
+            [entropy for _, entropies in batch for entropy in entropies],
+            [entropy for entropies in following for entropy in entropies],
+            k=options.thresholds.empg_k,
+            k_next=options.thresholds.empg_k_next,
+            zeta=options.thresholds.empg_zeta,
         )
+    )
+    for (answers, entropies), after in zip(batch, following, strict=True):
+        for index, answer in enumerate(answers):
+            parts = answer.prompt_parts + answer.completion_parts("step[0]")
+            yield StepEntropyRow(
+                provenance=provenance_of([answer.source], parts, options, turns=[answer.turn]),
+                prompt=answer.prompt,
+                step=(answer.completion,),
+                sequence=f"{answer.trajectory.episode}/{answer.attempt.trial}",
+                index=index,
+                steps=len(answers),
+                step_entropy=entropies[index],
+                next_entropy=after[index],
+                reward=answer.reward,
+                advantage=next(weighed),
+                group=answer.trajectory.group,
+            )
 
 
 def normalised(entropies: Sequence[float]) -> list[float]:

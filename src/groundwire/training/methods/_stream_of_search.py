@@ -38,7 +38,7 @@ LINES = {
     "goal": re.compile(rf"{INTEGER},{INTEGER} equal: Goal Reached"),
     "dead": re.compile(rf"{INTEGER},{INTEGER} unequal: No Solution"),
 }
-"""The lines of a text, after the form that the paper's data has."""
+"""The lines of a text, in the form that the paper's data has."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class Operation:
 
     @property
     def holds(self) -> bool:
-        """True if the arithmetic is right and the result a whole number above 0."""
+        """True if the arithmetic is right, in whole numbers from 0 up."""
         match self.sign:
             case "+":
                 return self.left + self.right == self.result
             case "-":
-                return self.left - self.right == self.result > 0
+                return self.left - self.right == self.result
             case "*":
                 return self.left * self.right == self.result
             case _:
@@ -142,28 +142,37 @@ def _after(numbers: Numbers, operation: Operation) -> Numbers:
 
 
 def as_text(root: SearchNode, target: int) -> str:
-    """The search as one text; `read` gives the same tree back."""
-    return "".join(f"{line}\n" for line in _lines(root, target, (0,), ()))
+    """The search as one text, line by line as the published searches are written (`countdown_dfs.py` of
+    kanishkg/stream-of-search): what was made stands before the target, and the newest number last. `read` gives the
+    same tree back."""
+    return "".join(f"{line}\n" for line in _lines(root, target, (0,), (), root.numbers))
 
 
-def _lines(node: SearchNode, target: int, path: Path, done: tuple[Operation, ...]) -> Iterator[str]:
-    state = f"Current State: {target}:{list(node.numbers)}, Operations: {[str(one) for one in done]}"
+def _lines(
+    node: SearchNode, target: int, path: Path, done: tuple[Operation, ...], shown: Sequence[int]
+) -> Iterator[str]:
+    state = f"Current State: {target}:{list(shown)}, Operations: {[str(one) for one in done]}"
     yield state
     for place, child in enumerate(node.children):
         operation, below = child.operation, (*path, place)
         assert operation is not None
-        yield f"Exploring Operation: {operation}, Resulting Numbers: {list(child.numbers)}"
+        left = list(shown)
+        left.remove(operation.left)
+        left.remove(operation.right)
+        left.append(operation.result)
+        yield f"Exploring Operation: {operation}, Resulting Numbers: {left}"
         if child.goal:
-            yield f"{target},{operation.result} equal: Goal Reached"
-        elif len(child.numbers) == 1:
-            yield f"{target},{operation.result} unequal: No Solution"
+            yield f"{operation.result},{target} equal: Goal Reached"
+        elif len(left) == 1:
+            yield f"{operation.result},{target} unequal: No Solution"
         else:
-            yield f"Generated Node #{_named(below)}: {target}:{list(child.numbers)} Operation: {operation}"
+            yield f"Generated Node #{_named(below)}: {target}:{left} Operation: {operation}"
             yield f"Moving to Node #{_named(below)}"
-            yield from _lines(child, target, below, (*done, operation))
-            if not child.solved:
-                yield f"Moving to Node #{_named(path)}"
-                yield state
+            yield from _lines(child, target, below, (*done, operation), left)
+        # it steps back where something is left to be tried
+        if not child.solved and place < len(node.children) - 1:
+            yield f"Moving to Node #{_named(path)}"
+            yield state
 
 
 def _named(path: Path) -> str:
@@ -219,6 +228,7 @@ def read(text: str) -> Trace:
         reader.take(kind, found, number)
     if reader is None:
         raise RecordingError("The text holds no search.", do="Begin it with Current State: …")
+    reader.root.goal = not reader.root.children and reader.target in reader.root.numbers
     return Trace(reader.target, reader.root, tuple(reader.states), tuple(reader.valid), tuple(reader.wrong))
 
 
@@ -231,7 +241,6 @@ class _Reader:
         self.states = [root.numbers]
         self.valid: list[bool] = []
         self.wrong: list[str] = []
-        root.goal = target in root.numbers
         self._here: Path = (0,)
         self._nodes: dict[Path, SearchNode] = {(0,): root}
         self._sound: dict[int, bool] = {id(root): True}
@@ -269,7 +278,6 @@ class _Reader:
         parent.children.append(child)
         ok = operation.holds and real == claimed
         self._sound[id(child)] = ok and self._sound[id(parent)]
-        child.goal = self._sound[id(child)] and operation.result == self.target
         self.states.append(claimed)
         self.valid.append(ok)
         self._last = child
@@ -281,11 +289,15 @@ class _Reader:
         if last is not None and path not in self._nodes:
             self._nodes[path] = last
 
-    def _ended(self, target: int, result: int, claims_goal: bool, line: int) -> None:
+    def _ended(self, one: int, other: int, claims_goal: bool, line: int) -> None:
+        """What was made and the target, in the published order; texts of earlier versions name the target first."""
         last = self._last
-        same = last is not None and last.operation is not None and last.operation.result == result
-        self._check(same and target == self.target, line, "it judges another number than was made")
-        self._check((target == result) == claims_goal, line, f"{target} and {result} are said to be what they are not")
+        made = last.operation.result if last is not None and last.operation is not None else None
+        told = made is not None and (one, other) in ((made, self.target), (self.target, made))
+        self._check(told, line, "it judges another number than was made")
+        self._check((one == other) == claims_goal, line, f"{one} and {other} are said to be what they are not")
+        if claims_goal and last is not None:
+            last.goal = self._sound[id(last)] and made == self.target
         if claims_goal:
             self._check(last is not None and last.goal, line, "the goal is not reached by operations that hold")
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from groundwire.training._answers import ModelAnswer, answers_of
+from groundwire.training._grouping import says_the_same
 from groundwire.training._provenance import parts_of_prompt, provenance_of
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
 from groundwire.training._trajectories import Trajectory
+from groundwire.training._walks import steps_in
 
 
 class TwoAttemptsRow(Row):
@@ -32,6 +34,8 @@ class TwoAttemptsRow(Row):
     """r1: 1.0 or 0.0, by executed checks alone."""
     reward_second: float
     """r2: likewise."""
+    shaped_reward: float
+    """The second attempt's with the bonus for getting better, r2 + α·(r2 − r1)."""
     model_rev: str
     """The revision that gave both answers."""
     trial: int
@@ -40,12 +44,16 @@ class TwoAttemptsRow(Row):
 
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row for each two trials in a row that a signal led from one to the other, the first of which gave one answer
-    that a signal refused."""
+    that a signal refused. Its reward is 1 where executed checks had passed it, and something else asked for another try
+    all the same: tests of a model, another model, a person."""
     for trajectory in trajectories:
         by_trial: dict[int, list[ModelAnswer]] = {}
         for answer in answers_of(trajectory):
             if isinstance(answer, Rejected):
                 yield answer
+            elif answer.judged is not answer.attempt or len(steps_in(trajectory, answer.attempt)) > 1:
+                # the last step of one trial and the first of the next are no two answers to one question
+                yield Rejected("step_and_no_whole_answer", f"{trajectory.episode} trial {answer.attempt.trial}")
             else:
                 by_trial.setdefault(answer.attempt.trial, []).append(answer)
         for number, answers in by_trial.items():
@@ -69,6 +77,8 @@ def _row_of(
         return Rejected("no_signal_between", where)
     if first.turn.model != second.turn.model:
         return Rejected("different_revisions", where)
+    if says_the_same(first, second):
+        return Rejected("same_answer_again", where)
     parts = (
         *first.prompt_parts,
         *first.completion_parts("first[0]"),
@@ -83,6 +93,7 @@ def _row_of(
         second=(second.completion,),
         reward_first=first.reward,
         reward_second=second.reward,
+        shaped_reward=shaped_reward(first.reward, second.reward, options.thresholds.score_alpha),
         model_rev=first.turn.model.revision,
         trial=first.attempt.trial,
     )

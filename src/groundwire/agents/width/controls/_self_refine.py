@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.agents.width._answers import bounded
@@ -15,6 +16,9 @@ from groundwire.core._traits import ActorTraits
 
 SHOWN_TOKENS = 1200
 MOST_ROUNDS = 7
+MAX_UNGROUNDED_ROUNDS = {"open": 2, "choice": 1}
+"""Rounds without an outside signal, by what is asked for: where it is written freely, what is gained is gained in two
+and drifts away after; a choice of given answers is rarely left (arXiv 2511.09381)."""
 
 
 class SelfRefine:
@@ -23,7 +27,8 @@ class SelfRefine:
     Args:
         model: a model id or a backend.
         asking: how one answer is asked for and read.
-        rounds: how often it goes back over its answer.
+        rounds: how often it goes back over its answer; default: `MAX_UNGROUNDED_ROUNDS` of `output`.
+        output: `open`: the answer is written freely; `choice`: it is one of given answers.
         temperature: of answers; criticism is at 0.
         max_tokens: of each text.
 
@@ -34,8 +39,16 @@ class SelfRefine:
     traits = ActorTraits(grounded=False)
 
     def __init__(
-        self, model: str | Backend, asking: Asking, *, rounds: int = 2, temperature: float = 0.7, max_tokens: int = 2048
+        self,
+        model: str | Backend,
+        asking: Asking,
+        *,
+        rounds: int | None = None,
+        output: Literal["open", "choice"] = "open",
+        temperature: float = 0.7,
+        max_tokens: int = 2048,
     ) -> None:
+        rounds = MAX_UNGROUNDED_ROUNDS[output] if rounds is None else rounds
         if not 1 <= rounds <= MOST_ROUNDS:
             raise ConfigError(f"SelfRefine was asked for {rounds} rounds.", do=f"Use 1 to {MOST_ROUNDS}.")
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
