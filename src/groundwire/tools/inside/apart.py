@@ -36,7 +36,15 @@ if TYPE_CHECKING:
         specials_of,
         type_of,
     )
-    from groundwire.tools.inside.apart_stubs import Bound, CandidateEnded, Module, Stubs, borrowed, module_named
+    from groundwire.tools.inside.apart_stubs import (
+        PLAIN_NUMBERS,
+        Bound,
+        CandidateEnded,
+        Module,
+        Stubs,
+        borrowed,
+        module_named,
+    )
     from groundwire.tools.inside.apart_wire import Line, Spawned, Wire
     from groundwire.tools.inside.apart_world import World, from_root
 else:
@@ -52,7 +60,7 @@ else:
         specials_of,
         type_of,
     )
-    from _gw_apart_stubs import Bound, CandidateEnded, Module, Stubs, borrowed, module_named
+    from _gw_apart_stubs import PLAIN_NUMBERS, Bound, CandidateEnded, Module, Stubs, borrowed, module_named
     from _gw_apart_wire import Line, Spawned
     from _gw_apart_world import World, from_root
 
@@ -97,6 +105,7 @@ class Apart:
         unfit: told once, right before the run ends.
         own_word: told whenever a comparison of the candidate's own decides something.
         saw: told of each class of the candidate whose objects have come here, by its name.
+        controls: the controls of this run, if it has any.
     """
 
     def __init__(
@@ -109,12 +118,14 @@ class Apart:
         unfit: Unfit,
         own_word: Callable[[], None] = lambda: None,
         saw: Callable[[str], None] = lambda _name: None,
+        controls: Any = None,
     ) -> None:
         self._root = root
         self._peer = peer
         self._unfit = unfit
         self.own_word = own_word
         self.saw = saw
+        self._controls = controls
         self._fixed = frozenset(os.path.join(root, path) for path in fixed)
         self._brought = frozenset(asked)
         self._finder = _Finder(self)
@@ -192,6 +203,14 @@ class Apart:
         if error is not None:
             raise error
         return value
+
+    def own_word_of(self, ask: Callable[[Any], Any], operand: Any, *, ordered: bool = False) -> Any:
+        """What an object of the candidate says of a value of the tests; with controls, it is asked of others too."""
+        asked = None if self._controls is None else self._controls.own_word_of
+        answer = ask(operand) if asked is None else asked(ask, operand, ordered)
+        if ordered or type_of(answer) in PLAIN_NUMBERS:
+            self.own_word()
+        return answer
 
     def derive(self, made: Any, place: tuple[str, str, str], bases: Any, members: Any) -> None:
         """Makes a class of the tests over there too, which calls back for what is defined here."""
@@ -462,12 +481,13 @@ def vars_of(value: Any) -> dict[str, Any]:
         return {}
 
 
-def make_apart(settings: dict[str, Any], recorder: Any) -> Apart | None:
+def make_apart(settings: dict[str, Any], recorder: Any, controls: Any) -> Apart | None:
     """What keeps the candidate apart, to be started once the import path is what it will be; None if nobody asked.
 
     Args:
         settings: see `recorder.read_settings`.
         recorder: learns it where the tests need more, and which cases the candidate's own comparisons had part in.
+        controls: those of this run, if it has any.
     """
     told = settings.get("apart")
     if not told:
@@ -488,6 +508,7 @@ def make_apart(settings: dict[str, Any], recorder: Any) -> Apart | None:
         unfit=unfit,
         own_word=recorder.own_equality,
         saw=saw,
+        controls=controls,
     )
 
 

@@ -50,6 +50,9 @@ STEERING = ("unittest", "bdb", "pdb", "doctest", "builtins")
 """Modules whose exceptions say how a run goes on; built-in exceptions have names of their own."""
 LIBRARY: frozenset[str] = getattr(sys, "stdlib_module_names", frozenset(("dataclasses", "subprocess", "json", "queue")))
 TELLING = frozenset((*ARITHMETIC, "__contains__"))
+"""What the candidate works out of a value of the tests."""
+LEARNING = frozenset(("__sub__", "__rsub__", "__contains__"))
+"""Of these, what tells it the very value that it is compared with: a difference, a membership."""
 PLAIN_NUMBERS = (bool, int, float, complex)
 NUMBERS = (int, float, complex)
 UNSEEN = frozenset(("__test__", "__code__", "place_as", "_is_coroutine", "_is_coroutine_marker", "_is_coroutine_mark"))
@@ -84,6 +87,10 @@ class Asks(Protocol):
 
     def own_word(self) -> None:
         """The candidate's own comparison decided something."""
+        ...
+
+    def own_word_of(self, ask: Callable[[Any], Any], operand: Any, *, ordered: bool = False) -> Any:
+        """What the candidate says of a value of the tests."""
         ...
 
     def saw(self, name: str, /) -> None:
@@ -315,9 +322,12 @@ def _special(name: str) -> Callable[..., Any]:
             if inside(places[0])[name] is not forward:  # `super().__len__()` in a class of the tests
                 owner = next(k for k in places if inside(k)[name] is forward)
                 return _asks_of(self).ask("above", owner, name, self)(*args, **named)
-        found = _asks_of(self).ask("special", self, name, args, tuple(named.items()))
+        asks = _asks_of(self)
+        if name in LEARNING and len(args) == 1 and not is_instance(args[0]):
+            return asks.own_word_of(lambda value: asks.ask("special", self, name, (value,), ()), args[0])
+        found = asks.ask("special", self, name, args, tuple(named.items()))
         if name in TELLING and args and not is_instance(args[0]) and type_of(found) in PLAIN_NUMBERS:
-            _asks_of(self).own_word()  # a difference, or a membership, that the candidate has worked out
+            asks.own_word()
         return found
 
     forward.__name__ = forward.__qualname__ = name
@@ -390,6 +400,8 @@ def _ordering(base: Any, name: str) -> Callable[..., Any]:
     def compare(self: Any, other: Any) -> Any:
         if base is not None and not is_instance(other):
             return getattr(base, name)(self, other)
+        if not is_instance(other):
+            return _asks_of(self).own_word_of(lambda value: forward(self, value), other, ordered=True)
         _asks_of(self).own_word()
         return forward(self, other)
 

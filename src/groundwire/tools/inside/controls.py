@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from groundwire.tools.inside.control_sites import CHANGED_VALUE, NEGATION, Site, instrument
     from groundwire.tools.inside.expected_sides import Modules
-    from groundwire.tools.inside.other_values import NOTHING, another
+    from groundwire.tools.inside.other_values import NOTHING, another, around
 else:
     from _gw_control_sites import CHANGED_VALUE, NEGATION, Site, instrument
     from _gw_expected_sides import Modules
-    from _gw_other_values import NOTHING, another
+    from _gw_other_values import NOTHING, another, around
 
 SETTINGS, COIN = "_gw_controls.json", "GROUNDWIRE_COIN"
 ALL = 2
@@ -40,6 +40,10 @@ TURNS = 1000
 PROBES = 500
 """Comparisons with another value in a case that is not turned."""
 PROBED_ITEMS = 10_000
+WORDS = 200
+"""Comparisons of a case in which an object under test has the word, and is asked about other values as well."""
+TOLD = (bool, int, float, complex)
+_NOWHERE = -1
 
 
 class Unrelated(Exception):
@@ -62,6 +66,7 @@ class _Case:
         self.wanted: Any = None
         self.turns = 0
         self.probes = 0
+        self.words = 0
         self.deceived: int | None = None
         self.failed_there = False
         self.failed = False
@@ -220,6 +225,29 @@ def _probed(
     return answer
 
 
+def _own_word_of(ask: Callable[[Any], Any], operand: Any, ordered: bool) -> Any:
+    case = _now
+    others = around(operand) if case is not None and case.active and case.words < WORDS else []
+    if case is None or not others:
+        return ask(operand)
+    case.words += 1
+    place = sum(next(_tosses) << bit for bit in range(8)) % (len(others) + 1)
+    said = [_said(ask, other) for other in others[:place]]
+    answer = ask(operand)
+    said += [_said(ask, other) for other in others[place:]]
+    decides = type(answer) in TOLD and (ordered or answer is not False)
+    if decides and all(type(word) is type(answer) and word == answer for word in said):
+        case.deceived = _NOWHERE if case.fired is None else case.fired
+    return answer
+
+
+def _said(ask: Callable[[Any], Any], other: Any) -> Any:
+    try:
+        return ask(other)
+    except Exception as error:  # that it can't say is another answer
+        return error
+
+
 def _is_true(ask: Callable[[], Any]) -> bool:
     try:
         return bool(ask())
@@ -313,6 +341,19 @@ class Controls:
             calmer = hypothesis.settings(old, phases=phases, derandomize=True, database=None)
             inner._hypothesis_internal_use_settings = calmer
 
+    def own_word_of(self, ask: Callable[[Any], Any], operand: Any, ordered: bool) -> Any:
+        """What an object under test says of a value of the tests, asked in the midst of what it says of others.
+
+        Whoever is told what it is compared with can agree to it. So it is asked about other values too, in an order
+        that it can't foresee, and what it says has to differ for one of them.
+
+        Args:
+            ask: asks it about a value.
+            operand: the value of the tests.
+            ordered: an order, in which nothing may be denied of all of them either.
+        """
+        return _own_word_of(ask, operand, ordered)
+
     def enter(self) -> None:
         """The body of the case begins to run."""
         if _now is not None:
@@ -354,7 +395,7 @@ class Controls:
         fired = case.fired
         fields: dict[str, Any] = {}
         if case.deceived is not None:
-            fields["deceived"] = _sites[case.deceived].name
+            fields["deceived"] = case.name if case.deceived == _NOWHERE else _sites[case.deceived].name
         if case.turning and fired is not None:
             came = "passed" if result == "passed" else "failed" if case.failed_there else "elsewhere"
             fields.update(turned=_sites[fired].name, k=case.kind, c=came)
