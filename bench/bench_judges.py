@@ -29,7 +29,7 @@ from adversarial.corpus import Attack, attacks, sample  # noqa: E402
 from adversarial.honest import Honest, honest  # noqa: E402
 from adversarial.targets import Files, Project  # noqa: E402
 from judges_ours import ExitStatus, Ours, Said  # noqa: E402
-from judges_public import PUBLIC, NotHere, environment  # noqa: E402
+from judges_public import PUBLIC, NotHere, Verifiers, environment  # noqa: E402
 
 from groundwire.sandbox import open_sandbox  # noqa: E402
 
@@ -144,16 +144,17 @@ async def run(asked: argparse.Namespace, rows: Rows) -> Mapping[str, Any]:
         bad = sample(bad, asked.sample, asked.seed)
         good = list(honest_sample(good, asked.sample, asked.seed))
     skipped: dict[str, str] = {}
+    judges: dict[str, Judge] = {}
     sandbox = await open_sandbox(asked.sandbox, python=asked.python)
     try:
         ours = f"ours, {asked.sandbox}"
-        judges: dict[str, Judge] = {
+        judges |= {
             ours: Ours(sandbox), SHOWN: ExitStatus(sandbox), SHOWN_IN_PROCESS: Ours(sandbox, in_process=True)
         }  # fmt: skip
         for name, opened in PUBLIC.items():
             if name in asked.judges:
                 try:
-                    judges[name] = opened(asked.cache, sandbox)
+                    judges[name] = await opened(asked.cache, asked.sandbox, sandbox)
                 except NotHere as why:
                     skipped[name] = str(why)
         asked_for = [ours if name == "ours" else name for name in asked.judges if name not in skipped]
@@ -169,6 +170,9 @@ async def run(asked: argparse.Namespace, rows: Rows) -> Mapping[str, Any]:
             for name in asked_for:
                 await bench.judged(name, judges[name], "honest", solution)
     finally:
+        for judge in judges.values():
+            if isinstance(judge, Verifiers):
+                await judge.aclose()
         await sandbox.aclose()
     names = {"attack": {a.name for a in bad} - set(duds), "honest": {h.name for h in good}}
     return {
@@ -212,9 +216,8 @@ def table(found: Mapping[str, Any]) -> str:
     for name, one in found["judges"].items():
         low, high = one["interval"] or (0.0, 100.0)
         more = f" (and {one['passed_saying_so']} with *not unforgeable*)" if one["passed_saying_so"] else ""
-        lines.append(
-            f"| {name} | {one['passed']} of {one['attacks']}{more} | {low:.1f}-{high:.1f} % | {one['refused']} of {one['honest']} |"
-        )
+        fooled, refused = f"{one['passed']} of {one['attacks']}{more}", f"{one['refused']} of {one['honest']}"
+        lines.append(f"| {name} | {fooled} | {low:.1f}-{high:.1f} % | {refused} |")
     return "\n".join(lines)
 
 

@@ -114,14 +114,20 @@ class ExitStatus:
 
     async def __call__(self, project: Project, files: Files) -> Said:
         """Judges one candidate."""
-        given = {**project.files, **files, **project.hidden}
-        tree = Tree({p: c for p, c in tree_of(given).files.items() if not _is_blocked(p, given)})
-        command, env = list(project.hidden_command or project.command), dict[str, str]()
-        if command[0] == "env":
-            name, _, value = command[1].partition("=")
-            command, env = command[2:], {name: value}
+        tree, command, env = laid_out(project, files)
         done = await self._sandbox.run(command, tree, LIMITS, env=env)
         return Said(done.exit_code == 0, False, f"exit status {done.exit_code}")
+
+
+def laid_out(project: Project, files: Files) -> tuple[Tree, list[str], dict[str, str]]:
+    """What lies there once a candidate is handed in and the hidden tests are laid over it, and what runs them."""
+    given = {**project.files, **files, **project.hidden}
+    tree = Tree({p: c for p, c in tree_of(given).files.items() if not _is_blocked(p, given)})
+    command, env = list(project.hidden_command or project.command), dict[str, str]()
+    if command[0] == "env":
+        name, _, value = command[1].partition("=")
+        command, env = command[2:], {name: value}
+    return tree, command, env
 
 
 def _is_blocked(path: str, files: Files) -> bool:
