@@ -11,6 +11,7 @@ can be sent, the run is `unfit`: it ends at once, and says why.
 # ruff: noqa: B905  Python 3.9
 from __future__ import annotations
 
+import builtins
 import contextlib
 import os
 import sys
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         type_of,
     )
     from groundwire.tools.inside.apart_stubs import (
+        LIBRARY,
         PLAIN_NUMBERS,
         Bound,
         CandidateEnded,
@@ -60,7 +62,7 @@ else:
         specials_of,
         type_of,
     )
-    from _gw_apart_stubs import PLAIN_NUMBERS, Bound, CandidateEnded, Module, Stubs, borrowed, module_named
+    from _gw_apart_stubs import LIBRARY, PLAIN_NUMBERS, Bound, CandidateEnded, Module, Stubs, borrowed, module_named
     from _gw_apart_wire import Line, Spawned
     from _gw_apart_world import World, from_root
 
@@ -100,6 +102,7 @@ class Apart:
     Args:
         fixed: the files below the work folder that are not the candidate's, relative to it.
         asked: top-level modules that the candidate may bring where this process finds none.
+        names: built-in names, and such of the library's modules, that the project itself has for things of its own.
         root: the work folder, without links.
         peer: leads to the other process, and ends it.
         unfit: told once, right before the run ends.
@@ -113,6 +116,7 @@ class Apart:
         fixed: Sequence[str],
         asked: Sequence[str],
         *,
+        names: Sequence[str] = (),
         root: str,
         peer: Peer,
         unfit: Unfit,
@@ -126,8 +130,10 @@ class Apart:
         self.own_word = own_word
         self.saw = saw
         self._controls = controls
+        self.remembers = controls is not None
         self._fixed = frozenset(os.path.join(root, path) for path in fixed)
         self._brought = frozenset(asked)
+        self._own_names = frozenset(names)
         self._finder = _Finder(self)
         self._wire: Any = None
         self._gone: list[int] = []
@@ -162,6 +168,15 @@ class Apart:
         top, _, inner = module.partition(".")
         parent = sys.modules.get(module.rpartition(".")[0])
         return type_of(parent) is Module if inner else top in self._brought
+
+    def hides(self, module: Any, name: str) -> bool:
+        """True where `from module import *` would put what the project has not in the place of what tests compare by.
+
+        That is a built-in name, or that of a module of the library, for anything but that module.
+        """
+        if name in self._own_names or not (name in LIBRARY or hasattr(builtins, name)):
+            return False
+        return name not in sys.modules or getattr(module, name, None) is not sys.modules[name]
 
     # --- asking
 
@@ -322,6 +337,7 @@ class Apart:
             or name.startswith("_")
             or not hasattr(thing, "__dict__")
             or isinstance(thing, type)
+            or _asserts(thing, name)
         ):
             raise AttributeError(f"{type_of(thing).__name__!r} object's attribute {name!r} can't be set from outside")
         setattr(thing, name, value)
@@ -503,6 +519,7 @@ def make_apart(settings: dict[str, Any], recorder: Any, controls: Any) -> Apart 
     return Apart(
         told["fixed"],
         told["asked"],
+        names=told["names"],
         root=os.path.realpath(os.getcwd()),
         peer=Line(int(line)) if line else Spawned(os.environ["GROUNDWIRE_SUPPORT"]),
         unfit=unfit,
@@ -510,6 +527,19 @@ def make_apart(settings: dict[str, Any], recorder: Any, controls: Any) -> Apart 
         saw=saw,
         controls=controls,
     )
+
+
+def _asserts(thing: Any, name: str) -> bool:
+    """True for what an object's class has, or tests assert by: a candidate does not put its own there."""
+    if _is_mock(thing):
+        return name.startswith("assert") or hasattr(type_of(thing), name)
+    return name.startswith("assert_") or isinstance(
+        getattr(type_of(thing), name, None), (types.FunctionType, types.MethodType)
+    )
+
+
+def _is_mock(thing: Any) -> bool:
+    return any(kind.__module__ == "unittest.mock" for kind in type_of(thing).__mro__)
 
 
 def _may_see(thing: Any, name: str) -> bool:
@@ -520,6 +550,8 @@ def _may_see(thing: Any, name: str) -> bool:
     if name.startswith("__") and name.endswith("__"):
         defined = any(type_of(inside(kind).get(name)) is types.FunctionType for kind in type_of(thing).__mro__)
         return name in NAMES_OF_FUNCTIONS or (defined and name not in OF_OBJECTS)
+    if _is_mock(thing) and _asserts(thing, name):
+        return False
     return not name.startswith(("_", "gi_", "cr_", "ag_", "tb_", "f_"))
 
 
@@ -559,7 +591,8 @@ class _Finder(MetaPathFinder, Loader):
         inner = inside(module)
         inner["__groundwire_apart__"] = self._apart
         inner["__file__"] = module.__spec__.origin if module.__spec__ else None
-        inner["__all__"], inner["__doc__"], package = self._apart.load(module.__name__)
+        names, inner["__doc__"], package = self._apart.load(module.__name__)
+        inner["__all__"] = [name for name in names if not self._apart.hides(module, name)]
         if package and "__path__" not in inner:
             inner["__path__"] = []  # what lies in it, only the other side can find
 

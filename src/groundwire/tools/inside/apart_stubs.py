@@ -81,6 +81,11 @@ class CandidateEnded(Exception):
 class Asks(Protocol):
     """The conversation, as stubs use it."""
 
+    @property
+    def remembers(self) -> bool:
+        """True where objects are to know what the tests have made them of."""
+        ...
+
     def ask(self, verb: str, *fields: Any) -> Any:
         """Asks the candidate's process; raises what it raised."""
         ...
@@ -143,7 +148,10 @@ class Kind(type):
         super().__init__(name, bases, inner)
 
     def __call__(cls, /, *args: Any, **named: Any) -> Any:
-        return _ask(cls, "call", args, tuple(named.items()))
+        made = _ask(cls, "call", args, tuple(named.items()))
+        if type.__getattribute__(cls, "_groundwire_asks").remembers and is_instance(made):
+            object.__setattr__(made, "_groundwire_made", (cls, args, named))
+        return made
 
     def __getattr__(cls, name: str) -> Any:
         if name in UNSEEN or "pytest" in name:
@@ -363,8 +371,7 @@ def _equal(self: Any, other: Any) -> Any:
     theirs = is_instance(other)
     own = _trait(self, "_groundwire_equal") or (theirs and _trait(other, "_groundwire_equal"))
     if theirs and own and self is not other:
-        _asks_of(self).own_word()
-        return _asks_of(self).ask("special", self, "__eq__", (other,), ())
+        return _own_equality(self, other)
     if base is not None:
         return base.__eq__(self, other)
     if self is other:
@@ -383,6 +390,22 @@ def _equal(self: Any, other: Any) -> Any:
     # it holds the same, and learns nothing from being asked if it finds so too
     _asks_of(self).own_word()
     return bool(_asks_of(self).ask("special", self, "__eq__", (other,), ()))
+
+
+def _own_equality(self: Any, other: Any) -> Any:
+    """What the candidate says of two of its objects; that which the tests have made is the one that may be another."""
+    asks = _asks_of(self)
+    asks.own_word()
+    if _made_of(other) is None and _made_of(self) is not None:
+        return asks.own_word_of(lambda one: asks.ask("special", one, "__eq__", (other,), ()), self)
+    return asks.own_word_of(lambda one: asks.ask("special", self, "__eq__", (one,), ()), other)
+
+
+def _made_of(thing: Any) -> Any:
+    try:
+        return object.__getattribute__(thing, "_groundwire_made")
+    except AttributeError:
+        return None
 
 
 def _unequal(self: Any, other: Any) -> Any:

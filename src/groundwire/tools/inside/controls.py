@@ -10,6 +10,7 @@ process can't tell. Imported by the test modules that `control_sites` has rewrit
 from __future__ import annotations
 
 import ast
+import contextlib
 import doctest
 import hashlib
 import json
@@ -43,6 +44,10 @@ PROBED_ITEMS = 10_000
 WORDS = 200
 """Comparisons of a case in which an object under test has the word, and is asked about other values as well."""
 TOLD = (bool, int, float, complex)
+REMADE = 12
+"""Objects that are made of other values, in place of one."""
+NEAR = slice(4, 8)
+"""Of the values around one, those with which nothing grows without bounds."""
 _NOWHERE = -1
 
 
@@ -158,6 +163,23 @@ def call(site: int, place: int, function: Callable[..., Any], *args: Any, **name
     raise AssertionError("turned round: the assertion holds")
 
 
+def called(site: int, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """An assertion of a mock about the arguments that it was given: another one is asked for."""
+    case = _now
+    if case is None or not case.active or not _turns(case, site):
+        return function(*args, **named)
+    function(*args, **named)
+    for place in (*range(len(args)), *named):
+        found = another(args[place] if type(place) is int else named[place])
+        if found is not NOTHING:
+            _fire(case, site, CHANGED_VALUE)
+            if type(place) is int:
+                return function(*args[:place], found, *args[place + 1 :], **named)
+            return function(*args, **{**named, place: found})
+    _fire(case, site, NEGATION)
+    raise AssertionError("turned round: the assertion holds")
+
+
 def error(site: int, kinds: Any) -> Any:
     """The exceptions that are expected, or one that nobody raises, so that the expected one comes out."""
     return _raising(site, kinds, Unrelated, Exception)
@@ -227,7 +249,7 @@ def _probed(
 
 def _own_word_of(ask: Callable[[Any], Any], operand: Any, ordered: bool) -> Any:
     case = _now
-    others = around(operand) if case is not None and case.active and case.words < WORDS else []
+    others = _others(operand) if case is not None and case.active and case.words < WORDS else []
     if case is None or not others:
         return ask(operand)
     case.words += 1
@@ -239,6 +261,26 @@ def _own_word_of(ask: Callable[[Any], Any], operand: Any, ordered: bool) -> Any:
     if decides and all(type(word) is type(answer) and word == answer for word in said):
         case.deceived = _NOWHERE if case.fired is None else case.fired
     return answer
+
+
+def _others(operand: Any) -> list[Any]:
+    """Other values; for an object that the tests have made of values, objects that are made of other ones."""
+    try:
+        kind, args, named = object.__getattribute__(operand, "_groundwire_made")
+    except AttributeError:
+        return around(operand)
+    found: list[Any] = []
+    for place in (*range(len(args)), *named):
+        given = args[place] if type(place) is int else named[place]
+        for other in (another(given), *around(given)[NEAR]):
+            if other is NOTHING or len(found) >= REMADE:
+                break
+            with contextlib.suppress(Exception):  # it is made of no such value
+                if type(place) is int:
+                    found.append(kind(*args[:place], other, *args[place + 1 :], **named))
+                else:
+                    found.append(kind(*args, **{**named, place: other}))
+    return found
 
 
 def _said(ask: Callable[[Any], Any], other: Any) -> Any:
