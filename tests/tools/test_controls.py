@@ -125,6 +125,8 @@ CHANGED = {
     "raises of two": "def test_a():\n    with pytest.raises((TypeError, KeyError)):\n        f('a')\n",
     "a failure that is expected": "def test_a():\n    with pytest.raises(AssertionError):\n        assert f(1) == 3\n",
     "a name of the project, set": "import mod\ndef test_a():\n    mod.LIMIT = 5\n    assert mod.f(4) == 5\n",
+    "raises what ends programs": "import sys\ndef test_a():\n    with pytest.raises(SystemExit):\n        sys.exit(f(1))\n",
+    "unittest raises what ends programs": "import sys, unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        with self.assertRaises(SystemExit):\n            sys.exit(f(1))\n",
     "warns": "import warnings\ndef test_a():\n    with pytest.warns(UserWarning):\n        warnings.warn(str(f(1)))\n",
     "a helper": "def same(got, want):\n    assert got == want\ndef test_a():\n    same(f(1), 2)\n    same(f(2), want=3)\n",
     "a nested function": "def test_a():\n    def inner():\n        assert f(1) == 2\n    inner()\n",

@@ -182,28 +182,28 @@ def called(site: int, function: Callable[..., Any], *args: Any, **named: Any) ->
 
 def error(site: int, kinds: Any) -> Any:
     """The exceptions that are expected, or one that nobody raises, so that the expected one comes out."""
-    return _raising(site, kinds, Unrelated, Exception)
+    return _raising(site, kinds, Unrelated, (Exception, SystemExit))
 
 
 def warning(site: int, kinds: Any) -> Any:
     """The same for warnings."""
-    return _raising(site, kinds, UnrelatedWarning, Warning)
+    return _raising(site, kinds, UnrelatedWarning, (Warning,))
 
 
 def _all_of(kinds: Any) -> list[Any]:
     return [*kinds] if type(kinds) is tuple else [kinds]
 
 
-def _raising(site: int, kinds: Any, unrelated: type, most: type) -> Any:
+def _raising(site: int, kinds: Any, unrelated: type, most: tuple[type, ...]) -> Any:
     case = _now
     if case is None or not case.active or not _turns(case, site):
         return kinds
     given = _all_of(kinds)
-    for kind in given:  # what ends or skips a case must not come out of it
+    for kind in given:  # what interrupts a run, or skips a case, must not come out of it
         if not (isinstance(kind, type) and issubclass(kind, most)) or issubclass(kind, unittest.SkipTest):
             return kinds
     _fire(case, site, CHANGED_VALUE)
-    case.wanted = tuple(given) if most is Exception else None
+    case.wanted = tuple(given) if unrelated is Unrelated else None
     return unrelated
 
 
