@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import random
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,7 @@ def _humaneval(data: Path) -> Iterator[Honest]:
 def _mbpp(data: Path) -> Iterator[Honest]:
     rows: list[dict[str, Any]] = json.loads((data / "mbpp/sanitized-mbpp.json").read_text())
     for row in rows:
-        asked = {n.id for t in row["test_list"] for n in ast.walk(ast.parse(t)) if isinstance(n, ast.Name)}
+        asked = {n.id for t in row["test_list"] for n in ast.walk(_parsed(t)) if isinstance(n, ast.Name)}
         names = [name for name in _functions(row["code"]) if name in asked]
         tests = "\n".join([
             *row["test_imports"], f"from solution import {', '.join(names)}", "", "",
@@ -92,4 +93,10 @@ def _mbpp(data: Path) -> Iterator[Honest]:
 
 
 def _functions(code: str) -> list[str]:
-    return [n.name for n in ast.parse(code).body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    return [n.name for n in _parsed(code).body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+
+
+def _parsed(code: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of escapes that are none
+        return ast.parse(code)
