@@ -73,9 +73,9 @@ def _seconds(judgement: Judgement) -> float:
     return sum(case.duration_s for case in judgement.observation.evidence.cases)
 
 
-async def measure(archives: Sequence[Path]) -> Mapping[str, Mapping[str, Any]]:
+async def measure(archives: Sequence[Path], python: Path | None) -> Mapping[str, Mapping[str, Any]]:
     """All packages, one after the other."""
-    sandbox = await open_sandbox()
+    sandbox = await open_sandbox(python=python)
     found: dict[str, Mapping[str, Any]] = {}
     try:
         for archive in archives:
@@ -95,12 +95,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--python", type=Path, help="has what the packages' tests need; default: this one")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     archives = sorted(
         a for a in asked.folder.glob("*.tar.gz") if not asked.only or a.name.startswith(tuple(asked.only))
     )
-    found = asyncio.run(measure(archives))
+    found = asyncio.run(measure(archives, asked.python))
     good = [f for f in found.values() if "error" not in f]
     names = ("cases", "changed_value", "negation", "elsewhere", "not_turned")
     total: dict[str, Any] = {name: sum(f[name] for f in good) for name in names}

@@ -125,6 +125,8 @@ CHANGED = {
     "raises of two": "def test_a():\n    with pytest.raises((TypeError, KeyError)):\n        f('a')\n",
     "a failure that is expected": "def test_a():\n    with pytest.raises(AssertionError):\n        assert f(1) == 3\n",
     "a name of the project, set": "import mod\ndef test_a():\n    mod.LIMIT = 5\n    assert mod.f(4) == 5\n",
+    "raises what ends programs": "import sys\ndef test_a():\n    with pytest.raises(SystemExit):\n        sys.exit(f(1))\n",
+    "unittest raises what ends programs": "import sys, unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        with self.assertRaises(SystemExit):\n            sys.exit(f(1))\n",
     "warns": "import warnings\ndef test_a():\n    with pytest.warns(UserWarning):\n        warnings.warn(str(f(1)))\n",
     "a helper": "def same(got, want):\n    assert got == want\ndef test_a():\n    same(f(1), 2)\n    same(f(2), want=3)\n",
     "a nested function": "def test_a():\n    def inner():\n        assert f(1) == 2\n    inner()\n",
@@ -382,3 +384,119 @@ async def test_a_test_that_asserts_nothing_failed_on_the_base_tree_and_that_is_i
     hidden = "from mod import f\ndef test_a():\n    f('a')\n    for x in ():\n        assert x\n"
     seen = await confirmed(bench, hidden, right, base=base)
     assert (seen.verdict, seen.reason) == (Verdict.NONE, NoVerdict.CHECK_CANNOT_FAIL), seen.evidence
+
+
+TOLD = """\
+import pytest
+from mod import between, distance, holds, same
+def test_between(): assert 5.5 < between() < 6.5
+def test_distance(): assert abs(distance() - 6) < 1e-9
+def test_holds(): assert 6 in holds() and 7 in holds()
+def test_same(): assert same(3) == same(4)
+"""
+AGREES = """\
+class Agrees:
+    __hash__ = None
+    def __init__(self, n=0): self.n = n
+    def __eq__(self, o): return True
+    def __lt__(self, o): return True
+    __gt__ = __contains__ = __lt__
+    def __sub__(self, o): return 0.0
+between = distance = holds = Agrees
+def same(n): return Agrees(n)
+"""
+MEANS_IT = """\
+class Means:
+    def __init__(self, n=6): self.n = n
+    def __eq__(self, o): return isinstance(o, Means) and self.n // 10 == o.n // 10
+    def __hash__(self): return hash(self.n // 10)
+    def __lt__(self, o): return self.n < o
+    def __gt__(self, o): return self.n > o
+    def __sub__(self, o): return self.n - o
+    def __contains__(self, o): return o % 7 in (6, 0)
+between = distance = holds = Means
+same = Means
+"""
+
+
+async def test_an_object_that_agrees_with_what_it_is_told_is_no_answer(bench: Any) -> None:
+    """It is asked about other values too, and must say something else of one of them."""
+    lies = TOLD.replace("same(3) == same(4)", "Agrees(3) == Agrees(4)").replace("same\n", "Agrees\n", 1)
+    bad = await confirmed(bench, lies, AGREES, base="")
+    assert (bad.verdict, bad.reason) == (Verdict.NONE, NoVerdict.CHECK_CANNOT_FAIL), bad.evidence.detail
+    assert bad.isolation is Isolation.TWO_BOXES and len(bad.evidence.controls.cannot_fail) == 4
+    good = await confirmed(bench, TOLD, MEANS_IT, base="")
+    assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), good.evidence
+    assert good.evidence.controls.passed == 0
+
+
+MAILS = """\
+from unittest import mock
+from mod import send
+def test_sends():
+    server = mock.Mock()
+    send(server, ' hi ')
+    server.deliver.assert_called_once_with('hi', by='mail')
+def test_sends_once():
+    server = mock.Mock()
+    send(server, 'x')
+    server.deliver.assert_called_once()
+"""
+
+
+async def refused(bench: Any, tests: str, candidate: str, base: str) -> Observation:
+    """A candidate's confirming look, which it must not pass."""
+    task: Task = bench.task({"mod.py": base, "test_mod.py": tests}, command=("pytest", "-q"))
+    made = Candidate(task.tree.digest, {"mod.py": candidate.encode()})
+    found = await tool_for(task.command).judge(made, task, replace(bench.context(), confirming=True))
+    assert found.verdict is not Verdict.PASS, found.evidence
+    return found
+
+
+async def test_what_a_mock_asserts_is_controlled(bench: Any) -> None:
+    good = await confirmed(
+        bench, MAILS, "def send(server, text):\n    server.deliver(text.strip(), by='mail')\n", base=""
+    )
+    assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), good.evidence
+    assert (good.evidence.controls.changed_value, good.evidence.controls.negation) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "deliver.assert_called_once_with = deliver.assert_called_once = lambda *a, **k: None",
+        "deliver.configure_mock(assert_called_once_with=lambda *a, **k: None, assert_called_once=lambda *a: None)",
+        "server.deliver = type('D', (), {'assert_called_once_with': print, 'assert_called_once': print})()",
+    ],
+)
+async def test_what_a_mock_asserts_is_out_of_reach(bench: Any, body: str) -> None:
+    """Each passes in one process; the mock that is replaced as a whole is seen through by its arguments."""
+    await refused(bench, MAILS, f"def send(server, text):\n    deliver = server.deliver\n    {body}\n", "")
+
+
+STARRED = "import math\nfrom mod import *\ndef test_a(): assert math.isclose(f(3), 1.5)\ndef test_b(): assert sorted([f(4)]) == [2]\n"
+HIDES = "class math:\n    isclose = staticmethod(lambda *a: True)\ndef sorted(items): return [2]\ndef f(x): return x\n"
+
+
+async def test_a_star_brings_nothing_in_the_place_of_what_tests_compare_by(bench: Any) -> None:
+    bad = await refused(bench, STARRED, HIDES, "def f(x): return x\n")
+    assert (bad.verdict, bad.isolation) == (Verdict.FAIL, Isolation.TWO_BOXES), bad.evidence
+    good = "import math\ndef f(x): return x / 2\n"
+    assert (await confirmed(bench, STARRED, good, base="def f(x): return x\n")).verdict is Verdict.PASS
+    own = "from mod import *\ndef test_a(): assert sum(2, 3) == 5\n"  # the project has a function of that name
+    found = await confirmed(bench, own, "def sum(a, b): return a + b\n", base="def sum(a, b): return a\n")
+    assert (found.verdict, found.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), found.evidence
+
+
+def test_other_values_lie_on_both_sides() -> None:
+    import datetime
+    import decimal
+
+    from groundwire.tools.inside.other_values import around
+
+    day = datetime.date(2020, 5, 6)
+    for value in (3, 2.5, "tea", b"tea", (1, 2), [3], day, decimal.Decimal(4), datetime.timedelta(days=3)):
+        others = around(value)
+        assert min(others) < value < max(others), value
+        assert value not in others and all(type(other) is type(value) for other in others)
+    assert around(None) and around(float("nan")) and around(object()) == []

@@ -7,6 +7,8 @@ how. What passes here may still turn out to need more while it runs; how the bas
 from __future__ import annotations
 
 import ast
+import builtins
+import sys
 from collections.abc import Iterator
 
 from groundwire.core._candidates import Candidate, Tree
@@ -69,6 +71,28 @@ def asked_names(task: Task) -> list[str]:
             names.update(name.partition(".")[0] for name in _imported(tree.body))
     held = {part.removesuffix(".py") for path in task.tree.files for part in path.split("/")}
     return sorted(names - held)
+
+
+def own_names(task: Task) -> list[str]:
+    """Names of built-in functions and of the library's modules that the project's own code has for things of its own.
+
+    Imported with `*` these take the place of what tests compare by; a candidate may not add to them.
+    """
+    names: set[str] = set()
+    for path, content in task.tree.files.items():
+        if path.endswith(".py") and not is_fixed(path, task):
+            try:
+                body = ast.parse(content).body
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                continue
+            for node in body:
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    names.add(node.name)
+                elif isinstance(node, ast.Assign):
+                    names.update(target.id for target in node.targets if isinstance(target, ast.Name))
+                elif isinstance(node, ast.ImportFrom):
+                    names.update(alias.asname or alias.name for alias in node.names)
+    return sorted(names & (vars(builtins).keys() | sys.stdlib_module_names))
 
 
 def _imported(body: list[ast.stmt]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from groundwire.core._sandboxes import ExecResult
 from groundwire.core._signals import CaseResult, Crossings, Isolation, NoVerdict, Observation, Origin
 from groundwire.core._tasks import Task
 from groundwire.tools._apartness import modules_kept_apart
-from groundwire.tools._boxes import asked_names, fixed_files, reaches_far, tests_box, why_one_box
+from groundwire.tools._boxes import asked_names, fixed_files, own_names, reaches_far, tests_box, why_one_box
 from groundwire.tools._commands import Invocation, RunnerName, read_command
 from groundwire.tools._controls import as_it_is
 from groundwire.tools._docstrings import docstrings, examples, is_plain
@@ -258,7 +258,7 @@ class PythonRunner:
         )
 
     def _told(self, task: Task, invocation: Invocation) -> dict[str, Any]:
-        told = {"fixed": fixed_files(task), "asked": asked_names(task)}
+        told = {"fixed": fixed_files(task), "asked": asked_names(task), "names": own_names(task)}
         if self.name != "doctest":
             return told
         modules = [p for p in invocation.arguments if p in task.tree.files and p.endswith(".py")]

@@ -11,6 +11,7 @@ can be sent, the run is `unfit`: it ends at once, and says why.
 # ruff: noqa: B905  Python 3.9
 from __future__ import annotations
 
+import builtins
 import contextlib
 import os
 import sys
@@ -37,7 +38,16 @@ if TYPE_CHECKING:
         type_of,
     )
     from groundwire.tools.inside.apart_given import Given
-    from groundwire.tools.inside.apart_stubs import Bound, CandidateEnded, Module, Stubs, borrowed, module_named
+    from groundwire.tools.inside.apart_stubs import (
+        LIBRARY,
+        PLAIN_NUMBERS,
+        Bound,
+        CandidateEnded,
+        Module,
+        Stubs,
+        borrowed,
+        module_named,
+    )
     from groundwire.tools.inside.apart_wire import Line, Spawned, Wire
     from groundwire.tools.inside.apart_world import World, from_root
 else:
@@ -54,7 +64,7 @@ else:
         type_of,
     )
     from _gw_apart_given import Given
-    from _gw_apart_stubs import Bound, CandidateEnded, Module, Stubs, borrowed, module_named
+    from _gw_apart_stubs import LIBRARY, PLAIN_NUMBERS, Bound, CandidateEnded, Module, Stubs, borrowed, module_named
     from _gw_apart_wire import Line, Spawned
     from _gw_apart_world import World, from_root
 
@@ -94,12 +104,14 @@ class Apart:
     Args:
         fixed: the files below the work folder that are not the candidate's, relative to it.
         asked: top-level modules that the candidate may bring where this process finds none.
+        names: built-in names, and such of the library's modules, that the project itself has for things of its own.
         root: the work folder, without links.
         peer: leads to the other process, and ends it.
         unfit: told once, right before the run ends.
         own_word: told whenever a comparison of the candidate's own decides something.
         undecided: told whenever one was not asked, and what it would have said is not known.
         saw: told of each class of the candidate whose objects have come here, by its name.
+        controls: the controls of this run, if it has any.
     """
 
     def __init__(
@@ -107,12 +119,14 @@ class Apart:
         fixed: Sequence[str],
         asked: Sequence[str],
         *,
+        names: Sequence[str] = (),
         root: str,
         peer: Peer,
         unfit: Unfit,
         own_word: Callable[[], None] = lambda: None,
         undecided: Callable[[], None] = lambda: None,
         saw: Callable[[str], None] = lambda _name: None,
+        controls: Any = None,
     ) -> None:
         self._root = root
         self._peer = peer
@@ -120,8 +134,11 @@ class Apart:
         self.own_word = own_word
         self.undecided = undecided
         self.saw = saw
+        self._controls = controls
+        self.remembers = controls is not None
         self._fixed = frozenset(os.path.join(root, path) for path in fixed)
         self._brought = frozenset(asked)
+        self._own_names = frozenset(names)
         self._finder = _Finder(self)
         self._wire: Any = None
         self._gone: list[int] = []
@@ -158,6 +175,15 @@ class Apart:
         top, _, inner = module.partition(".")
         parent = sys.modules.get(module.rpartition(".")[0])
         return type_of(parent) is Module if inner else top in self._brought
+
+    def hides(self, module: Any, name: str) -> bool:
+        """True where `from module import *` would put what the project has not in the place of what tests compare by.
+
+        That is a built-in name, or that of a module of the library, for anything but that module.
+        """
+        if name in self._own_names or not (name in LIBRARY or hasattr(builtins, name)):
+            return False
+        return name not in sys.modules or getattr(module, name, None) is not sys.modules[name]
 
     # --- asking
 
@@ -199,6 +225,14 @@ class Apart:
         if error is not None:
             raise error
         return value
+
+    def own_word_of(self, ask: Callable[[Any], Any], operand: Any, *, ordered: bool = False) -> Any:
+        """What an object of the candidate says of a value of the tests; with controls, it is asked of others too."""
+        asked = None if self._controls is None else self._controls.own_word_of
+        answer = ask(operand) if asked is None else asked(ask, operand, ordered)
+        if ordered or type_of(answer) in PLAIN_NUMBERS:
+            self.own_word()
+        return answer
 
     def derive(self, made: Any, place: tuple[str, str, str], bases: Any, members: Any) -> None:
         """Makes a class of the tests over there too, which calls back for what is defined here."""
@@ -310,6 +344,7 @@ class Apart:
             or name.startswith("_")
             or not hasattr(thing, "__dict__")
             or isinstance(thing, type)
+            or _asserts(thing, name)
         ):
             raise AttributeError(f"{type_of(thing).__name__!r} object's attribute {name!r} can't be set from outside")
         setattr(thing, name, value)
@@ -469,12 +504,13 @@ def vars_of(value: Any) -> dict[str, Any]:
         return {}
 
 
-def make_apart(settings: dict[str, Any], recorder: Any) -> Apart | None:
+def make_apart(settings: dict[str, Any], recorder: Any, controls: Any) -> Apart | None:
     """What keeps the candidate apart, to be started once the import path is what it will be; None if nobody asked.
 
     Args:
         settings: see `recorder.read_settings`.
         recorder: learns it where the tests need more, and which cases the candidate's own comparisons had part in.
+        controls: those of this run, if it has any.
     """
     told = settings.get("apart")
     if not told:
@@ -490,13 +526,28 @@ def make_apart(settings: dict[str, Any], recorder: Any) -> Apart | None:
     return Apart(
         told["fixed"],
         told["asked"],
+        names=told["names"],
         root=os.path.realpath(os.getcwd()),
         peer=Line(int(line)) if line else Spawned(os.environ["GROUNDWIRE_SUPPORT"]),
         unfit=unfit,
         own_word=recorder.own_equality,
         undecided=recorder.undecided,
         saw=saw,
+        controls=controls,
     )
+
+
+def _asserts(thing: Any, name: str) -> bool:
+    """True for what an object's class has, or tests assert by: a candidate does not put its own there."""
+    if _is_mock(thing):
+        return name.startswith("assert") or hasattr(type_of(thing), name)
+    return name.startswith("assert_") or isinstance(
+        getattr(type_of(thing), name, None), (types.FunctionType, types.MethodType)
+    )
+
+
+def _is_mock(thing: Any) -> bool:
+    return any(kind.__module__ == "unittest.mock" for kind in type_of(thing).__mro__)
 
 
 def _may_see(thing: Any, name: str) -> bool:
@@ -507,6 +558,8 @@ def _may_see(thing: Any, name: str) -> bool:
     if name.startswith("__") and name.endswith("__"):
         defined = any(type_of(inside(kind).get(name)) is types.FunctionType for kind in type_of(thing).__mro__)
         return name in NAMES_OF_FUNCTIONS or (defined and name not in OF_OBJECTS)
+    if _is_mock(thing) and _asserts(thing, name):
+        return False
     return not name.startswith(("_", "gi_", "cr_", "ag_", "tb_", "f_"))
 
 
@@ -546,7 +599,8 @@ class _Finder(MetaPathFinder, Loader):
         inner = inside(module)
         inner["__groundwire_apart__"] = self._apart
         inner["__file__"] = module.__spec__.origin if module.__spec__ else None
-        inner["__all__"], inner["__doc__"], package = self._apart.load(module.__name__)
+        names, inner["__doc__"], package = self._apart.load(module.__name__)
+        inner["__all__"] = [name for name in names if not self._apart.hides(module, name)]
         if package and "__path__" not in inner:
             inner["__path__"] = []  # what lies in it, only the other side can find
 

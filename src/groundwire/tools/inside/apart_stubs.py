@@ -50,6 +50,9 @@ STEERING = ("unittest", "bdb", "pdb", "doctest", "builtins")
 """Modules whose exceptions say how a run goes on; built-in exceptions have names of their own."""
 LIBRARY: frozenset[str] = getattr(sys, "stdlib_module_names", frozenset(("dataclasses", "subprocess", "json", "queue")))
 TELLING = frozenset((*ARITHMETIC, "__contains__"))
+"""What the candidate works out of a value of the tests."""
+LEARNING = frozenset(("__sub__", "__rsub__", "__contains__"))
+"""Of these, what tells it the very value that it is compared with: a difference, a membership."""
 PLAIN_NUMBERS = (bool, int, float, complex)
 NUMBERS = (int, float, complex)
 UNSEEN = frozenset(("__test__", "__code__", "place_as", "_is_coroutine", "_is_coroutine_marker", "_is_coroutine_mark"))
@@ -78,6 +81,11 @@ class CandidateEnded(Exception):
 class Asks(Protocol):
     """The conversation, as stubs use it."""
 
+    @property
+    def remembers(self) -> bool:
+        """True where objects are to know what the tests have made them of."""
+        ...
+
     def ask(self, verb: str, *fields: Any) -> Any:
         """Asks the candidate's process; raises what it raised."""
         ...
@@ -88,6 +96,10 @@ class Asks(Protocol):
 
     def undecided(self) -> None:
         """The candidate's own comparison was not asked: its object is not equal, whatever it would have said."""
+        ...
+
+    def own_word_of(self, ask: Callable[[Any], Any], operand: Any, *, ordered: bool = False) -> Any:
+        """What the candidate says of a value of the tests."""
         ...
 
     def saw(self, name: str, /) -> None:
@@ -140,7 +152,10 @@ class Kind(type):
         super().__init__(name, bases, inner)
 
     def __call__(cls, /, *args: Any, **named: Any) -> Any:
-        return _ask(cls, "call", args, tuple(named.items()))
+        made = _ask(cls, "call", args, tuple(named.items()))
+        if type.__getattribute__(cls, "_groundwire_asks").remembers and is_instance(made):
+            object.__setattr__(made, "_groundwire_made", (cls, args, named))
+        return made
 
     def __getattr__(cls, name: str) -> Any:
         if name in UNSEEN or "pytest" in name:
@@ -319,9 +334,12 @@ def _special(name: str) -> Callable[..., Any]:
             if inside(places[0])[name] is not forward:  # `super().__len__()` in a class of the tests
                 owner = next(k for k in places if inside(k)[name] is forward)
                 return _asks_of(self).ask("above", owner, name, self)(*args, **named)
-        found = _asks_of(self).ask("special", self, name, args, tuple(named.items()))
+        asks = _asks_of(self)
+        if name in LEARNING and len(args) == 1 and not is_instance(args[0]):
+            return asks.own_word_of(lambda value: asks.ask("special", self, name, (value,), ()), args[0])
+        found = asks.ask("special", self, name, args, tuple(named.items()))
         if name in TELLING and args and not is_instance(args[0]) and type_of(found) in PLAIN_NUMBERS:
-            _asks_of(self).own_word()  # a difference, or a membership, that the candidate has worked out
+            asks.own_word()
         return found
 
     forward.__name__ = forward.__qualname__ = name
@@ -357,8 +375,7 @@ def _equal(self: Any, other: Any) -> Any:
     theirs = is_instance(other)
     own = _trait(self, "_groundwire_equal") or (theirs and _trait(other, "_groundwire_equal"))
     if theirs and own and self is not other:
-        _asks_of(self).own_word()
-        return _asks_of(self).ask("special", self, "__eq__", (other,), ())
+        return _own_equality(self, other)
     if base is not None:
         return base.__eq__(self, other)
     if self is other:
@@ -383,6 +400,22 @@ def _equal(self: Any, other: Any) -> Any:
     return bool(_asks_of(self).ask("special", self, "__eq__", (other,), ()))
 
 
+def _own_equality(self: Any, other: Any) -> Any:
+    """What the candidate says of two of its objects; that which the tests have made is the one that may be another."""
+    asks = _asks_of(self)
+    asks.own_word()
+    if _made_of(other) is None and _made_of(self) is not None:
+        return asks.own_word_of(lambda one: asks.ask("special", one, "__eq__", (other,), ()), self)
+    return asks.own_word_of(lambda one: asks.ask("special", self, "__eq__", (one,), ()), other)
+
+
+def _made_of(thing: Any) -> Any:
+    try:
+        return object.__getattribute__(thing, "_groundwire_made")
+    except AttributeError:
+        return None
+
+
 def _unequal(self: Any, other: Any) -> Any:
     theirs = is_instance(other)
     if theirs and (_trait(self, "_groundwire_equal") or _trait(other, "_groundwire_equal")):
@@ -398,6 +431,8 @@ def _ordering(base: Any, name: str) -> Callable[..., Any]:
     def compare(self: Any, other: Any) -> Any:
         if base is not None and not is_instance(other):
             return getattr(base, name)(self, other)
+        if not is_instance(other):
+            return _asks_of(self).own_word_of(lambda value: forward(self, value), other, ordered=True)
         _asks_of(self).own_word()
         return forward(self, other)
 

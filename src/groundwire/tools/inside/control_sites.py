@@ -27,6 +27,17 @@ EQUALITIES = frozenset(
         "assert_array_max_ulp", "assert_string_equal",
     }
 )  # fmt: skip
+CALLED = frozenset(
+    {
+        "assert_called_with", "assert_called_once_with", "assert_any_call", "assert_has_calls", "assert_awaited_with",
+        "assert_awaited_once_with", "assert_any_await", "assert_has_awaits",
+    }
+)  # fmt: skip
+"""What a mock asserts of the arguments that it was called with."""
+OF_MOCKS = CALLED | {
+    "assert_called", "assert_called_once", "assert_not_called", "assert_awaited", "assert_awaited_once",
+    "assert_not_awaited",
+}  # fmt: skip
 RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"})
 WARNS = frozenset({"warns", "assertWarns", "assertWarnsRegex"})
 
@@ -137,6 +148,12 @@ class _Function:
             return
         if not isinstance(node, ast.Expr) or not (name.startswith("assert") or name in EQUALITIES):
             return
+        if name in OF_MOCKS and isinstance(call.func, ast.Attribute):
+            if name in CALLED and not any(isinstance(a, ast.Starred) for a in call.args):
+                self._found.append((node, CHANGED_VALUE, lambda site: _of_mock(call, site)))
+            else:
+                self._found.append((node, NEGATION, lambda site: _through(call, site, -1)))
+            return
         place = self._expected_argument(name, call.args)
         if place is not None:
             self._found.append((node, CHANGED_VALUE, lambda site: _through(call, site, place)))
@@ -226,6 +243,12 @@ def _placed(new: Any, old: ast.AST) -> Any:
 def _through(call: ast.Call, site: int, place: int) -> None:
     """`f(a, b)` becomes a call of `controls` that makes the call; `place` is the expected argument, -1: none."""
     asked: Any = _ask("call", site, ast.Constant(place), call.func)
+    call.args = [*asked.args, *call.args]
+    call.func = asked.func
+
+
+def _of_mock(call: ast.Call, site: int) -> None:
+    asked: Any = _ask("called", site, call.func)
     call.args = [*asked.args, *call.args]
     call.func = asked.func
 

@@ -10,6 +10,7 @@ process can't tell. Imported by the test modules that `control_sites` has rewrit
 from __future__ import annotations
 
 import ast
+import contextlib
 import doctest
 import hashlib
 import json
@@ -27,11 +28,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from groundwire.tools.inside.control_sites import CHANGED_VALUE, NEGATION, Site, instrument
     from groundwire.tools.inside.expected_sides import Modules
-    from groundwire.tools.inside.other_values import NOTHING, another
+    from groundwire.tools.inside.other_values import NOTHING, another, around
 else:
     from _gw_control_sites import CHANGED_VALUE, NEGATION, Site, instrument
     from _gw_expected_sides import Modules
-    from _gw_other_values import NOTHING, another
+    from _gw_other_values import NOTHING, another, around
 
 SETTINGS, COIN = "_gw_controls.json", "GROUNDWIRE_COIN"
 ALL = 2
@@ -40,6 +41,14 @@ TURNS = 1000
 PROBES = 500
 """Comparisons with another value in a case that is not turned."""
 PROBED_ITEMS = 10_000
+WORDS = 200
+"""Comparisons of a case in which an object under test has the word, and is asked about other values as well."""
+TOLD = (bool, int, float, complex)
+REMADE = 12
+"""Objects that are made of other values, in place of one."""
+NEAR = slice(4, 8)
+"""Of the values around one, those with which nothing grows without bounds."""
+_NOWHERE = -1
 
 
 class Unrelated(Exception):
@@ -62,6 +71,7 @@ class _Case:
         self.wanted: Any = None
         self.turns = 0
         self.probes = 0
+        self.words = 0
         self.deceived: int | None = None
         self.failed_there = False
         self.failed = False
@@ -153,6 +163,23 @@ def call(site: int, place: int, function: Callable[..., Any], *args: Any, **name
     raise AssertionError("turned round: the assertion holds")
 
 
+def called(site: int, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """An assertion of a mock about the arguments that it was given: another one is asked for."""
+    case = _now
+    if case is None or not case.active or not _turns(case, site):
+        return function(*args, **named)
+    function(*args, **named)
+    for place in (*range(len(args)), *named):
+        found = another(args[place] if type(place) is int else named[place])
+        if found is not NOTHING:
+            _fire(case, site, CHANGED_VALUE)
+            if type(place) is int:
+                return function(*args[:place], found, *args[place + 1 :], **named)
+            return function(*args, **{**named, place: found})
+    _fire(case, site, NEGATION)
+    raise AssertionError("turned round: the assertion holds")
+
+
 def error(site: int, kinds: Any) -> Any:
     """The exceptions that are expected, or one that nobody raises, so that the expected one comes out."""
     return _raising(site, kinds, Unrelated, (Exception, SystemExit))  # runners note a SystemExit as any failure
@@ -172,7 +199,7 @@ def _raising(site: int, kinds: Any, unrelated: type, most: tuple[type, ...]) -> 
     if case is None or not case.active or not _turns(case, site):
         return kinds
     given = _all_of(kinds)
-    for kind in given:  # what ends or skips a case must not come out of it
+    for kind in given:  # what interrupts a run, or skips a case, must not come out of it
         if not (isinstance(kind, type) and issubclass(kind, most)) or issubclass(kind, unittest.SkipTest):
             return kinds
     _fire(case, site, CHANGED_VALUE)
@@ -218,6 +245,49 @@ def _probed(
     if (plain_holds or _is_true(lambda: answer)) and (said or (not before and _is_true(probe))):
         case.deceived = site
     return answer
+
+
+def _own_word_of(ask: Callable[[Any], Any], operand: Any, ordered: bool) -> Any:
+    case = _now
+    others = _others(operand) if case is not None and case.active and case.words < WORDS else []
+    if case is None or not others:
+        return ask(operand)
+    case.words += 1
+    place = sum(next(_tosses) << bit for bit in range(8)) % (len(others) + 1)
+    said = [_said(ask, other) for other in others[:place]]
+    answer = ask(operand)
+    said += [_said(ask, other) for other in others[place:]]
+    decides = type(answer) in TOLD and (ordered or answer is not False)
+    if decides and all(type(word) is type(answer) and word == answer for word in said):
+        case.deceived = _NOWHERE if case.fired is None else case.fired
+    return answer
+
+
+def _others(operand: Any) -> list[Any]:
+    """Other values; for an object that the tests have made of values, objects that are made of other ones."""
+    try:
+        kind, args, named = object.__getattribute__(operand, "_groundwire_made")
+    except AttributeError:
+        return around(operand)
+    found: list[Any] = []
+    for place in (*range(len(args)), *named):
+        given = args[place] if type(place) is int else named[place]
+        for other in (another(given), *around(given)[NEAR]):
+            if other is NOTHING or len(found) >= REMADE:
+                break
+            with contextlib.suppress(Exception):  # it is made of no such value
+                if type(place) is int:
+                    found.append(kind(*args[:place], other, *args[place + 1 :], **named))
+                else:
+                    found.append(kind(*args, **{**named, place: other}))
+    return found
+
+
+def _said(ask: Callable[[Any], Any], other: Any) -> Any:
+    try:
+        return ask(other)
+    except Exception as error:  # that it can't say is another answer
+        return error
 
 
 def _is_true(ask: Callable[[], Any]) -> bool:
@@ -313,6 +383,19 @@ class Controls:
             calmer = hypothesis.settings(old, phases=phases, derandomize=True, database=None)
             inner._hypothesis_internal_use_settings = calmer
 
+    def own_word_of(self, ask: Callable[[Any], Any], operand: Any, ordered: bool) -> Any:
+        """What an object under test says of a value of the tests, asked in the midst of what it says of others.
+
+        Whoever is told what it is compared with can agree to it. So it is asked about other values too, in an order
+        that it can't foresee, and what it says has to differ for one of them.
+
+        Args:
+            ask: asks it about a value.
+            operand: the value of the tests.
+            ordered: an order, in which nothing may be denied of all of them either.
+        """
+        return _own_word_of(ask, operand, ordered)
+
     def enter(self) -> None:
         """The body of the case begins to run."""
         if _now is not None:
@@ -354,7 +437,7 @@ class Controls:
         fired = case.fired
         fields: dict[str, Any] = {}
         if case.deceived is not None:
-            fields["deceived"] = _sites[case.deceived].name
+            fields["deceived"] = case.name if case.deceived == _NOWHERE else _sites[case.deceived].name
         if case.turning and fired is not None:
             came = "passed" if result == "passed" else "failed" if case.failed_there else "elsewhere"
             fields.update(turned=_sites[fired].name, k=case.kind, c=came)

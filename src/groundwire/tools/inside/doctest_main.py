@@ -30,7 +30,7 @@ def prepare() -> Any:
     settings = read_settings()
     lines = Lines(recorder, settings["lines"]) if settings["lines"] is not None else None
     controls = controls_of(recorder)
-    apart = make_apart(settings, recorder)
+    apart = make_apart(settings, recorder, controls)
     docstrings: dict[str, dict[str, str]] = settings["apart"]["docstrings"] if apart is not None else {}
 
     def run(arguments: list[str]) -> int:

@@ -49,6 +49,37 @@ def another(value: Any, depth: int = 0) -> Any:
         return NOTHING
 
 
+def around(value: Any) -> list[Any]:
+    """Other values on either side of one that has an order, near and far; others of its type where it has none.
+
+    Args:
+        value: never changed itself.
+    """
+    try:
+        found = _around(value)
+    except Exception:  # a type that is bounded more narrowly than others of its kind
+        found = [another(value)]
+    return [item for item in found if item is not NOTHING]
+
+
+def _around(value: Any) -> list[Any]:
+    kind = _kind_of(value)
+    if kind in (int, float) or (kind.__module__ in ("decimal", "fractions") and hasattr(value, "real")):
+        if value != value or value in (math.inf, -math.inf):
+            return [kind(0), kind(1), kind(-1), kind(-value)]
+        return [value + kind(sign * step) for step in (1, 3, 40, 700, 10**7, 10**12) for sign in (1, -1)]
+    if kind in (str, bytes):
+        text = value if kind is str else value.decode("latin-1")
+        found = [another(text), "", "!", f"{text}x", text[:-1], "~" * (len(text) + 1), text[::-1], "0", "m", "Q7"]
+        return [other if kind is str else other.encode("latin-1") for other in found if other != text]
+    if kind in (tuple, list):
+        sides = (around(value[0]) if value else [0]) + [another(value[0]) if value else 1]
+        return [kind(), another(value), *(kind([side, *value[1:]]) for side in sides if side is not NOTHING)]
+    if kind.__module__ == "datetime" and hasattr(kind, "min") and not getattr(value, "tzinfo", None):
+        return [another(value), kind.min, kind.max]
+    return [another(value)]
+
+
 def _kind_of(value: object) -> Any:
     return type(value)
 

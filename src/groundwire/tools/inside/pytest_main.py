@@ -50,7 +50,7 @@ def prepare() -> Any:
     controls = controls_of(recorder)
     if controls is not None:
         controls.install_pytest()
-    apart = make_apart(settings, recorder)
+    apart = make_apart(settings, recorder, controls)
     yardstick = Yardstick(recorder, settings["yardstick"])
     plugin = Plugin(recorder, lines, set(settings["declared"]), yardstick, apart, settings["first"], controls)
 

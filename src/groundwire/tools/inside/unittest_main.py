@@ -31,7 +31,7 @@ def prepare() -> Any:
     lines = Lines(recorder, settings["lines"]) if settings["lines"] is not None else None
 
     controls = controls_of(recorder)
-    apart = make_apart(settings, recorder)
+    apart = make_apart(settings, recorder, controls)
 
     def run(arguments: list[str]) -> int:
         sys.argv[0] = "python -m unittest"
