@@ -27,7 +27,7 @@ MAX_INODES = 200_000
 PLAIN = kernel.MS_NOSUID | kernel.MS_NODEV
 
 
-class World:
+class Parent:
     """What a process is that forks for commands.
 
     Args:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, NoReturn
 
-    from groundwire.sandbox.guest.forking import World
+    from groundwire.sandbox.guest.forking import Parent
     from groundwire.sandbox.guest.wire import Beginning
 
 MODULE = "groundwire_ready"
@@ -34,12 +34,12 @@ MOST_CODE_BYTES = 2 << 20
 ENDS_WHO_IMPORTS_IT = b"import os\nos._exit(1)\n"
 
 
-def begin(beginning: Beginning, world: World, foreign: Iterable[socket.socket]) -> socket.socket | None:
+def begin(beginning: Beginning, parent: Parent, foreign: Iterable[socket.socket]) -> socket.socket | None:
     """Begins a program, in a process of its own.
 
     Args:
         beginning: the program.
-        world: what this process is.
+        parent: what this process is.
         foreign: what is none of the program's business.
 
     Returns:
@@ -51,7 +51,7 @@ def begin(beginning: Beginning, world: World, foreign: Iterable[socket.socket]) 
         try:
             for line in (near, *foreign):
                 line.close()
-            _Begun(beginning, world, far).run()
+            _Begun(beginning, parent, far).run()
         finally:
             os._exit(1)
     far.close()
@@ -74,39 +74,39 @@ def begin(beginning: Beginning, world: World, foreign: Iterable[socket.socket]) 
 class _Begun:
     """The process that has begun a program."""
 
-    def __init__(self, beginning: Beginning, world: World, control: socket.socket) -> None:
+    def __init__(self, beginning: Beginning, parent: Parent, control: socket.socket) -> None:
         self._beginning = beginning
-        self._world = world
+        self._parent = parent
         self._control = control
-        self._box = world.setup["box"]
+        self._box = parent.setup["box"]
         self._laid: set[tuple[str, int, int]] = set()
         self._streams: list[int] = []
 
     def run(self) -> NoReturn:
         """Begins."""
-        beginning, world = self._beginning, self._world
+        beginning, parent = self._beginning, self._parent
         if pyrun.needs_fresh(
-            beginning["arguments"], beginning["env"], world.setup["env"], world.base_names, world.loaded
+            beginning["arguments"], beginning["env"], parent.setup["env"], parent.base_names, parent.loaded
         ):
             os._exit(1)
         self._lay_out()
         self._connect()
-        _remember_code(self._world.setup["base"], f"{self._box}/work")
+        _remember_code(self._parent.setup["base"], f"{self._box}/work")
         # a plugin may start a program and wait for it
         signals.signal(signals.SIGCHLD, signals.SIG_DFL)
         module: Any = type(sys)(MODULE)
         module.ready = self.ready
         sys.modules[MODULE] = module
         gc.enable()
-        pyrun.run(beginning["arguments"], dict(beginning["env"]), beginning["python"], world.path)
+        pyrun.run(beginning["arguments"], dict(beginning["env"]), beginning["python"], parent.path)
 
     def _lay_out(self) -> None:
         kernel.unshare(kernel.CLONE_NEWNS)
-        size = 2 * self._world.setup["base_bytes"]
+        size = 2 * self._parent.setup["base_bytes"]
         kernel.mount("tmpfs", self._box, "tmpfs", forking.PLAIN, f"size={size},mode=0755")
         layout.make_box(self._box)
         work = f"{self._box}/work"
-        layout.copy_tree(self._world.setup["base"], work)
+        layout.copy_tree(self._parent.setup["base"], work)
         poisoned = {path: ENDS_WHO_IMPORTS_IT for path in self._beginning["withheld"] if path.endswith(".py")}
         layout.lay(work, poisoned, (), frozenset())
         os.umask(0o022)
@@ -133,8 +133,8 @@ class _Begun:
             os._exit(1)
         said = [self._said(stream) for stream in (1, 2)]
         signals.signal(signals.SIGCHLD, signals.SIG_IGN)
-        self._world.settle()
-        if self._world.loaded & self._world.base_names:
+        self._parent.settle()
+        if self._parent.loaded & self._parent.base_names:
             os._exit(1)
         self._control.send(b"y")
         env = self._serve()
@@ -151,7 +151,7 @@ class _Begun:
                 if not message:
                     os._exit(0)
                 if len(fds) == forking.FDS_PER_COMMAND:
-                    self._world.fork(fds, [self._control], self._beginning)
+                    self._parent.fork(fds, [self._control], self._beginning)
                 for received in fds:
                     os.close(received)
         except keeper.GoesOn as command:

@@ -51,8 +51,8 @@ def serve(setup: Setup, fd: int, startup: frozenset[str]) -> None:
     setup["files"] = {}
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     control = socket.socket(fileno=fd)
-    world = forking.World(setup, base_names, startup, [*path], own)
-    world.settle()
+    parent = forking.Parent(setup, base_names, startup, [*path], own)
+    parent.settle()
     wire.write_frame(control.fileno(), wire.READY)
     begun: list[socket.socket | None] = []
     while True:
@@ -62,11 +62,11 @@ def serve(setup: Setup, fd: int, startup: frozenset[str]) -> None:
         if message == wire.BEGIN:
             beginning = cast("wire.Beginning", wire.read_value(fds[0]))
             os.close(fds.pop())
-            begun.append(headstart.begin(beginning, world, [control, *filter(None, begun)]))
+            begun.append(headstart.begin(beginning, parent, [control, *filter(None, begun)]))
             continue
         place = wire.read_index(control.fileno()) if message == wire.GO_ON else -1
         if len(fds) == forking.FDS_PER_COMMAND and not (place >= 0 and _passed_on(begun, place, fds)):
-            world.fork(fds, [control, *filter(None, begun)], None)
+            parent.fork(fds, [control, *filter(None, begun)], None)
         for received in fds:
             os.close(received)
 
