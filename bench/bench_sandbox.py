@@ -6,8 +6,9 @@
 
 `ratios`: one tiny pytest, CPU seconds of everything that it takes on this machine (counted by a control group,
 namespaces and our own part included), interleaved; Docker's daemon can't be counted so, hence wall seconds there.
-Goals, against the same pytest in a bare subprocess: fork server at most 0.5, cold default at most 1.5, a kept
-container at most 2.
+Goals, against the same pytest in a bare subprocess: fork server at most 0.5, with a head start and our report (as a
+search judges its candidates) at most 0.12, cold default at most 1.5, a kept container at most 2. A function and two
+asserts about it, judged in that way: at least 40 a second and core.
 
 `soak`: that many candidates in a row; growth in processes, descriptors, control groups, boxes, containers and memory.
 
@@ -25,11 +26,26 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import aclosing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from groundwire.core import ExecResult, Limits, Sandbox, SandboxUnavailable, Tree, WarmSandbox
+from groundwire import Candidate, Task, Verdict
+from groundwire.core import (
+    Backend,
+    Completion,
+    ExecResult,
+    Limits,
+    Request,
+    Sandbox,
+    SandboxUnavailable,
+    ToolContext,
+    Tree,
+    WarmSandbox,
+)
+from groundwire.logs._functions import function_task
 from groundwire.sandbox import open_sandbox
+from groundwire.tools import Pytest, Unittest
 
 IMAGE = os.environ.get("GROUNDWIRE_TEST_IMAGE", "sandbox-py:latest")
 TEST = b"from m import f\n\ndef test_f():\n    assert f(2) == 3\n"
@@ -37,6 +53,8 @@ TREE = Tree({"m.py": b"def f(x):\n    return x + 1\n", "test_m.py": TEST})
 PYTEST = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "test_m.py"]
 ENV = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 LIMITS = Limits(wall_s=60)
+FEW, MORE = 4, 24
+"""Candidates of a call that has hardly begun, and those that come on top."""
 PRELOAD = ("pytest", "_pytest.assertion.rewrite", "_pytest.python", "_pytest.runner", "_pytest.terminal")
 
 Judge = Callable[[], Awaitable[None]]
@@ -122,17 +140,76 @@ async def judges(stack: list[Callable[[], Awaitable[None]]]) -> dict[str, Judge]
     return found
 
 
+@dataclass(frozen=True)
+class Project:
+    """What many candidates are judged on.
+
+    Args:
+        tool: judges them.
+        task: a base tree that fails.
+        path: the file that each of them changes.
+    """
+
+    tool: Pytest | Unittest
+    task: Task
+    path: str
+
+    async def judge(self, box: Sandbox, count: int) -> None:
+        """Judges that many candidates in one call, all of them wrong, as nearly all of a search are."""
+
+        async def open_box() -> Sandbox:
+            return box
+
+        async def no_model(_backend: Backend, _request: Request) -> Completion:
+            raise AssertionError("nothing here calls a model")
+
+        context = ToolContext(sandbox=open_box, call=no_model)
+        source = self.task.tree.files[self.path]
+        candidates = [Candidate(self.task.tree.digest, {self.path: b"%s# %d\n" % (source, n)}) for n in range(count)]
+        if not count:
+            await self.tool.judge(Candidate(self.task.tree.digest, {}), self.task, context)
+        async with aclosing(self.tool.judge_many(candidates, self.task, context)) as observations:
+            async for seen in observations:
+                assert seen.verdict is Verdict.FAIL, seen
+
+
+def projects() -> dict[str, Project]:
+    """The tiny pytest with a mistake, as a search has it; and a function with two asserts, as HumanEval and MBPP do."""
+    broken = b"def f(x):\n    return x\n"
+    pytest = Task("pytest", tree=Tree({"m.py": broken, "test_m.py": TEST}), command=("python", *PYTEST))
+    asserts = ("assert f(2) == 3", "assert f(0) == 1")
+    function = function_task("function", broken.decode(), "f", visible=asserts, hidden="def check(f):\n    pass\n")
+    return {
+        "a candidate (pytest)": Project(Pytest(), pytest, "m.py"),
+        "a candidate (asserts)": Project(Unittest(), function, "solution.py"),
+    }
+
+
 async def ratios(rounds: int) -> dict[str, dict[str, float]]:
     """Medians of wall and CPU seconds by way of judging, and their ratios to the bare one."""
     stack: list[Callable[[], Awaitable[None]]] = []
     with cpu_counter() as cpu:
+
+        async def cost(work: Awaitable[None]) -> tuple[float, float]:
+            began, spent = time.monotonic(), cpu()
+            await work
+            return time.monotonic() - began, cpu() - spent
+
         ways = await judges(stack)
-        taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+        box = await open_sandbox("bubblewrap")
+        stack.append(box.aclose)
+        searches = projects()
+        taken: dict[str, list[tuple[float, float]]] = {name: [] for name in (*ways, *searches)}
+        for project in searches.values():
+            await project.judge(box, 0)
+            await project.judge(box, FEW)
         for _ in range(rounds):
             for name, judge in ways.items():
-                began, spent = time.monotonic(), cpu()
-                await judge()
-                taken[name].append((time.monotonic() - began, cpu() - spent))
+                taken[name].append(await cost(judge()))
+            for name, project in searches.items():
+                # the fork server's own start is in both
+                few, many = await cost(project.judge(box, FEW)), await cost(project.judge(box, FEW + MORE))
+                taken[name].append(((many[0] - few[0]) / MORE, (many[1] - few[1]) / MORE))
         for close in reversed(stack):
             await close()
     medians = {
@@ -140,6 +217,7 @@ async def ratios(rounds: int) -> dict[str, dict[str, float]]:
         for name, both in taken.items()
     }
     for figures in medians.values():
+        figures["a_second_and_core"] = 1 / figures["cpu_s"]
         figures["wall_ratio"] = figures["wall_s"] / medians["bare subprocess"]["wall_s"]
         figures["cpu_ratio"] = figures["cpu_s"] / medians["bare subprocess"]["cpu_s"]
     return medians
@@ -224,8 +302,10 @@ def main() -> None:
         if not arguments.json:
             for name, figures in found.items():
                 wall, cpu = figures["wall_s"] * 1000, figures["cpu_s"] * 1000
-                print(f"{name:20} wall {wall:6.1f} ms  {figures['wall_ratio']:5.2f}x   ", end="")
-                print(f"CPU {cpu:6.1f} ms  {figures['cpu_ratio']:5.2f}x")
+                print(f"{name:22} wall {wall:6.1f} ms  {figures['wall_ratio']:5.2f}x   ", end="")
+                print(
+                    f"CPU {cpu:6.1f} ms  {figures['cpu_ratio']:5.3f}x  {figures['a_second_and_core']:5.1f}/s and core"
+                )
             return
     elif arguments.what == "soak":
         found = asyncio.run(soak(arguments.candidates or 10_000))

@@ -15,6 +15,7 @@ from groundwire.core._contexts import BatchTool, ToolContext
 from groundwire.core._errors import SandboxCrashed, SandboxUnavailable
 from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
 from groundwire.core._signals import NoVerdict, Observation, Origin, Verdict
+from groundwire.logs._functions import function_task
 from groundwire.tools import Command, Doctest, HiddenTests, Pytest, Unittest
 from groundwire.tools._batches import FEW, side_by_side
 
@@ -384,3 +385,39 @@ async def test_no_item_is_lost_while_results_wait_for_earlier_ones() -> None:
 
     results = side_by_side(work, range(9), width=1, waits=lambda _found: 0.01)
     assert sorted([number async for number, _ in results]) == list(range(9))
+
+
+async def test_a_candidate_that_may_decide_how_a_run_begins_is_judged_from_scratch_and_says_so(bench: Any) -> None:
+    files = {"data.txt": "1", "mod.py": BASE, "more/gone.py": "", "test_mod.py": FILES["test_mod.py"]}
+    task = bench.task(files, command=("pytest", "-q"))
+    tool = Pytest()
+    await tool.judge(Candidate(task.tree.digest, {}), task, bench.context())
+    wrong = b"def f(x):\n    return x + 2\n"
+    changes: list[dict[str, bytes | None]] = [
+        {"mod.py": wrong},
+        {"mod.py": wrong, "data.txt": b"2"},
+        {"mod.py": wrong, "more/gone.py": None},
+        {"mod.py": wrong, "more/new.py": b""},
+        {"mod.py": wrong, "setup.cfg": b"[tool:pytest]\npython_functions = other_*\n"},
+    ]
+    some = [Candidate(task.tree.digest, each) for each in changes]
+    many = await all_of(tool, some, task, bench.context())
+    alone = [await tool.judge(candidate, task, bench.context()) for candidate in some]
+    assert [(o.verdict, o.reason) for o in many] == [(o.verdict, o.reason) for o in alone]
+    scratch = "judged from scratch: it changes"
+    assert [o.evidence.note for o in many] == ["", f"{scratch} data.txt", f"{scratch} more/gone.py", "", ""]
+    assert "may not" in many[4].evidence.detail
+
+
+async def test_functions_are_judged_in_a_fork_server_without_site_packages(bench: Any, watched: Watched) -> None:
+    task = function_task(
+        "f", "def f(x):\n    return x\n", "f", visible=["assert f(1) == 2", "assert f(2) == 3"], hidden="check = f"
+    )
+    sources = ("return x + 2", "import pytest", "import sys; return x + (not sys.flags.no_site)", "return x + 1")
+    some = [Candidate(task.tree.digest, {"solution.py": f"def f(x):\n    {s}\n".encode()}) for s in sources]
+    tool = Unittest()
+    await tool.judge(Candidate(task.tree.digest, {}), task, bench.context())
+    found = await all_of(tool, some, task, context_of(watched, bench))
+    assert [o.verdict for o in found] == [FAIL, FAIL, FAIL, PASS]
+    assert "No module named 'pytest'" in found[1].evidence.cases[0].message
+    assert watched.warm_runs == len(some) + 1

@@ -217,6 +217,97 @@ SHAPES: dict[str, Shape] = {
         "test_mod.py": "from unittest import mock\nimport mod\ndef test_a():\n    with mock.patch('mod.f', wraps=mod.f) as m:\n"
         "        assert mod.f(1) == 2\n    m.assert_called_once()\ndef test_b():\n    pass\n"
     },
+    "conftest_that_imports_the_project": {
+        "conftest.py": "import mod, pytest\n@pytest.fixture\ndef two():\n    return mod.f(1)\n",
+        "test_mod.py": "def test_a(two):\n    assert two == 2\ndef test_b():\n    pass\n",
+    },
+    "conftest_with_hooks": {
+        "conftest.py": "import os, pytest\nfrom mod import f\nstarted = os.getpid()\ndef pytest_addoption(parser):\n"
+        "    parser.addoption('--times', type=int, default=1)\ndef pytest_configure(config):\n"
+        "    config.value = f(config.getoption('--times'))\ndef pytest_sessionstart(session):\n"
+        "    session.config.started = os.getpid()\ndef pytest_report_header(config):\n    return 'a header'\n"
+        "@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_call(item):\n    assert item.config.started == started\n"
+        "    yield\n@pytest.fixture\ndef value(pytestconfig):\n    return pytestconfig.value\n",
+        "test_mod.py": "import os\ndef test_a(value, pytestconfig):\n    assert value == 2\ndef test_b(pytestconfig):\n"
+        "    assert pytestconfig.started == os.getpid()\n",
+    },
+    "plugin_with_state": {
+        "requirements.txt": "pytest-asyncio\nhypothesis\n",
+        "conftest.py": "import pytest\nclass Counting:\n    seen = 0\n    def pytest_runtest_setup(self, item):\n"
+        "        self.seen += 1\ndef pytest_configure(config):\n    config.pluginmanager.register(Counting(), 'counting')\n",
+        "test_mod.py": "from mod import f\ndef test_a(pytestconfig):\n    assert f(1) == 2\n"
+        "    assert pytestconfig.pluginmanager.getplugin('counting').seen\ndef test_b():\n    pass\n",
+    },
+    "plugin_by_name": {
+        "tests/helping.py": "import pytest, random\nstate = random.random()\n@pytest.fixture\ndef two():\n    return 2\n",
+        "pytest.ini": "[pytest]\naddopts = -p helping\n",
+        "test_mod.py": "from mod import f\ndef test_a(two):\n    assert f(1) == two\ndef test_b():\n    pass\n",
+        "command": "PYTHONPATH=tests python -m pytest -q",
+    },
+    "setup_cfg": {"setup.cfg": "[tool:pytest]\npython_functions = test_* also_*\n",
+                  "test_mod.py": PLAIN + "def also_c():\n    pass\n"},
+    "tox_ini": {"tox.ini": "[pytest]\npython_functions = test_* also_*\n",
+                "test_mod.py": PLAIN + "def also_c():\n    pass\n"},
+    "assertions_of_a_helper": {
+        "tests/conftest.py": "import pytest\npytest.register_assert_rewrite('helping')\n",
+        "tests/helping.py": "def check(x, y):\n    assert x == y\n",
+        "pytest.ini": "[pytest]\npythonpath = .\n",
+        "tests/test_mod.py": "from helping import check\nfrom mod import f\ndef test_a():\n    check(f(1), 2)\n"
+        "def test_b():\n    import pytest\n    with pytest.raises(AssertionError, match='1 == 2'):\n        check(1, 2)\n",
+    },
+    "seeds": {
+        "test_mod.py": "import os, random, tempfile, uuid\nfrom mod import f\ndef test_a():\n    assert f(1) == 2\n"
+        "def test_b():\n    assert len({random.random(), random.random(), uuid.uuid4(), tempfile.mkdtemp()}) == 4\n"
+        "def test_c():\n    assert hash('a') == hash('a') and os.environ['PYTHONHASHSEED'] == '0'\n"
+    },
+    "import_path": {
+        "test_mod.py": "import os, sys\nfrom mod import f\nHERE = os.path.dirname(os.path.abspath(__file__))\n"
+        "def test_a():\n    assert f(1) == 2\ndef test_b():\n    assert sys.path[0] == HERE and sys.path.count('') == 0\n"
+        "def test_c():\n    assert [p for p in sys.path if 'support' in p] == [] and os.getcwd() == HERE\n"
+    },
+    "variables": {
+        "test_mod.py": "import os\nfrom mod import f\nSEEN = dict(os.environ)\ndef test_a():\n    assert f(1) == 2\n"
+        "def test_b():\n    assert SEEN['MODE'] == 'fast' and 'PYTEST_CURRENT_TEST' not in SEEN\n"
+        "def test_c():\n    assert [n for n in SEEN if n.startswith('GROUNDWIRE')] == []\n",
+        "command": "MODE=fast python -m pytest -q",
+    },
+    "processes_and_threads": {
+        "test_mod.py": "import os, subprocess, sys, threading\nfrom mod import f\ndef test_a():\n    assert f(1) == 2\n"
+        "def test_b():\n    assert threading.active_count() == 1 and len(os.listdir('/proc/self/task')) == 1\n"
+        "def test_c():\n    assert subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).stdout == b'1\\n'\n"
+        "def test_d():\n    pid = os.fork()\n    if not pid:\n        os._exit(3)\n    assert os.waitpid(pid, 0)[1] >> 8 == 3\n"
+    },
+    "thread_of_a_conftest": {
+        "conftest.py": "import threading\nbell = threading.Event()\nwaiting = threading.Thread(target=bell.wait, daemon=True)\n"
+        "waiting.start()\n",
+        "test_mod.py": "import conftest\nfrom mod import f\ndef test_a():\n    assert f(1) == 2\ndef test_b():\n"
+        "    assert conftest.waiting.is_alive()\n    conftest.bell.set()\n    conftest.waiting.join(5)\n",
+    },
+    "coverage_and_workers": {
+        "requirements.txt": "pytest-xdist\n", "pytest.ini": "[pytest]\naddopts = -n 2\n", "test_mod.py": PLAIN,
+    },
+    "without_a_plugin": {"pytest.ini": "[pytest]\naddopts = -p no:debugging -p no:capture\n", "test_mod.py": PLAIN},
+    "no_capture": {
+        "pytest.ini": "[pytest]\naddopts = -s\n",
+        "test_mod.py": "import sys\nfrom mod import f\ndef test_a():\n    print('seen')\n    assert f(1) == 2\n"
+        "def test_b():\n    assert sys.stdin.read() == ''\n"
+    },
+    "log_file": {
+        "pytest.ini": "[pytest]\nlog_file = run.log\nlog_cli = true\n",
+        "test_mod.py": "import logging, pathlib\nfrom mod import f\ndef test_a():\n    logging.warning('here')\n"
+        "    assert f(1) == 2\ndef test_b():\n    logging.warning('there')\n    assert pathlib.Path('run.log').exists()\n"
+    },
+    "warning_of_the_compiler": {
+        "pytest.ini": "[pytest]\nfilterwarnings = error\n    ignore:invalid escape\n",
+        "text.py": "PATTERN = '\\d'\n",
+        "test_mod.py": "import text\nfrom mod import f\nPATTERN = '\\d'\ndef test_a():\n    assert f(1) == 2\n"
+        "def test_b():\n    assert text.PATTERN == PATTERN\n"
+    },
+    "names_of_the_runner": {
+        "recorder.py": "x = 1\n", "child.py": "x = 2\n", "server.py": "x = 3\n",
+        "test_mod.py": "import child, recorder, server\nfrom mod import f\ndef test_a():\n    assert f(1) == 2\n"
+        "def test_b():\n    assert recorder.x + child.x + server.x == 6\n"
+    },
     "add_options": {"test_mod.py": PLAIN, "command": "PYTEST_ADDOPTS='-p pytester' python -m pytest -q -- test_mod.py"},
 }  # fmt: skip
 

@@ -274,9 +274,20 @@ class Sandbox(Protocol):
         ...
 
     async def warm(
-        self, tree: Tree, *, preload: Sequence[str] = (), support: Mapping[str, bytes] | None = None
+        self,
+        tree: Tree,
+        *,
+        preload: Sequence[str] = (),
+        support: Mapping[str, bytes] | None = None,
+        flags: Sequence[str] = (),
     ) -> WarmSandbox:
         """Starts a fork server in this sandbox: `tree` laid out, `preload` modules imported.
+
+        Args:
+            tree: what commands find, but for their changes.
+            preload: installed modules.
+            support: see `run`.
+            flags: of the interpreter (`-S`), the same for all commands.
 
         Raises:
             SandboxUnavailable: this kind of sandbox has none; use `run`.
@@ -340,6 +351,23 @@ class PairingSandbox(Sandbox, Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class HeadStart:
+    """Lets a program begin once for many commands: up to where it says so, before any change is there.
+
+    It says so by `ready()` of the module `groundwire_ready`, which is there only then. The call returns in each command
+    that goes on from there, and gives its variables; those whose names begin with `GROUNDWIRE_` may differ from one to
+    the next. A program that started threads or processes, wrote files or imported a module of the project by then has
+    no head start.
+
+    Args:
+        withheld: files of the tree that may be changed; a program that imports one before it is ready has no head
+            start either.
+    """
+
+    withheld: tuple[str, ...] = ()
+
+
 class WarmSandbox(Protocol):
     """A fork server: runs `python …` commands on variations of one tree, each in a fresh fork with its own limits."""
 
@@ -353,11 +381,13 @@ class WarmSandbox(Protocol):
         env: Mapping[str, str] | None = None,
         collect: Sequence[str] = (),
         stdin: bytes = b"",
+        head_start: HeadStart | None = None,
     ) -> ExecResult:
         """As `Sandbox.run(["python", *arguments], tree.with_changes(changes, modes), …)`, but faster.
 
         Args:
             arguments: as on Python's command line: `-m MODULE …`, `-c CODE …` or `SCRIPT …`.
+            head_start: the program may have begun before; where that can't be done, it begins now.
 
         Raises:
             SandboxCrashed: the fork server died; start another.

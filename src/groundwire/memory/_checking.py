@@ -31,10 +31,11 @@ from groundwire.core._records import (
 from groundwire.core._seal import FileKeys, Keys, verify
 from groundwire.core._signals import Origin, Signal, Verdict
 from groundwire.core._signing import ED25519, PublicKey, signer
+from groundwire.memory._bodies import whole
 from groundwire.memory._mapping import CODECS, OF_EPISODE, Codec, covered, names_of
 from groundwire.memory._sql import Sql
 from groundwire.memory._sql_store import SqlStore
-from groundwire.memory._statements import LINKS, NAMED
+from groundwire.memory._statements import LINKS, NAMED, body_in
 from groundwire.memory._text import unescape
 
 BORNE_BY = frozenset(Origin) - {Origin.RULE, Origin.MODEL_TESTS}
@@ -419,14 +420,14 @@ class _Run:
             if row.codec.type is CandidateRecord:
                 candidate = row.values[row.codec.columns.index("digest")]
                 for body in _rows(session, _ARTIFACT, id=str(row.values[row.codec.columns.index("artifact")])):
-                    if _digest_of(body.values[2], Candidate) != candidate:
+                    if _digest_of(body.values[2], Candidate, session) != candidate:
                         self._find(
                             episode_id, f"The body of candidate {candidate[:12]}… is not the one that was judged."
                         )
             elif row.codec.type is EpisodeRecord:
                 base = row.values[row.codec.columns.index("base_digest")]
                 for body in _rows(session, _ARTIFACT, id=f"tree-{base}"):
-                    if _digest_of(body.values[2], Tree) != base:
+                    if _digest_of(body.values[2], Tree, session) != base:
                         self._find(episode_id, "The files that it began from are not those that it names.")
 
     # --- what the records say
@@ -506,9 +507,9 @@ def _name(kind: str, key: str) -> str:
     return f"{kind} {key[:60]}".strip()
 
 
-def _digest_of(body: bytes, kind: type[Candidate] | type[Tree]) -> str:
+def _digest_of(body: bytes, kind: type[Candidate] | type[Tree], session: Connection) -> str:
     try:
-        return kind.from_bytes(bytes(body)).digest
+        return kind.from_bytes(whole(bytes(body), lambda key: body_in(session, key))).digest
     except GroundwireError:
         return ""
 

@@ -14,16 +14,17 @@ from groundwire.core._experience import MOST, Experience, Followed, Known, known
 from groundwire.core._records import TrialEnd, tree_key
 from groundwire.core._scene import Scene, Status
 from groundwire.core._signals import Signal, Verdict
+from groundwire.memory._bodies import whole
 from groundwire.memory._experience import steps_of
 from groundwire.memory._policy import Scope
 from groundwire.memory._sql import Sql
+from groundwire.memory._statements import body_in
 from groundwire.memory._text import unescape
 
 _SAID = Sql(
     "SELECT body FROM signals WHERE episode_id = :episode_id AND trial = :trial AND origin = 'environment' ORDER BY seq"
 )
 _BASE = Sql("SELECT base_digest FROM episodes WHERE id = :id")
-_BODY = Sql("SELECT body FROM artifacts WHERE digest = :digest")
 _COUNT = Sql(
     "INSERT INTO experience (namespace, scope, key, place, move, led_to, action, status, choices, times, trials, won,"
     " why, fresh) VALUES (:namespace, :scope, :key, :place, :move, :led_to, :action, :status, :choices, :times,"
@@ -52,8 +53,8 @@ def count_experience(
         return
 
     def body_of(digest: str) -> bytes | None:
-        found = _BODY.rows(session, digest=digest)
-        return bytes(found[0][0]) if found else None
+        kept = body_in(session, digest)
+        return None if kept is None else whole(kept, lambda key: body_in(session, key))
 
     steps = steps_of(_start(session, end.episode_id), said, body_of, won=end.verdict is Verdict.PASS)
     circles = [(Scope.TASK, task_id), *([(Scope.FAMILY, family)] if family else [])]
@@ -92,9 +93,10 @@ def _signals(session: Connection, end: TrialEnd) -> Sequence[Signal]:
 
 def _start(session: Connection, episode_id: str) -> Scene | None:
     for (digest,) in _BASE.rows(session, id=episode_id):
-        for (body,) in _BODY.rows(session, digest=tree_key(digest)):
+        body = body_in(session, tree_key(digest))
+        if body is not None:
             try:
-                start = start_in(Tree.from_bytes(bytes(body)))
+                start = start_in(Tree.from_bytes(body))
             except TaskError:
                 return None
             return start.scene if start else None

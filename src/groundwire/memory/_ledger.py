@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeVar, cast
 
@@ -11,13 +12,14 @@ from sqlalchemy import Connection
 from groundwire.core._contexts import EditCounts, EditStatistics, Lesson
 from groundwire.core._errors import StorageError
 from groundwire.core._masking import Masker
-from groundwire.core._records import LessonMark, OpenLink, Record, ReflectionRecord, TrialEnd
+from groundwire.core._records import Artifact, LessonMark, OpenLink, Record, ReflectionRecord, TrialEnd
 from groundwire.memory import _derive as derive
+from groundwire.memory._bodies import BodyOf, shortened, whole
 from groundwire.memory._database import Database
-from groundwire.memory._mapping import CODECS, Codec, codec_of, covered, masked, names_of
+from groundwire.memory._mapping import CANDIDATE, CODECS, Codec, codec_of, covered, masked, names_of
 from groundwire.memory._policy import Scope, lesson_of
 from groundwire.memory._sql import Sql
-from groundwire.memory._statements import EPISODE_RECORDS, NAMED, OWNER, Inserts, inserts_for
+from groundwire.memory._statements import EPISODE_RECORDS, NAMED, OWNER, Inserts, body_in, inserts_for
 from groundwire.memory._text import escape, unescape
 
 R = TypeVar("R")
@@ -36,7 +38,7 @@ def append_each(
     """
     # Masked and encoded before the transaction: a large signal must not keep other processes from writing.
     masker = Masker()
-    ready = [_encoded(records, masker) for records in groups]
+    ready = [_encoded(records, masker, lambda key: _body_of(database, key)) for records in groups]
     trouble = _tried(
         database, namespace, list(chain(*(kept for kept, _ in ready))), list(chain(*(r for _, r in ready)))
     )
@@ -45,7 +47,25 @@ def append_each(
     return [_tried(database, namespace, *group) for group in ready]
 
 
-def _encoded(group: Sequence[Record], masker: Masker) -> tuple[list[Record], list[tuple[Any, ...]]]:
+def artifact_of(database: Database, digest: str) -> bytes | None:
+    """An artifact's body, whole; None where there is none.
+
+    Raises:
+        StorageError: what it is told from is gone.
+    """
+
+    def work(session: Connection) -> bytes | None:
+        kept = body_in(session, digest)
+        return None if kept is None else whole(kept, lambda key: body_in(session, key))
+
+    return database.read(work)
+
+
+def _body_of(database: Database, key: str) -> bytes | None:
+    return database.read(lambda session: body_in(session, key))
+
+
+def _encoded(group: Sequence[Record], masker: Masker, body_of: BodyOf) -> tuple[list[Record], list[tuple[Any, ...]]]:
     """The records of one append as they are kept, and their rows; an open link is closed over these."""
     records: list[Record] = []
     rows: list[tuple[Any, ...]] = []
@@ -54,6 +74,8 @@ def _encoded(group: Sequence[Record], masker: Masker) -> tuple[list[Record], lis
             each = [covered(codec_of(one), row) for one, row in zip(records, rows, strict=True)]
             record = record.close(each)
         if (safe := masked(record, masker)) is not None:
+            if isinstance(safe, Artifact) and safe.kind == CANDIDATE:
+                safe = replace(safe, body=shortened(safe.body, body_of))
             records.append(safe)
             rows.append(codec_of(safe).encode(safe))
     return records, rows

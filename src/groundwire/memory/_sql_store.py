@@ -19,7 +19,6 @@ from groundwire.core._masking import mask
 from groundwire.core._models import Embedder
 from groundwire.core._records import (
     Admission,
-    Artifact,
     EpisodeEnd,
     EpisodeRecord,
     Link,
@@ -40,7 +39,6 @@ from groundwire.memory._sql import Sql
 from groundwire.memory._statements import (
     ADMITTED,
     ANSWERS,
-    ARTIFACT,
     EPISODE_ENDS,
     EPISODES,
     JUDGEMENTS,
@@ -263,10 +261,10 @@ class SqlStore:
 
     async def artifact(self, digest: str) -> bytes:
         """See `Store`."""
-        found = await self._rows(ARTIFACT, {"digest": digest}, Artifact)
-        if not found:
+        found = await self._workers.read(lambda database: ledger.artifact_of(database, digest))
+        if found is None:
             raise no_artifact(digest, self.url)
-        return found[0].body
+        return found
 
     async def recall(
         self,

@@ -15,7 +15,6 @@ from sqlalchemy import Connection, Dialect
 
 from groundwire.core._records import (
     Admission,
-    Artifact,
     EpisodeEnd,
     EpisodeRecord,
     LessonMark,
@@ -148,7 +147,6 @@ ADMITTED = _select(
     _ABOUT.format(admitted="admitted"),
     sqlite=_ABOUT.format(admitted="admitted = 1"),
 )
-ARTIFACT = _select(Artifact, "digest = :digest")
 ANSWERS = _select(
     ModelCall,
     "namespace = :namespace AND request_digest = :request_digest AND completion <> '' AND reused = '' ORDER BY seq",
@@ -158,3 +156,12 @@ JUDGEMENTS = _select(
     "candidate_digest = :candidate_digest AND run_id IN (SELECT id FROM runs WHERE namespace = :namespace)"
     " ORDER BY seq",
 )
+
+
+_BODY = Sql("SELECT body FROM artifacts WHERE digest = :digest")
+
+
+def body_in(session: Connection, key: str) -> bytes | None:
+    """An artifact's body as it is kept; None where there is none."""
+    found = _BODY.rows(session, digest=key)
+    return bytes(found[0][0]) if found else None

@@ -168,7 +168,12 @@ class Bubblewrap:
         return replace(result, refused=proxy.refusals.named, refused_count=proxy.refusals.count)
 
     async def warm(
-        self, tree: Tree, *, preload: Sequence[str] = (), support: Mapping[str, bytes] | None = None
+        self,
+        tree: Tree,
+        *,
+        preload: Sequence[str] = (),
+        support: Mapping[str, bytes] | None = None,
+        flags: Sequence[str] = (),
     ) -> WarmSandbox:
         """See `groundwire.core._sandboxes.Sandbox.warm`.
 
@@ -176,22 +181,22 @@ class Bubblewrap:
         would not do what a fresh interpreter does (its tree shadows a preloaded module, say) gets a fresh one. Where
         the sandbox may make no namespaces of its own, every command gets a fresh sandbox: slower, and as clean.
         """
-        server = await self._start_server(tree, preload, support or {})
+        server = await self._start_server(tree, preload, support or {}, flags)
         if server is None:
-            return ColdForks(self, tree, support or {})
+            return ColdForks(self, tree, support or {}, flags)
         try:
             # proven by doing: what a command needs may be refused where what the server needs is not
             await server.run(["-c", ""], {}, Limits(wall_s=PROBE_S))
         except (SandboxCrashed, asyncio.CancelledError) as error:
             await server.aclose()
             if isinstance(error, SandboxCrashed):
-                return ColdForks(self, tree, support or {})
+                return ColdForks(self, tree, support or {}, flags)
             raise
         self._servers.add(server)
         return server
 
     async def _start_server(
-        self, tree: Tree, preload: Sequence[str], support: Mapping[str, bytes]
+        self, tree: Tree, preload: Sequence[str], support: Mapping[str, bytes], flags: Sequence[str]
     ) -> ForkServer | None:
         """A fork server; None where the sandbox may make no namespaces of its own."""
         for path in tree.files:
@@ -206,13 +211,19 @@ class Bubblewrap:
             "seccomp": self._seccomp,
             "shared_memory_bytes": SHARED_MEMORY_BYTES,
             "base_bytes": content_bytes(tree.files),
+            "flags": list(flags),
             "own_count": _counts_per_namespace(),
         }
         with ExitStack() as stack:
             # no filter yet: the server makes namespaces; each command loads it before it runs anything
             guest = stack.enter_context(
                 self._launcher.guest(
-                    disk_bytes=SERVER_DISK_BYTES, seccomp=b"", network=False, support=support, warm=True
+                    disk_bytes=SERVER_DISK_BYTES,
+                    seccomp=b"",
+                    network=False,
+                    support=support,
+                    warm=True,
+                    flags=flags,
                 )
             )
             if not await self._ready(guest, setup):
@@ -228,7 +239,7 @@ class Bubblewrap:
                 box=BOX,
                 base=BASE,
                 nproc=self._nproc,
-                cold=ColdForks(self, tree, support),
+                cold=ColdForks(self, tree, support, flags),
                 resources=stack.pop_all(),
             )
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +83,7 @@ class Launcher:
         network: Network,
         support: Mapping[str, bytes],
         warm: bool = False,
+        flags: Sequence[str] = (),
         line: int = subprocess.DEVNULL,
     ) -> Generator[Guest]:
         """Starts a guest; it and all it started are killed afterwards.
@@ -93,6 +94,7 @@ class Launcher:
             network: what of the network is open; see `Limits.network`.
             support: files laid read-only beside the box.
             warm: for a fork server: site packages can be imported, and it starts as a command's interpreter would.
+            flags: of a fork server's interpreter.
             line: descriptor of a line to another box, which the guest gets as its standard input.
 
         Raises:
@@ -113,7 +115,8 @@ class Launcher:
             stack.enter_context(near)
             stack.enter_context(far)
             out, err = stack.enter_context(pipe()), stack.enter_context(pipe())
-            python, flags, fd = str(self.interpreter.executable), WARM_FLAGS if warm else COLD_FLAGS, str(far.fileno())
+            python, fd = str(self.interpreter.executable), str(far.fileno())
+            flags = (*WARM_FLAGS, *flags) if warm else COLD_FLAGS
             process = self._start(
                 [*options, "--", python, *flags, "-c", BOOT, fd, fd], mounts, far, out[1], err[1], line
             )

@@ -15,6 +15,7 @@ from groundwire.core._sandboxes import (
     BoxCommand,
     Enforcement,
     ExecResult,
+    HeadStart,
     LimitName,
     Limits,
     Pair,
@@ -54,6 +55,7 @@ class WarmContainers:
         pool: where commands run.
         job_of: makes their jobs; see `Docker`.
         result: what came of one.
+        flags: of the interpreter.
     """
 
     def __init__(
@@ -64,7 +66,9 @@ class WarmContainers:
         pool: ContainerPool,
         job_of: Callable[..., wire.Job],
         result: Callable[..., ExecResult],
+        flags: Sequence[str],
     ) -> None:
+        self._flags = flags
         self._tree = tree
         self._base = base
         self._supported = supported
@@ -83,11 +87,12 @@ class WarmContainers:
         env: Mapping[str, str] | None = None,
         collect: Sequence[str] = (),
         stdin: bytes = b"",
+        head_start: HeadStart | None = None,
     ) -> ExecResult:
-        """See `groundwire.core._sandboxes.WarmSandbox.run`."""
+        """See `groundwire.core._sandboxes.WarmSandbox.run`. Nobody has a head start."""
         changed = {path: content for path, content in changes.items() if content is not None}
         job = self._job_of(
-            ["python", *arguments],
+            ["python", *self._flags, *arguments],
             Tree(changed, self._tree.executable_with(modes) & changed.keys()),
             limits,
             env=env,
@@ -232,7 +237,12 @@ class Docker:
         return _result(done, late, limits)
 
     async def warm(
-        self, tree: Tree, *, preload: Sequence[str] = (), support: Mapping[str, bytes] | None = None
+        self,
+        tree: Tree,
+        *,
+        preload: Sequence[str] = (),
+        support: Mapping[str, bytes] | None = None,
+        flags: Sequence[str] = (),
     ) -> WarmSandbox:
         """See `groundwire.core._sandboxes.Sandbox.warm`.
 
@@ -249,7 +259,7 @@ class Docker:
 
         pool = ContainerPool(make, self._threads, self._slots)
         self._pools.append(pool)
-        return WarmContainers(tree, f"{SUPPORT}/{BASE}", bool(support), pool, self._job, _result)
+        return WarmContainers(tree, f"{SUPPORT}/{BASE}", bool(support), pool, self._job, _result, flags)
 
     def _job(
         self,

@@ -20,7 +20,7 @@ CONTAINED_MODULES: Final = (*COLD_MODULES[:-1], "headtail", "relay", "kernel", "
 """What runs one command where only a byte stream leads out."""
 HELD_MODULES: Final = (*CONTAINED_MODULES[:-1], "held", "main")
 """The same for one command after the other."""
-WARM_MODULES: Final = (*COLD_MODULES[:-1], "kernel", "pyrun", "server", "main")
+WARM_MODULES: Final = (*COLD_MODULES[:-1], "kernel", "pyrun", "forking", "headstart", "server", "main")
 """The same with the fork server."""
 
 # argv: the descriptor of requests, the descriptor of reports. A module comes as source, or as code that this very

@@ -117,10 +117,15 @@ class Landlock:
         return await self._runner.run_pair(asking, answering, limits)
 
     async def warm(
-        self, tree: Tree, *, preload: Sequence[str] = (), support: Mapping[str, bytes] | None = None
+        self,
+        tree: Tree,
+        *,
+        preload: Sequence[str] = (),
+        support: Mapping[str, bytes] | None = None,
+        flags: Sequence[str] = (),
     ) -> WarmSandbox:
         """See `groundwire.core._sandboxes.Sandbox.warm`. Every command gets a fresh start: slower, and as clean."""
-        return ColdForks(self, tree, support or {})
+        return ColdForks(self, tree, support or {}, flags)
 
     async def aclose(self) -> None:
         """Ends everything it started."""

@@ -73,7 +73,12 @@ class Subprocess:
         )
 
     async def warm(
-        self, tree: Tree, *, preload: Sequence[str] = (), support: Mapping[str, bytes] | None = None
+        self,
+        tree: Tree,
+        *,
+        preload: Sequence[str] = (),
+        support: Mapping[str, bytes] | None = None,
+        flags: Sequence[str] = (),
     ) -> WarmSandbox:
         """Has none: commands of one server could reach each other.
 

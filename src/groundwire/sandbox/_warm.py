@@ -6,20 +6,28 @@ import array
 import asyncio
 import os
 import socket
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 
 from groundwire.core._candidates import NO_MODES, Tree
 from groundwire.core._errors import SandboxCrashed
-from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, SandboxInfo, WarmSandbox
+from groundwire.core._sandboxes import ExecResult, HeadStart, Limits, Sandbox, SandboxInfo, WarmSandbox
 from groundwire.sandbox._cgroups import CgroupPool
 from groundwire.sandbox._conversing import converse
 from groundwire.sandbox._environment import require
 from groundwire.sandbox._exchange import Channel, content_bytes, make_job
 from groundwire.sandbox._process import Process, pipe, writable
+from groundwire.sandbox.guest import wire
 
 DIED = "The fork server died."
 AGAIN = "Start another one with `Sandbox.warm`."
+PLACES = ("GROUNDWIRE_OUT", "GROUNDWIRE_SUPPORT")
+"""Variables of ours that are the same for all commands of a server."""
+MOST_BEGUN = 8
+"""Programs that one fork server begins before they are asked for; each is a process that waits."""
+
+
+Rights = list[tuple[int, int, "array.array[int]"]]
 
 
 class ForkServer:
@@ -70,6 +78,7 @@ class ForkServer:
         self._cold = cold
         self._resources = resources
         self._handing = asyncio.Lock()
+        self._begun: dict[object, int] = {}
         self._closed = False
         self._slots = asyncio.Semaphore(max(2, os.cpu_count() or 1))
 
@@ -88,6 +97,7 @@ class ForkServer:
         env: Mapping[str, str] | None = None,
         collect: Sequence[str] = (),
         stdin: bytes = b"",
+        head_start: HeadStart | None = None,
     ) -> ExecResult:
         """See `groundwire.core._sandboxes.WarmSandbox.run`."""
         require(limits, self._info)
@@ -117,7 +127,7 @@ class ForkServer:
                     near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
                     with near, far:
                         channel = Channel(near)
-                        await self._hand_over(far.fileno(), out[1], err[1])
+                        await self._hand_over(job, head_start, far.fileno(), out[1], err[1])
                         far.close()
                         for ends in (out, err):
                             os.close(ends[1])
@@ -130,17 +140,47 @@ class ForkServer:
             finally:
                 self._cgroups.give_back(group)
 
-    async def _hand_over(self, *fds: int) -> None:
-        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
+    async def _hand_over(self, job: wire.Job, head_start: HeadStart | None, *fds: int) -> None:
+        rights = _rights(*fds)
         async with self._handing:
-            while not self._closed and not self._process.ended:
-                try:
-                    self._control.sendmsg([b"c"], rights)
-                    return
-                except BlockingIOError:
-                    await writable(self._control)
-                except OSError as error:
-                    raise SandboxCrashed(f"{DIED[:-1]}: {error}.", do=AGAIN) from error
+            place = await self._begin(job, head_start) if head_start is not None else -1
+            if place < 0:
+                await self._send(wire.RUN, rights)
+            else:
+                await self._send(wire.GO_ON + wire.INDEX.pack(place), rights)
+
+    async def _begin(self, job: wire.Job, head_start: HeadStart) -> int:
+        """The number under which the job's program was begun; -1 where no more are."""
+        beginning: wire.Beginning = {
+            "arguments": job["arguments"],
+            "python": job["python"],
+            "env": {name: value for name, value in job["env"].items() if name in PLACES or not wire.differs(name)},
+            "withheld": list(head_start.withheld),
+        }
+        key = (*beginning["arguments"], "", *sorted(beginning["env"].items()), "", head_start.withheld)
+        if key in self._begun:
+            return self._begun[key]
+        if len(self._begun) == MOST_BEGUN:
+            return -1
+        with _in_memory(wire.pack_value(beginning)) as told:
+            await self._send(wire.BEGIN, _rights(told))
+        self._begun[key] = len(self._begun)
+        return self._begun[key]
+
+    async def _send(self, message: bytes, rights: Rights) -> None:
+        """Sends a message, which is so short that it goes as a whole, or not at all.
+
+        Raises:
+            SandboxCrashed: the server is gone.
+        """
+        while not self._closed and not self._process.ended:
+            try:
+                self._control.sendmsg([message], rights)
+                return
+            except BlockingIOError:
+                await writable(self._control)
+            except OSError as error:
+                raise SandboxCrashed(f"{DIED[:-1]}: {error}.", do=AGAIN) from error
         raise SandboxCrashed(DIED, do=AGAIN)
 
     async def aclose(self) -> None:
@@ -148,6 +188,19 @@ class ForkServer:
         if not self._closed:
             self._closed = True
             self._resources.close()
+
+
+def _rights(*fds: int) -> Rights:
+    return [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
+
+
+@contextmanager
+def _in_memory(content: bytes) -> Generator[int]:
+    """A descriptor from which the content can be read."""
+    with os.fdopen(os.memfd_create("told"), "wb") as file:
+        file.write(content)
+        file.seek(0)
+        yield file.fileno()
 
 
 class ColdForks:
@@ -159,9 +212,11 @@ class ColdForks:
         sandbox: what runs the commands.
         tree: the base tree.
         support: laid for each command.
+        flags: of the interpreter.
     """
 
-    def __init__(self, sandbox: Sandbox, tree: Tree, support: Mapping[str, bytes]) -> None:
+    def __init__(self, sandbox: Sandbox, tree: Tree, support: Mapping[str, bytes], flags: Sequence[str] = ()) -> None:
+        self._flags = flags
         self._sandbox = sandbox
         self._tree = tree
         self._support = support
@@ -176,10 +231,11 @@ class ColdForks:
         env: Mapping[str, str] | None = None,
         collect: Sequence[str] = (),
         stdin: bytes = b"",
+        head_start: HeadStart | None = None,
     ) -> ExecResult:
-        """See `groundwire.core._sandboxes.WarmSandbox.run`."""
+        """See `groundwire.core._sandboxes.WarmSandbox.run`. Nobody has a head start."""
         tree = self._tree.with_changes(changes, modes)
-        command = ["python", *arguments]
+        command = ["python", *self._flags, *arguments]
         return await self._sandbox.run(
             command, tree, limits, env=env, support=self._support, collect=collect, stdin=stdin
         )

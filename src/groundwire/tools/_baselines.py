@@ -100,6 +100,8 @@ class Baseline:
 class JudgingMode(Enum):
     """How many candidates of one base tree are judged, from the fastest way to the surest."""
 
+    HEAD_START = auto()
+    """As `QUICK`, and what comes before the project's own code is done once for all of them."""
     QUICK = auto()
     """In a fork server, what failed on the base tree first, without what the tests don't ask for."""
     PLAIN = auto()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -18,6 +18,7 @@ from groundwire.core._signals import Observation, Verdict
 from groundwire.core._tasks import Task
 from groundwire.core._traits import ToolTraits
 from groundwire.tools._baselines import Baseline, Baselines, JudgingMode, Outcome, Pace, outcome_of
+from groundwire.tools._guard import why_from_scratch
 from groundwire.tools._judging import Execute, Judge, cold
 from groundwire.tools._running import CONFIRMED, Apart, Judgement, Launch, Runner
 
@@ -116,7 +117,10 @@ class WarmRuns:
             SandboxUnavailable: this kind of sandbox has none.
             SandboxCrashed: it did not start.
         """
-        self._server = await self._sandbox.warm(self._tree, preload=self._start.preload, support=self._start.support)
+        start = self._start
+        self._server = await self._sandbox.warm(
+            self._tree, preload=start.preload, support=start.support, flags=start.flags
+        )
 
     async def __call__(self, start: Launch, candidate: Candidate, limits: Limits, key: str) -> ExecResult:
         """One candidate; tried once more in a fresh server where the server died.
@@ -143,6 +147,7 @@ class WarmRuns:
             env={**start.env, "GROUNDWIRE_QUICK": "1"} if start.quick else start.env,
             collect=start.collect,
             stdin=f"{key}\n".encode() if start.sealed else b"",
+            head_start=start.head_start,
         )
 
     async def _replace(self, dead: WarmSandbox | None) -> WarmSandbox:
@@ -248,12 +253,16 @@ class _Search:
         return judgement.out_of_time and self.pace.limits != self.task.limits
 
     async def _look(self, candidate: Candidate, pace: Pace) -> Judgement:
-        found = await self.judge.run(self.start, candidate, self.task, pace, self.execute, self.sandbox.info)
+        start, note = self.start, self.note
+        why = why_from_scratch(candidate, self.task, start.quick or start.warm or ()) if start.head_start else ""
+        if why:
+            start, note = replace(start, head_start=None), f"judged from scratch: {why}"
+        found = await self.judge.run(start, candidate, self.task, pace, self.execute, self.sandbox.info)
         observation = await self.judge.confirm(
             found.observation, candidate, self.task, self.sandbox, controls=self.controls
         )
-        if self.note:
-            evidence = observation.evidence.model_copy(update={"note": self.note})
+        if note:
+            evidence = observation.evidence.model_copy(update={"note": note})
             observation = observation.model_copy(update={"evidence": evidence})
         return replace(found, observation=observation)
 
@@ -315,26 +324,28 @@ async def _search(
         return _Search(judge, task, start, sandbox, cold(sandbox, task))
     stack.push_async_callback(lambda: asyncio.shield(warm.aclose()))
     # nothing is left out, and nothing reordered, where it can't be seen what comes of that on the base tree
-    plain = _Search(judge, task, replace(start, quick=None), sandbox, warm)
+    plain = _Search(judge, task, replace(start, quick=None, head_start=None), sandbox, warm)
     if baseline is None:
         return plain
+    in_order = plain.start if baseline.failing else None
+    ways = {
+        JudgingMode.HEAD_START: _Search(judge, task, first, sandbox, warm, in_order=in_order),
+        JudgingMode.QUICK: _Search(judge, task, replace(first, head_start=None), sandbox, warm, in_order=in_order),
+        JudgingMode.PLAIN: plain,
+    }
     known = judge.way(task, start)
-    way, why = known or await _fastest(_Search(judge, task, first, sandbox, warm), plain, baseline)
+    way, why = known or await _fastest(ways, baseline)
     if known is None:
         judge.put_way(task, start, way, why)
         if why:
             context.report(why)
-    if way is JudgingMode.QUICK:
-        return _Search(judge, task, first, sandbox, warm, in_order=plain.start if baseline.failing else None)
-    if way is JudgingMode.PLAIN:
-        return plain
-    return _Search(judge, task, start, sandbox, cold(sandbox, task), note=why)
+    return ways.get(way) or _Search(judge, task, start, sandbox, cold(sandbox, task), note=why)
 
 
-async def _fastest(quick: _Search, plain: _Search, baseline: Baseline) -> tuple[JudgingMode, str]:
-    """The fastest way in which the base tree ends as it did by itself, and what differs where that is neither."""
+async def _fastest(ways: Mapping[JudgingMode, _Search], baseline: Baseline) -> tuple[JudgingMode, str]:
+    """The fastest way in which the base tree ends as it did by itself, and what differs where that is none of these."""
     differs = ""
-    for way, search in ((JudgingMode.QUICK, quick), (JudgingMode.PLAIN, plain)):
+    for way, search in ways.items():
         differs = _difference(baseline.outcome, await search.base())
         if not differs:
             return way, ""

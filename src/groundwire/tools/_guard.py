@@ -9,6 +9,7 @@ lies in the file that is repaired, the examples that the base tree holds must st
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from groundwire.core._candidates import Candidate, Tree
@@ -51,6 +52,29 @@ def digests(task: Task) -> dict[str, str]:
 def is_fixed(path: str, task: Task) -> bool:
     """True for what no candidate may change: what is not editable, and what steers pytest whatever the task says."""
     return not task.may_edit(path) or matches(path, STEERING)
+
+
+def editable_files(task: Task) -> tuple[str, ...]:
+    """What of the base tree a candidate may change."""
+    return tuple(sorted(path for path in task.tree.files if not is_fixed(path, task)))
+
+
+def why_from_scratch(candidate: Candidate, task: Task, arguments: Sequence[str]) -> str:
+    """Why the run of a candidate can't begin before that is there: it may decide how a run begins. Empty if it can.
+
+    Args:
+        candidate: the candidate.
+        task: its task.
+        arguments: of the runner.
+    """
+    named = {word.partition("::")[0].strip("/") for word in arguments} - {"."}
+    for path, content in candidate.changes.items():
+        name = path.rpartition("/")[2]
+        if content is None or not name.endswith(".py") or name in ("setup.py", "conftest.py"):
+            return f"it changes {path}"
+        if path not in task.tree.files and not named.isdisjoint((path, *map(str, PurePosixPath(path).parents))):
+            return f"it adds {path}, which the command names"
+    return ""
 
 
 def tampering_with_doctests(candidate: Candidate, task: Task) -> Observation | None:

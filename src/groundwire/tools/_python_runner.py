@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._paths import matches
-from groundwire.core._sandboxes import ExecResult
+from groundwire.core._sandboxes import ExecResult, HeadStart
 from groundwire.core._signals import CaseResult, Crossings, Isolation, NoVerdict, Observation, Origin
 from groundwire.core._tasks import Task
 from groundwire.tools._apartness import modules_kept_apart
@@ -26,7 +26,7 @@ from groundwire.tools._boxes import asked_names, fixed_files, own_names, reaches
 from groundwire.tools._commands import Invocation, RunnerName, read_command
 from groundwire.tools._controls import as_it_is
 from groundwire.tools._docstrings import docstrings, examples, is_plain
-from groundwire.tools._guard import digests, is_fixed, tampering
+from groundwire.tools._guard import digests, editable_files, is_fixed, tampering
 from groundwire.tools._preload import imports_from_outside, own_modules
 from groundwire.tools._reports import ReportProblem, RunReport, read_coverage, read_report
 from groundwire.tools._running import Launch, NotRunnable, Partner, Reading
@@ -154,6 +154,8 @@ def _names(tree: Tree) -> Iterator[str]:
 
 # Runs one of our reporting runners (pytest, unittest, doctest) with the project's Python.
 
+SHARED_FLAGS = frozenset({"-S", "-s", "-B", "-O", "-OO"})
+"""Flags of the interpreter with which a fork server can run for all candidates."""
 STACK_LINES = 8
 CLASSES_KEPT = 100
 Guard = Callable[[Candidate, Task, Invocation], Observation | None]
@@ -239,15 +241,18 @@ class PythonRunner:
             "yardstick": digests(task),
             "declared": sorted(declared_names(task.tree)) if self.name == "pytest" else [],
             "first": list(first),
+            "conftests": any(path.rpartition("/")[2] == "conftest.py" for path in task.tree.files),
             "own": [] if apart else sorted(own_modules(task)),
         }
-        is_warm = not invocation.flags and coverage_of is None
+        is_warm = SHARED_FLAGS.issuperset(invocation.flags) and coverage_of is None
         return Launch(
             shown=shown,
             command=("python", *invocation.flags, *arguments_of(module, invocation, task.tree)),
             warm=arguments_of(module, invocation, task.tree) if is_warm else None,
             quick=arguments_of(module, quick, task.tree) if is_warm else None,
             preload=(*self.preload, *imports_from_outside(task.tree)),
+            flags=invocation.flags if is_warm else (),
+            head_start=HeadStart(editable_files(task)) if is_warm and not apart else None,
             env={**ENVIRONMENT, **invocation.env},
             support=support_files(settings),
             collect=(REPORT, STACK) if coverage_of is None else (REPORT, STACK, LINES),

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import Coverage
-from groundwire.core._sandboxes import ExecResult
+from groundwire.core._sandboxes import ExecResult, HeadStart
 from groundwire.core._signals import CaseOutcome, Crossings, Isolation, NoVerdict, Observation, Origin
 from groundwire.core._tasks import Task
 from groundwire.tools._reports import CaseControl
@@ -74,6 +74,8 @@ class Launch:
         warm: arguments for `WarmSandbox.run`; None where a fork server can't do it.
         quick: the same, without what the task's tests don't ask for; None where that is nothing.
         preload: modules that the fork server imports.
+        flags: of the fork server's interpreter.
+        head_start: lets candidates' runs begin as one in a fork server; None: they don't.
         env: variables.
         support: files of ours.
         collect: names of the files that come back.
@@ -89,6 +91,8 @@ class Launch:
     warm: tuple[str, ...] | None = None
     quick: tuple[str, ...] | None = None
     preload: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    head_start: HeadStart | None = None
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     support: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     collect: Sequence[str] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 from groundwire.agents import SearchActor
 from groundwire.agents.search import SearchActor as Same
+from groundwire.agents.search import _candidates
+from groundwire.agents.search._plan import FEWEST
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext, EditStatistics
 from groundwire.core._signals import Origin
@@ -208,3 +211,47 @@ async def test_any_function_gives_sound_candidates(maker: Any, parts: list[tuple
             warnings.simplefilter("ignore")
             compile(text(candidate, "m.py"), "m.py", "exec")
     assert await SearchActor().propose(asked, 150) == found
+
+
+def big(maker: Any) -> ActorContext:
+    """Twelve modules like each other; the failing case ran two lines of one in the middle."""
+    files = {f"app/part_{n:02}.py": CODE.replace("clamp", f"clamp_{n}") for n in range(12)}
+    files["tests/test_app.py"] = "from app.part_07 import clamp_7\ndef test_low():\n    assert clamp_7(0, 1, 5) == 1\n"
+    covered = {LOW: {"app/part_07.py": (2, 3)}, HIGH: {"app/part_07.py": (2, 4, 5)}, "": dict.fromkeys(files, (1, 9))}
+    return maker.context(maker.task(files), [LOW], [HIGH], coverage=covered)
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that were parsed for edits, where twelve small modules are a big project."""
+    seen: list[str] = []
+    real = _candidates.parse_source
+
+    def parse(path: str, data: bytes) -> Any:
+        seen.append(path)
+        return real(path, data)
+
+    monkeypatch.setattr(_candidates, "parse_source", parse)
+    monkeypatch.setattr(_candidates, "GROUP_BYTES", 4 * len(CODE))
+    return seen
+
+
+async def test_of_a_big_project_what_the_failing_case_ran_is_read_and_judged_first(maker: Any, read: list[str]) -> None:
+    found = await SearchActor().propose(big(maker), 200)
+    assert read == ["app/part_07.py"]
+    assert FEWEST <= len(found) < 200
+    wanted = CODE.replace("clamp", "clamp_7").replace("return high", "return low", 1)
+    assert wanted in [text(c, "app/part_07.py") for c in found[:20] if "app/part_07.py" in c.changes]
+
+
+async def test_the_rest_of_a_big_project_follows_and_nothing_twice(maker: Any, read: list[str]) -> None:
+    actor, context, digests = SearchActor(), big(maker), list[str]()
+    tried = set[str](context.tried)
+    for _ in range(40):
+        found = await actor.propose(replace(context, tried=frozenset(tried)), 100)
+        digests += [c.digest for c in found]
+        tried.update(digests)
+    assert len(digests) == len(set(digests)) > 1000
+    assert len(read) == len(set(read)) == 12
+    again = await SearchActor().propose(replace(context, tried=frozenset(digests[:60])), 30)
+    assert [c.digest for c in again] == digests[60:90]

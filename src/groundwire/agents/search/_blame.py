@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groundwire.agents.patching._project_view import relevance_of
 from groundwire.agents.search._localise import Line, LineCounts, counts, suspiciousness
@@ -34,6 +34,10 @@ class Blame:
     lines: Mapping[str, Mapping[int, float]]
     elsewhere: float
     paths: tuple[str, ...]
+
+    def most(self, path: str) -> float:
+        """The most blame that any line of a file carries."""
+        return max(self.lines.get(path, {}).values(), default=self.elsewhere)
 
     def of(self, path: str, first: int, last: int) -> float:
         """The most blame that any line of a range carries."""
@@ -71,5 +75,5 @@ def blame(
             known = lines.setdefault(path, {})
             for number in mentioned:
                 known[number] = min(1.0, known.get(number, elsewhere) * FRAME_FACTOR)
-    most = {path: max(lines.get(path, {}).values(), default=elsewhere) for path in editable}
-    return Blame(lines, elsewhere, tuple(sorted(editable, key=lambda path: (-most[path], path))))
+    found = Blame(lines, elsewhere, ())
+    return replace(found, paths=tuple(sorted(editable, key=lambda path: (-found.most(path), path))))

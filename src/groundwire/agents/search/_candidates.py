@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import heapq
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -217,11 +219,28 @@ def tie_break(proposal: Proposal, path: str, seed: int) -> int:
 
 
 # All single edits of a project, best first, made as they are asked for: files are parsed when their turn comes.
+# Nothing is known of an edit before its file is parsed but that it can't be above the blame of the file's lines.
 
 GROUP_BYTES = 256 * 1024
-"""Files that are ranked together, in bytes of source."""
+"""Files that are ranked together, in bytes of source; of a project that is larger, a quarter as much at a time."""
 WAVE_SITES = 1500
 """Syntax nodes whose edits are ranked together."""
+
+
+def _groups(tree: Tree, paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The files that are read together: all of a small project, else as many as are parsed in a second or two."""
+    size_of = {path: len(tree.files[path]) for path in paths}
+    most = GROUP_BYTES if sum(size_of.values()) <= GROUP_BYTES else GROUP_BYTES // 4
+    group: list[str] = []
+    size = 0
+    for path in paths:
+        if group and size + size_of[path] > most:
+            yield tuple(group)
+            group, size = [], 0
+        group.append(path)
+        size += size_of[path]
+    if group:
+        yield tuple(group)
 
 
 @dataclass(frozen=True)
@@ -251,8 +270,11 @@ class Stream:
         self._learned = learned
         self._seed = seed
         self._parsed: dict[str, Parsed | None] = {}
-        self._edits = self._ranked()
         self._made: list[RankedEdit] = []
+        self._groups = deque(_groups(tree, where.paths))
+        self.opened = 0
+        """Groups of files that were read so far."""
+        self._heads: list[tuple[float, int, RankedEdit, Iterator[RankedEdit]]] = []
 
     def parsed(self, path: str) -> Parsed | None:
         """The file, parsed once; None where that can't be done."""
@@ -278,27 +300,45 @@ class Stream:
     def at(self, index: int) -> RankedEdit | None:
         """The edit at a place of the order, counted from 0; None after the last one."""
         while len(self._made) <= index:
-            edit = next(self._edits, None)
-            if edit is None:
+            while self._must_open():
+                self._open()
+            if not self._heads:
                 return None
-            self._made.append(edit)
+            self._take()
         return self._made[index]
 
-    def _ranked(self) -> Iterator[RankedEdit]:
-        group: list[Parsed] = []
-        size = 0
-        for path in self._blame.paths:
-            parsed = self.parsed(path)
-            if parsed is None:
-                continue
-            group.append(parsed)
-            size += len(parsed.source.data)
-            if size >= GROUP_BYTES:
-                yield from self._waves(group)
-                group, size = [], 0
-        yield from self._waves(group)
+    def is_ready(self, index: int) -> bool:
+        """True if the edit at a place of the order is known without another file being read."""
+        while len(self._made) <= index and self._heads and not self._must_open():
+            self._take()
+        return len(self._made) > index or not self._groups
 
-    def _waves(self, group: list[Parsed]) -> Iterator[RankedEdit]:
+    def _must_open(self) -> bool:
+        """True where files that were not read yet may hold the next edit."""
+        if not self._groups:
+            return False
+        return not self._heads or -self._heads[0][0] < self._most_of(self._groups[0])
+
+    def _most_of(self, group: Sequence[str]) -> float:
+        """The score that no edit of these files is above."""
+        return max(self._blame.most(path) for path in group) * max(1.0, *self._learned.values(), 1.0)
+
+    def _open(self) -> None:
+        files = [parsed for path in self._groups.popleft() if (parsed := self.parsed(path))]
+        self.opened += 1
+        self._push(self.opened, self._waves(files))
+
+    def _take(self) -> None:
+        _, group, edit, rest = heapq.heappop(self._heads)
+        self._made.append(edit)
+        self._push(group, rest)
+
+    def _push(self, group: int, edits: Iterator[RankedEdit]) -> None:
+        edit = next(edits, None)
+        if edit is not None:
+            heapq.heappush(self._heads, (-edit.score, group, edit, edits))
+
+    def _waves(self, group: Sequence[Parsed]) -> Iterator[RankedEdit]:
         sites: list[tuple[float, Parsed, Site]] = []
         for parsed in group:
             path, source = parsed.source.path, parsed.source

@@ -127,6 +127,10 @@ def _compatible(first: RankedEdit, second: RankedEdit) -> bool:
 # The search on one base tree: what is proposed next, whatever was proposed before.
 
 MAX_TEST_BYTES = 1024 * 1024
+FEWEST = 20
+"""Candidates that are worth being judged before more files are read."""
+OPENED_AT_ONCE = 4
+"""Groups of files that are read for one proposal, once it has so many; for the first one: a single group."""
 COMBINE_FROM = 300
 """Single edits before the first combination; what they fixed decides which combinations are worth it."""
 
@@ -193,17 +197,25 @@ class SearchPlan:
             n: how many at most.
         """
         found: list[Candidate] = []
-        for item in self._all():
+        room = self._stream.opened + OPENED_AT_ONCE if self._stream.opened else 1
+
+        def is_enough() -> bool:
+            """True where those that were found can be judged while it is seen to the rest."""
+            return len(found) >= FEWEST and self._stream.opened >= room and not self._stream.is_ready(self._next_single)
+
+        for item in self._all(is_enough):
             if len(found) >= n:
                 break
             if item.digest not in tried:
                 found.append(self._candidate(item.edits))
         return found
 
-    def _all(self) -> Iterator[_Item]:
+    def _all(self, is_enough: Callable[[], bool]) -> Iterator[_Item]:
         index = 0
         while True:
             while index >= len(self._items):
+                if is_enough():
+                    return
                 edits = self._next()
                 if edits is None:
                     return

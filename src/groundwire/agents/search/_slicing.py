@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -24,6 +24,8 @@ from groundwire.core._tasks import Task
 # The functions of a task's editable files and visible tests, each with its dependences, parsed when needed.
 
 MAX_FILE_BYTES = 256 * 1024
+BIG_BYTES = 512 * 1024
+"""A project with more source than this is big, tests included."""
 _MAKERS = ("__init__", "__new__", "__post_init__")
 
 
@@ -49,10 +51,12 @@ class Program:
 
     Args:
         task: its Python files of up to 256 KiB take part; those that can't be parsed are left out.
+        ran: of a big project the only files that take part; None: that is not known.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, ran: Set[str] | None = None) -> None:
         self._task = task
+        self._ran = ran
         self._files: dict[str, list[ProgramFunction]] = {}
 
     def functions(self, path: str) -> list[ProgramFunction]:
@@ -85,7 +89,10 @@ class Program:
     def _paths(self) -> frozenset[str]:
         files = self._task.tree.files
         mine = (p for p in files if self._task.may_edit(p) or self._task.is_test(p))
-        return frozenset(p for p in mine if p.endswith(".py") and len(files[p]) <= MAX_FILE_BYTES)
+        found = frozenset(p for p in mine if p.endswith(".py") and len(files[p]) <= MAX_FILE_BYTES)
+        if self._ran is None or sum(len(files[p]) for p in found) <= BIG_BYTES:
+            return found
+        return found & self._ran
 
     def _parsed(self, path: str) -> Iterator[ProgramFunction]:
         is_test = self._task.is_test(path)
@@ -130,7 +137,18 @@ class Slicer:
 
     def lines(self, failed: Iterable[CaseOutcome]) -> frozenset[Line]:
         """Editable lines that are in the slice of one of the first failing cases; empty where nothing is known."""
-        return frozenset(line for case in islice(failed, MOST_CASES) for line in self.of(case))
+        cases = [*islice(failed, MOST_CASES)]
+        self._program = Program(self._task, self._files_of(cases))
+        return frozenset(line for case in cases for line in self.of(case))
+
+    def _files_of(self, cases: Iterable[CaseOutcome]) -> Set[str] | None:
+        """The files that these cases ran themselves, with those that they lie in; None where one is not known to."""
+        found: set[str] = set()
+        for case in cases:
+            if case.id not in self._coverage:
+                return None
+            found.update(self._coverage[case.id], [case.id.partition("::")[0]])
+        return found
 
     def of(self, case: CaseOutcome) -> frozenset[Line]:
         """Editable lines in the slice of a failing case; empty where its assertion can't be found."""

@@ -23,6 +23,19 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+
+class GoesOn(BaseException):
+    """Raised by what becomes the command: whoever called `keep` goes on as it, instead of a program of its own.
+
+    Args:
+        env: the command's variables.
+    """
+
+    def __init__(self, env: dict[str, str]) -> None:
+        super().__init__()
+        self.env = env
+
+
 TICK_S = 0.05
 RELAY_TICK_S = 0.01
 
@@ -46,6 +59,9 @@ def keep(
         start: becomes the command, in the fork; never returns.
         relay: holds the other ends of `stdout` and `stderr`; None: they lead out by themselves.
         scoped: we reach nobody but those we start.
+
+    Raises:
+        GoesOn: in the fork, where `start` raised it.
     """
     refused = _as_user(job, lambda: _lay_out(job))
     if refused:
@@ -135,10 +151,14 @@ def _become(job: Job, report: int, stdout: int, stderr: int, start: Callable[[Jo
         os.umask(0o022)
         os.chdir(f"{job['box']}/work")
         start(job, stdout, stderr)
+    except GoesOn:
+        raise
     except BaseException as error:
-        os.write(stderr, f"groundwire: the command could not be started: {error!r}\n".encode("utf-8", "replace"))
-    finally:
-        os._exit(code)
+        try:
+            os.write(stderr, f"groundwire: the command could not be started: {error!r}\n".encode("utf-8", "replace"))
+        finally:
+            os._exit(code)
+    os._exit(code)
 
 
 def _wait(job: Job, pid: int, deadline: float, listener: int | None, relay: Relay | None) -> tuple[int | None, str]:

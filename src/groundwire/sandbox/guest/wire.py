@@ -85,9 +85,28 @@ if TYPE_CHECKING:
         seccomp: bytes
         shared_memory_bytes: int
         base_bytes: int
+        flags: list[str]
+        """What the interpreter was started with, and each command's is."""
         own_count: bool
         """Each command gets a user namespace, in which its processes are counted."""
 
+    class Beginning(TypedDict):
+        """A program that a fork server begins before it is asked for; see `core.HeadStart`."""
+
+        arguments: list[str]
+        python: str
+        env: dict[str, str]
+        withheld: list[str]
+
+
+RUN = b"r"
+"""To a fork server, with three descriptors: where we talk, standard output, standard error."""
+BEGIN = b"b"
+"""To a fork server, with one descriptor, from which a `Beginning` is read."""
+GO_ON = b"g"
+"""As `RUN`, with the number of a beginning (u32) behind it: the command goes on from there, if it got that far."""
+OURS = "GROUNDWIRE_"
+"""How variables begin that differ from command to command, and that no project is to see."""
 
 HELLO = b"H"
 """The keeper of one command is alive; the kernel adds its process id."""
@@ -134,6 +153,21 @@ def read_value(fd: int) -> object:
     """
     (size,) = INDEX.unpack(_read_exactly(fd, INDEX.size))
     return marshal.loads(_read_exactly(fd, size))
+
+
+def differs(name: str) -> bool:
+    """True for a variable that differs from command to command."""
+    return name.startswith(OURS)
+
+
+def read_index(fd: int) -> int:
+    """The next number for the guest.
+
+    Raises:
+        EOFError: the sender is gone.
+    """
+    (number,) = INDEX.unpack(_read_exactly(fd, INDEX.size))
+    return int(number)
 
 
 def read_part(fd: int) -> bytes:

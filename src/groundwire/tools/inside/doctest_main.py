@@ -34,6 +34,7 @@ def prepare() -> Any:
     docstrings: dict[str, dict[str, str]] = settings["apart"]["docstrings"] if apart is not None else {}
 
     def run(arguments: list[str]) -> int:
+        recorder.wait()
         if apart is not None:
             apart.start()
         if controls is not None:

@@ -52,7 +52,16 @@ def prepare() -> Any:
         controls.install_pytest()
     apart = make_apart(settings, recorder, controls)
     yardstick = Yardstick(recorder, settings["yardstick"])
-    plugin = Plugin(recorder, lines, set(settings["declared"]), yardstick, apart, settings["first"], controls)
+    plugin = Plugin(
+        recorder,
+        lines,
+        set(settings["declared"]),
+        yardstick,
+        apart,
+        settings["first"],
+        controls,
+        has_conftests=settings["conftests"],
+    )
 
     def run(arguments: list[str]) -> int:
         sys.argv[0] = "pytest"
@@ -63,6 +72,8 @@ def prepare() -> Any:
         if lines is not None:
             lines.start()
         status = int(pytest.main(arguments, plugins=[plugin]))
+        if recorder.waits:  # it never came to the project's code; who waited begins by itself
+            return status
         if status == pytest.ExitCode.USAGE_ERROR:
             recorder.emit("usage")
         recorder.look_for_copies(settings["own"])

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from groundwire.tools.inside.apart import Apart
     from groundwire.tools.inside.controls import Controls
     from groundwire.tools.inside.lines import Lines
+    from groundwire.tools.inside.pytest_head_start import Streams, has_strangers, rewrite_in_advance
     from groundwire.tools.inside.pytest_outcomes import BAD, RANK, Canary, Phase, result_of, unique, watched
     from groundwire.tools.inside.recorder import CaseTimeout, Recorder, cut, explain, file_of, leave_out_middle
     from groundwire.tools.inside.yardstick import Yardstick
 else:
+    from _gw_pytest_head_start import Streams, has_strangers, rewrite_in_advance
     from _gw_pytest_outcomes import BAD, RANK, Canary, Phase, result_of, unique, watched
     from _gw_recorder import CaseTimeout, cut, explain, file_of, leave_out_middle
 
@@ -54,6 +56,7 @@ class Plugin:
         first: ids of the cases that failed on the base tree.
         apart: keeps the candidate in another process; None: it is in this one.
         controls: what turns cases round, if that is wanted.
+        has_conftests: whether code of the project may be loaded before tests are collected.
     """
 
     def __init__(
@@ -65,7 +68,10 @@ class Plugin:
         apart: Apart | None = None,
         first: Collection[str] = (),
         controls: Controls | None = None,
+        *,
+        has_conftests: bool = True,
     ) -> None:
+        self._has_conftests = has_conftests
         self._apart = apart
         self._controls = controls
         self._yardstick = yardstick
@@ -77,9 +83,13 @@ class Plugin:
         self._deselected = 0
         self._phases: dict[int, Phase] = {}
         self._reports: list[Any] = []
-        self._first = frozenset(first) if recorder.quick else frozenset[str]()
+        self._failed_before = frozenset(first)
         self._ahead: set[int] = set()
         self._is_better = False
+
+    @property
+    def _first(self) -> frozenset[str]:
+        return self._failed_before if self._recorder.quick else frozenset[str]()
 
     # --- before and while collecting
 
@@ -103,11 +113,15 @@ class Plugin:
         early_config.known_args_namespace.no_cov = True
         if self._apart is not None:
             self._apart.come_first()  # before the hook of pytest that rewrites assertions
-        self._recorder.alarm.set()
-        self._recorder.alarm.enter()
+        if self._recorder.waits and (self._has_conftests or has_strangers(early_config.pluginmanager)):
+            rewrite_in_advance(early_config, self._yardstick.names())
+            self._recorder.wait()
+        alarm = self._recorder.alarm
+        alarm.set()
+        alarm.enter()
         outcome = yield
-        self._recorder.alarm.leave()
-        self._recorder.alarm.clear()
+        alarm.leave()
+        alarm.clear()
         if outcome.excinfo is not None:
             self._conftest_failed(outcome.excinfo[1])
 
@@ -130,6 +144,16 @@ class Plugin:
                 setattr(config.option, option, value)
         if self._controls is not None:
             config.option.maxfail = 0  # what is turned has to fail
+        yield
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_collection(self, session: Any) -> Flow:
+        """Until here all is the same for every candidate, where nothing but pytest itself was loaded."""
+        if self._recorder.waits:
+            rewrite_in_advance(session.config, self._yardstick.names())
+            streams = Streams(session.config)
+            self._recorder.wait()
+            streams.renew()
         yield
 
     @pytest.hookimpl(tryfirst=True)

@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, MutableMapping
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -41,8 +41,14 @@ def read_settings() -> dict[str, Any]:
     return settings
 
 
-def _seconds(variable: str) -> float:
-    return float(os.environ.pop(variable, "0") or 0)
+Ready = Callable[[], Mapping[str, str]]
+
+
+def _ready() -> Ready | None:
+    """What waits for the command, where this process began before that was there (see `core.HeadStart`)."""
+    if "groundwire_ready" not in sys.modules:
+        return None
+    return sys.modules["groundwire_ready"].ready
 
 
 def _read_key() -> bytes:
@@ -75,26 +81,42 @@ class Recorder:
         self._getpid, self._clock = os.getpid, time.perf_counter
         self._dumps = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), default=str).encode
         self._blake = hashlib.blake2b
-        self._pid = os.getpid()
         self.root = os.getcwd()
         out = os.environ["GROUNDWIRE_OUT"]
         self._path = os.path.join(out, "report.jsonl")
         self._lines_path = os.path.join(out, "lines.jsonl")
-        self._key = _read_key()
+        self._stack_path = os.path.join(out, "stack.txt")
         self._mac = b""
         self._pending = b""
-        stack = os.path.join(out, "stack.txt")
-        self.alarm = Alarm(_seconds("GROUNDWIRE_CASE_S"), _seconds("GROUNDWIRE_CASE_CPU_S"), stack)
-        self.quick = bool(os.environ.pop("GROUNDWIRE_QUICK", ""))
-        """What failed on the base tree runs first."""
-        self.stops = bool(os.environ.pop("GROUNDWIRE_STOPS", ""))
-        """The run ends with the first case that hangs, and where it is known to be no better than the base tree."""
         self._cases = self._compared = self._undecided = 0
+        self._ready = _ready()
+        self._begin(os.environ)
+
+    @property
+    def waits(self) -> bool:
+        """True until the command is there that this run is of; nothing of the project may run before that."""
+        return self._ready is not None
+
+    def wait(self) -> None:
+        """Waits for the command, if it is not there yet; returns in a process that is the command's alone."""
+        if self._ready is not None:
+            ready, self._ready = self._ready, None
+            self._begin(dict(ready()))
+
+    def _begin(self, variables: MutableMapping[str, str]) -> None:
+        self._pid = self._getpid()
+        self._key = b"" if self.waits else _read_key()
+        seconds, cpu_seconds = (float(variables.pop(f"GROUNDWIRE_CASE_{u}", "") or 0) for u in ("S", "CPU_S"))
+        self.alarm = Alarm(seconds, cpu_seconds, self._stack_path)
+        self.quick = bool(variables.pop("GROUNDWIRE_QUICK", ""))
+        """What failed on the base tree runs first."""
+        self.stops = bool(variables.pop("GROUNDWIRE_STOPS", ""))
+        """The run ends with the first case that hangs, and where it is known to be no better than the base tree."""
         self.emit("begin", python=sys.version.split()[0], at=round(time.time(), 3))
 
     def emit(self, event: str, **fields: Any) -> None:
-        """Appends one event. A fork of this process writes nothing."""
-        if self._getpid() != self._pid:
+        """Appends one event. A fork of this process writes nothing, nor does one that waits for its command."""
+        if self._getpid() != self._pid or self.waits:
             return
         if event == "start":
             self._cases += 1

@@ -42,6 +42,8 @@ def prepare() -> Any:
         if lines is not None:
             lines.start()
         status = _run(_Session(recorder, lines, controls), [sys.argv[0], *arguments])
+        if recorder.waits:  # it never came to the project's code; who waited begins by itself
+            return status
         recorder.look_for_copies(settings["own"])
         recorder.emit("exit", status=status)
         return status
@@ -155,6 +157,16 @@ class _Loader(unittest.TestLoader):
     def __init__(self, session: _Session) -> None:
         super().__init__()
         self._session = session
+
+    def loadTestsFromNames(self, names: Any, module: Any = None) -> Any:  # noqa: N802
+        """See `unittest.TestLoader`; until here all is the same for every candidate."""
+        self._session.recorder.wait()
+        return super().loadTestsFromNames(names, module)
+
+    def discover(self, *args: Any, **options: Any) -> Any:
+        """See `unittest.TestLoader`; until here all is the same for every candidate."""
+        self._session.recorder.wait()
+        return super().discover(*args, **options)
 
     def loadTestsFromName(self, name: str, module: Any = None) -> Any:  # noqa: N802
         """See `unittest.TestLoader`."""

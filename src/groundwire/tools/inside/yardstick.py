@@ -30,6 +30,10 @@ class Yardstick:
         self._told: set[str] = set()
         self._read_by_runner: set[str] = set()
 
+    def names(self) -> list[str]:
+        """Paths below the project's root of the files that must stay as they are."""
+        return [*self._digests]
+
     def look(self, path: str) -> None:
         """At one file that the runner reads now, and may be none of ours."""
         name = os.path.relpath(path, self._recorder.root)
