@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -295,7 +295,7 @@ class Judge:
     def _lost(self, base: Judgement, task: Task, start: Launch) -> list[str]:
         """The cases of the base tree that pass in one process and fail in two boxes, or are not found there."""
         known = self.baseline(task, start)
-        before = known.cases if known else {}
+        before: Mapping[str, CaseResult] = known.cases if known else {}
         ended = {case.id: case.result for case in base.cases}
         if not ended or not base.observation.partial:
             ended = dict.fromkeys(before, CaseResult.ERROR) | ended

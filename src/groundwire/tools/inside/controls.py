@@ -170,10 +170,10 @@ def called(site: int, function: Callable[..., Any], *args: Any, **named: Any) ->
         return function(*args, **named)
     function(*args, **named)
     for place in (*range(len(args)), *named):
-        found = another(args[place] if type(place) is int else named[place])
+        found = another(args[place] if isinstance(place, int) else named[place])
         if found is not NOTHING:
             _fire(case, site, CHANGED_VALUE)
-            if type(place) is int:
+            if isinstance(place, int):
                 return function(*args[:place], found, *args[place + 1 :], **named)
             return function(*args, **{**named, place: found})
     _fire(case, site, NEGATION)
@@ -271,12 +271,12 @@ def _others(operand: Any) -> list[Any]:
         return around(operand)
     found: list[Any] = []
     for place in (*range(len(args)), *named):
-        given = args[place] if type(place) is int else named[place]
+        given = args[place] if isinstance(place, int) else named[place]
         for other in (another(given), *around(given)[NEAR]):
             if other is NOTHING or len(found) >= REMADE:
                 break
             with contextlib.suppress(Exception):  # it is made of no such value
-                if type(place) is int:
+                if isinstance(place, int):
                     found.append(kind(*args[:place], other, *args[place + 1 :], **named))
                 else:
                     found.append(kind(*args, **{**named, place: other}))
