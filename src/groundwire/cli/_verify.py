@@ -31,7 +31,8 @@ from groundwire.core._signals import Signal
 from groundwire.core._signing import PublicKey, signer
 from groundwire.core._text import plain, plural
 from groundwire.memory import SqlStore
-from groundwire.memory._checking import Discrepancy, EpisodeCheck, RunCheck, check_run, run_ids
+from groundwire.memory._checking import Discrepancy, EpisodeCheck, RunCheck, check_run
+from groundwire.memory._kept_rows import run_ids
 
 SQLITE = b"SQLite format 3\0"
 UNKNOWN = 3

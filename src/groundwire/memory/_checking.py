@@ -24,7 +24,6 @@ from groundwire.core._records import (
     EpisodeRecord,
     Link,
     ReflectionRecord,
-    RunEnd,
     RunRecord,
     StopReason,
 )
@@ -32,10 +31,22 @@ from groundwire.core._seal import FileKeys, Keys, verify
 from groundwire.core._signals import Origin, Signal, Verdict
 from groundwire.core._signing import ED25519, PublicKey, signer
 from groundwire.memory._bodies import whole
-from groundwire.memory._mapping import CODECS, OF_EPISODE, Codec, covered, names_of
-from groundwire.memory._sql import Sql
+from groundwire.memory._kept_rows import (
+    ARTIFACT,
+    EPISODE_IDS,
+    FORGOTTEN,
+    LINKS_WITH,
+    OWN_RECORD,
+    ROWS_OF_EPISODE,
+    RUN_ENDS,
+    KeptRow,
+    link_of,
+    links_of,
+    rows_of,
+)
+from groundwire.memory._mapping import covered
 from groundwire.memory._sql_store import SqlStore
-from groundwire.memory._statements import LINKS, NAMED, body_in
+from groundwire.memory._statements import body_in
 from groundwire.memory._text import unescape
 
 BORNE_BY = frozenset(Origin) - {Origin.RULE, Origin.MODEL_TESTS}
@@ -111,11 +122,6 @@ class RunCheck:
         return not self.findings
 
 
-async def run_ids(store: SqlStore) -> Sequence[str]:
-    """Every run that the database knows of, in whatever namespace, also those of which only links or ends are left."""
-    return await store.run_read(lambda session: [unescape(row[0]) for row in _RUN_IDS.rows(session)])
-
-
 async def check_run(
     store: SqlStore, run_id: str, *, keys: Keys | None = None, public: PublicKey | None = None, thorough: bool = True
 ) -> RunCheck:
@@ -169,16 +175,6 @@ class _Known:
         return cls(public, secret, heads)
 
 
-class _Row(NamedTuple):
-    """One row, and what a link would say of it."""
-
-    seq: int
-    codec: Codec
-    values: Sequence[Any]
-    covered: Covered
-    namespace: str | None
-
-
 class _Place(NamedTuple):
     """Where a record has to lie: behind the link before, ahead of the link that covers it."""
 
@@ -196,12 +192,12 @@ class _Run:
         self._known = known
         self._thorough = thorough
         self._check = RunCheck(run_id, has_heads=bool(known.heads))
-        links = _links(session, run_id, run_id)
+        links = links_of(session, run_id, run_id)
         first = next((body for _, link in links if (body := LinkBody.read(link.body)) and not body.number), None)
         self._is_chained = bool(links) or bool(known.heads)
         self._check.key = _key_in(first) or (known.public if self._is_chained else None)
         self._check.is_authentic = self._authentic()
-        rows = [*_rows(session, _RUN, id=run_id), *_rows(session, _RUN_ENDS, id=run_id)]
+        rows = [*rows_of(session, OWN_RECORD, id=run_id), *rows_of(session, RUN_ENDS, id=run_id)]
         self._namespace = next((row.namespace for row in rows if row.codec.type is RunRecord), None)
         if self._namespace is None:
             self._find(run_id, "The run's own record is gone.")
@@ -218,7 +214,7 @@ class _Run:
             for body in bodies
             for of, (number, head) in cast("Mapping[str, Any]", body.told.get("episodes", {})).items()
         }
-        there = [unescape(row[0]) for row in _EPISODE_IDS.rows(session, id=run_id)]
+        there = [unescape(row[0]) for row in EPISODE_IDS.rows(session, id=run_id)]
         self.episode_ids = list(dict.fromkeys([*there, *self._ended, *(of for of in known.heads if of != run_id)]))
 
     def told(self) -> RunCheck:
@@ -231,9 +227,9 @@ class _Run:
 
     def look_at(self, session: Connection, episode_id: str) -> None:
         """Looks at one episode."""
-        links = _links(session, self._run_id, episode_id)
+        links = links_of(session, self._run_id, episode_id)
         rows = sorted(
-            (row for codec, query in _OF_EPISODE for row in _rows(session, (codec, query), id=episode_id)),
+            (row for codec, query in ROWS_OF_EPISODE for row in rows_of(session, (codec, query), id=episode_id)),
             key=lambda row: row.seq,
         )
         check = EpisodeCheck(episode_id, links=len(links))
@@ -270,7 +266,7 @@ class _Run:
     # --- links
 
     def _check_chain(
-        self, session: Connection, of: str, links: Sequence[tuple[int, Link]], rows: Sequence[_Row], *, is_run: bool
+        self, session: Connection, of: str, links: Sequence[tuple[int, Link]], rows: Sequence[KeptRow], *, is_run: bool
     ) -> list[LinkBody]:
         """Each link follows another, and each record lies where a link says, as it says; gives the links' bodies."""
         places: dict[tuple[str, str], _Place] = {}
@@ -330,7 +326,7 @@ class _Run:
         self,
         session: Connection,
         of: str,
-        rows: Sequence[_Row],
+        rows: Sequence[KeptRow],
         places: dict[tuple[str, str], _Place],
         unkeyed: dict[tuple[str, str], list[_Place]],
         dropped: set[str],
@@ -357,7 +353,7 @@ class _Run:
         gone += [(kind, "", place) for (kind, _), many in unkeyed.items() for place in many]
         forgotten = 0
         for kind, key, place in gone:
-            if kind == ReflectionRecord.__name__ and _FORGOTTEN.rows(session, id=key):
+            if kind == ReflectionRecord.__name__ and FORGOTTEN.rows(session, id=key):
                 forgotten += 1
             elif kind not in dropped:
                 self._find(of, f"{_name(kind, key)} was taken away, or changed (link {place.number}).")
@@ -376,7 +372,7 @@ class _Run:
                 if record.kind == Artifact.__name__:
                     wanted.setdefault(record.key, record.digest)
         for key, digest in wanted.items():
-            found = _rows(session, _ARTIFACT, id=unescape(key))
+            found = rows_of(session, ARTIFACT, id=unescape(key))
             if not found:
                 if Artifact.__name__ not in dropped:
                     self._find(episode_id, f"{_name('Artifact', key)} was taken away.")
@@ -387,12 +383,12 @@ class _Run:
 
     def _is_of_another(self, session: Connection, artifact: Covered) -> bool:
         """True if some other link covers it as it is, in this run or in one that is sealed under a key of its own."""
-        for row in _LINKS_WITH.rows(session, digest=f"%{artifact.digest}%"):
-            link = _link(row)
+        for row in LINKS_WITH.rows(session, digest=f"%{artifact.digest}%"):
+            link = link_of(row)
             body = LinkBody.read(link.body)
             if body is None or artifact not in body.records:
                 continue
-            first = next((one for _, one in _links(session, link.run_id, link.run_id) if one.number == 0), None)
+            first = next((one for _, one in links_of(session, link.run_id, link.run_id) if one.number == 0), None)
             said = LinkBody.read(first.body) if first else None
             key = (
                 self._check.key if link.run_id == self._run_id else PublicKey(str(said.told.get("key")) if said else "")
@@ -403,7 +399,7 @@ class _Run:
 
     # --- what a ledger of version 0.1 can be held to: what is known by what it holds
 
-    def _check_columns(self, rows: Sequence[_Row]) -> None:
+    def _check_columns(self, rows: Sequence[KeptRow]) -> None:
         for row in rows:
             if row.codec.type is not Signal:
                 continue
@@ -415,30 +411,30 @@ class _Run:
             if covered(row.codec, encoded) != row.covered:
                 self._find(str(row.values[2]), f"The columns of signal {row.values[0]} are not what it says.")
 
-    def _check_addresses(self, session: Connection, episode_id: str, rows: Sequence[_Row]) -> None:
+    def _check_addresses(self, session: Connection, episode_id: str, rows: Sequence[KeptRow]) -> None:
         for row in rows:
             if row.codec.type is CandidateRecord:
                 candidate = row.values[row.codec.columns.index("digest")]
-                for body in _rows(session, _ARTIFACT, id=str(row.values[row.codec.columns.index("artifact")])):
+                for body in rows_of(session, ARTIFACT, id=str(row.values[row.codec.columns.index("artifact")])):
                     if _digest_of(body.values[2], Candidate, session) != candidate:
                         self._find(
                             episode_id, f"The body of candidate {candidate[:12]}… is not the one that was judged."
                         )
             elif row.codec.type is EpisodeRecord:
                 base = row.values[row.codec.columns.index("base_digest")]
-                for body in _rows(session, _ARTIFACT, id=f"tree-{base}"):
+                for body in rows_of(session, ARTIFACT, id=f"tree-{base}"):
                     if _digest_of(body.values[2], Tree, session) != base:
                         self._find(episode_id, "The files that it began from are not those that it names.")
 
     # --- what the records say
 
-    def _check_namespaces(self, episode_id: str, rows: Sequence[_Row]) -> None:
+    def _check_namespaces(self, episode_id: str, rows: Sequence[KeptRow]) -> None:
         other = [row for row in rows if row.namespace is not None and row.namespace != self._namespace]
         if other and self._namespace is not None:
             kinds = ", ".join(sorted({row.covered.kind for row in other}))
             self._find(episode_id, f"{kinds}: in another namespace than the run.")
 
-    def _check_meaning(self, check: EpisodeCheck, rows: Sequence[_Row], dropped: set[str]) -> None:
+    def _check_meaning(self, check: EpisodeCheck, rows: Sequence[KeptRow], dropped: set[str]) -> None:
         """Verifies the signals, and whether they bear out the end."""
         signals: list[Signal] = []
         ends: list[EpisodeEnd] = []
@@ -518,40 +514,3 @@ def _key_in(*bodies: LinkBody | None) -> PublicKey | None:
     """The key that the first link of a run names."""
     said = next((str(body.told.get("key", "")) for body in bodies if body is not None and body.number == 0), "")
     return PublicKey(said) if len(said) == 64 and set(said) <= set("0123456789abcdef") else None
-
-
-def _links(session: Connection, run_id: str, of: str) -> list[tuple[int, Link]]:
-    return [(row[0], _link(row)) for row in LINKS.rows(session, run_id=run_id, of=of)]
-
-
-def _link(row: Sequence[Any]) -> Link:
-    """As it lies there: one that was damaged is said to be, and not refused."""
-    _, run_id, of, number, body, seal = row
-    known = number if isinstance(number, int) else -1
-    return Link(run_id=str(run_id), episode_id=str(of), number=known, body=str(body), seal=str(seal))
-
-
-def _rows(session: Connection, query: tuple[Codec, Sql], **values: str) -> list[_Row]:
-    codec, sql = query
-    width = len(codec.columns) + 1
-    return [
-        _Row(row[0], codec, row[1:width], covered(codec, row[1:width]), row[width] if codec in NAMED else None)
-        for row in sql.rows(session, **values)
-    ]
-
-
-def _query(kind: type[Any], column: str) -> tuple[Codec, Sql]:
-    codec = CODECS[kind]
-    stamped = ", namespace" if codec in NAMED else ""
-    return codec, Sql(f"SELECT seq, {names_of(codec)}{stamped} FROM {codec.table} WHERE {column} = :id ORDER BY seq")
-
-
-_RUN, _RUN_ENDS, _ARTIFACT = _query(RunRecord, "id"), _query(RunEnd, "run_id"), _query(Artifact, "digest")
-_OF_EPISODE = tuple(_query(codec.type, "id" if codec.type is EpisodeRecord else "episode_id") for codec in OF_EPISODE)
-_EPISODE_IDS = Sql(
-    "SELECT id FROM episodes WHERE run_id = :id UNION"
-    " SELECT episode_id FROM links WHERE run_id = :id AND episode_id <> :id ORDER BY 1"
-)
-_RUN_IDS = Sql("SELECT id FROM runs UNION SELECT run_id FROM links UNION SELECT run_id FROM run_ends ORDER BY 1")
-_LINKS_WITH = Sql(f"SELECT seq, {names_of(CODECS[Link])} FROM links WHERE body LIKE :digest")
-_FORGOTTEN = Sql("SELECT 1 FROM lesson_marks WHERE lesson_id = :id AND mark = 'forgotten'")

@@ -30,6 +30,8 @@ PUBLISHED = {
     "fuse_v1": "a8ee4617bffafaab58193e5ca1102644fbe677b738c067d3469094201af3498d",
     "judge_debate_v1": "8728b625c6c995e79cbc4b17d2e90e00c45224b58137baf8c527996a6885c401",
     "judge_side_by_side_v1": "11428b1ab208d906489e6570cd8c5d5ca7ea62b623ece3f5e53c848c5c2efb26",
+    "may_contradict_schema_v1": "f37d1a321320d7c98ec1b4d51826dccb04080c1b78c353a46d24814e6aa6ba02",
+    "may_contradict_v1": "8e00435d466704d3e02eca6278e3de96a3ce41bbcee42a8fafe68a351bdc13ff",
     "moderate_v1": "ba9c5c10ef8fdabd5f545900329760848fb367437d9bda83181fb0288266a892",
     "program_task_v1": "e3d5235ed6dc8337229eea052afc90fb56409111ecb6f5ae9f5d88522efcf1f7",
     "rebuild_v1": "71e7696db6dbf31a3de2130bac12f3eddc368176a8adcbb00dfa03ba04828d57",
@@ -46,6 +48,8 @@ PUBLISHED = {
     "verify_own_v1": "00ca0830be0a79c6e93514cc2b420ae3ff48bcbf2b4888b8af60ec786116ba96",
 }
 """Ledgers name prompts by digest, so a file that is listed here is never edited: a change is a new version."""
+PIECES = ("may_contradict",)
+"""Put behind another file's text, as they are."""
 
 
 def test_every_prompt_loads_with_the_digest_of_its_file() -> None:
@@ -54,7 +58,8 @@ def test_every_prompt_loads_with_the_digest_of_its_file() -> None:
     for name in names:
         prompt = load_prompt(name)
         assert prompt.digest == hashlib.sha256((FOLDER / f"{name}.md").read_bytes()).hexdigest()
-        assert prompt.fields() and prompt.user and re.search(r"_v\d+$", name)
+        assert bool(prompt.fields()) is not name.startswith(PIECES)
+        assert prompt.user and re.search(r"_v\d+$", name)
     assert load_prompt("correct_answer_v1").system == ""
 
 

@@ -1,0 +1,83 @@
+"""A run's rows as they lie in the database, in whatever namespace, and what a link would say of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection
+
+from groundwire.core._records import Artifact, Covered, EpisodeRecord, Link, RunEnd, RunRecord
+from groundwire.memory._mapping import CODECS, OF_EPISODE, Codec, covered, names_of
+from groundwire.memory._sql import Sql
+from groundwire.memory._sql_store import SqlStore
+from groundwire.memory._statements import LINKS, NAMED
+from groundwire.memory._text import unescape
+
+
+class KeptRow(NamedTuple):
+    """One row, and what a link would say of it."""
+
+    seq: int
+    codec: Codec
+    values: Sequence[Any]
+    covered: Covered
+    namespace: str | None
+
+
+async def run_ids(store: SqlStore) -> Sequence[str]:
+    """Every run that the database knows of, in whatever namespace, also those of which only links or ends are left."""
+    return await store.run_read(lambda session: [unescape(row[0]) for row in RUN_IDS.rows(session)])
+
+
+def links_of(session: Connection, run_id: str, of: str) -> list[tuple[int, Link]]:
+    """The links of one chain, each with its place, in order.
+
+    Args:
+        session: reads the database.
+        run_id: the run.
+        of: whose chain: an episode's id, or the run's own.
+    """
+    return [(row[0], link_of(row)) for row in LINKS.rows(session, run_id=run_id, of=of)]
+
+
+def link_of(row: Sequence[Any]) -> Link:
+    """As it lies there: one that was damaged is said to be, and not refused."""
+    _, run_id, of, number, body, seal = row
+    known = number if isinstance(number, int) else -1
+    return Link(run_id=str(run_id), episode_id=str(of), number=known, body=str(body), seal=str(seal))
+
+
+def rows_of(session: Connection, query: tuple[Codec, Sql], **values: str) -> list[KeptRow]:
+    """What a query finds.
+
+    Args:
+        session: reads the database.
+        query: one of those below.
+        values: what it asks for.
+    """
+    codec, sql = query
+    width = len(codec.columns) + 1
+    return [
+        KeptRow(row[0], codec, row[1:width], covered(codec, row[1:width]), row[width] if codec in NAMED else None)
+        for row in sql.rows(session, **values)
+    ]
+
+
+def _query(kind: type[Any], column: str) -> tuple[Codec, Sql]:
+    codec = CODECS[kind]
+    stamped = ", namespace" if codec in NAMED else ""
+    return codec, Sql(f"SELECT seq, {names_of(codec)}{stamped} FROM {codec.table} WHERE {column} = :id ORDER BY seq")
+
+
+OWN_RECORD, RUN_ENDS, ARTIFACT = _query(RunRecord, "id"), _query(RunEnd, "run_id"), _query(Artifact, "digest")
+ROWS_OF_EPISODE = tuple(
+    _query(codec.type, "id" if codec.type is EpisodeRecord else "episode_id") for codec in OF_EPISODE
+)
+EPISODE_IDS = Sql(
+    "SELECT id FROM episodes WHERE run_id = :id UNION"
+    " SELECT episode_id FROM links WHERE run_id = :id AND episode_id <> :id ORDER BY 1"
+)
+RUN_IDS = Sql("SELECT id FROM runs UNION SELECT run_id FROM links UNION SELECT run_id FROM run_ends ORDER BY 1")
+LINKS_WITH = Sql(f"SELECT seq, {names_of(CODECS[Link])} FROM links WHERE body LIKE :digest")
+FORGOTTEN = Sql("SELECT 1 FROM lesson_marks WHERE lesson_id = :id AND mark = 'forgotten'")
