@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._errors import CandidateError, GroundwireError, StorageError
@@ -85,7 +85,7 @@ def whole(body: bytes, body_of: BodyOf) -> bytes:
 def _content(old: bytes, part: Any) -> bytes | None:
     if not isinstance(part, list):
         return None if part is None else base64.b85decode(part)
-    start, end, text = part
+    start, end, text = cast("tuple[int, int, str]", part)
     return old[:start] + base64.b85decode(text) + old[len(old) - end :]
 
 
