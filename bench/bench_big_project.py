@@ -159,7 +159,7 @@ async def measure(lines: int, modules: int, seed: int) -> dict[str, float | int]
         async def open_box() -> Sandbox:
             return box
 
-        async def no_model(_backend: Backend, _request: Request) -> Completion:
+        async def no_model(backend: Backend, request: Request) -> Completion:
             raise AssertionError("the search asks no model")
 
         def judged(candidate: Candidate, seen: Observation, trial: int) -> Judged:

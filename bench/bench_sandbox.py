@@ -160,7 +160,7 @@ class Project:
         async def open_box() -> Sandbox:
             return box
 
-        async def no_model(_backend: Backend, _request: Request) -> Completion:
+        async def no_model(backend: Backend, request: Request) -> Completion:
             raise AssertionError("nothing here calls a model")
 
         context = ToolContext(sandbox=open_box, call=no_model)

@@ -15,6 +15,9 @@ LINES = b"".join(b"line %d = %d\n" % (n, n * n) for n in range(200))
 TREE = Tree({"m.py": LINES, "data.bin": bytes(range(256)) * 8, "empty.py": b"", "other.py": b"x = 1\n"})
 
 
+NOTHING: Mapping[str, bytes] = {}
+
+
 def keeps(tree: Tree) -> Mapping[str, bytes]:
     return {tree_key(tree.digest): tree.to_bytes()}
 
@@ -51,19 +54,19 @@ def test_a_small_edit_of_a_large_file_takes_little() -> None:
 
 def test_it_is_kept_whole_where_the_tree_is_not_kept() -> None:
     body = Candidate(TREE.digest, {"m.py": LINES + b"#"}).to_bytes()
-    assert shortened(body, {}.get) == body
-    assert whole(body, {}.get) == body
+    assert shortened(body, NOTHING.get) == body
+    assert whole(body, NOTHING.get) == body
 
 
 def test_what_is_no_candidate_stays_as_it_is() -> None:
     assert shortened(b"\0" * 4096, keeps(TREE).get) == b"\0" * 4096
-    assert whole(b"\0\1", {}.get) == b"\0\1"
+    assert whole(b"\0\1", NOTHING.get) == b"\0\1"
 
 
 def test_a_tree_that_is_gone_is_said() -> None:
     short = shortened(Candidate(TREE.digest, {"m.py": LINES + b"#"}).to_bytes(), keeps(TREE).get)
     with pytest.raises(StorageError, match="not in the ledger"):
-        whole(short, {}.get)
+        whole(short, NOTHING.get)
 
 
 @pytest.mark.parametrize("damaged", [b"{}", b'"base": 3', b'{"m.py":[1]},"base":"x"}', b"\xff"])

@@ -389,7 +389,7 @@ async def test_no_item_is_lost_while_results_wait_for_earlier_ones() -> None:
 
 async def test_a_candidate_that_may_decide_how_a_run_begins_is_judged_from_scratch_and_says_so(bench: Any) -> None:
     files = {"data.txt": "1", "mod.py": BASE, "more/gone.py": "", "test_mod.py": FILES["test_mod.py"]}
-    task = bench.task(files, command=("pytest", "-q"))
+    task = bench.task(files, command=("pytest", "-q"), editable=("mod.py", "more/*", "data.txt"))
     tool = Pytest()
     await tool.judge(Candidate(task.tree.digest, {}), task, bench.context())
     wrong = b"def f(x):\n    return x + 2\n"

@@ -115,7 +115,8 @@ class Pytest(JudgedTool):
     the other: workers of pytest-xdist and the reports of pytest-cov are switched off.
 
     Each case may take half of the run's wall limit; then it fails and the next one runs. `judge_many` runs four or more
-    candidates in a fork server where the sandbox has one. Once the base tree was judged it gives each of them the base
+    candidates in a fork server where the sandbox has one; there pytest starts and is configured once for all of them,
+    up to where code of the project would first run. Once the base tree was judged it gives each of them the base
     tree's time and ten times that of its cases (at least three times its time and 2 s, at most the task's limit), and
     each case twenty times the processor time of the base tree's slowest (at least 0.3 s); one in a hundred of those
     that only run out of time gets another look with five times as much.
