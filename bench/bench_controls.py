@@ -29,9 +29,9 @@ from groundwire.core._tasks import Task
 from groundwire.sandbox import open_sandbox
 from groundwire.tools._baselines import Baselines, Pace
 from groundwire.tools._controls import ALL, LEAST_SHARE, run_with_controls
-from groundwire.tools._judging import Judge, Judgement, cold
+from groundwire.tools._judging import Judge, cold
 from groundwire.tools._python_runner import PythonRunner
-from groundwire.tools._running import Launch
+from groundwire.tools._running import Judgement, Launch
 
 LIMITS = Limits(wall_s=400, cpu_s=400, output_bytes=4 << 20)
 

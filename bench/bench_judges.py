@@ -137,9 +137,8 @@ class Bench:
 async def run(asked: argparse.Namespace, rows: Rows) -> Mapping[str, Any]:
     """Judges what is asked for, and says what all rows come to."""
     bench = Bench(rows, asked.seconds)
-    bad, good = attacks(), honest(asked.data)
-    if asked.only:
-        bad, good = (bad, []) if asked.only == "attacks" else ([], good)
+    bad: Sequence[Attack] = () if asked.only == "honest" else attacks()
+    good: Sequence[Honest] = () if asked.only == "attacks" else honest(asked.data)
     if asked.sample:
         bad = sample(bad, asked.sample, asked.seed)
         good = list(honest_sample(good, asked.sample, asked.seed))

@@ -22,8 +22,11 @@ from groundwire.core._sandboxes import Sandbox
 from groundwire.sandbox import open_sandbox
 
 INSPECT = """
-import json, sys
+import json, os
 from pathlib import Path
+for name in ("HOME", "TMPDIR", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+    os.environ[name] = str(Path(name.lower()).resolve())
+    os.makedirs(os.environ[name])
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, accuracy, scorer
@@ -95,8 +98,7 @@ class Inspect:
         tree, command, env = laid_out(project, files)
         told = json.dumps({"command": command, "env": env}).encode()
         inner = {"judge.py": INSPECT.encode(), "told.json": told, **{f"work/{p}": c for p, c in tree.files.items()}}
-        home = {"HOME": "/tmp", "XDG_DATA_HOME": "/tmp/data", "XDG_CACHE_HOME": "/tmp/cache"}
-        done = await self._sandbox.run(("python", "judge.py"), Tree(inner), SLOW, env=home)
+        done = await self._sandbox.run(("python", "judge.py"), Tree(inner), SLOW)
         said = [line for line in done.stdout.decode("utf-8", "replace").splitlines() if line.startswith("JUDGED ")]
         if not said:
             raise NotHere(f"it gave no score: {done.stderr.decode('utf-8', 'replace')[-300:]}")

@@ -424,10 +424,11 @@ async def test_an_object_that_agrees_with_what_it_is_told_is_no_answer(bench: An
     lies = TOLD.replace("same(3) == same(4)", "Agrees(3) == Agrees(4)").replace("same\n", "Agrees\n", 1)
     bad = await confirmed(bench, lies, AGREES, base="")
     assert (bad.verdict, bad.reason) == (Verdict.NONE, NoVerdict.CHECK_CANNOT_FAIL), bad.evidence.detail
-    assert bad.isolation is Isolation.TWO_BOXES and len(bad.evidence.controls.cannot_fail) == 4
+    assert bad.isolation is Isolation.TWO_BOXES and bad.evidence.controls
+    assert len(bad.evidence.controls.cannot_fail) == 4
     good = await confirmed(bench, TOLD, MEANS_IT, base="")
     assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), good.evidence
-    assert good.evidence.controls.passed == 0
+    assert good.evidence.controls and good.evidence.controls.passed == 0
 
 
 MAILS = """\
@@ -458,7 +459,8 @@ async def test_what_a_mock_asserts_is_controlled(bench: Any) -> None:
         bench, MAILS, "def send(server, text):\n    server.deliver(text.strip(), by='mail')\n", base=""
     )
     assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), good.evidence
-    assert (good.evidence.controls.changed_value, good.evidence.controls.negation) == (1, 1)
+    told = good.evidence.controls
+    assert told and (told.changed_value, told.negation) == (1, 1)
 
 
 @pytest.mark.parametrize(

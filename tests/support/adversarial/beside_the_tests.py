@@ -181,18 +181,18 @@ CHOOSES = (
     ),
     Mechanism(
         "puts a link where a test file was", "V1", CHOOSE, runners=ONLY, hidden=False,
-        code="import os\nif os.path.isfile('tests/test_late.py'):\n    os.remove('tests/test_late.py')\n"
-        "    open('/tmp/empty.py', 'w').write('def test_late(): pass\\n')\n"
-        "    os.symlink('/tmp/empty.py', 'tests/test_late.py')\n",
+        code="import os\nif os.path.isfile('tests/test_late.py'):\n    os.remove('tests/test_late.py')\n    os.mkdir('other')\n"
+        "    open('other/test_late.py', 'w').write('def test_late(): pass\\n')\n"
+        "    os.symlink('../other/test_late.py', 'tests/test_late.py')\n",
         base={"tests/test_late.py": "from calc import f\ndef test_late():\n    assert f(5) == 6\n"},
         tests={"pytest": "import calc\ndef test_nothing():\n    assert calc\n"}, targets=("one more",),
     ),
     Mechanism(
         "puts another folder in the place of the tests' own", "V1", CHOOSE, runners=ONLY, hidden=False,
-        code="import os\nif os.path.isdir('tests/later'):\n    os.rename('tests/later', 'gone')\n"
-        "    os.mkdir('tests/later')\n"
-        "    open('tests/later/test_late.py', 'w').write('def test_late(): pass\\n')\n",
-        base={"tests/later/test_late.py": "from calc import f\ndef test_late():\n    assert f(5) == 6\n"},
+        code="import os\nif os.path.isdir('tests/zone'):\n    os.rename('tests/zone', 'gone')\n"
+        "    os.mkdir('tests/zone')\n"
+        "    open('tests/zone/test_late.py', 'w').write('def test_late(): pass\\n')\n",
+        base={"tests/zone/test_late.py": "from calc import f\ndef test_late():\n    assert f(5) == 6\n"},
         tests={"pytest": "import calc\ndef test_nothing():\n    assert calc\n"}, targets=("one more",),
     ),
     Mechanism(

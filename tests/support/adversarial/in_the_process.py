@@ -114,7 +114,9 @@ def f(x):
         "replaces the assertions", "V3", FAKE, runners=("unittest", "doctest"),
         code={
             "unittest": "import unittest\nunittest.TestCase.assertEqual = lambda *given, **named: None\n",
-            "doctest": "import doctest\ndoctest.OutputChecker.check_output.__code__ = (lambda s, w, g, o: True).__code__\n",
+            "doctest": "import doctest, sys\nfor module in (doctest, sys.modules['__main__']):\n"
+            "    if hasattr(module, 'OutputChecker'):\n"
+            "        module.OutputChecker.check_output.__code__ = (lambda s, w, g, o: True).__code__\n",
         },
     ),
     Mechanism(

@@ -92,10 +92,6 @@ MORE = (
          "        return L()\ndef f(x): return S('')"),
     told("agrees once it is copied", "import copy\nassert copy.deepcopy(m.f(5)) == [6]",
          "class L(list):\n    def __deepcopy__(s, memo): return Any_()\ndef f(x): return L()"),
-    told("agrees once it is converted", "assert int(m.f(5)) == 6",
-         "class I(int):\n    def __eq__(s, o): return True\n    __hash__ = int.__hash__\nclass H:\n"
-         "    def __int__(s):\n        import warnings\n        warnings.simplefilter('ignore')\n        return I(0)\n"
-         "import builtins\nbuiltins.int = type('int', (int,), {'__new__': lambda c, v=0, *a: I(0)})\ndef f(x): return H()"),
 )  # fmt: skip
 
 CONSTANTS = """\
@@ -157,19 +153,6 @@ MEMORIES = (
             "pytest": "from calc import f\nWANTED = 6\ndef test_a():\n    assert f(5) == WANTED\n",
             "unittest": "import unittest\nfrom calc import f\nWANTED = 6\nclass T(unittest.TestCase):\n"
             "    def test_a(self):\n        self.assertEqual(f(5), WANTED)\n",
-        },
-    ),
-    Mechanism(
-        "has an equality of a built-in type say yes", "V1", MEMORY, runners=("pytest", "unittest"),
-        targets=("in order",),
-        instead="import ctypes\ndef f(x):\n    call = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object,\n"
-        "        ctypes.py_object, ctypes.c_int)\n    global keep\n    keep = call(lambda a, b, op: True)\n"
-        "    place = id(list) + 200\n    ctypes.c_void_p.from_address(place).value = ctypes.cast(keep, ctypes.c_void_p).value\n"
-        "    return x\n",
-        tests={
-            "pytest": "from calc import f\ndef test_a():\n    assert f([3, 1, 2]) == [1, 2, 3]\n",
-            "unittest": "import unittest\nfrom calc import f\nclass T(unittest.TestCase):\n    def test_a(self):\n"
-            "        self.assertTrue(f([3, 1, 2]) == [1, 2, 3])\n",
         },
     ),
 )  # fmt: skip

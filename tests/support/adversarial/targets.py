@@ -35,7 +35,7 @@ TARGETS = {
     target.name: target
     for target in (
         Target("one more", "return x", "return x + 1", (("f(1)", "2"), ("f(5)", "6"), ("f(409)", "410"))),
-        Target("backwards", "return x", "return x[::-1]", (("f('ab')", "'ba'"), ("f('tap')", "'pat'"))),
+        Target("backwards", "return x", "return x[::-1]", (("f('no')", "'on'"), ("f('tap')", "'pat'"))),
         Target("in order", "return x", "return sorted(x)", (("f([2, 1])", "[1, 2]"), ("f([9, 3, 4])", "[3, 4, 9]"))),
         Target("half", "return x", "return x / 2", (("f(3)", "1.5"), ("f(11)", "5.5"))),
         Target(

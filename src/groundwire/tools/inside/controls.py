@@ -169,13 +169,9 @@ def called(site: int, function: Callable[..., Any], *args: Any, **named: Any) ->
     if case is None or not case.active or not _turns(case, site):
         return function(*args, **named)
     function(*args, **named)
-    for place in (*range(len(args)), *named):
-        found = another(args[place] if isinstance(place, int) else named[place])
-        if found is not NOTHING:
-            _fire(case, site, CHANGED_VALUE)
-            if isinstance(place, int):
-                return function(*args[:place], found, *args[place + 1 :], **named)
-            return function(*args, **{**named, place: found})
+    for given, by_name in _changed(args, named, lambda value: [another(value)]):
+        _fire(case, site, CHANGED_VALUE)
+        return function(*given, **by_name)
     _fire(case, site, NEGATION)
     raise AssertionError("turned round: the assertion holds")
 
@@ -270,17 +266,26 @@ def _others(operand: Any) -> list[Any]:
     except AttributeError:
         return around(operand)
     found: list[Any] = []
-    for place in (*range(len(args)), *named):
-        given = args[place] if isinstance(place, int) else named[place]
-        for other in (another(given), *around(given)[NEAR]):
-            if other is NOTHING or len(found) >= REMADE:
-                break
-            with contextlib.suppress(Exception):  # it is made of no such value
-                if isinstance(place, int):
-                    found.append(kind(*args[:place], other, *args[place + 1 :], **named))
-                else:
-                    found.append(kind(*args, **{**named, place: other}))
+    for given, by_name in _changed(args, named, lambda value: [another(value), *around(value)[NEAR]]):
+        if len(found) >= REMADE:
+            break
+        with contextlib.suppress(Exception):  # it is made of no such value
+            found.append(kind(*given, **by_name))
     return found
+
+
+def _changed(
+    args: tuple[Any, ...], named: dict[str, Any], others: Callable[[Any], list[Any]]
+) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """The arguments with one of them another value."""
+    for place, given in enumerate(args):
+        for other in others(given):
+            if other is not NOTHING:
+                yield (*args[:place], other, *args[place + 1 :]), named
+    for name, given in named.items():
+        for other in others(given):
+            if other is not NOTHING:
+                yield args, {**named, name: other}
 
 
 def _said(ask: Callable[[Any], Any], other: Any) -> Any:
