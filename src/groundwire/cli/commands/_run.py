@@ -77,7 +77,7 @@ class SuiteOptions:
         bool,
         typer.Option(
             "--ungrounded",
-            help="Then Self-Refine, which nothing outside the model steers, likewise at equal tokens; for functions to"
+            help="Then Self-Refine, which nothing outside the model steers, likewise with as many tokens; for functions to"
             " be written, by a model.",
         ),
     ] = False
