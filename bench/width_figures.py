@@ -94,16 +94,16 @@ def _oracle(checked: Sequence[Outcome]) -> list[str]:
 
 
 def share(right: int, of: int) -> str:
-    """`12/20, 60 % (39 to 78)`, Wilson's interval."""
+    """`12/20, 60 % (36 to 81)`, the exact interval."""
     rate = Rate(right, of)
     low, high = rate.interval
     return f"{right}/{of}, {100 * right / of:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
 
 
 def points(c: Comparison) -> str:
-    """`+15 (−5 to +35)`."""
+    """`+15 (−5 to +35)`; of a single task there is no interval."""
     said = [f"{100 * value:+.0f}".replace("-", "−") for value in (c.difference, c.low, c.high) if value is not None]
-    return f"{said[0]} ({said[1]} to {said[2]})" if len(said) == 3 else "–"
+    return f"{said[0]} ({said[1]} to {said[2]})" if len(said) == 3 else "".join(said) or "–"
 
 
 def _times(c: Comparison) -> str:

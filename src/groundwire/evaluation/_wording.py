@@ -34,7 +34,7 @@ _NUMERIC = re.compile(
     r"numeric_iterative|newton(?:'s|[- ]raphson| (?:method|step|iteration))|gradient (?:descent|step)"
     r"|\bsimplex (?:method|tableau)|bisection|fixed[- ]point iteration|runge[- ]kutta|power iteration|primal[- ]dual"
     r"|interior[- ]point|(?:jacobi|gauss[- ]seidel|euler'?s?) (?:method|iteration)|until (?:it |they )?converge"
-    r"|iterat\w+ \d+ times",
+    r"|(?:iterate|iterates|iterated|iterating|iterations?) \d+ times",
     re.I,
 )
 _RARE = re.compile(

@@ -5,7 +5,7 @@ TRL's SFTTrainer leaves a dataset alone that has `input_ids` and `labels`; so do
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,19 +45,33 @@ def with_labels(row: Mapping[str, Any], tokenizer: Any) -> dict[str, list[int]]:
     """
     said = list(_conversation(row))
     messages = [dict(one.message) for one in said]
-    text = tokenizer.apply_chat_template(messages, tokenize=False)
-    spans = list(_places(text, said))
+    text: str = tokenizer.apply_chat_template(messages, tokenize=False)
+
+    def begins(place: int) -> int:
+        """Where that message's content can begin: behind its header, whose words it may hold itself."""
+        if not place:
+            return 0
+        before = tokenizer.apply_chat_template(messages[:place], tokenize=False, add_generation_prompt=True)
+        return len(before) if text.startswith(before) else 0
+
+    spans = list(_places(text, said, begins))
     told = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
     ids, offsets = list(told["input_ids"]), told["offset_mapping"]
     special = set(tokenizer.all_special_ids)
     labels = [IGNORED] * len(ids)
     for start, end, whole in spans:
-        for place, (begins, ends) in enumerate(offsets):
-            inside = start <= begins < end and ends > begins
-            closes = whole and begins == end and ids[place] in special
+        for place, (first, last) in enumerate(offsets):
+            # a token may begin with the space before it, which is nobody's
+            inside = start <= first + _blank(text[first:last]) < end and last > first
+            closes = whole and first == end and ids[place] in special
             if inside or closes:
                 labels[place] = ids[place]
     return {"input_ids": ids, "labels": labels}
+
+
+def _blank(token: str) -> int:
+    """Characters of space that a token begins with, of a token that is not all space."""
+    return len(token) - len(token.lstrip()) if token.strip() else 0
 
 
 def _conversation(row: Mapping[str, Any]) -> Iterator[_Said]:
@@ -101,10 +115,11 @@ def _plain(message: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in message.items() if value is not None}
 
 
-def _places(text: str, said: Sequence[_Said]) -> Iterator[tuple[int, int, bool]]:
+def _places(text: str, said: Sequence[_Said], begins: Callable[[int], int]) -> Iterator[tuple[int, int, bool]]:
     """Where in the rendered conversation what is learned stands, and whether it reaches its message's end."""
     at = 0
-    for one in said:
+    for place, one in enumerate(said):
+        at = max(at, begins(place)) if one.learned else at
         content = str(one.message["content"])
         shown = content if text.find(content, at) >= 0 else content.strip()
         found = text.find(shown, at)

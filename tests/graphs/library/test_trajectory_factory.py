@@ -75,7 +75,8 @@ def test_a_tree_of_roll_outs_in_a_world_as_six_exports(tmp_path: Path) -> None:
         (1, 0), (1, 0), (2, 1), (2, 1),
     ]  # fmt: skip
     (won, _) = [row for row in steps if row["first_error"] is None]
-    asked = [f"Action: {action}" for action in ("lift mat", "look", "unlock door")]
+    asked = ["lift mat", "You find a key.|look", "You see a door and a mat.|unlock door"]
+    asked = [f"{shown}\nAction: {done}".lstrip() for shown, _, done in (one.rpartition("|") for one in asked)]
     assert won["completions"] == asked and won["prompt"].count('action="lift mat"') == 1, "the rest was replayed"
     assert rows(tmp_path, "sft", run_id)[0]["reward"] == 1.0
     assert {row["label"] for row in rows(tmp_path, "kto", run_id)} == {True, False}

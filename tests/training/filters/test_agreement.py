@@ -12,6 +12,7 @@ from made_rows import made
 from recorded_runs import question, repairing, saying, trajectories
 
 from groundwire.core._errors import ConfigError
+from groundwire.training import Trajectory
 from groundwire.training._exporting import ExportRules, export
 from groundwire.training._schema import Options
 from groundwire.training._writing import opened
@@ -111,6 +112,24 @@ async def test_a_bug_passes_the_export_and_the_report_says_that_agreement_is_no_
         assert report.means["reward"] == 0.5 and report.origins == {"model": 2}
         assert any("consistency ≠ verification" in note for note in report.notes)
         assert export(form, told, sink).rejected["model_only"] == 2, "agreement alone vouches for nothing"
+
+
+async def test_only_independent_samples_vote(tmp_path: Path) -> None:
+    """An answer taken from an earlier call, or drawn again without a temperature, is the same draw once more."""
+    answers = [saying(text, "so") for text in ("42", "42", "42", "42", "41")]
+    (told,) = await trajectories(tmp_path, repairing(answers, samples=5), question("sum"), trials=1)
+    (trial,) = told.trials
+
+    def turned(**change: object) -> list[Trajectory]:
+        turns = [turn.model_copy(update=change) if at else turn for at, turn in enumerate(trial.turns)]
+        return [told.model_copy(update={"trials": (trial.model_copy(update={"turns": tuple(turns)}),)})]
+
+    (row,), _ = made("consistent_answers", [told], ConsistentAnswerRow, origin="model")
+    assert (row.agreement, row.n) == (0.8, 5)
+    none, why = made("consistent_answers", turned(reused=True), ConsistentAnswerRow, origin="model")
+    assert (none, why) == ([], [*["not_an_independent_sample"] * 4, "too_few_answers"])
+    none, why = made("consistent_answers", turned(temperature=0.0), ConsistentAnswerRow, origin="model")
+    assert (none, why) == ([], [*["not_an_independent_sample"] * 3, "too_few_answers"])
 
 
 async def test_any_form_can_ask_for_agreement_and_for_tasks_with_one_answer(tmp_path: Path) -> None:

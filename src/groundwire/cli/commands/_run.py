@@ -77,8 +77,8 @@ class SuiteOptions:
         bool,
         typer.Option(
             "--ungrounded",
-            help="Then Self-Refine, which nothing outside the model steers, likewise at equal tokens; for functions to"
-            " be written, by a model.",
+            help="Then Self-Refine, which nothing outside the model steers, likewise with as many tokens; for functions"
+            " to be written, by a model.",
         ),
     ] = False
     select: Annotated[
