@@ -15,6 +15,7 @@ from groundwire.agents import SearchActor
 from groundwire.agents.search import SearchActor as Same
 from groundwire.agents.search import _candidates
 from groundwire.agents.search._plan import FEWEST
+from groundwire.agents.search._source import parse_source
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext, EditStatistics
 from groundwire.core._signals import Origin
@@ -225,7 +226,7 @@ def big(maker: Any) -> ActorContext:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that were parsed for edits, where twelve small modules are a big project."""
     seen: list[str] = []
-    real = _candidates.parse_source
+    real = parse_source
 
     def parse(path: str, data: bytes) -> Any:
         seen.append(path)
