@@ -48,7 +48,7 @@ told = Told()
 
 def count_runs() -> None:
     """Has bubblewrap and its fork server tell what they run."""
-    plain, pair, quick = bubblewrap.Bubblewrap._run, bubblewrap.Bubblewrap.run_pair, warm.ForkServer.run
+    plain, pair, quick = vars(bubblewrap.Bubblewrap)["_run"], bubblewrap.Bubblewrap.run_pair, warm.ForkServer.run
 
     async def _run(self: Any, *given: Any, **more: Any) -> ExecResult:
         told.runs["boxes"] += 1

@@ -8,7 +8,7 @@ import pytest
 
 from groundwire.core._sandboxes import Limits
 from groundwire.tools import Doctest, Pytest, Unittest
-from groundwire.tools._running import Start
+from groundwire.tools._running import Launch
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -39,7 +39,7 @@ FIXTURE = "import pytest\n@pytest.fixture\ndef one():\n    return 1\n"
 async def test_it(bench: Any, tool: Pytest, files: dict[str, str], command: str, ahead: bool) -> None:
     task = bench.task({"mod.py": "VALUE = 1\n", **files}, command=command.split())
     start = tool._judge.start(task)  # pyright: ignore[reportPrivateUsage]
-    assert isinstance(start, Start)
+    assert isinstance(start, Launch)
     assert start.quick is not None
     warm = await bench.sandbox.warm(task.tree, preload=start.preload, support=start.support, flags=start.flags)
     try:
