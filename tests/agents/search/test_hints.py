@@ -41,7 +41,8 @@ def test_only_operators_are_named() -> None:
 
 
 async def test_the_likelier_kind_comes_first(maker: Any) -> None:
-    code = "def area(width, height):\n    return width * height\n\ndef double(side, other):\n    return area(side) < other\n"
+    code = "def area(a, b):\n    return a * b\n\ndef double(side, other):\n"
+    code += "    return area(side) < other\n"
     test = "from m import double\n\ndef test_a():\n    assert double(3, 4)\n"
     task = maker.task({"m.py": code, "test_m.py": test})
 
