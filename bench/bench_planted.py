@@ -34,6 +34,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from planted_checking import compare
 from planted_packages import PACKAGES, Absent, Package, apart, executed, fetch, own_files, working_copy
@@ -262,7 +263,7 @@ def repair(bug: Bug, package: Package, cache: Path, options: argparse.Namespace)
         before, start, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic(), time.time()
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
         wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-        data = json.loads(ran.stdout) if ran.stdout.startswith("{") else {}
+        data: dict[str, Any] = json.loads(ran.stdout) if ran.stdout.startswith("{") else {}
         verified = data.get("stop_reason") == "verified"
         patched = (copy / bug.path).read_bytes()
         first, rate = _pace(ledger, began) if ledger.exists() else (None, None)

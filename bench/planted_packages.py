@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,7 +98,7 @@ def own_files(package: Package, folder: Path) -> list[str]:
 
 
 @contextmanager
-def working_copy(folder: Path, changed: Mapping[str, bytes]) -> Iterator[Path]:
+def working_copy(folder: Path, changed: Mapping[str, bytes]) -> Generator[Path]:
     """A copy of a distribution with some files changed, as long as the block lasts."""
     with tempfile.TemporaryDirectory(prefix="planted-") as place:
         copy = Path(place) / folder.name

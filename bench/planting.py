@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import builtins
 import random
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -72,7 +73,7 @@ class Source:
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """First byte and the byte after the last one; parentheses around an expression are not counted."""
-        where = vars(node)
+        where: dict[str, int] = vars(node)
         return (
             self._starts[where["lineno"] - 1] + where["col_offset"],
             self._starts[where["end_lineno"] - 1] + where["end_col_offset"],
@@ -89,12 +90,7 @@ class Source:
 
     def line(self, offset: int) -> int:
         """The 1-based line of a byte."""
-        return (
-            next(
-                n for n, start in enumerate(self._starts) if n + 1 == len(self._starts) or self._starts[n + 1] > offset
-            )
-            + 1
-        )
+        return bisect_right(self._starts, offset)
 
     def owns_lines(self, statement: ast.stmt) -> bool:
         """True if nothing else stands on the statement's lines."""
@@ -216,7 +212,7 @@ def _take_function_away(source: Source, function: Function) -> Iterator[tuple[Sp
     for call in _calls(function):
         if len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], (ast.Starred, ast.GeneratorExp)):
             inner = source.text(call.args[0])
-            yield (source.put(call, f"({inner})" if isinstance(call.args[0], ast.expr) and " " in inner else inner),)
+            yield (source.put(call, f"({inner})" if " " in inner else inner),)
 
 
 def _attribute(source: Source, function: Function) -> Iterator[tuple[Span, ...]]:
@@ -231,8 +227,8 @@ def _attribute(source: Source, function: Function) -> Iterator[tuple[Span, ...]]
 
 def _numeric(source: Source, function: Function) -> Iterator[tuple[Span, ...]]:
     for node in _all(function, ast.Constant):
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            value: int | float = node.value
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
             for new in (value + 1, value - 1, value * 2, 0, 1, 2, 10):
                 if new != value and new >= 0:
                     yield (source.put(node, repr(new)),)
@@ -295,7 +291,7 @@ def _take_attribute_away(source: Source, function: Function) -> Iterator[tuple[S
             yield (source.put(node, source.text(node.value)),)
 
 
-_SIGNS = {
+_SIGNS: Mapping[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
@@ -449,8 +445,8 @@ def _default(source: Source, function: Function) -> Iterator[tuple[Span, ...]]:
         match node:
             case ast.Constant(value=bool()):
                 offers = [str(not node.value)]
-            case ast.Constant(value=int()):
-                offers = [f"{node.value + 1}"]
+            case ast.Constant(value=int() as number):
+                offers = [f"{number + 1}"]
             case ast.Constant(value=None):
                 offers = ["0", "''"]
             case ast.Constant(value=str()):
@@ -488,6 +484,8 @@ def _subscript(source: Source, function: Function) -> Iterator[tuple[Span, ...]]
                 case ast.expr() as index if not isinstance(index, ast.Tuple):
                     yield (source.put(index, f"{source.text(index)} - 1"),)
                     yield (source.put(index, f"{source.text(index)}:"),)
+                case _:
+                    pass
 
 
 _SINGLE_TOKENS: tuple[tuple[Maker, float], ...] = (

@@ -31,7 +31,7 @@ def int_value(site: Site) -> int | None:
 
 
 @dataclass
-class Usage:
+class UsedNames:
     """What a file does with names, each in the order of the text.
 
     Args:
@@ -112,9 +112,9 @@ class Vocabulary:
         return found
 
     @cached_property
-    def usage(self) -> Usage:
+    def usage(self) -> UsedNames:
         """What the file does with names."""
-        found = Usage()
+        found = UsedNames()
         for site in self._source.sites:
             match site.node:
                 case cst.Call():
@@ -134,7 +134,7 @@ class Vocabulary:
                     pass
         return found
 
-    def _call(self, site: Site, found: Usage) -> None:
+    def _call(self, site: Site, found: UsedNames) -> None:
         func, arguments = site.child("func"), site.all("args")
         if func is None:
             return
