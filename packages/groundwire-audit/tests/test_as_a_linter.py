@@ -64,7 +64,7 @@ def test_graphs_without_a_loop_are_one_line_together(folder: Path, capsys: pytes
 
 def test_a_wrong_name_lists_those_that_are_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written(CRITIC, folder)
-    assert main(["target_graph.py:grpah"]) == 2
+    assert main(["target_graph.py:nothing"]) == 2
     assert "Those that are there: g, graph." in capsys.readouterr().err
 
 
