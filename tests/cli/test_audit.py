@@ -116,7 +116,7 @@ def test_a_module_is_imported_in_a_process_of_its_own(tmp_path: Path) -> None:
     written(f"open('imported.txt', 'w').write('x')\n{CRITIC}", tmp_path)
     ran = groundwire("audit", "target_graph:graph", cwd=tmp_path)
     assert ran.code == 1
-    assert f"✗ {LOOP}" in ran.out
+    assert f"✗ ungrounded-loop: {LOOP}" in ran.out
     assert "imported in a process of its own" in ran.out
     assert "sandbox" in ran.out
     assert not (tmp_path / "imported.txt").exists()
