@@ -80,6 +80,8 @@ def test_a_wrong_name_lists_those_that_are_there(folder: Path, capsys: pytest.Ca
         ("# a.py\n\n/b.py\n", (), {"a.py", "old/b.py", "old/keep.py"}),
         ("b.p?\n", (), {"a.py", "old/keep.py"}),
         ("**/k[a-f]ep.py\n", (), {"a.py", "old/b.py"}),
+        ("**/**/**/**/**/**/**/**/b.py\n", (), {"a.py", "old/keep.py"}),
+        ("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b\n", (), {"a.py", "old/b.py", "old/keep.py"}),
         ("", ("old",), {"a.py"}),
         ("", ("old/b.py", "a.*"), {"old/keep.py"}),
     ],
