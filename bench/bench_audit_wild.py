@@ -242,7 +242,7 @@ def _repo(key: str) -> str:
 
 
 def _cost(run: Run) -> dict[str, Any]:
-    counts = run.report["counts"] if run.report is not None else {}
+    counts: dict[str, int] = run.report["counts"] if run.report is not None else {}
     return {"cpu_s": round(run.cpu_s, 2), "peak_mib": round(run.peak_mib), "exit": run.exit_code, **counts}
 
 

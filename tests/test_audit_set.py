@@ -13,7 +13,6 @@ import pytest
 MISTAKES = {
     ("browser_actions.py", "grounded", "partly"),
     ("browser_actions.py", "tool_loop", "partly"),
-    ("criteria_evaluator.py", "ungrounded", "unknown"),
     ("haiku_syllables.py", "grounded", "ungrounded"),
     ("trip_replanner.py", "partly", "tool_loop"),
 }

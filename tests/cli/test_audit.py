@@ -16,12 +16,12 @@ LOOP = "write → critique → write"
 @pytest.mark.parametrize(
     ("name", "flags", "code", "mark"),
     [
-        ("1 write and critique, no map, no cap", (), 1, "✗ write → critique → write"),
-        ("3 exit status", ("--strict",), 0, "✓ write → run → write"),
-        ("4 tool loop", ("--strict",), 0, "~ agent → tools → agent"),
-        ("6 search then judge", (), 0, "~ search → summarise → judge → search"),
-        ("6 search then judge", ("--strict",), 1, "~ search → summarise → judge → search"),
-        ("10 undeclared goto", (), 3, "? supervisor → ? → supervisor"),
+        ("1 write and critique, no map, no cap", (), 1, "✗ ungrounded-loop: write → critique → write"),
+        ("3 exit status", ("--strict",), 0, "✓ grounded: write → run → write"),
+        ("4 tool loop", ("--strict",), 0, "~ tool loop: agent → tools → agent"),
+        ("6 search then judge", (), 0, "~ partly-grounded-loop: search → summarise → judge → search"),
+        ("6 search then judge", ("--strict",), 1, "~ partly-grounded-loop: search → summarise → judge → search"),
+        ("10 undeclared goto", (), 3, "? unknown-loop: supervisor → ? → supervisor"),
     ],
 )
 def test_exit_codes_and_what_is_printed(
@@ -43,7 +43,7 @@ def test_nothing_found_is_not_a_pass(tmp_path: Path) -> None:
 def test_the_line_of_the_deciding_edge_is_named(tmp_path: Path) -> None:
     path = written(CRITIC, tmp_path)
     line = next(i for i, x in enumerate(path.read_text().splitlines(), 1) if "add_conditional_edges" in x)
-    assert f"(target_graph.py:{line})" in groundwire("audit", path.name, cwd=tmp_path).out
+    assert groundwire("audit", path.name, cwd=tmp_path).out.startswith(f"target_graph.py:{line}:3: ")
 
 
 def test_json_sarif_and_svg_of_one_call_agree(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_module_is_imported_in_a_process_of_its_own(tmp_path: Path) -> None:
     written(f"open('imported.txt', 'w').write('x')\n{CRITIC}", tmp_path)
     ran = groundwire("audit", "target_graph:graph", cwd=tmp_path)
     assert ran.code == 1
-    assert f"✗ {LOOP}" in ran.out
+    assert f"✗ ungrounded-loop: {LOOP}" in ran.out
     assert "imported in a process of its own" in ran.out
     assert "sandbox" in ran.out
     assert not (tmp_path / "imported.txt").exists()

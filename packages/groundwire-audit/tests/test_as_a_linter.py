@@ -64,7 +64,7 @@ def test_graphs_without_a_loop_are_one_line_together(folder: Path, capsys: pytes
 
 def test_a_wrong_name_lists_those_that_are_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written(CRITIC, folder)
-    assert main(["target_graph.py:grpah"]) == 2
+    assert main(["target_graph.py:nothing"]) == 2
     assert "Those that are there: g, graph." in capsys.readouterr().err
 
 
@@ -80,6 +80,8 @@ def test_a_wrong_name_lists_those_that_are_there(folder: Path, capsys: pytest.Ca
         ("# a.py\n\n/b.py\n", (), {"a.py", "old/b.py", "old/keep.py"}),
         ("b.p?\n", (), {"a.py", "old/keep.py"}),
         ("**/k[a-f]ep.py\n", (), {"a.py", "old/b.py"}),
+        ("**/**/**/**/**/**/**/**/b.py\n", (), {"a.py", "old/keep.py"}),
+        ("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b\n", (), {"a.py", "old/b.py", "old/keep.py"}),
         ("", ("old",), {"a.py"}),
         ("", ("old/b.py", "a.*"), {"old/keep.py"}),
     ],

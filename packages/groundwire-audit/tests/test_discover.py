@@ -272,3 +272,22 @@ def test_folders_that_may_not_be_read_are_left_out(
     monkeypatch.chdir(open_folder)
     request.getfixturevalue("powerless")
     assert audit_path(open_folder).graphs
+
+
+def test_a_statement_that_cannot_be_read_costs_itself_alone(tmp_path: Path) -> None:
+    path = written(CRITIC, tmp_path)
+    before, after = path.read_text().split("def critique")
+    path.write_text(f"{before}class Broken:\n    def half(self:\n        pass\n\n\ndef critique{after}\nprint 'old'\n")
+    report = audit_path(path)
+    assert [x.path for x in report.loops] == ["write → critique → write"]
+    assert [f.rule for f in report.findings] == ["syntax-error", "syntax-error"]
+    assert {f.place.line for f in report.findings} == {
+        path.read_text().splitlines().index(line) + 1 for line in ("    def half(self:", "print 'old'")
+    }
+
+
+def test_a_node_that_is_added_after_compiling_is_no_crash(tmp_path: Path) -> None:
+    more = 'graph.add_node("late", write)\ngraph.add_edge("late", "write")\ngraph.get_graph().draw_mermaid_png()\n'
+    report = audit_path(written(CRITIC + more, tmp_path))
+    assert "audit-failed" not in rules(report)
+    assert [x.path for x in report.loops] == ["write → critique → write"]

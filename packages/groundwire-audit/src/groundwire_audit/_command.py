@@ -293,9 +293,10 @@ def _reads_source(asked: Asked, target: Target) -> bool:
 def _by_other_python(asked: Asked) -> int:
     """The same audit by another interpreter, which reads the syntax that it knows."""
     assert asked.python is not None
-    said = [a for a in asked.said if a is not None]
     try:
-        ran = subprocess.run([asked.python, "-P", "-c", ELSEWHERE, str(Path(__file__).parents[1]), *said], check=False)
+        ran = subprocess.run(
+            [asked.python, "-P", "-c", ELSEWHERE, str(Path(__file__).parents[1]), *asked.said], check=False
+        )
     except OSError as error:
         raise AuditError(
             f"{asked.python} can't be run: {error.strerror}.", do="Name a Python of 3.11 or later."

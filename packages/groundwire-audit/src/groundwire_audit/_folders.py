@@ -14,6 +14,7 @@ from groundwire_audit.reading._files import is_too_large
 SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "build", "dist", "venv", "env"})
 MENTIONS = (b"langgraph", b"create_agent", b"StateGraph", b"create_react_agent")
 MAX_FILES = 20_000
+MAX_STARS = 12
 TEST_FOLDERS = frozenset({"test", "tests", "testing"})
 TEST_FILES = re.compile(r"^(test_.*|.*_test|tests|conftest)\.py$")
 
@@ -148,6 +149,10 @@ class _Rule:
 
 @lru_cache(maxsize=512)
 def _compiled(glob: str) -> re.Pattern[str]:
+    while "**/**/" in glob:
+        glob = glob.replace("**/**/", "**/")
+    if glob.count("*") > MAX_STARS:  # a pattern that would take for ever matches its own text alone
+        return re.compile(re.escape(glob) + r"\Z")
     found: list[str] = []
     at = 0
     while at < len(glob):

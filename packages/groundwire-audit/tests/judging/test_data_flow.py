@@ -281,3 +281,38 @@ graph = g.compile()
 )
 def test_a_person_who_can_be_skipped_is_not_asked_each_round(body: str, verdict: Grounding, tmp_path: Path) -> None:
     assert only_loop(ASKED.format(body=body), tmp_path).verdict is verdict
+
+
+AGAIN = """
+def work(state):
+    text = state["text"]
+    for attempt in range(5):
+        said = llm.invoke(text).content
+        {body}
+    return {{"text": said}}
+g = StateGraph(dict)
+g.add_node("work", work)
+g.add_edge(START, "work")
+g.add_edge("work", END)
+graph = g.compile()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict"),
+    [
+        ("if said:\n            break", Grounding.GROUNDED),
+        ("if said is not None:\n            break", Grounding.GROUNDED),
+        ('if "good" in said:\n            break', Grounding.UNGROUNDED),
+        (
+            'code = said.split("#")[1] if "#" in said else None\n        if code is None:\n            break',
+            Grounding.UNGROUNDED,
+        ),
+    ],
+    ids=["empty", "none", "content", "a part of it"],
+)
+def test_only_whether_there_is_a_reply_at_all_is_a_matter_of_form(
+    body: str, verdict: Grounding, tmp_path: Path
+) -> None:
+    loop = only_loop(AGAIN.format(body=body), tmp_path)
+    assert (loop.path, loop.verdict) == ("work ⟲", verdict)

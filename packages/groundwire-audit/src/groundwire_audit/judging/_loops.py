@@ -367,9 +367,14 @@ def _is_empty_reply(test: Test) -> bool:
     return test.op in {"", "is"} and whole and not test.right and not any(_tells_more(t) for t in test.left)
 
 
+def _says(taints: Taints) -> bool:
+    """A model's word is in it."""
+    return any(t.kind is TaintKind.MODEL or (t.test is not None and _says(t.test.taints)) for t in taints)
+
+
 def _tells_more(taint: Taint) -> bool:
     if taint.test is not None:
-        return any(t.kind is TaintKind.MODEL or _tells_more(t) for t in taint.test.taints)
+        return _says(taint.test.taints)
     return taint.kind in {TaintKind.KEY, TaintKind.LAST, TaintKind.LENGTH, TaintKind.ASK}
 
 
@@ -382,7 +387,7 @@ def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop
         if not ways:
             continue
         opening = weakest(ways, 0, before=[False] * len(ways), around=around)
-        if opening.basis is Basis.MODEL and all(any(_is_empty_reply(t) for t, _ in w) for w in ways):
+        if opening.basis is Basis.MODEL and all(_is_empty_reply(t) or not _says(t.taints) for w in ways for t, _ in w):
             opening = replace(opening, basis=Basis.OUTSIDE, kind=FORM_ONLY, source="whether there is a reply at all")
         effects = [(node, e) for e in seen.effects]
         person = any(e.kind is TaintKind.HUMAN for e in seen.asked)

@@ -85,7 +85,7 @@ def _changes_state(holder: Value, changed: Value, frame: Frame) -> None:
     """What was taken out of the state and is changed in place is changed in the state."""
     names = [t.detail for t in holder.taints]
     if len(names) == 1 and holder.taints == key_of_state(names[0]):
-        for held in frame.scope.names.values() if isinstance(frame.scope, Scope) else ():
+        for held in frame.scope.names.values():
             if isinstance(held.thing, StateValue) and names[0] not in held.thing.written:
                 held.thing.written[names[0]] = changed
 
