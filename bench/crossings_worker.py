@@ -161,12 +161,12 @@ def main() -> int:
     sys.path[:0] = settings["path"]
     if settings["files"]:
         sys.path.insert(0, SUPPORT)
-        ours: Any = importlib.import_module("_gw_apart")
+        ours: Any = importlib.import_module("_gw_crossing")
         sys.path.pop(0)
         peer = ours.Spawned(SUPPORT)
         root = Path.cwd().resolve()
         kept = {root / file for file in settings["files"]}
-        apart = ours.Apart(
+        apart = ours.Separation(
             [str(file.relative_to(root)) for file in root.rglob("*.py") if file not in kept], [], root=str(root),
             peer=peer, unfit=notes.not_fit, own_word=lambda: notes.use("own equality"),
         )  # fmt: skip

@@ -13,7 +13,7 @@ from groundwire.core._contexts import Tool, ToolContext
 from groundwire.core._models import Backend, Completion, Request
 from groundwire.core._sandboxes import Sandbox
 from groundwire.core._signals import Observation
-from groundwire.tools import Apart, HiddenTests, tool_for
+from groundwire.tools import HiddenTests, Separation, tool_for
 
 LIMITS = Limits(wall_s=30, cpu_s=30)
 
@@ -95,7 +95,9 @@ class Ours:
         if key != self._known[0]:
             most = Isolation.IN_PROCESS if self._in_process else Isolation.TWO_BOXES
             tool: Tool = (
-                HiddenTests(isolation=most) if task.hidden else tool_for(task.command, apart=Apart(at_most=most))
+                HiddenTests(isolation=most)
+                if task.hidden
+                else tool_for(task.command, separation=Separation(at_most=most))
             )
             await tool.judge(Candidate(task.tree.digest, {}), task, context)
             self._known = (key, tool)

@@ -288,7 +288,7 @@ def _data() -> None:
     "_FIELD",
     "_FIELD_CLASSVAR",
     "_FIELD_INITVAR",
-    do="tools/inside/apart_codec.py sends them by name, for dataclasses.fields() of what is in another process",
+    do="tools/inside/crossing_codec.py sends them by name, for dataclasses.fields() of what is in another process",
 )
 def _kinds_of_fields() -> None:
     marks: Any = dataclasses

@@ -98,11 +98,11 @@ PUBLIC = {
         "ToldOfCall", "ToldOfEpisode", "episode_span", "is_wanted", "model_call_span",
     },
     "groundwire.tools": {
-        "AnswerCheck", "Apart", "BUILT_IN", "ByMeaning", "ByWords", "Command", "Corpus", "Doctest", "EnvironmentTool",
+        "AnswerCheck", "BUILT_IN", "ByMeaning", "ByWords", "Command", "Corpus", "Doctest", "EnvironmentTool",
         "FunctionTool", "GymnasiumEnvironment", "HiddenTests", "ModelTests", "Person", "Preflight", "Pytest",
-        "Relevance", "RuleReviewer", "StepChecker", "Supported", "Toolbox", "Unittest", "World", "WorldServer",
-        "answer_task", "gymnasium_world", "http_world", "mcp_tools", "normalised", "own_world", "step_rules",
-        "tool_for", "world",
+        "Relevance", "RuleReviewer", "Separation", "StepChecker", "Supported", "Toolbox", "Unittest", "World",
+        "WorldServer", "answer_task", "gymnasium_world", "http_world", "mcp_tools", "normalised", "own_world",
+        "step_rules", "tool_for", "world",
     },
     "groundwire.training": {
         "Form", "Options", "Rejected", "Row", "Trajectories", "Trajectory", "Trial", "Turn", "export", "form",

@@ -5,5 +5,5 @@ from __future__ import annotations
 import importlib
 import sys
 
-for _name in ("apart_codec", "apart_wire", "apart_stubs", "apart_world", "apart"):
+for _name in ("crossing_codec", "crossing_wire", "crossing_stubs", "crossing_world", "crossing_given", "crossing"):
     sys.modules[f"_gw_{_name}"] = importlib.import_module(f"groundwire.tools.inside.{_name}")

@@ -19,7 +19,7 @@ from groundwire.tools._controls import run_with_controls
 from groundwire.tools._judging import Judge, cold
 from groundwire.tools._python_runner import PythonRunner
 from groundwire.tools._reports import CaseControl
-from groundwire.tools._running import CONFIRMED, Apart, Judgement, Launch
+from groundwire.tools._running import CONFIRMED, Judgement, Launch, Separation
 
 BROKEN = "def f(x):\n    return x\n"
 RIGHT = "def f(x):\n    return x + 1\n"
@@ -35,7 +35,7 @@ def f(x):
     return Equal()
 """
 NONE = CaseControl()
-IN_PROCESS = Apart(at_most=Isolation.IN_PROCESS)
+IN_PROCESS = Separation(at_most=Isolation.IN_PROCESS)
 HEAD = "import pytest\nfrom mod import f\n"
 
 
@@ -49,11 +49,11 @@ async def confirmed(
     others: Mapping[str, str] | None = None,
     baseline: bool = True,
     name: str = "test_mod.py",
-    apart: Apart = CONFIRMED,
+    separation: Separation = CONFIRMED,
 ) -> Observation:
     """As a graph does: the base tree is judged, then the candidate, then the candidate's PASS is confirmed."""
     task: Task = bench.task({"mod.py": base, name: tests, **(others or {})}, command=command)
-    tool = tool_for(command, apart=apart)
+    tool = tool_for(command, separation=separation)
     context = bench.context()
     if baseline:
         await tool.judge(Candidate(task.tree.digest, {}), task, context)
@@ -197,7 +197,7 @@ DECEIVED = {
 
 async def test_an_object_that_equals_everything_is_no_answer(bench: Any) -> None:
     files = {f"test_{n}.py": text for n, text in enumerate(DECEIVED.values())}
-    seen = await confirmed(bench, files.pop("test_0.py"), EQUAL, others=files, name="test_0.py", apart=IN_PROCESS)
+    seen = await confirmed(bench, files.pop("test_0.py"), EQUAL, others=files, name="test_0.py", separation=IN_PROCESS)
     assert (seen.verdict, seen.reason) == (Verdict.NONE, NoVerdict.CHECK_CANNOT_FAIL)
     assert "test_a" in seen.evidence.detail
     assert seen.evidence.controls == Controls(
@@ -209,7 +209,7 @@ async def test_the_last_assertion_of_a_case_counts_too(bench: Any) -> None:
     """The first one is right; only the other one is met by an object that equals everything."""
     tests = HEAD + "def test_a():\n    assert f(0) == 1\n    for x in range(1, 30):\n        assert f(x) == x + 1\n"
     candidate = EQUAL.replace("return Equal()", "return 1 if x == 0 else Equal()")
-    seen = await confirmed(bench, tests, candidate, apart=IN_PROCESS)
+    seen = await confirmed(bench, tests, candidate, separation=IN_PROCESS)
     assert seen.reason is NoVerdict.CHECK_CANNOT_FAIL
 
 
@@ -305,7 +305,7 @@ async def test_the_candidate_can_not_tell_a_turned_case_by_its_calls(bench: Any)
         "def f(x):\n    return Equal()",
         "seen = []\ndef f(x):\n    seen.append(x)\n    return Equal() if len(seen) == x + 1 else x + 1",
     )
-    seen = await confirmed(bench, tests, candidate, apart=IN_PROCESS)
+    seen = await confirmed(bench, tests, candidate, separation=IN_PROCESS)
     assert seen.reason is NoVerdict.CHECK_CANNOT_FAIL
 
 
@@ -348,14 +348,16 @@ async def test_controls_run_where_the_pass_is_confirmed(bench: Any, runner: str,
     command, name, tests, controls = SUITES[runner]
     example = '    """\n    >>> f(1)\n    2\n    """\n    return'
     base, right = (code.replace("    return", example) for code in (BROKEN, RIGHT))
-    seen = await confirmed(bench, tests, right, base=base, command=command, name=name, apart=Apart(at_most=way))
+    seen = await confirmed(
+        bench, tests, right, base=base, command=command, name=name, separation=Separation(at_most=way)
+    )
     assert (seen.verdict, seen.isolation) == (Verdict.PASS, way)
     assert seen.evidence.controls == controls
 
 
 async def test_a_suite_that_cannot_fail_gives_no_verdict_in_two_boxes(bench: Any) -> None:
     tests = HEAD + "def test_a():\n    try:\n        assert f(1) == 2\n    except AssertionError:\n        pass\n"
-    seen = await confirmed(bench, tests, apart=Apart(at_once=True))
+    seen = await confirmed(bench, tests, separation=Separation(at_once=True))
     assert (seen.reason, seen.isolation) == (NoVerdict.CHECK_CANNOT_FAIL, Isolation.TWO_BOXES)
 
 
@@ -371,7 +373,7 @@ async def test_what_the_base_tree_loses_in_two_boxes_is_judged_in_one_process(be
 async def test_the_end_of_a_program_can_be_controlled(bench: Any) -> None:
     tests = "import pytest\nfrom mod import f\ndef test_a():\n    with pytest.raises(SystemExit):\n        f('a')\n"
     base, right = "def f(x): return x\n", "import sys\ndef f(x): sys.exit(x)\n"
-    seen = await confirmed(bench, tests, right, base=base, apart=IN_PROCESS)
+    seen = await confirmed(bench, tests, right, base=base, separation=IN_PROCESS)
     assert (seen.verdict, seen.evidence.controls) == (Verdict.PASS, Controls(changed_value=1)), seen.evidence
 
 

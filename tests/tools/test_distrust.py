@@ -1,4 +1,4 @@
-"""Candidates that reach for the yardstick or the report: none of them passes."""
+"""Candidates that reach for what judges them or the report: none of them passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidates that reach for the yardstick instead of the task: none passes, and what they tried is said.
+"""Candidates that reach for what judges them instead of the task: none passes, and what they tried is said.
 
 Each would succeed with a bare pytest in the same sandbox, which the second test proves.
 """

@@ -10,7 +10,7 @@ from groundwire import FeedbackGraph, Rules, StopReason
 from groundwire.core import ActorContext, Candidate, Hidden, Isolation, Limits, NoVerdict, Task, Tree, Verdict
 from groundwire.core._signals import Crossings
 from groundwire.graphs.run._firewall import withheld
-from groundwire.tools import Apart, HiddenTests, Pytest
+from groundwire.tools import HiddenTests, Pytest, Separation
 from groundwire.tools import _boxes as boxes
 from groundwire.tools._boxes import STAND_IN, asked_names, candidates_box, why_one_box
 from groundwire.tools._shadowing import refused_names, shadowed_names
@@ -223,12 +223,12 @@ async def test_a_pass_of_many_is_confirmed_too(bench: Any) -> None:
 async def test_without_the_second_look_it_is_forged(bench: Any) -> None:
     """What the confirming look is there for."""
     task = bench.task({"mod.py": BROKEN, "test_mod.py": TESTS})
-    once = Pytest(apart=Apart(at_most=Isolation.IN_PROCESS))
+    once = Pytest(separation=Separation(at_most=Isolation.IN_PROCESS))
     assert (await bench.judge(once, task, {"mod.py": PATCHES + BROKEN})).verdict is PASS
 
 
 async def test_where_two_boxes_are_required_nothing_less_passes(bench: Any) -> None:
-    required = Apart(required=True)
+    required = Separation(required=True)
     suites = (
         f"{TESTS}def test_b(caplog): pass\n",  # its text does not fit
         "from mod import Box\ndef test_a():\n    assert list(Box.all()) == [1]\n",  # its run does not
@@ -236,10 +236,10 @@ async def test_where_two_boxes_are_required_nothing_less_passes(bench: Any) -> N
     for tests in suites:
         right = RIGHT + "class Box:\n    @staticmethod\n    def all():\n        return iter([1])\n"
         task = bench.task({"mod.py": right + "# \n", "test_mod.py": tests})
-        found = await bench.judge(Pytest(apart=required), task, {"mod.py": right})
+        found = await bench.judge(Pytest(separation=required), task, {"mod.py": right})
         assert found.verdict is PASS if found.isolation is Isolation.TWO_BOXES else found.reason is NoVerdict.UNFIT
     right = await bench.judge(
-        Pytest(apart=required), bench.task({"mod.py": BROKEN, "test_mod.py": TESTS}), {"mod.py": RIGHT}
+        Pytest(separation=required), bench.task({"mod.py": BROKEN, "test_mod.py": TESTS}), {"mod.py": RIGHT}
     )
     assert (right.verdict, right.isolation) == (PASS, Isolation.TWO_BOXES)
 
@@ -273,7 +273,7 @@ async def test_what_is_laid_beside_the_module_is_the_candidates_in_one_box_too(b
 SLOW_ACROSS = """\
 import sys
 def f(x):
-    if any("_gw_apart_candidate" in name for name in sys.modules) and x:
+    if any("_gw_crossing_candidate" in name for name in sys.modules) and x:
         while True: pass
     return x + 1
 """

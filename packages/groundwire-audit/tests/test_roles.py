@@ -8,9 +8,9 @@ import pytest
 from audit_cases import CASES, written
 
 from groundwire_audit import AuditError
-from groundwire_audit._command import roles_of_file, roles_of_flags, roles_of_project
 from groundwire_audit._discover import audit_path
 from groundwire_audit._report import Grounding, Loop
+from groundwire_audit._roles import roles_of_file, roles_of_flags, roles_of_project
 
 CRITIC = CASES["1 write and critique, no map, no cap"]
 NO_OP_TOOL = CASES["5 no-op tool"]

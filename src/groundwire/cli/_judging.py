@@ -27,7 +27,7 @@ from groundwire.core._tasks import Task
 from groundwire.core._text import plain
 from groundwire.graphs.run._sandboxes import Sandboxes
 from groundwire.graphs.run._strength import Strength, keep_strength, measure_strength
-from groundwire.tools import Apart, HiddenTests, tool_for
+from groundwire.tools import HiddenTests, Separation, tool_for
 
 
 @asynccontextmanager
@@ -63,7 +63,7 @@ async def strength_after(
     try:
         async with _context(settings, task) as context:
             # what passes is nobody's answer: one process will do
-            tool = tool_for(task.command, report=settings.report, apart=Apart(at_most=Isolation.IN_PROCESS))
+            tool = tool_for(task.command, report=settings.report, separation=Separation(at_most=Isolation.IN_PROCESS))
             strength = await measure_strength(tool, candidate, task, context, n=settings.test_strength)
     except GroundwireError:
         return None  # it says something of the tests, and may not cost what was verified
@@ -107,7 +107,7 @@ def check_task(path: Path, settings: Settings, *, solution: Path | None, as_json
 
 async def _judged(task: Task, candidate: Candidate, context: ToolContext, settings: Settings) -> dict[str, Observation]:
     """What the visible tests say, then the hidden ones, where there are any."""
-    tool = tool_for(task.command, report=settings.report, apart=Apart(required=settings.require_two_boxes))
+    tool = tool_for(task.command, report=settings.report, separation=Separation(required=settings.require_two_boxes))
     found = {"tests": await tool.judge(candidate, task.public(), context)}
     if task.hidden is not None:
         found["hidden"] = await HiddenTests(require_two_boxes=settings.require_two_boxes).judge(

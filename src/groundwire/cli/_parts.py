@@ -13,7 +13,7 @@ from groundwire.core._models import Backend
 from groundwire.core._settings import Settings
 from groundwire.core._tasks import Task
 from groundwire.graphs import Budget, Rules, RunBudget, SandboxOptions
-from groundwire.tools import Apart, HiddenTests, tool_for
+from groundwire.tools import HiddenTests, Separation, tool_for
 
 SEARCH_WIDTH = 200
 SEARCH_TRIALS = 20
@@ -101,7 +101,7 @@ class GraphParts:
     def judge(self, task: Task) -> Tool:
         """The tool that steers: the task's visible tests, or a model's."""
         if not self.settings.model_tests:
-            return self._checked(tool_for(task.command, report=self.settings.report, apart=self._apart), task)
+            return self._checked(tool_for(task.command, report=self.settings.report, separation=self._apart), task)
         return self._written_tests()
 
     def hidden(self, task: Task) -> HiddenTests:
@@ -114,8 +114,8 @@ class GraphParts:
         return self._checked(tests, task) if task.hidden is not None else tests
 
     @property
-    def _apart(self) -> Apart:
-        return Apart(required=self.settings.require_two_boxes)
+    def _apart(self) -> Separation:
+        return Separation(required=self.settings.require_two_boxes)
 
     def _checked(self, tool: Checked, task: Task) -> Checked:
         """The tool, where what is required of it can be had at all."""

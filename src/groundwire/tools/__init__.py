@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from groundwire.tools._model_tests import ModelTests
     from groundwire.tools._person import Person
     from groundwire.tools._pytest_tool import Pytest
-    from groundwire.tools._running import Apart
+    from groundwire.tools._running import Separation
     from groundwire.tools._search import ByMeaning, ByWords, Corpus, Relevance, Supported, normalised
     from groundwire.tools._stdlib_runners import Doctest, Unittest
     from groundwire.tools._step_checker import StepChecker
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BUILT_IN",
     "AnswerCheck",
-    "Apart",
     "ByMeaning",
     "ByWords",
     "Command",
@@ -46,6 +45,7 @@ __all__ = [
     "Pytest",
     "Relevance",
     "RuleReviewer",
+    "Separation",
     "StepChecker",
     "Supported",
     "Toolbox",
@@ -67,7 +67,7 @@ __getattr__, __dir__ = at_first_use(
     __name__,
     {
         "AnswerCheck": "_tool_calls",
-        "Apart": "_running",
+        "Separation": "_running",
         "BUILT_IN": "environments._catalogue",
         "ByMeaning": "_search",
         "ByWords": "_search",

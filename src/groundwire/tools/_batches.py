@@ -20,7 +20,7 @@ from groundwire.core._traits import ToolTraits
 from groundwire.tools._baselines import Baseline, Baselines, JudgingMode, Outcome, Pace, outcome_of
 from groundwire.tools._guard import why_from_scratch
 from groundwire.tools._judging import Execute, Judge, cold
-from groundwire.tools._running import CONFIRMED, Apart, Judgement, Launch, Runner
+from groundwire.tools._running import CONFIRMED, Judgement, Launch, Runner, Separation
 
 # Runs things side by side, and gives each result as soon as it is there.
 
@@ -397,13 +397,13 @@ class JudgedTool:
 
     Args:
         runner: the kind of runner.
-        apart: how far the assertions are to be kept from the candidate.
+        separation: how far the assertions are to be kept from the candidate.
     """
 
     traits = ToolTraits(repeatable=True)
 
-    def __init__(self, runner: Runner, apart: Apart = CONFIRMED) -> None:
-        self._judge = Judge(runner, Baselines(), apart)
+    def __init__(self, runner: Runner, separation: Separation = CONFIRMED) -> None:
+        self._judge = Judge(runner, Baselines(), separation)
 
     def why_not_two_boxes(self, task: Task) -> str:
         """Why this task's tests can't be judged in two boxes, by their text and their runner; empty if they can."""

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._paths import matches
 from groundwire.core._tasks import Task
-from groundwire.tools._apartness import REACHES_IN, named_in, reaches_in
 from groundwire.tools._guard import STEERING, is_fixed
+from groundwire.tools._separation import REACHES_IN, named_in, reaches_in
 
 STAND_IN = (
     b'raise ImportError("This file lies in another box, and only tests that run in this process can ask for it.")\n'

@@ -29,7 +29,7 @@ from groundwire.tools._commands import Invocation, read_command
 from groundwire.tools._guard import tampering
 from groundwire.tools._python_runner import ENVIRONMENT, arguments_of, support_files
 from groundwire.tools._reports import MESSAGE_CHARS, ReportProblem, RunReport, unique
-from groundwire.tools._running import CONFIRMED, Apart, Launch, NotRunnable, Reading
+from groundwire.tools._running import CONFIRMED, Launch, NotRunnable, Reading, Separation
 from groundwire.tools._summaries import cut_stream, ended_by, harmless, how_it_ended, killed_from_outside, shorten
 from groundwire.tools._verdicts import Decision, Situation, decide, no_verdict, without_report
 
@@ -217,8 +217,8 @@ class Command(JudgedTool):
         expect: what standard output must be besides; text is compared as UTF-8.
         exact: False: white space at the end of lines and around the whole is ignored.
         report: path, below the work folder, of the JUnit XML file that the command writes.
-        apart: how far assertions are to be kept from the candidate; a command can't, so where it is required nothing
-            passes.
+        separation: how far assertions are to be kept from the candidate; a command can't, so where it is required
+            nothing passes.
 
     Raises:
         ConfigError: `report` is not a plain relative path.
@@ -231,11 +231,11 @@ class Command(JudgedTool):
         report: str | None = None,
         *,
         exact: bool = False,
-        apart: Apart = CONFIRMED,
+        separation: Separation = CONFIRMED,
     ) -> None:
         wanted = expect.encode() if isinstance(expect, str) else expect
         runner = _CommandRunner(tuple(command) if command else None, wanted, exact, _checked(report))
-        super().__init__(runner, apart)
+        super().__init__(runner, separation)
 
 
 def _checked(report: str | None) -> str | None:

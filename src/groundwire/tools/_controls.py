@@ -191,11 +191,12 @@ def _weighed(
         cannot_fail=(*suspects, *out),
     )
     evidence = plain.evidence.model_copy(update={"controls": controls})
-    unturned = [name for name in passed if name not in seen.turned and name not in smoke_tests]
+    smoke = [name for name in passed if name in smoke_tests and name not in seen.turned]
+    to_control = len(passed) - len(out) - len(smoke)
     decisive = [name for name in suspects if before is None or before.get(name) not in PASSED]
     if decisive:
         why = f"Passes, but so it would whatever the candidate did: {named(decisive)} can't fail."
-    elif unturned and controls.share < LEAST_SHARE:
+    elif len(kinds) < LEAST_SHARE * to_control or not (kinds or smoke):
         why = (
             f"Passes, but of {len(passed) - len(out)} cases only {len(kinds)} were seen to be able to fail: assert "
             "what the code returns, or judge by other tests."

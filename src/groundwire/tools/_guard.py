@@ -1,8 +1,8 @@
-"""Keeps the yardstick out of the candidate's reach.
+"""Keeps what judges out of the candidate's reach.
 
 A candidate that changes a file which it may not edit is not judged at all, since what would be judged is something
 else; the attempt is itself a FAIL, with one case `tamper::PATH` for each such file. So is one that puts a file where a
-folder is, or the other way round (`misplaced::PATH`): no sandbox could lay it out. For doctests, where the yardstick
+folder is, or the other way round (`misplaced::PATH`): no sandbox could lay it out. For doctests, where what judges
 lies in the file that is repaired, the examples that the base tree holds must stay as they are.
 """
 

@@ -13,18 +13,18 @@ from groundwire.core._tasks import Task
 from groundwire.core._traits import ToolTraits
 from groundwire.tools._commands import read_command
 from groundwire.tools._guard import tampering, tampering_with_hidden
-from groundwire.tools._running import CONFIRMED, Apart
+from groundwire.tools._running import CONFIRMED, Separation
 
 # Chooses the tool for a command.
 
 
-def tool_for(command: Sequence[str], report: str | None = None, *, apart: Apart = CONFIRMED) -> Tool:
+def tool_for(command: Sequence[str], report: str | None = None, *, separation: Separation = CONFIRMED) -> Tool:
     """The tool that gets most out of a command.
 
     Args:
         command: split; `()`: pytest.
         report: path of the JUnit XML file that the command writes; then its cases decide, whatever the command is.
-        apart: how far the assertions are to be kept from the candidate.
+        separation: how far the assertions are to be kept from the candidate.
 
     Returns:
         `Pytest` for `pytest` and `python -m pytest`, `Unittest` for `python -m unittest`, `Doctest` for
@@ -37,18 +37,18 @@ def tool_for(command: Sequence[str], report: str | None = None, *, apart: Apart 
     if runner == "pytest":
         from groundwire.tools._pytest_tool import Pytest
 
-        return Pytest(command or None, apart=apart)
+        return Pytest(command or None, separation=separation)
     if runner == "unittest":
         from groundwire.tools._stdlib_runners import Unittest
 
-        return Unittest(command, apart=apart)
+        return Unittest(command, separation=separation)
     if runner == "doctest":
         from groundwire.tools._stdlib_runners import Doctest
 
-        return Doctest(command, apart=apart)
+        return Doctest(command, separation=separation)
     from groundwire.tools._command_tool import Command
 
-    return Command(command or None, report=report, apart=apart)
+    return Command(command or None, report=report, separation=separation)
 
 
 # Lays further test files over a project, and judges by them.
@@ -116,7 +116,7 @@ class HiddenTests:
     ) -> None:
         self._report = report
         at_once = isolation is not Isolation.IN_PROCESS
-        self._apart = Apart(at_once=at_once, at_most=isolation, required=require_two_boxes)
+        self._separated = Separation(at_once=at_once, at_most=isolation, required=require_two_boxes)
         self._tools: dict[tuple[str, ...], Tool] = {}
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
@@ -141,7 +141,7 @@ class HiddenTests:
         return tool.why_not_two_boxes(inner) if isinstance(tool, TwoBoxTool) else "their tool has no boxes"
 
     def _tool(self, command: tuple[str, ...]) -> Tool:
-        return self._tools.setdefault(command, tool_for(command, self._report, apart=self._apart))
+        return self._tools.setdefault(command, tool_for(command, self._report, separation=self._separated))
 
     async def judge_many(
         self, candidates: Sequence[Candidate], task: Task, context: ToolContext

@@ -28,7 +28,7 @@ from groundwire.tools._boxes import candidates_box
 from groundwire.tools._controls import Confirming, Run
 from groundwire.tools._preload import place_of
 from groundwire.tools._reports import unique
-from groundwire.tools._running import CONFIRMED, Apart, Judgement, Launch, NotRunnable, Reading, Runner
+from groundwire.tools._running import CONFIRMED, Judgement, Launch, NotRunnable, Reading, Runner, Separation
 from groundwire.tools._shadowing import shadowed_names
 from groundwire.tools._summaries import cut_stream, harmless, shorten
 from groundwire.tools._verdicts import Decision, Situation
@@ -60,13 +60,13 @@ class Judge:
     Args:
         runner: the kind of runner.
         baselines: what is known of base trees; learns from every base tree that is judged.
-        apart: how far the assertions are to be kept from the candidate.
+        separation: how far the assertions are to be kept from the candidate.
     """
 
-    def __init__(self, runner: Runner, baselines: Baselines, apart: Apart = CONFIRMED) -> None:
+    def __init__(self, runner: Runner, baselines: Baselines, separation: Separation = CONFIRMED) -> None:
         self._runner = runner
         self._baselines = baselines
-        self._wanted = apart
+        self._wanted = separation
         self._fits: dict[tuple[str, tuple[str, ...], str, Isolation], bool] = {}
         """Whether the base tree does as well so far apart as in one process: by tree, command, sandbox and distance."""
         self._confirming = Confirming()
@@ -140,11 +140,11 @@ class Judge:
         except (GroundwireError, OSError) as error:
             return self.nothing(NoVerdict.SANDBOX, _words(error), start)
         if self._wanted.at_once and tree is None:
-            apart = await self._apart(
+            separation = await self._separated(
                 self._furthest(task, sandbox), candidate, task, sandbox, controls=context.confirming
             )
-            if apart is not None:
-                return apart
+            if separation is not None:
+                return separation
         before = self._passed.get((candidate.digest, task.tree.digest, start.shown))
         if tree is None and (context.again or (context.confirming and before)):
             return await self.confirm(
@@ -177,11 +177,11 @@ class Judge:
         known = self._passed.get((candidate.digest, task.tree.digest, self.command_for(task)))
         fits = known is None or known.isolation is not Isolation.IN_PROCESS  # else that was tried before
         if fits and self._furthest(task, sandbox) is Isolation.TWO_BOXES:
-            apart = await self._apart(
+            separation = await self._separated(
                 Isolation.TWO_BOXES, candidate, task, sandbox, in_time=True, controls=controls, seen=seen
             )
-            if apart is not None:
-                return self._remembered(apart, candidate, task)
+            if separation is not None:
+                return self._remembered(separation, candidate, task)
         if self._wanted.required:
             why = self.why_not_two_boxes(task) or "the sandbox, or the base tree's own run, does not allow it"
             return self.nothing(NoVerdict.UNFIT, f"It can't be judged in two boxes, which is required: {why}.")
@@ -237,7 +237,7 @@ class Judge:
             ways.append(Isolation.PROCESS)
         return next((way for way in ways if not self._runner.why_not(way, task)), Isolation.IN_PROCESS)
 
-    async def _apart(
+    async def _separated(
         self,
         way: Isolation,
         candidate: Candidate,
@@ -413,14 +413,14 @@ class Judge:
         )
 
 
-def _with_output_of(seen: Observation, apart: Observation) -> Observation:
+def _with_output_of(seen: Observation, separation: Observation) -> Observation:
     """A confirmed PASS with what the look in one process saw beside it: all output, and the lines that ran."""
-    if apart.verdict is not Verdict.PASS:
-        return apart
+    if separation.verdict is not Verdict.PASS:
+        return separation
     names = ("stdout", "stderr", "stdout_cut", "stderr_cut")
     told = {name: getattr(seen.evidence, name) for name in names}
-    evidence = apart.evidence.model_copy(update={**told, "again": seen.evidence.again + 1})
-    return apart.model_copy(update={"evidence": evidence, "coverage": seen.coverage})
+    evidence = separation.evidence.model_copy(update={**told, "again": seen.evidence.again + 1})
+    return separation.model_copy(update={"evidence": evidence, "coverage": seen.coverage})
 
 
 def cold(sandbox: Sandbox, task: Task) -> Execute:

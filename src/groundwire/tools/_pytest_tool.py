@@ -16,7 +16,7 @@ from groundwire.tools._batches import JudgedTool
 from groundwire.tools._commands import Invocation
 from groundwire.tools._guard import tampering_with_doctests
 from groundwire.tools._python_runner import PythonRunner, declared_names
-from groundwire.tools._running import CONFIRMED, Apart
+from groundwire.tools._running import CONFIRMED, Separation
 
 if TYPE_CHECKING:
     from groundwire.tools._behaviour import Behaviour
@@ -123,10 +123,10 @@ class Pytest(JudgedTool):
 
     Args:
         command: a command that goes before the task's, split (`("pytest", "-q", "tests/unit")`).
-        apart: how far the assertions are to be kept from the candidate.
+        separation: how far the assertions are to be kept from the candidate.
     """
 
-    def __init__(self, command: Sequence[str] | None = None, *, apart: Apart = CONFIRMED) -> None:
+    def __init__(self, command: Sequence[str] | None = None, *, separation: Separation = CONFIRMED) -> None:
         runner = PythonRunner(
             name="pytest",
             default=("pytest", "-q"),
@@ -137,7 +137,7 @@ class Pytest(JudgedTool):
             more=without_cache,
             guard=_guard,
         )
-        super().__init__(runner, apart)
+        super().__init__(runner, separation)
 
     @cached_property
     def _behaviour(self) -> Behaviour:

@@ -21,7 +21,6 @@ from groundwire.core._paths import matches
 from groundwire.core._sandboxes import ExecResult, HeadStart
 from groundwire.core._signals import CaseResult, Crossings, Isolation, NoVerdict, Observation, Origin
 from groundwire.core._tasks import Task
-from groundwire.tools._apartness import modules_kept_apart
 from groundwire.tools._boxes import asked_names, fixed_files, own_names, reaches_far, tests_box, why_one_box
 from groundwire.tools._commands import Invocation, RunnerName, read_command
 from groundwire.tools._controls import as_it_is
@@ -30,6 +29,7 @@ from groundwire.tools._guard import digests, editable_files, is_fixed, tampering
 from groundwire.tools._preload import imports_from_outside, own_modules
 from groundwire.tools._reports import ReportProblem, RunReport, read_coverage, read_report
 from groundwire.tools._running import Launch, NotRunnable, Partner, Reading
+from groundwire.tools._separation import modules_kept_separate
 from groundwire.tools._summaries import ended_by, harmless, how_it_ended
 from groundwire.tools._verdicts import Situation, decide, no_verdict, tampered, tampering_with_report, without_report
 
@@ -68,7 +68,7 @@ sys.exit(run(sys.argv[1:]))
 _ANSWER = """
 import os, sys
 sys.path[:] = [os.environ.pop("GROUNDWIRE_SUPPORT"), *(p for p in sys.path if os.path.isabs(p))]
-import _gw_apart_candidate as candidate
+import _gw_crossing_candidate as candidate
 del sys.path[0], os.environ["GROUNDWIRE_OUT"]
 candidate.serve_line(int(os.environ.pop("GROUNDWIRE_LINE")))
 """
@@ -164,7 +164,7 @@ More = Callable[[Task, Invocation], tuple[str, ...]]
 
 def _partner(invocation: Invocation) -> Partner:
     command = ("python", *invocation.flags, "-c", _ANSWER)
-    return Partner(command, {**ENVIRONMENT, **invocation.env}, _ours("apart_"))
+    return Partner(command, {**ENVIRONMENT, **invocation.env}, _ours("crossing_"))
 
 
 def nothing_more(_task: Task, _invocation: Invocation) -> tuple[str, ...]:
@@ -184,7 +184,7 @@ class PythonRunner:
         in_search: arguments that go after the user's where many candidates are judged in a fork server.
         cure: what to do where the runner is missing.
         more: arguments that go before the user's.
-        guard: finds further ways in which a candidate reaches for the yardstick.
+        guard: finds further ways in which a candidate reaches for what judges it.
     """
 
     name: RunnerName
@@ -215,7 +215,7 @@ class PythonRunner:
             return (self._why_no_examples(task) if is_doctest else "") or why_one_box(task)
         if is_doctest:
             return "doctests lie in the files that are judged"
-        return "" if modules_kept_apart(task) else "the tests reach into the process of the code they test"
+        return "" if modules_kept_separate(task) else "the tests reach into the process of the code they test"
 
     def start(
         self,
@@ -234,15 +234,15 @@ class PythonRunner:
         quick = replace(invocation, arguments=_before_paths(everywhere, self.in_search(task, invocation)))
         invocation = replace(invocation, arguments=everywhere)
         module = f"{self.name}_main"
-        apart = isolation is not Isolation.IN_PROCESS
+        separation = isolation is not Isolation.IN_PROCESS
         settings = {
-            "apart": self._told(task, invocation) if apart else None,
+            "crossing": self._told(task, invocation) if separation else None,
             "lines": None if coverage_of is None else [p for p in sorted(coverage_of.files) if _counts(p, task)],
-            "yardstick": digests(task),
+            "fixed_files": digests(task),
             "declared": sorted(declared_names(task.tree)) if self.name == "pytest" else [],
             "first": list(first),
             "conftests": any(path.rpartition("/")[2] == "conftest.py" for path in task.tree.files),
-            "own": [] if apart else sorted(own_modules(task)),
+            "own": [] if separation else sorted(own_modules(task)),
         }
         is_warm = SHARED_FLAGS.issuperset(invocation.flags) and coverage_of is None
         return Launch(
@@ -252,7 +252,7 @@ class PythonRunner:
             quick=arguments_of(module, quick, task.tree) if is_warm else None,
             preload=(*self.preload, *imports_from_outside(task.tree)),
             flags=invocation.flags if is_warm else (),
-            head_start=HeadStart(editable_files(task)) if is_warm and not apart else None,
+            head_start=HeadStart(editable_files(task)) if is_warm and not separation else None,
             env={**ENVIRONMENT, **invocation.env},
             support=support_files(settings),
             collect=(REPORT, STACK) if coverage_of is None else (REPORT, STACK, LINES),

@@ -75,7 +75,7 @@ class RunReport:
         usage: True if the runner did not understand its command line.
         canary: False if a case that must fail passed.
         replaced: functions of the runner that were replaced → the file of the new one.
-        touched: files of the yardstick that were not as they had been laid when pytest read them → how.
+        touched: fixed files that were not as they had been laid when pytest read them → how.
         left_touched: the same, seen at the end of the run.
         elsewhere: modules that the project holds and that were imported from an installed copy → its file.
         status: the exit status that the runner announced; None if it never came to that.

@@ -29,7 +29,7 @@ class NotRunnable(Exception):
 
 
 @dataclass(frozen=True)
-class Apart:
+class Separation:
     """How far a tool keeps the assertions from the candidate, where runner, sandbox and tests allow it.
 
     Args:
@@ -43,9 +43,9 @@ class Apart:
     required: bool = False
 
 
-CONFIRMED = Apart()
+CONFIRMED = Separation()
 """A PASS is confirmed in two boxes."""
-AT_ONCE = Apart(at_once=True)
+AT_ONCE = Separation(at_once=True)
 """Every candidate is judged in two boxes at once."""
 
 
@@ -160,7 +160,7 @@ class Runner(Protocol):
         ...
 
     def tampering(self, candidate: Candidate, task: Task) -> Observation | None:
-        """A FAIL if the candidate reaches for the yardstick."""
+        """A FAIL if the candidate reaches for what judges it."""
         ...
 
     def why_not(self, isolation: Isolation, task: Task) -> str:

@@ -13,7 +13,7 @@ from groundwire.tools._behaviour import Behaviour
 from groundwire.tools._commands import Invocation
 from groundwire.tools._guard import tampering_with_doctests
 from groundwire.tools._python_runner import PythonRunner
-from groundwire.tools._running import CONFIRMED, Apart
+from groundwire.tools._running import CONFIRMED, Separation
 
 # The doctest tool.
 
@@ -22,14 +22,14 @@ class Doctest(JudgedTool):
     """Judges by `python -m doctest FILE…`; each docstring that holds examples is a case.
 
     The examples lie in the files that are repaired: a candidate that changes or drops one that the base tree holds has
-    reached for the yardstick, and fails for that. For limits, fork server and order see `Pytest`.
+    reached for what judges it, and fails for that. For limits, fork server and order see `Pytest`.
 
     Args:
         command: a command that goes before the task's, split (`("python", "-m", "doctest", "src/shapes.py")`).
-        apart: how far the assertions are to be kept from the candidate.
+        separation: how far the assertions are to be kept from the candidate.
     """
 
-    def __init__(self, command: Sequence[str] | None = None, *, apart: Apart = CONFIRMED) -> None:
+    def __init__(self, command: Sequence[str] | None = None, *, separation: Separation = CONFIRMED) -> None:
         runner = PythonRunner(
             name="doctest",
             default=("python", "-m", "doctest"),
@@ -37,7 +37,7 @@ class Doctest(JudgedTool):
             preload=("doctest",),
             guard=_guard,
         )
-        super().__init__(runner, apart)
+        super().__init__(runner, separation)
 
 
 def _guard(candidate: Candidate, task: Task, _invocation: Invocation) -> Observation | None:
@@ -55,17 +55,17 @@ class Unittest(JudgedTool):
 
     Args:
         command: a command that goes before the task's, split (`("python", "-m", "unittest", "tests.test_x")`).
-        apart: how far the assertions are to be kept from the candidate.
+        separation: how far the assertions are to be kept from the candidate.
     """
 
-    def __init__(self, command: Sequence[str] | None = None, *, apart: Apart = CONFIRMED) -> None:
+    def __init__(self, command: Sequence[str] | None = None, *, separation: Separation = CONFIRMED) -> None:
         runner = PythonRunner(
             name="unittest",
             default=("python", "-m", "unittest"),
             command=tuple(command) if command else None,
             preload=("unittest",),
         )
-        super().__init__(runner, apart)
+        super().__init__(runner, separation)
         self._behaviour = Behaviour()
 
     async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:

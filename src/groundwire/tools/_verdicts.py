@@ -18,7 +18,7 @@ from groundwire.tools._preload import ModuleOrigin
 from groundwire.tools._reports import RunReport
 from groundwire.tools._summaries import PASSED, counts, ended_by, how_it_ended, killed_from_outside, last_error, named
 
-# What a run shows of a candidate that reached for the yardstick while it ran: a FAIL that says what was tried.
+# What a run shows of a candidate that reached for what judges it while it ran: a FAIL that says what was tried.
 #
 # Each has a case `tamper::WHAT`. Only what the candidate itself must have done is said of it: where its tests could
 # have done it too, and are not known to leave it alone, nothing is said here.
@@ -97,7 +97,7 @@ class Decision:
         partial: True if the runner stopped before all cases had run.
         out_of_time: True if nothing but time counts against the candidate.
         late: the cases that a limit of time ended.
-        tampering: True if the candidate reached for the yardstick.
+        tampering: True if the candidate reached for what judges it.
     """
 
     verdict: Verdict
@@ -122,7 +122,7 @@ def tampered(attempts: tuple[CaseOutcome, ...], others: tuple[CaseOutcome, ...] 
     shown = named([c.id.removeprefix("tamper::") for c in attempts])
     return Decision(
         Verdict.FAIL,
-        f"The candidate reached for the yardstick ({shown}): {attempts[0].message}",
+        f"The candidate reached for what judges it ({shown}): {attempts[0].message}",
         cases=(*attempts, *others),
         partial=True,
         tampering=True,

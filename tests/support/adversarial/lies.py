@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apart_attacks import ATTACKS, HEAD, SEEN_THROUGH
+from crossing_attacks import ATTACKS, HEAD, SEEN_THROUGH
 
 from adversarial.mechanisms import Mechanism
 

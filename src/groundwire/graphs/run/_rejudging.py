@@ -25,7 +25,7 @@ INFRASTRUCTURE = frozenset({NoVerdict.SANDBOX})
 DOUBTFUL = INFRASTRUCTURE | {NoVerdict.RUNNER_CRASHED, NoVerdict.REPORT_MISSING, NoVerdict.LIMIT_HIT}
 """May be the candidate's own doing: repeated only while no other candidate of the trial got a verdict."""
 NEVER_AGAIN = frozenset({Origin.HIDDEN_TESTS, Origin.TOOL_ERROR})
-"""Hidden tests judge once; a candidate that reaches for the yardstick is refused without a run."""
+"""Hidden tests judge once; a candidate that reaches for what judges it is refused without a run."""
 SHORT_S = 10.0
 """Wall seconds of a run that is repeated lightly."""
 NAMES_SHOWN = 3

@@ -12,12 +12,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.apart import make_apart
     from groundwire.tools.inside.controls import Controls
+    from groundwire.tools.inside.crossing import make_crossing
     from groundwire.tools.inside.lines import Lines
     from groundwire.tools.inside.recorder import CaseTimeout, Recorder, controls_of, cut, explain, read_settings
 else:
-    from _gw_apart import make_apart
+    from _gw_crossing import make_crossing
     from _gw_lines import Lines
     from _gw_recorder import CaseTimeout, Recorder, controls_of, cut, explain, read_settings
 
@@ -30,13 +30,13 @@ def prepare() -> Any:
     settings = read_settings()
     lines = Lines(recorder, settings["lines"]) if settings["lines"] is not None else None
     controls = controls_of(recorder)
-    apart = make_apart(settings, recorder, controls)
-    docstrings: dict[str, dict[str, str]] = settings["apart"]["docstrings"] if apart is not None else {}
+    crossing = make_crossing(settings, recorder, controls)
+    docstrings: dict[str, dict[str, str]] = settings["crossing"]["docstrings"] if crossing is not None else {}
 
     def run(arguments: list[str]) -> int:
         recorder.wait()
-        if apart is not None:
-            apart.start()
+        if crossing is not None:
+            crossing.start()
         if controls is not None:
             controls.install()
         if lines is not None:

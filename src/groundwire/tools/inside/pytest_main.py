@@ -7,15 +7,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.apart import make_apart
+    from groundwire.tools.inside.crossing import make_crossing
+    from groundwire.tools.inside.fixed_files import FixedFiles
     from groundwire.tools.inside.lines import Lines
     from groundwire.tools.inside.recorder import Recorder, controls_of, read_settings
-    from groundwire.tools.inside.yardstick import Yardstick
 else:
-    from _gw_apart import make_apart
+    from _gw_crossing import make_crossing
+    from _gw_fixed_files import FixedFiles
     from _gw_lines import Lines
     from _gw_recorder import Recorder, controls_of, read_settings
-    from _gw_yardstick import Yardstick
 
 OLDEST = (7, 0)
 
@@ -50,14 +50,14 @@ def prepare() -> Any:
     controls = controls_of(recorder)
     if controls is not None:
         controls.install_pytest()
-    apart = make_apart(settings, recorder, controls)
-    yardstick = Yardstick(recorder, settings["yardstick"])
+    crossing = make_crossing(settings, recorder, controls)
+    fixed_files = FixedFiles(recorder, settings["fixed_files"])
     plugin = Plugin(
         recorder,
         lines,
         set(settings["declared"]),
-        yardstick,
-        apart,
+        fixed_files,
+        crossing,
         settings["first"],
         controls,
         has_conftests=settings["conftests"],
@@ -65,8 +65,8 @@ def prepare() -> Any:
 
     def run(arguments: list[str]) -> int:
         sys.argv[0] = "pytest"
-        if apart is not None:
-            apart.start()
+        if crossing is not None:
+            crossing.start()
         if controls is not None:
             controls.install()
         if lines is not None:

@@ -15,13 +15,13 @@ import _pytest.runner
 import pytest
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.apart import Apart
     from groundwire.tools.inside.controls import Controls
+    from groundwire.tools.inside.crossing import Crossing
+    from groundwire.tools.inside.fixed_files import FixedFiles
     from groundwire.tools.inside.lines import Lines
     from groundwire.tools.inside.pytest_head_start import Streams, has_strangers, rewrite_in_advance
     from groundwire.tools.inside.pytest_outcomes import BAD, RANK, Canary, Phase, result_of, unique, watched
     from groundwire.tools.inside.recorder import CaseTimeout, Recorder, cut, explain, file_of, leave_out_middle
-    from groundwire.tools.inside.yardstick import Yardstick
 else:
     from _gw_pytest_head_start import Streams, has_strangers, rewrite_in_advance
     from _gw_pytest_outcomes import BAD, RANK, Canary, Phase, result_of, unique, watched
@@ -52,9 +52,9 @@ class Plugin:
         recorder: where events go.
         lines: per-case coverage, if it is wanted.
         declared: normalised names of the distributions whose plugins the project declares.
-        yardstick: knows the files that must stay as they are.
+        fixed_files: knows the files that must stay as they are.
         first: ids of the cases that failed on the base tree.
-        apart: keeps the candidate in another process; None: it is in this one.
+        crossing: keeps the candidate in another process; None: it is in this one.
         controls: what turns cases round, if that is wanted.
         has_conftests: whether code of the project may be loaded before tests are collected.
     """
@@ -64,17 +64,17 @@ class Plugin:
         recorder: Recorder,
         lines: Lines | None,
         declared: set[str],
-        yardstick: Yardstick,
-        apart: Apart | None = None,
+        fixed_files: FixedFiles,
+        crossing: Crossing | None = None,
         first: Collection[str] = (),
         controls: Controls | None = None,
         *,
         has_conftests: bool = True,
     ) -> None:
         self._has_conftests = has_conftests
-        self._apart = apart
+        self._crossing = crossing
         self._controls = controls
-        self._yardstick = yardstick
+        self._fixed_files = fixed_files
         self._recorder = recorder
         self._lines = lines
         self._declared = declared
@@ -111,10 +111,10 @@ class Plugin:
     def pytest_load_initial_conftests(self, early_config: Any) -> Flow:
         """A conftest that can't be imported is a failure of the code it imports, not of the command line."""
         early_config.known_args_namespace.no_cov = True
-        if self._apart is not None:
-            self._apart.come_first()  # before the hook of pytest that rewrites assertions
+        if self._crossing is not None:
+            self._crossing.come_first()  # before the hook of pytest that rewrites assertions
         if self._recorder.waits and (self._has_conftests or has_strangers(early_config.pluginmanager)):
-            rewrite_in_advance(early_config, self._yardstick.names())
+            rewrite_in_advance(early_config, self._fixed_files.names())
             self._recorder.wait()
         alarm = self._recorder.alarm
         alarm.set()
@@ -150,7 +150,7 @@ class Plugin:
     def pytest_collection(self, session: Any) -> Flow:
         """Until here all is the same for every candidate, where nothing but pytest itself was loaded."""
         if self._recorder.waits:
-            rewrite_in_advance(session.config, self._yardstick.names())
+            rewrite_in_advance(session.config, self._fixed_files.names())
             streams = Streams(session.config)
             self._recorder.wait()
             streams.renew()
@@ -168,14 +168,14 @@ class Plugin:
         alarm = self._recorder.alarm
         is_file = isinstance(collector, pytest.File)
         if is_file:
-            self._yardstick.look(str(collector.path))
+            self._fixed_files.look(str(collector.path))
             alarm.set()
             alarm.enter()
         outcome = yield
         if is_file:
             alarm.leave()
             alarm.clear()
-            self._yardstick.look(str(collector.path))
+            self._fixed_files.look(str(collector.path))
         error = outcome.excinfo[1] if outcome.excinfo is not None else None
         if isinstance(error, SystemExit):
             text = explain(error, error.__traceback__, self._recorder.root)
@@ -208,12 +208,12 @@ class Plugin:
         """Says what is going to run."""
         self._index = {id(item): i for i, item in enumerate(session.items)}
         ids = [str(item.nodeid) for item in session.items]
-        self._yardstick.look_at_all()
+        self._fixed_files.look_at_all()
         for plugin in session.config.pluginmanager.get_plugins():
             file = getattr(plugin, "__file__", None)
             if isinstance(file, str) and file.endswith("conftest.py"):
-                self._yardstick.look(file)
-                self._yardstick.steered_by(file)
+                self._fixed_files.look(file)
+                self._fixed_files.steered_by(file)
         self._recorder.emit("collected", ids=ids, deselected=self._deselected)
 
     # --- while running
@@ -360,6 +360,6 @@ class Plugin:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: Any) -> None:
         """Says whether it was stopped early."""
-        self._yardstick.look_again()
+        self._fixed_files.look_again()
         stopped = str(getattr(session, "shouldfail", "") or getattr(session, "shouldstop", "") or "")
         self._recorder.emit("finish", stopped=stopped)

@@ -11,12 +11,12 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.apart import make_apart
     from groundwire.tools.inside.controls import Controls
+    from groundwire.tools.inside.crossing import make_crossing
     from groundwire.tools.inside.lines import Lines
     from groundwire.tools.inside.recorder import CaseTimeout, Recorder, controls_of, explain, origin_of, read_settings
 else:
-    from _gw_apart import make_apart
+    from _gw_crossing import make_crossing
     from _gw_lines import Lines
     from _gw_recorder import CaseTimeout, Recorder, controls_of, explain, origin_of, read_settings
 
@@ -31,12 +31,12 @@ def prepare() -> Any:
     lines = Lines(recorder, settings["lines"]) if settings["lines"] is not None else None
 
     controls = controls_of(recorder)
-    apart = make_apart(settings, recorder, controls)
+    crossing = make_crossing(settings, recorder, controls)
 
     def run(arguments: list[str]) -> int:
         sys.argv[0] = "python -m unittest"
-        if apart is not None:
-            apart.start()
+        if crossing is not None:
+            crossing.start()
         if controls is not None:
             controls.install()
         if lines is not None:

@@ -19,10 +19,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.apart_codec import inside
-    from groundwire.tools.inside.apart_stubs import Asks
+    from groundwire.tools.inside.crossing_codec import inside
+    from groundwire.tools.inside.crossing_stubs import Asks
 else:
-    from _gw_apart_codec import inside
+    from _gw_crossing_codec import inside
 
 CURRENT_TEST = b"PYTEST_CURRENT_TEST"
 OURS_ALONE = ("_pytest", "pytest", "pluggy", "_gw_", "unittest", "warnings", "importlib", "hypothesis", "linecache",

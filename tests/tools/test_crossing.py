@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import apart_attacks
-import apart_shapes
+import crossing_attacks
+import crossing_shapes
 import pytest
 
 from groundwire.core._candidates import Tree
@@ -16,7 +16,7 @@ from groundwire.core._sandboxes import Limits
 from groundwire.core._signals import CaseResult, Isolation, NoVerdict, Observation, Verdict
 from groundwire.core._tasks import Hidden
 from groundwire.tools import HiddenTests
-from groundwire.tools._apartness import modules_kept_apart
+from groundwire.tools._separation import modules_kept_separate
 
 PASS, FAIL, NONE = Verdict.PASS, Verdict.FAIL, Verdict.NONE
 APART, ONE_BOX, TOGETHER = Isolation.TWO_BOXES, Isolation.PROCESS, Isolation.IN_PROCESS
@@ -122,8 +122,8 @@ async def test_a_candidate_that_hangs_is_ended_and_the_next_case_goes_on(bench: 
     tests = "from mod import f\ndef test_c():\n    assert f(5) == 6\ndef test_d():\n    assert f(0) is None\n"
     hidden = Hidden(("pytest", "-q", "test_more.py"), Tree({"test_more.py": tests.encode()}))
     task = bench.task(PROJECT, hidden=hidden, limits=Limits(wall_s=12))
-    apart = await bench.judge(HiddenTests(), task, {"mod.py": HANGS})
-    assert (apart.verdict, apart.isolation, len(apart.evidence.failed())) == (FAIL, APART, 2)
+    separation = await bench.judge(HiddenTests(), task, {"mod.py": HANGS})
+    assert (separation.verdict, separation.isolation, len(separation.evidence.failed())) == (FAIL, APART, 2)
     found = await bench.judge(HiddenTests(isolation=ONE_BOX), task, {"mod.py": HANGS})
     assert {c.id.partition("::")[2]: c.result.value for c in found.evidence.cases} == {
         "test_c": "failed",
@@ -184,11 +184,11 @@ async def test_every_shape_of_an_honest_program_crosses_and_fails_where_it_is_wr
     bench: Any, isolation: Isolation
 ) -> None:
     shares_files = isolation is ONE_BOX
-    names = [name for name in apart_shapes.SHAPES if (name in apart_shapes.SHARES_FILES) is shares_files]
+    names = [name for name in crossing_shapes.SHAPES if (name in crossing_shapes.SHARES_FILES) is shares_files]
     for wrong in (False, True):
-        hidden = Hidden(("pytest", "-q", "test_more.py"), Tree({"test_more.py": apart_shapes.tests(names).encode()}))
+        hidden = Hidden(("pytest", "-q", "test_more.py"), Tree({"test_more.py": crossing_shapes.tests(names).encode()}))
         task = bench.task({"m.py": "", "test_m.py": "import m\n"}, hidden=hidden, limits=Limits(wall_s=120))
-        found = await bench.judge(HiddenTests(), task, {"m.py": apart_shapes.module(wrong=wrong)})
+        found = await bench.judge(HiddenTests(), task, {"m.py": crossing_shapes.module(wrong=wrong)})
         assert found.isolation is isolation, found.evidence.detail
         odd = [names[i] for i, case in enumerate(found.evidence.cases) if case.result.ok is wrong]
         assert not odd, "these did not end as they should"
@@ -196,9 +196,9 @@ async def test_every_shape_of_an_honest_program_crosses_and_fails_where_it_is_wr
 
 
 async def lies(bench: Any, names: list[str], isolation: Isolation) -> dict[str, CaseResult]:
-    hidden = Hidden(("pytest", "-q", "test_more.py"), Tree({"test_more.py": apart_attacks.tests(names).encode()}))
+    hidden = Hidden(("pytest", "-q", "test_more.py"), Tree({"test_more.py": crossing_attacks.tests(names).encode()}))
     task = bench.task({"m.py": "", "test_m.py": "import m\n"}, hidden=hidden, limits=Limits(wall_s=120))
-    found = await bench.judge(HiddenTests(isolation=isolation), task, {"m.py": apart_attacks.module()})
+    found = await bench.judge(HiddenTests(isolation=isolation), task, {"m.py": crossing_attacks.module()})
     assert found.isolation is isolation, found.evidence.detail
     assert not any("ended its process before" in case.message for case in found.evidence.cases), "no lie was looked at"
     return dict(zip(names, (case.result for case in found.evidence.cases), strict=True))
@@ -206,14 +206,14 @@ async def lies(bench: Any, names: list[str], isolation: Isolation) -> dict[str, 
 
 async def test_no_way_to_lie_is_taken_for_an_answer(bench: Any) -> None:
     last = "ends its process"  # and with it its box: what comes after it is asked in vain
-    ended = await lies(bench, [name for name in apart_attacks.ATTACKS if name != last], APART)
+    ended = await lies(bench, [name for name in crossing_attacks.ATTACKS if name != last], APART)
     ended |= await lies(bench, [last], APART)
     assert {name for name, result in ended.items() if result is not CaseResult.FAILED} == set()
 
 
 async def test_most_of_these_lies_pass_in_one_process(bench: Any) -> None:
     """What is shown above is shown against something."""
-    ended = await lies(bench, [n for n in apart_attacks.ATTACKS if n not in apart_attacks.SEEN_THROUGH], TOGETHER)
+    ended = await lies(bench, [n for n in crossing_attacks.ATTACKS if n not in crossing_attacks.SEEN_THROUGH], TOGETHER)
     assert {name for name, result in ended.items() if result is not CaseResult.PASSED} == set()
 
 
@@ -264,7 +264,7 @@ async def test_a_module_that_can_not_be_imported_fails(bench: Any) -> None:
     ],
 )
 async def test_what_the_source_of_the_tests_says(bench: Any, tests: str, kept: tuple[str, ...]) -> None:
-    assert modules_kept_apart(bench.task({**PROJECT, "test_mod.py": tests})) == kept
+    assert modules_kept_separate(bench.task({**PROJECT, "test_mod.py": tests})) == kept
 
 
 # --- what the candidate gives is never run where the assertions are

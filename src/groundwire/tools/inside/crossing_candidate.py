@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.apart_codec import (
+    from groundwire.tools.inside.crossing_codec import (
         COMPARISONS,
         SPECIAL,
         VALUE_BASES,
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
         signature_from,
         type_of,
     )
-    from groundwire.tools.inside.apart_wire import Wire
+    from groundwire.tools.inside.crossing_wire import Wire
 else:
-    from _gw_apart_codec import (
+    from _gw_crossing_codec import (
         COMPARISONS,
         SPECIAL,
         VALUE_BASES,
@@ -59,7 +59,7 @@ else:
         signature_from,
         type_of,
     )
-    from _gw_apart_wire import Wire
+    from _gw_crossing_wire import Wire
 
 INITS = ("__init__", "__post_init__")
 OUTPUT_CHARS = 1 << 20

@@ -1,6 +1,6 @@
 """Messages between the two processes: a length and a body, over one pair of descriptors made by whoever starts them.
 
-All that is known here is how bytes travel. What they mean is the business of `apart_codec` and of the two ends.
+All that is known here is how bytes travel. What they mean is the business of `crossing_codec` and of the two ends.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Spawned:
         for descriptor in (theirs, theirs_out):
             os.set_inheritable(descriptor, True)
         boot = (
-            f"import sys; sys.path.insert(0, {self._support!r}); import _gw_apart_candidate as c; "
+            f"import sys; sys.path.insert(0, {self._support!r}); import _gw_crossing_candidate as c; "
             f"sys.path.pop(0); c.serve({theirs}, {theirs_out})"
         )
         arguments = [sys.executable, "-S", "-c", boot] if sys.flags.no_site else [sys.executable, "-c", boot]

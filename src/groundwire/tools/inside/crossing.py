@@ -1,9 +1,9 @@
 """Keeps the assertions in a process of their own: the candidate's modules are imported, and used, in another one.
 
 That one lies in another box, where there is a line to it; else it is started here, in this one. In this process stubs
-take the place of the candidate's modules, classes and objects (`apart_stubs`). Plain values go back and forth by value,
-so that the candidate can't reach the runner, the report or its key, and compares nothing. Where the tests use more than
-can be sent, the run is `unfit`: it ends at once, and says why.
+take the place of the candidate's modules, classes and objects (`crossing_stubs`). Plain values go back and forth by
+value, so that the candidate can't reach the runner, the report or its key, and compares nothing. Where the tests use
+more than can be sent, the run is `unfit`: it ends at once, and says why.
 """
 
 # os.path on purpose: pathlib costs time to import, and tests like to fake it
@@ -25,7 +25,7 @@ from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, Pat
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.apart_codec import (
+    from groundwire.tools.inside.crossing_codec import (
         KNOWN,
         SPECIAL,
         Codec,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
         specials_of,
         type_of,
     )
-    from groundwire.tools.inside.apart_given import Given
-    from groundwire.tools.inside.apart_stubs import (
+    from groundwire.tools.inside.crossing_given import Given
+    from groundwire.tools.inside.crossing_stubs import (
         LIBRARY,
         PLAIN_NUMBERS,
         Bound,
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
         borrowed,
         module_named,
     )
-    from groundwire.tools.inside.apart_wire import Line, Spawned, Wire
-    from groundwire.tools.inside.apart_world import World, from_root
+    from groundwire.tools.inside.crossing_wire import Line, Spawned, Wire
+    from groundwire.tools.inside.crossing_world import World, from_root
 else:
-    from _gw_apart_codec import (
+    from _gw_crossing_codec import (
         KNOWN,
         SPECIAL,
         Codec,
@@ -63,10 +63,10 @@ else:
         specials_of,
         type_of,
     )
-    from _gw_apart_given import Given
-    from _gw_apart_stubs import LIBRARY, PLAIN_NUMBERS, Bound, CandidateEnded, Module, Stubs, borrowed, module_named
-    from _gw_apart_wire import Line, Spawned
-    from _gw_apart_world import World, from_root
+    from _gw_crossing_given import Given
+    from _gw_crossing_stubs import LIBRARY, PLAIN_NUMBERS, Bound, CandidateEnded, Module, Stubs, borrowed, module_named
+    from _gw_crossing_wire import Line, Spawned
+    from _gw_crossing_world import World, from_root
 
 PR_SET_DUMPABLE = 4
 UNFIT_STATUS = 97
@@ -79,7 +79,7 @@ NAMES_OF_FUNCTIONS = ("__name__", "__qualname__", "__doc__", "__module__")
 
 
 class Peer(Protocol):
-    """The other process, as it is reached and ended: see `apart_wire.Line` and `apart_wire.Spawned`."""
+    """The other process, as it is reached and ended: see `crossing_wire.Line` and `crossing_wire.Spawned`."""
 
     def open(self) -> Wire:
         """This end of what leads to it.
@@ -98,7 +98,7 @@ Unfit = Callable[[str], None]
 """Writes down why the tests can't be run apart from the candidate."""
 
 
-class Apart:
+class Crossing:
     """The other process, and how to ask it.
 
     Args:
@@ -504,7 +504,7 @@ def vars_of(value: Any) -> dict[str, Any]:
         return {}
 
 
-def make_apart(settings: dict[str, Any], recorder: Any, controls: Any) -> Apart | None:
+def make_crossing(settings: dict[str, Any], recorder: Any, controls: Any) -> Crossing | None:
     """What keeps the candidate apart, to be started once the import path is what it will be; None if nobody asked.
 
     Args:
@@ -512,7 +512,7 @@ def make_apart(settings: dict[str, Any], recorder: Any, controls: Any) -> Apart 
         recorder: learns it where the tests need more, and which cases the candidate's own comparisons had part in.
         controls: those of this run, if it has any.
     """
-    told = settings.get("apart")
+    told = settings.get("crossing")
     if not told:
         return None
 
@@ -523,7 +523,7 @@ def make_apart(settings: dict[str, Any], recorder: Any, controls: Any) -> Apart 
         recorder.emit("kind", id=name)
 
     line = os.environ.pop("GROUNDWIRE_LINE", "")
-    return Apart(
+    return Crossing(
         told["fixed"],
         told["asked"],
         names=told["names"],
@@ -574,8 +574,8 @@ def _shown(verb: str, fields: Sequence[Any]) -> str:
 
 
 class _Finder(MetaPathFinder, Loader):
-    def __init__(self, apart: Apart) -> None:
-        self._apart = apart
+    def __init__(self, crossing: Crossing) -> None:
+        self._crossing = crossing
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
@@ -583,9 +583,11 @@ class _Finder(MetaPathFinder, Loader):
         found = PathFinder.find_spec(fullname, path, target)
         if found is None:
             return (
-                ModuleSpec(fullname, self) if self._apart.may_bring(fullname) and not _is_built_in(fullname) else None
+                ModuleSpec(fullname, self)
+                if self._crossing.may_bring(fullname) and not _is_built_in(fullname)
+                else None
             )
-        if not self._apart.holds(found.origin):
+        if not self._crossing.holds(found.origin):
             return None
         places = found.submodule_search_locations
         spec = ModuleSpec(fullname, self, origin=found.origin, is_package=places is not None)
@@ -597,10 +599,10 @@ class _Finder(MetaPathFinder, Loader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         inner = inside(module)
-        inner["__groundwire_apart__"] = self._apart
+        inner["__groundwire_crossing__"] = self._crossing
         inner["__file__"] = module.__spec__.origin if module.__spec__ else None
-        names, inner["__doc__"], package = self._apart.load(module.__name__)
-        inner["__all__"] = [name for name in names if not self._apart.hides(module, name)]
+        names, inner["__doc__"], package = self._crossing.load(module.__name__)
+        inner["__all__"] = [name for name in names if not self._crossing.hides(module, name)]
         if package and "__path__" not in inner:
             inner["__path__"] = []  # what lies in it, only the other side can find
 

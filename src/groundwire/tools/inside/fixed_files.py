@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 1 << 20
 
 
-class Yardstick:
+class FixedFiles:
     """Reports each file once, as soon as it is seen to be something else.
 
     Args:

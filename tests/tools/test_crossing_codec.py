@@ -21,10 +21,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundwire.tools.inside.apart import Apart
-from groundwire.tools.inside.apart_codec import Codec, Lent, NotPlain, type_of
-from groundwire.tools.inside.apart_stubs import CandidateEnded
-from groundwire.tools.inside.apart_wire import Wire
+from groundwire.tools.inside.crossing import Crossing
+from groundwire.tools.inside.crossing_codec import Codec, Lent, NotPlain, type_of
+from groundwire.tools.inside.crossing_stubs import CandidateEnded
+from groundwire.tools.inside.crossing_wire import Wire
 
 KEYS = st.one_of(st.integers(), st.text(max_size=5), st.booleans(), st.none(), st.floats(allow_nan=False))
 PLAIN = st.one_of(
@@ -259,13 +259,13 @@ def asked(answers: list[bytes], *, framed: bool = True, gives: Any = 5) -> Any:
         unfit.append(why)
         raise BaseExceptionGroup("unfit", [KeyboardInterrupt()])
 
-    apart = Apart([], [], root=str(Path.cwd()), peer=Liar(answers, framed=framed), unfit=is_unfit)
+    separation = Crossing([], [], root=str(Path.cwd()), peer=Liar(answers, framed=framed), unfit=is_unfit)
     try:
-        return apart.ask("call", gives, (), ())
+        return separation.ask("call", gives, (), ())
     except BaseExceptionGroup:
         return unfit
     finally:
-        apart._end()  # pyright: ignore[reportPrivateUsage]
+        separation._end()  # pyright: ignore[reportPrivateUsage]
 
 
 def said(*fields: Any) -> bytes:

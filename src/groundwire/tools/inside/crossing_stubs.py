@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.apart_codec import (
+    from groundwire.tools.inside.crossing_codec import (
         ARITHMETIC,
         COMPARISONS,
         KNOWN,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         type_of,
     )
 else:
-    from _gw_apart_codec import (
+    from _gw_crossing_codec import (
         ARITHMETIC,
         COMPARISONS,
         KNOWN,
@@ -777,7 +777,7 @@ class Module(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name in UNSEEN or "pytest" in name or name in ("__path__", "__warningregistry__"):
             raise AttributeError(name)
-        found = inside(self)["__groundwire_apart__"].ask("get", self, name)
+        found = inside(self)["__groundwire_crossing__"].ask("get", self, name)
         if is_instance(found):
             object.__setattr__(found, "_groundwire_path", (self.__name__, name))
         return found
@@ -799,13 +799,13 @@ class Module(types.ModuleType):
         elif isinstance(value, types.ModuleType) and value.__name__ == f"{self.__name__}.{name}":
             super().__setattr__(name, value)  # a module of the tests inside of a package of the candidate
         else:
-            inside(self)["__groundwire_apart__"].ask("set", self, name, value)
+            inside(self)["__groundwire_crossing__"].ask("set", self, name, value)
 
     def __delattr__(self, name: str) -> None:
         if name in inside(self):
             super().__delattr__(name)
         else:
-            inside(self)["__groundwire_apart__"].ask("del", self, name)
+            inside(self)["__groundwire_crossing__"].ask("del", self, name)
 
     def __dir__(self) -> list[str]:
         return sorted({*(n for n in inside(self) if n.startswith("__") and n[2:12] != "groundwire"), *self.__all__})
@@ -821,6 +821,6 @@ def module_named(name: str, asks: Asks, holds: Callable[[str], bool]) -> Any:
         return importlib.import_module(name)
     if found is None or name in ("__main__", "groundwire") or name.startswith(("_gw_", "_pytest")):
         found = Module(name)
-        inside(found)["__groundwire_apart__"] = asks
+        inside(found)["__groundwire_crossing__"] = asks
         inside(found)["__all__"] = []
     return found

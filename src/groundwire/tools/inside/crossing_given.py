@@ -18,11 +18,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.apart_codec import type_of
-    from groundwire.tools.inside.apart_stubs import Module, borrowed
+    from groundwire.tools.inside.crossing_codec import type_of
+    from groundwire.tools.inside.crossing_stubs import Module, borrowed
 else:
-    from _gw_apart_codec import type_of
-    from _gw_apart_stubs import Module, borrowed
+    from _gw_crossing_codec import type_of
+    from _gw_crossing_stubs import Module, borrowed
 
 _frame: Callable[[int], types.FrameType] = vars(sys)["_getframe"]
 _TEXT = (str, bytes, bytearray, memoryview)

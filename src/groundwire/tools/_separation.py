@@ -22,7 +22,7 @@ REACHES_IN = frozenset(
 """Names in tests that change, or look into, the process that the code under test runs in."""
 
 
-def modules_kept_apart(task: Task) -> tuple[str, ...]:
+def modules_kept_separate(task: Task) -> tuple[str, ...]:
     """The modules that can be imported in a process of their own, relative to the project.
 
     Returns:
