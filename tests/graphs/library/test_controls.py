@@ -130,7 +130,7 @@ def test_every_report_of_a_control_says_so(tmp_path: Path) -> None:
     assert (result.stop_reason, result.grounded) == (StopReason.VERIFIED, False)
     assert (json.loads(run.config)["grounded"], json.loads(run.config)["ungrounded"]) == (False, ["write"])
     shown = CliRunner().invoke(cli, ["show", result.run_id, "--db", url])
-    assert "NOT grounded: write goes back over its own answers" in " ".join(shown.output.split())
+    assert "NOT grounded: write revises its own answers" in " ".join(shown.output.split())
     as_data = json.loads(CliRunner().invoke(cli, ["show", result.run_id, "--db", url, "--json"]).output)
     assert "grounded" in json.dumps(as_data)
 

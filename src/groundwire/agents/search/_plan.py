@@ -128,7 +128,7 @@ def _compatible(first: RankedEdit, second: RankedEdit) -> bool:
 # The search on one base tree: what is proposed next, whatever was proposed before.
 
 MAX_TEST_BYTES = 1024 * 1024
-FEWEST = 20
+FEWEST = 12
 """Candidates that are worth being judged before more files are read."""
 OPENED_AT_ONCE = 4
 """Groups of files that are read for one proposal, once it has so many; for the first one: a single group."""
