@@ -115,7 +115,7 @@ def test_the_audit_runs_from_its_wheel_alone(audit: Built, tmp_path: Path) -> No
     fresh = Fresh.make(tmp_path / "fresh", audit.wheel)
     written(CASES["1 write and critique, no map, no cap"], tmp_path)
     code, said = fresh.run("groundwire-audit", "target_graph.py", cwd=tmp_path)
-    assert (code, "✗ write → critique → write" in said) == (1, True), said
+    assert (code, "✗ ungrounded-loop: write → critique → write" in said) == (1, True), said
     code, said = fresh.run("python", "-c", "import langgraph", cwd=tmp_path)
     assert (code, "No module named 'langgraph'" in said) == (1, True)
     code, said = fresh.run("groundwire-audit", "target_graph.py", "--import", cwd=tmp_path)

@@ -330,6 +330,31 @@ def _failed_test() -> None:
     assert stand_in._testMethodName == "no_such_module_anywhere"
 
 
+@canary(
+    "_rewrite_test",
+    "_should_rewrite",
+    do="tools/inside/pytest_head_start.py rewrites the test modules' assertions once for all candidates with them",
+)
+def _rewrites() -> None:
+    from _pytest.assertion import rewrite
+
+    module: Any = rewrite
+    assert list(inspect.signature(module._rewrite_test).parameters) == ["fn", "config"]
+    assert callable(module.AssertionRewritingHook._should_rewrite)
+
+
+@canary(
+    "_session_start",
+    "_sessionstarttime",
+    do="tools/inside/pytest_head_start.py sets the reporter's clock by one of them, so that a run's time is its own",
+)
+def _began() -> None:
+    from _pytest import terminal
+
+    source = inspect.getsource(terminal.TerminalReporter)
+    assert "self._session_start" in source or "self._sessionstarttime" in source
+
+
 # --- the tests
 
 
