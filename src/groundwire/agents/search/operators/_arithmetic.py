@@ -72,6 +72,10 @@ def _augmented_swap(site: Site, scene: EditContext) -> Iterator[Proposal]:
         yield Proposal("assign.reversed", (Replacement(site.start, site.end, f"{name} = {text} + {name}"),))
 
 
+IN_A_LOOP = 4.0
+"""How much likelier it is in a loop that what is overwritten should add up; a guess."""
+
+
 def _accumulate(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """`total = x` → `total += x`: what should add up is overwritten."""
     targets, value = site.all("targets"), site.child("value")
@@ -79,8 +83,9 @@ def _accumulate(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if target is None or value is None or isinstance(target.node, (cst.Tuple, cst.List)):
         return
     name, text = scene.source.text(target), scene.source.text(value)
-    # an element or attribute exists before it is overwritten more often than a name does
-    weight = 0.6 if isinstance(target.node, cst.Name) else 1.0
+    # an element or attribute exists before it is overwritten more often than a name does; in a loop it may add up
+    looped = any(isinstance(a.node, (cst.For, cst.While)) and a.function is site.function for a in site.above())
+    weight = (0.6 if isinstance(target.node, cst.Name) else 1.0) * (IN_A_LOOP if looped else 1.0)
     for sign, share in (("+=", 1.0), ("-=", 0.4), ("*=", 0.2)):
         yield Proposal(
             "assign.accumulate", (Replacement(site.start, site.end, f"{name} {sign} {text}"),), weight * share
