@@ -48,7 +48,7 @@ def shortened(body: bytes, body_of: BodyOf) -> bytes:
         start = _shared(old, content)
         end = _shared(old[start:][::-1], content[start:][::-1])
         apart[path] = [start, end, _text(content[start : len(content) - end])]
-    said: dict[str, Any] = {"crossing": apart, "base": candidate.base_digest, "edits": candidate.edits}
+    said: dict[str, Any] = {"apart": apart, "base": candidate.base_digest, "edits": candidate.edits}
     said |= {"note": candidate.note, **({"modes": dict(candidate.modes)} if candidate.modes else {})}
     short = json.dumps(said, separators=(",", ":")).encode()
     # what can't be told from it to the last byte is not left out
@@ -72,7 +72,7 @@ def whole(body: bytes, body_of: BodyOf) -> bytes:
                 do="Restore the database from a copy.",
             )
         files = _tree(kept).files
-        changes = {path: _content(files.get(path, b""), part) for path, part in said["crossing"].items()}
+        changes = {path: _content(files.get(path, b""), part) for path, part in said["apart"].items()}
         return Candidate(
             said["base"], changes, tuple(said["edits"]), said["note"], dict(said.get("modes", {}))
         ).to_bytes()
