@@ -122,16 +122,19 @@ class ActorTraits(_Traits):
         patient: it goes through a plan of its own and ends that by itself: no rule of standstill ends it.
         grounded: False for a control, which revises its own answers without an outside signal; a graph lets it
             in with `allow_ungrounded=True` only, and every report says so.
+        revision: raised whenever it would propose otherwise than before, without asking a model or a program. A replay
+            of a run that another revision made takes its recorded candidates, where else it proposes them again.
     """
 
     needs: Needs = Needs()
     patient: bool = False
     grounded: bool = True
+    revision: int = 1
 
     @classmethod
     def together(cls, actors: Sequence[Actor]) -> Self:
         """Of an actor that lets others propose: it needs what one of them needs; it is patient, and grounded, where all
-        of them are.
+        of them are; its revision is the highest of theirs.
 
         Raises:
             ConfigError: as `of`.
@@ -141,7 +144,12 @@ class ActorTraits(_Traits):
         for other in others:
             needs |= other.needs
         every = (first, *others)
-        return cls(needs, patient=all(t.patient for t in every), grounded=all(t.grounded for t in every))
+        return cls(
+            needs,
+            patient=all(t.patient for t in every),
+            grounded=all(t.grounded for t in every),
+            revision=max(t.revision for t in every),
+        )
 
 
 @dataclass(frozen=True)

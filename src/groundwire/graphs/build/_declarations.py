@@ -239,6 +239,19 @@ class Parts:
         tools = {name: part.tool for name, part in self.tools.items()}
         return {name: tool.identity for name, tool in tools.items() if isinstance(tool, RepeatableTool)}
 
+    def revisions(self, prefix: str = "") -> Mapping[str, int]:
+        """Node → revision of its actor, where that is not the first one, also in nested graphs."""
+        found = {
+            f"{prefix}{name}": revision
+            for name, part in self.actors.items()
+            if (revision := ActorTraits.of(part.actor, name=name).revision) != 1
+        }
+        for name, part in self.graphs.items():
+            inner = parts_of(part.graph)
+            if inner is not None:
+                found |= inner.revisions(f"{prefix}{name}/")
+        return found
+
     def ungrounded(self, prefix: str = "") -> Mapping[str, str]:
         """Node → class of the actors and critics that declare `grounded=False`, also in nested graphs."""
         actors = {n: p.actor for n, p in self.actors.items() if not ActorTraits.of(p.actor, name=n).grounded}

@@ -351,6 +351,7 @@ class FeedbackGraph:
             rules=rules or self.rules,
             trust=self.trust,
             tools=self.parts.identities(),
+            revisions=self.parts.revisions(),
             ungrounded=tuple(self.parts.ungrounded()),
         )
 

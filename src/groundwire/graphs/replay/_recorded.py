@@ -25,7 +25,7 @@ from groundwire.core._errors import (
 from groundwire.core._experience import Experience
 from groundwire.core._models import Completion
 from groundwire.core._programs import ProgramResult
-from groundwire.core._records import Intent, ModelCall, ProgramRun, Recall, Record, Store
+from groundwire.core._records import CandidateRecord, Intent, ModelCall, ProgramRun, Recall, Record, Store
 from groundwire.core._signals import Observation, Origin, Signal
 
 COVERAGE = "coverage-"
@@ -53,10 +53,19 @@ class Recordings:
         records: the episode's, in order.
         source: the ledger, for bodies.
         lessons: those that it recalled, by id.
+        revisions: by node, of the actors that the run was made with, where it is not the first one.
     """
 
-    def __init__(self, records: Sequence[Record], source: Store, lessons: Mapping[str, Lesson]) -> None:
+    def __init__(
+        self,
+        records: Sequence[Record],
+        source: Store,
+        lessons: Mapping[str, Lesson],
+        revisions: Mapping[str, int] | None = None,
+    ) -> None:
         self._source = source
+        self._revisions = revisions or {}
+        self._proposed: dict[Key, list[CandidateRecord]] = {}
         self._lessons = lessons
         self._recalled: dict[int, list[Recall]] = {}
         self._calls: dict[Key, deque[ModelCall]] = {}
@@ -95,6 +104,8 @@ class Recordings:
                     self._doubts[record.trial, record.digest] = record.body
                 case Intent(kind="reuse"):
                     reuse = record
+                case CandidateRecord():
+                    self._proposed.setdefault((record.trial, record.actor), []).append(record)
                 case Recall():
                     self._recalled.setdefault(record.trial, []).append(record)
                 case Signal() if record.origin is not Origin.RULE:
@@ -107,6 +118,20 @@ class Recordings:
                     asked = []
                 case _:
                     asked = []
+
+    # --- actors
+
+    def revision(self, actor: str) -> int:
+        """Of that node's actor, as the run was made (`ActorTraits.revision`)."""
+        return self._revisions.get(actor, 1)
+
+    async def proposed(self, trial: int, actor: str) -> list[Candidate]:
+        """What that node's actor proposed in a trial."""
+        records = self._proposed.get((trial, actor), ())
+        return [
+            replace(Candidate.from_bytes(await self._source.artifact(r.artifact)), edits=r.edits, note=r.note)
+            for r in records
+        ]
 
     # --- models
 

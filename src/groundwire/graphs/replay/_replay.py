@@ -332,7 +332,9 @@ class Replay:
                 do=f"Let it end first:  groundwire resume {known.run_id[:13]}",
             )
         _check_bodies(known, records)
-        recordings = Recordings(records, source, await _lessons(source, known, records))
+        runs = await source.runs(prefix=known.run_id, limit=1)
+        revisions: dict[str, int] = json.loads(runs[0].config).get("revisions", {}) if runs else {}
+        recordings = Recordings(records, source, await _lessons(source, known, records), revisions)
         return cls(known, records, recordings, seals_verified=_verify(known.run_id, records, keys))
 
     def episode(self, task: Task, budget: Budget, rules: Rules, seed_rule: SeedRule) -> Episode:

@@ -116,6 +116,7 @@ class FeedbackApp:
         trust: Collection[Origin] = (),
         keys: Keys | None = None,
         tools: Mapping[str, str] | None = None,
+        revisions: Mapping[str, int] | None = None,
         ungrounded: Sequence[str] = (),
     ) -> None:
         self.langgraph = langgraph
@@ -129,6 +130,7 @@ class FeedbackApp:
         self.trust = frozenset(trust)
         self.ungrounded = tuple(ungrounded)
         self._tools = dict(tools or {})
+        self._revisions = dict(revisions or {})
         self._base_trees = BaseTrees(self.store)
         self._runs = Runs(self.store, keys, run_budget)
         self._state = state
@@ -468,6 +470,7 @@ class FeedbackApp:
             "sandbox": options.kind or "default" if isinstance(options, SandboxOptions) else options.info.kind,
             "grounded": not self.ungrounded,
             "seeds": str(SeedRule.HASHED),
+            **({"revisions": self._revisions} if self._revisions else {}),
             **({"ungrounded": list(self.ungrounded)} if self.ungrounded else {}),
             **({"run_budget": self.run_budget.model_dump()} if self.run_budget else {}),
         }

@@ -96,7 +96,8 @@ class ActorNode:
         self.width = width
         self.may_begin = may_begin
         self.last = last
-        self.needs = ActorTraits.of(actor, name=name).needs
+        traits = ActorTraits.of(actor, name=name)
+        self.needs, self._revision = traits.needs, traits.revision
 
     async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Update:
         """One superstep."""
@@ -205,7 +206,11 @@ class ActorNode:
                 program=EpisodeRunner(episode, trial),
                 sandbox=episode.program_sandbox,
             )
-            proposed = await self.actor.propose(context, draws(self.width, escalation))
+            played = episode.recordings
+            if played is not None and played.revision(self.name) != self._revision:
+                proposed: Sequence[Candidate] = await played.proposed(trial, self.name)
+            else:
+                proposed = await self.actor.propose(context, draws(self.width, escalation))
             if not proposed:
                 return [], state.escalation, repeated
             repeated = proposed[-1]

@@ -1,0 +1,48 @@
+"""An actor that proposes otherwise than before: what it proposed then is replayed, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from guessing import Check, Guesser, loop
+
+from groundwire import FeedbackApp, StopReason, Task
+from groundwire.core._traits import ActorTraits
+from groundwire.memory import InMemoryStore
+
+pytestmark = pytest.mark.asyncio
+
+
+def app(store: InMemoryStore, answers: Sequence[str], *, revision: int) -> FeedbackApp[Any]:
+    actor: Any = Guesser([[answer] for answer in answers])
+    actor.traits = ActorTraits(revision=revision)
+    return loop(actor, Check()).compile(store=store)
+
+
+async def test_the_candidates_of_another_revision_are_taken_from_the_ledger(task: Task) -> None:
+    store = InMemoryStore()
+    before = app(store, ["wrong", "right"], revision=2)
+    run_id = await before.start_run()
+    ended = await before.arun(task, run_id=run_id)
+    assert ended.stop_reason is StopReason.VERIFIED
+    (run,) = await store.runs()
+    assert json.loads(run.config)["revisions"] == {"write": 2}
+    episode = {"run_id": run_id, "episode_id": ended.episode_id}
+
+    another = await app(store, ["something else", "right"], revision=3).areplay(task, **episode)
+    assert (another.difference, another.is_whole) == (None, True)
+    same = await app(store, ["something else", "right"], revision=2).areplay(task, **episode)
+    assert same.difference is not None, "one that says it is the same must propose the same"
+
+
+async def test_a_run_that_names_none_was_made_by_the_first(task: Task) -> None:
+    store = InMemoryStore()
+    first = app(store, ["right"], revision=1)
+    run_id = await first.start_run()
+    ended = await first.arun(task, run_id=run_id)
+    assert "revisions" not in json.loads((await store.runs())[0].config)
+    later = await app(store, ["something else"], revision=2).areplay(task, run_id=run_id, episode_id=ended.episode_id)
+    assert later.difference is None
