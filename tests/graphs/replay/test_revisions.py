@@ -16,7 +16,7 @@ from groundwire.memory import InMemoryStore
 pytestmark = pytest.mark.asyncio
 
 
-def app(store: InMemoryStore, answers: Sequence[str], *, revision: int) -> FeedbackApp[Any]:
+def app(store: InMemoryStore, answers: Sequence[str], *, revision: int) -> FeedbackApp:
     actor: Any = Guesser([[answer] for answer in answers])
     actor.traits = ActorTraits(revision=revision)
     return loop(actor, Check()).compile(store=store)
