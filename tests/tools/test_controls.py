@@ -504,3 +504,14 @@ def test_other_values_lie_on_both_sides() -> None:
         assert min(others) < value < max(others), value
         assert value not in others and all(type(other) is type(value) for other in others)
     assert around(None) and around(float("nan")) and around(object()) == []
+
+
+async def test_what_a_subclass_of_the_tests_sets_may_be_the_projects(bench: Any) -> None:
+    tests = (
+        "import unittest, mod\nclass Base:\n    made_by = None\n    def test_a(self):\n"
+        "        self.assertDictEqual(self.made_by(1), {1: 2})\n"
+        "class T(Base, unittest.TestCase):\n    made_by = staticmethod(mod.f)\n"
+    )
+    base, right = "def f(x): return {x: x}\n", "def f(x): return {x: x + 1}\n"
+    seen = await confirmed(bench, tests, right, base=base)
+    assert (seen.verdict, seen.evidence.controls) == (Verdict.PASS, Controls(changed_value=1)), seen.evidence

@@ -20,7 +20,7 @@ SNAPSHOT: dict[int, dict[str, str]] = {
         "prm": "b4aaf81d2d4a",
         "rlvr": "baac881aecf9",
         "sft": "4243422ee260",
-        "trajectory": "a266fe4fd199",
+        "trajectory": "28731e53883e",
         "agent_r": "20aca8221d24",
         "anchored_pairs": "71c946f5fa8b",
         "consistent_answers": "dce6f1790ace",

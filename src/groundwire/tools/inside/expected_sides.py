@@ -194,6 +194,10 @@ class Sides:
                 for part in node.body:
                     if not isinstance(part, Function):
                         self._bind(part, known)
+                for base in node.bases:  # `self` in a method of the base may be one of these
+                    above = self._classes.get(base.id, {}) if isinstance(base, ast.Name) else {}
+                    for name in known.keys() & above.keys():
+                        self._join(above, name, known[name])
                 inherited = max((self.rank(base, self._module) for base in node.bases), default=LITERAL)
                 self._join(self._module, node.name, max(CLEAN, inherited, *known.values()))
         for function, owner in self._functions:
