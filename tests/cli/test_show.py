@@ -33,9 +33,9 @@ def test_a_run_is_shown_and_its_seals_hold(run: tuple[str, Path]) -> None:
     assert data["non_discriminating"] == []
     assert (data["grounded"], data["oracle"], data["trust"]) == (True, False, [])
     account = data["episodes"][0]["account"]
-    assert (account["rejudged"], account["flaky"], account["steering"]) == (3, [], 0)
+    assert (account["rejudged"], account["flaky"], account["steering"]) == (2, [], 0)
     assert "grounded   no answer key was used" in ran.out
-    assert "3 verdicts judged again (" in ran.out
+    assert "2 verdicts judged again (" in ran.out
 
 
 def test_an_edited_row_is_noticed(run: tuple[str, Path]) -> None:
