@@ -129,3 +129,13 @@ def test_a_program_says_that_a_test_contradicts_the_task(project: Path) -> None:
     assert again.code == 0, again.out + again.err
     bad = groundwire("repair", project, "--test", TEST, "--actor-command", f'python -c "{says.format("test_none")}"')
     assert bad.code == 1 and "no such case has failed" in bad.out
+
+
+def test_a_program_that_names_a_file_elsewhere_runs_as_the_user_and_it_is_said(project: Path, tmp_path: Path) -> None:
+    agent = lay_out(tmp_path / "mine", {"agent.py": AGENT}) / "agent.py"
+    asked = ("repair", project, "--test", TEST, "--actor-command", f"python {agent}", "--actor-env", "AGENT_KEY")
+    ran = groundwire(*asked, env={"AGENT_KEY": "sk-abcdefgh"})
+    assert ran.code == 0, ran.out + ran.err
+    assert "agent.py lies outside the sandbox, so the program runs as you" in ran.out
+    kept_in = groundwire(*asked, "--actor-sandbox", env={"AGENT_KEY": "sk-abcdefgh"})
+    assert kept_in.code == 1 and "runs as you" not in kept_in.out.partition("\n")[0]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
 from groundwire import agents
@@ -11,8 +16,9 @@ from groundwire.core._contexts import Actor, Critic, Tool, TwoBoxTool
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
 from groundwire.core._settings import Settings
-from groundwire.core._tasks import Task
+from groundwire.core._tasks import Task, split_command
 from groundwire.graphs import Budget, Rules, RunBudget, SandboxOptions
+from groundwire.sandbox._interpreter import SYSTEM_FOLDERS
 from groundwire.tools import HiddenTests, Separation, tool_for
 
 SEARCH_WIDTH = 200
@@ -191,13 +197,54 @@ def _token_limits(settings: Settings) -> TokenLimits:
     return LOCAL_TOKEN_LIMITS if (settings.model or "").partition(":")[0] == "local" else TokenLimits()
 
 
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def outside_the_sandbox(settings: Settings) -> str:
+    """The first part of the actor's command that no sandbox shows; empty if there is none, or no such command.
+
+    The system's folders, the project's own files and its Python are there. Whoever names another file means it to be
+    read, so that such a program runs as the user, unless told otherwise.
+    """
+    program, *rest = split_command(settings.actor_command or "") or ("",)
+    words = [_found(program), *(part for word in rest for part in (word, word.partition("=")[2]))]
+    shown = (*SYSTEM_FOLDERS, Path(sys.prefix), *([settings.python.parent] if settings.python else []))
+    for word in words:
+        # words of any length and kind: neither of the two refuses one
+        path = Path(os.path.expanduser(word))  # noqa: PTH111
+        leads_out = path.is_absolute() or ".." in path.parts
+        if leads_out and os.path.exists(path) and not any(path.is_relative_to(folder) for folder in shown):  # noqa: PTH110
+            return word
+    return ""
+
+
+def _found(program: str) -> str:
+    """Where a program lies that the user's PATH finds and the sandbox's does not; else its name."""
+    if "/" in program or re.fullmatch(r"python[0-9.]*", program) or shutil.which(program, path=SYSTEM_PATH):
+        return program
+    return shutil.which(program) or program
+
+
+def why_as_you(settings: Settings) -> str:
+    """What makes the actor's program run as the user though nobody asked for that; empty where it does not."""
+    if settings.actor_sandbox is not None or settings.sandbox == "subprocess":
+        return ""
+    return "" if settings.actor_network or settings.actor_host else outside_the_sandbox(settings)
+
+
+def _in_the_sandbox(settings: Settings) -> bool:
+    if settings.actor_sandbox is not None:
+        return settings.actor_sandbox
+    return settings.sandbox != "subprocess" and not why_as_you(settings)
+
+
 def _program(settings: Settings, runs: int) -> Actor:
     return agents.CommandActor(
         settings.actor_command or "",
         samples=runs,
         timeout_s=settings.actor_seconds,
         env=settings.actor_env,
-        isolated=settings.sandbox != "subprocess" if settings.actor_sandbox is None else settings.actor_sandbox,
+        isolated=_in_the_sandbox(settings),
         network=settings.actor_host or settings.actor_network,
         git=settings.actor_git,
         may_contradict=settings.may_contradict,

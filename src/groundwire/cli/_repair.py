@@ -26,6 +26,7 @@ from groundwire.core._paths import write_private
 from groundwire.core._records import RunRecord, StopReason, Store
 from groundwire.core._settings import Settings
 from groundwire.core._tasks import Task
+from groundwire.core._text import plain
 from groundwire.core._worktree import apply_changes
 from groundwire.memory import SqlStore
 
@@ -82,6 +83,12 @@ def resume_repair(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> in
             return Job(Path(asked["folder"]), settings, asked["apply"], patch_file, as_json, run.id, begun, more_time)
 
     return _blocking(asyncio.run(find()))
+
+
+def _outside(settings: Settings) -> str:
+    from groundwire.cli._parts import why_as_you
+
+    return why_as_you(settings) if settings.actor_command else ""
 
 
 def build(settings: Settings, task: Task, store: Store) -> FeedbackApp:
@@ -150,6 +157,9 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
             console.print(Text(f"run {run_id}   {task.id}   {' '.join(task.command)}", style="dim"), soft_wrap=True)
             if settings.sandbox == "subprocess":
                 console.print(Text(NOT_ISOLATED, style="yellow"), soft_wrap=True)
+            if outside := _outside(settings):
+                said = f"actor: {plain(outside)} lies outside the sandbox, so the program runs as you and can read what"
+                console.print(Text(f"{said} you can; --actor-sandbox keeps it in", style="yellow"), soft_wrap=True)
         quiet = job.as_json
         result = await app.arun(
             task,

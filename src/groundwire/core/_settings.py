@@ -45,7 +45,8 @@ class Settings(BaseModel):
     actor_seconds: float = 600.0
     """Wall seconds of one run of it."""
     actor_sandbox: bool | None = None
-    """It runs in the sandbox, not as the user; None: unless the run has none (`sandbox = "subprocess"`)."""
+    """It runs in the sandbox, not as the user; None: unless the run has none (`sandbox = "subprocess"`), or the
+    command names a file that the sandbox does not show."""
     actor_network: bool = False
     """The network can be reached from there."""
     actor_host: tuple[str, ...] = ()

@@ -64,7 +64,7 @@ class Proposing(OfSettings):
         typer.Option(
             "--actor-sandbox/--no-actor-sandbox",
             help="Run it in the sandbox, which holds the system's programs and the project's Python, and no network; or"
-            " as you, where it can read what you can.  [default: in the sandbox]",
+            " as you, where it can read what you can.  [default: in the sandbox, unless it names a file elsewhere]",
         ),
     ] = None
     actor_network: Annotated[
