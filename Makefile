@@ -15,8 +15,9 @@ demo: model
 # every worker and every program that a test starts would compile it all anew
 unexport PYTHONDONTWRITEBYTECODE
 
-# a worker for each core, up to four; one that has done its part takes tests from another
-PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
+# a worker more than there are cores, since many tests wait, up to four; one that has done its part takes from another
+WORKERS := $(shell cores=$$(nproc 2>/dev/null || echo 3); echo $$(( cores < 3 ? cores + 1 : 4 )))
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test: model embeddings
 	$(PYTEST)
