@@ -31,7 +31,7 @@ def watch(frame, event, arg):
             rest = [code.co_varnames[count]] if code.co_flags & 4 else []
             try:
                 body = pickle.dumps(({n: frame.f_locals[n] for n in named}, [frame.f_locals[n] for n in rest]))
-            except Exception:
+            except Exception:  # what can't be kept is no call to be compared
                 return
             if len(body) < 20000 and body.hex() not in mine:
                 mine.append(body.hex())
@@ -119,7 +119,7 @@ for name, calls in json.load(open(kept)).items():
         for variation in range(6):
             try:
                 given, rest = pickle.loads(bytes.fromhex(body))
-            except Exception:
+            except Exception:  # of a class that this version has otherwise
                 continue
             chance = random.Random(f"{name} {place} {variation}")
             if variation and given:

@@ -18,7 +18,8 @@ from groundwire.core._models import Backend
 from groundwire.core._settings import Settings
 from groundwire.core._tasks import Task, split_command
 from groundwire.graphs import Budget, Rules, RunBudget, SandboxOptions
-from groundwire.sandbox._interpreter import SYSTEM_FOLDERS
+from groundwire.sandbox._environment import SYSTEM_PATH
+from groundwire.sandbox._interpreter import is_shown
 from groundwire.tools import HiddenTests, Separation, tool_for
 
 SEARCH_WIDTH = 200
@@ -107,7 +108,7 @@ class GraphParts:
     def judge(self, task: Task) -> Tool:
         """The tool that steers: the task's visible tests, or a model's."""
         if not self.settings.model_tests:
-            return self._checked(tool_for(task.command, report=self.settings.report, separation=self._apart), task)
+            return self._checked(tool_for(task.command, report=self.settings.report, separation=self._separation), task)
         return self._written_tests()
 
     def hidden(self, task: Task) -> HiddenTests:
@@ -120,7 +121,7 @@ class GraphParts:
         return self._checked(tests, task) if task.hidden is not None else tests
 
     @property
-    def _apart(self) -> Separation:
+    def _separation(self) -> Separation:
         return Separation(required=self.settings.require_two_boxes)
 
     def _checked(self, tool: Checked, task: Task) -> Checked:
@@ -197,9 +198,6 @@ def _token_limits(settings: Settings) -> TokenLimits:
     return LOCAL_TOKEN_LIMITS if (settings.model or "").partition(":")[0] == "local" else TokenLimits()
 
 
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-
 def outside_the_sandbox(settings: Settings) -> str:
     """The first part of the actor's command that no sandbox shows; empty if there is none, or no such command.
 
@@ -208,19 +206,19 @@ def outside_the_sandbox(settings: Settings) -> str:
     """
     program, *rest = split_command(settings.actor_command or "") or ("",)
     words = [_found(program), *(part for word in rest for part in (word, word.partition("=")[2]))]
-    shown = (*SYSTEM_FOLDERS, Path(sys.prefix), *([settings.python.parent] if settings.python else []))
+    own = (Path(sys.prefix), *([settings.python.parent] if settings.python else []))
     for word in words:
         # words of any length and kind: neither of the two refuses one
         path = Path(os.path.expanduser(word))  # noqa: PTH111
         leads_out = path.is_absolute() or ".." in path.parts
-        if leads_out and os.path.exists(path) and not any(path.is_relative_to(folder) for folder in shown):  # noqa: PTH110
+        if leads_out and os.path.exists(path) and not is_shown(path, own):  # noqa: PTH110
             return word
     return ""
 
 
 def _found(program: str) -> str:
     """Where a program lies that the user's PATH finds and the sandbox's does not; else its name."""
-    if "/" in program or re.fullmatch(r"python[0-9.]*", program) or shutil.which(program, path=SYSTEM_PATH):
+    if "/" in program or re.fullmatch(r"python[0-9.]*", program) or shutil.which(program, path=":".join(SYSTEM_PATH)):
         return program
     return shutil.which(program) or program
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence, Set
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -393,6 +394,20 @@ class EagerTool(BatchTool, Protocol):
         The reader may close the generator at any time, as with `judge_many`.
         """
         ...
+
+
+async def in_their_order(
+    observations: AsyncGenerator[tuple[int, Observation], None],
+) -> AsyncGenerator[Observation, None]:
+    """What `EagerTool.judge_each` gives, in the candidates' order, as `BatchTool.judge_many` has to."""
+    early: dict[int, Observation] = {}
+    following = 0
+    async with aclosing(observations):
+        async for number, observation in observations:
+            early[number] = observation
+            while following in early:
+                yield early.pop(following)
+                following += 1
 
 
 @runtime_checkable

@@ -83,7 +83,7 @@ def inspect_interpreter(python: Path) -> Interpreter:
     if links:
         wanted.append(_home_of(Path(executable).resolve(), major, minor))
     folders = tuple(_outermost(w for w in wanted if w != Path("/")))
-    outside = tuple((link, target) for link, target in links if not _covered(link, folders))
+    outside = tuple((link, target) for link, target in links if not is_shown(link, folders))
     return Interpreter(real, (major, minor), folders, outside)
 
 
@@ -126,13 +126,14 @@ def _home_of(binary: Path, major: int, minor: int) -> Path:
     return prefix if (prefix / "lib" / f"python{major}.{minor}").is_dir() else binary.parent
 
 
-def _covered(path: Path, folders: Iterable[Path]) -> bool:
+def is_shown(path: Path, folders: Iterable[Path]) -> bool:
+    """True for what a sandbox shows: below the system's folders, or below one of these."""
     return any(path.is_relative_to(folder) for folder in (*SYSTEM_FOLDERS, *folders))
 
 
 def _outermost(folders: Iterable[Path]) -> list[Path]:
     kept: list[Path] = []
     for folder in sorted(set(folders), key=lambda f: (len(f.parts), f)):
-        if not _covered(folder, kept):
+        if not is_shown(folder, kept):
             kept.append(folder)
     return kept

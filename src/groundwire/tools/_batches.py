@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TypeVar
 
 from groundwire.core._candidates import Candidate, Tree
-from groundwire.core._contexts import ToolContext
+from groundwire.core._contexts import ToolContext, in_their_order
 from groundwire.core._errors import GroundwireError, SandboxCrashed, SandboxError
 from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
 from groundwire.core._signals import Observation, Verdict
@@ -363,20 +363,6 @@ def _difference(alone: Outcome, together: Outcome) -> str:
     return ""
 
 
-async def judge_many(
-    judge: Judge, candidates: Sequence[Candidate], task: Task, context: ToolContext
-) -> AsyncGenerator[Observation, None]:
-    """An observation for each candidate, in their order, as soon as it is there. See `contexts.Tool.judge_many`."""
-    early: dict[int, Observation] = {}
-    following = 0
-    async with aclosing(judge_each(judge, candidates, task, context)) as observations:
-        async for number, observation in observations:
-            early[number] = observation
-            while following in early:
-                yield early.pop(following)
-                following += 1
-
-
 async def _warm(task: Task, start: Launch, sandbox: Sandbox) -> WarmRuns | None:
     """A fork server, where the runner and the sandbox can have one."""
     if start.warm is None:
@@ -426,7 +412,7 @@ class JudgedTool:
         self, candidates: Sequence[Candidate], task: Task, context: ToolContext
     ) -> AsyncGenerator[Observation, None]:
         """See `groundwire.core._contexts.BatchTool`."""
-        return judge_many(self._judge, candidates, task, context)
+        return in_their_order(judge_each(self._judge, candidates, task, context))
 
     def judge_each(
         self, candidates: Sequence[Candidate], task: Task, context: ToolContext

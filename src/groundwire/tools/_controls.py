@@ -99,7 +99,7 @@ class Confirming:
             return plain
         found = _seen(runs)
         left_out = await self._left_out(start, task, run) if found.suspects else frozenset[str]()
-        return _weighed(plain, found, left_out, before, _smoke_tests(task, before))
+        return _weighed(plain, found, left_out, before, task)
 
     async def _left_out(self, start: Launch, task: Task, run: Run) -> frozenset[str]:
         """Cases that pass on the base tree, and pass there turned round too."""
@@ -171,7 +171,7 @@ def _weighed(
     seen: _Seen,
     left_out: frozenset[str],
     before: Mapping[str, CaseResult] | None,
-    smoke_tests: frozenset[str],
+    task: Task,
 ) -> Observation:
     """The PASS with its controls, or no verdict where the tests that decide could not have failed."""
     passed = [case.id for case in plain.evidence.cases if case.result in PASSED]
@@ -191,7 +191,8 @@ def _weighed(
         cannot_fail=(*suspects, *out),
     )
     evidence = plain.evidence.model_copy(update={"controls": controls})
-    smoke = [name for name in passed if name in smoke_tests and name not in seen.turned]
+    failed_before = {name for name, result in (before or {}).items() if not result.ok}
+    smoke = _smoke_tests(task, [name for name in passed if name in failed_before and name not in seen.turned])
     to_control = len(passed) - len(out) - len(smoke)
     decisive = [name for name in suspects if before is None or before.get(name) not in PASSED]
     if decisive:
@@ -208,21 +209,20 @@ def _weighed(
     return plain.model_copy(update=update)
 
 
-def _smoke_tests(task: Task, before: Mapping[str, CaseResult] | None) -> frozenset[str]:
-    """Cases that assert nothing, so that there is nothing to turn round, and that failed on the base tree.
+def _smoke_tests(task: Task, names: Sequence[str]) -> list[str]:
+    """Of these cases those that assert nothing, so that there is nothing to turn round.
 
-    Such a case says by its failure there that it can fail; nothing else could.
+    Such a case says that it can fail by having failed on the base tree; nothing else could.
     """
-    failed = {name for name, result in (before or {}).items() if not result.ok}
     silent: dict[str, frozenset[str]] = {}
-    found: set[str] = set()
-    for name in failed:
+    found: list[str] = []
+    for name in names:
         file, _, path = name.partition("::")
         if file not in silent:
             silent[file] = _silent_functions(task.tree.files.get(file, b""))
         if path.partition("[")[0].rpartition("::")[2] in silent[file]:
-            found.add(name)
-    return frozenset(found)
+            found.append(name)
+    return found
 
 
 def _silent_functions(code: bytes) -> frozenset[str]:

@@ -193,16 +193,20 @@ class Judge:
             )
         start = self.start(task)
         assert isinstance(start, Launch), "what passed could be started"
-        if controls or seen is None:
-
-            async def look(start: Launch, at: Candidate) -> Judgement:
-                return await self.run(start, at, task, Pace(task.limits), cold(sandbox, task), sandbox.info)
-
-            if controls:
-                seen = await self._controlled(start, candidate, task, look, seen)
-            else:
-                seen = (await look(start, candidate)).observation
+        look = self._looking(task, sandbox, task.limits)
+        if controls:
+            seen = await self._controlled(start, candidate, task, look, seen)
+        elif seen is None:
+            seen = (await look(start, candidate)).observation
         return self._remembered(seen, candidate, task)
+
+    def _looking(self, task: Task, sandbox: Sandbox, limits: Limits) -> Run:
+        """What runs one candidate in a sandbox run of its own, or in two at once."""
+
+        async def look(start: Launch, at: Candidate) -> Judgement:
+            return await self.run(start, at, task, Pace(limits), cold(sandbox, task), sandbox.info)
+
+        return look
 
     def _remembered(self, seen: Observation, candidate: Candidate, task: Task) -> Observation:
         if seen.verdict is Verdict.PASS:
@@ -264,17 +268,14 @@ class Judge:
         start = self.start(task, isolation=way)
         assert isinstance(start, Launch), "what could be started in one process can be started apart"
 
-        limits = task.limits
-
-        async def look(start: Launch, at: Candidate) -> Judgement:
-            return await self.run(start, at, task, Pace(limits), cold(sandbox, task), sandbox.info)
-
+        look = self._looking(task, sandbox, task.limits)
         if seen is not None and seen.isolation is way:
             return await self._controlled(start, candidate, task, look, seen) if controls else seen
         found = await look(start, candidate)
         if found.out_of_time:
             # each call crosses from one process to another, which is our doing and not the candidate's
-            limits = task.limits.model_copy(update={"wall_s": CROSSING_FACTOR * task.limits.wall_s})
+            more = task.limits.model_copy(update={"wall_s": CROSSING_FACTOR * task.limits.wall_s})
+            look = self._looking(task, sandbox, more)
             found = await look(start, candidate)
             if found.out_of_time and in_time:
                 detail = "It passed in one process, and from another box its tests did not end in time."
@@ -290,7 +291,7 @@ class Judge:
         if key not in self._fits:
             base = found if candidate.is_base else await look(start, Candidate(task.tree.digest, {}))
             self._fits[key] = not base.unfit and not self._lost(base, task, start)
-        return found.observation if self._fits[key] else None
+        return observation if self._fits[key] else None
 
     def _lost(self, base: Judgement, task: Task, start: Launch) -> list[str]:
         """The cases of the base tree that pass in one process and fail in two boxes, or are not found there."""

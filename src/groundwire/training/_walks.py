@@ -6,7 +6,7 @@ path, in whatever episode or trial they were taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,9 +15,9 @@ from groundwire.core._environments import actions_in, shown_in
 from groundwire.core._errors import CandidateError
 from groundwire.core._signals import NoVerdict, Verdict
 from groundwire.core._toolcalls import Steps
-from groundwire.training._answers import ModelAnswer
+from groundwire.training._answers import ModelAnswer, answers_of
 from groundwire.training._provenance import Source
-from groundwire.training._schema import ChatMessage, Part
+from groundwire.training._schema import ChatMessage, Part, Rejected
 from groundwire.training._trajectories import Attempt, Author, Trajectory, Turn
 
 Path = tuple[str, ...]
@@ -123,6 +123,24 @@ def steps_in(trajectory: Trajectory, attempt: Attempt) -> Path:
     except CandidateError:
         steps = calls_in(trajectory, attempt)
         return tuple(step.line for step in steps.steps) if steps else ()
+
+
+def whole_answers(trajectory: Trajectory) -> Generator[Rejected, None, dict[int, list[ModelAnswer]]]:
+    """The answers of an episode by their trial, those alone that are all of it: the steps of one trial follow each
+    other, so that none of them is another one's rival, nor an answer to the same question as the next trial's.
+
+    Yields:
+        What else there is, and why it is left out.
+    """
+    by_trial: dict[int, list[ModelAnswer]] = {}
+    for answer in answers_of(trajectory):
+        if isinstance(answer, Rejected):
+            yield answer
+        elif answer.judged is not answer.attempt or len(steps_in(trajectory, answer.attempt)) > 1:
+            yield Rejected("step_and_no_whole_answer", f"{trajectory.episode} trial {answer.attempt.trial}")
+        else:
+            by_trial.setdefault(answer.attempt.trial, []).append(answer)
+    return by_trial
 
 
 def calls_in(trajectory: Trajectory, attempt: Attempt) -> Steps | None:

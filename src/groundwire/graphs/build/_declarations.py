@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -246,10 +246,8 @@ class Parts:
             for name, part in self.actors.items()
             if (revision := ActorTraits.of(part.actor, name=name).revision) != 1
         }
-        for name, part in self.graphs.items():
-            inner = parts_of(part.graph)
-            if inner is not None:
-                found |= inner.revisions(f"{prefix}{name}/")
+        for within, inner in self._nested(prefix):
+            found |= inner.revisions(within)
         return found
 
     def ungrounded(self, prefix: str = "") -> Mapping[str, str]:
@@ -257,11 +255,16 @@ class Parts:
         actors = {n: p.actor for n, p in self.actors.items() if not ActorTraits.of(p.actor, name=n).grounded}
         critics = {n: p.critic for n, p in self.critics.items() if not CriticTraits.of(p.critic, name=n).grounded}
         found = {f"{prefix}{n}": type(held).__name__ for n, held in (*actors.items(), *critics.items())}
+        for within, inner in self._nested(prefix):
+            found |= inner.ungrounded(within)
+        return found
+
+    def _nested(self, prefix: str) -> Iterator[tuple[str, Parts]]:
+        """The parts of the graphs that were handed in as nodes, each with what its nodes' names begin with."""
         for name, part in self.graphs.items():
             inner = parts_of(part.graph)
             if inner is not None:
-                found |= inner.ungrounded(f"{prefix}{name}/")
-        return found
+                yield f"{prefix}{name}/", inner
 
     def has_plain_edges(self, name: str) -> bool:
         """True if edges leave the node that are taken whatever a signal says."""

@@ -43,6 +43,7 @@ from groundwire.graphs.replay._recorded import Recordings
 from groundwire.graphs.run._budget import Budget, Meter
 from groundwire.graphs.run._driver import OnError
 from groundwire.graphs.run._episode import Episode
+from groundwire.graphs.run._runs import config_of
 from groundwire.memory import InMemoryStore
 
 # Whether two ledgers of one episode say the same, and where they first do not.
@@ -332,8 +333,7 @@ class Replay:
                 do=f"Let it end first:  groundwire resume {known.run_id[:13]}",
             )
         _check_bodies(known, records)
-        runs = await source.runs(prefix=known.run_id, limit=1)
-        revisions: dict[str, int] = json.loads(runs[0].config).get("revisions", {}) if runs else {}
+        revisions: dict[str, int] = (await config_of(source, known.run_id)).get("revisions", {})
         recordings = Recordings(records, source, await _lessons(source, known, records), revisions)
         return cls(known, records, recordings, seals_verified=_verify(known.run_id, records, keys))
 
@@ -373,8 +373,7 @@ class Replay:
 
 async def rules_then(store: Store, run_id: str, rules: Rules) -> Rules:
     """The rules as they were when the run began: a version that lacked one did not follow it."""
-    runs = await store.runs(prefix=run_id, limit=1)
-    recorded: dict[str, Any] = json.loads(runs[0].config).get("rules", {}) if runs else {}
+    recorded: dict[str, Any] = (await config_of(store, run_id)).get("rules", {})
     return rules if "steady" in recorded else rules.model_copy(update={"steady": 1})
 
 
@@ -389,8 +388,7 @@ async def check_same(store: Store, run_id: str, mine: Mapping[str, Any]) -> None
     Raises:
         ConfigError: the run's graph, budget or rules were others.
     """
-    runs = await store.runs(prefix=run_id, limit=1)
-    recorded: dict[str, Any] = json.loads(runs[0].config) if runs else {}
+    recorded = await config_of(store, run_id)
     known: dict[str, Any] = json.loads(canonical(mine))
     for name in ("nodes", "gates", "budget", "rules", "trust"):
         if name == "rules" and name in recorded:

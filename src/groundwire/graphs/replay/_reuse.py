@@ -18,6 +18,7 @@ from groundwire.core._sandboxes import SandboxInfo
 from groundwire.core._seal import Keys, verify
 from groundwire.core._signals import NoVerdict, Signal, Verdict
 from groundwire.core._tasks import Task
+from groundwire.graphs.run._runs import config_of
 
 Reuse = Literal["never", "calls", "all"]
 """What of the ledger may stand for new work: nothing, answers of models, or verdicts as well."""
@@ -108,9 +109,8 @@ class Cache:
     async def _told(self, signal: Signal) -> tuple[dict[str, Any], dict[str, Any]]:
         """What the ledger says of the signal's run and of its episode's task."""
         if signal.episode_id not in self._known:
-            runs = await self._store.runs(prefix=signal.run_id, limit=1)
             tasks = {e.id: json.loads(e.task) for e in await self._store.episodes(signal.run_id)}
-            config: dict[str, Any] = json.loads(runs[0].config) if runs else {}
+            config = await config_of(self._store, signal.run_id)
             self._known[signal.episode_id] = (config, tasks.get(signal.episode_id, {}))
         return self._known[signal.episode_id]
 

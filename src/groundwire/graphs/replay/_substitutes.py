@@ -14,6 +14,7 @@ from groundwire.core._contexts import (
     Tool,
     ToolContext,
     WritingTool,
+    in_their_order,
 )
 from groundwire.core._errors import GroundwireError, ModelError, RecordingMissing, ToolError
 from groundwire.core._models import Completion, Request
@@ -187,18 +188,11 @@ class _CachedTool:
         signal = await self._find(candidate, task, context)
         return await self._take(signal, context) if signal else await self._tool.judge(candidate, task, context)
 
-    async def judge_many(
+    def judge_many(
         self, candidates: Sequence[Candidate], task: Task, context: ToolContext
     ) -> AsyncGenerator[Observation, None]:
         """See `groundwire.core._contexts.BatchTool`."""
-        early: dict[int, Observation] = {}
-        following = 0
-        async with aclosing(self.judge_each(candidates, task, context)) as observations:
-            async for number, observation in observations:
-                early[number] = observation
-                while following in early:
-                    yield early.pop(following)
-                    following += 1
+        return in_their_order(self.judge_each(candidates, task, context))
 
     async def judge_each(
         self, candidates: Sequence[Candidate], task: Task, context: ToolContext

@@ -23,6 +23,12 @@ _SEED_RULES: WeakKeyDictionary[Store, dict[str, SeedRule]] = WeakKeyDictionary()
 """Of the runs that this process works on, read once for all apps that share a store."""
 
 
+async def config_of(store: Store, run_id: str) -> dict[str, Any]:
+    """What was asked for when a run began, as the ledger has it; nothing of a run that it does not know."""
+    runs = await store.runs(prefix=run_id, limit=1)
+    return json.loads(runs[0].config) if runs else {}
+
+
 class Runs:
     """The runs of one app.
 

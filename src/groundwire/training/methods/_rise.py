@@ -20,12 +20,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from groundwire.core._errors import ConfigError
-from groundwire.training._answers import ModelAnswer, answers_of
+from groundwire.training._answers import ModelAnswer
 from groundwire.training._leaks import normal_form
 from groundwire.training._provenance import provenance_of
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
 from groundwire.training._trajectories import Trajectory
-from groundwire.training._walks import steps_in
+from groundwire.training._walks import whole_answers
 
 MOST_POWER = 700.0
 """Of e, that a float can hold."""
@@ -94,15 +94,7 @@ def regression_weights(rewards: Sequence[float], temperature: float = 1.0) -> li
 def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row | Rejected]:
     """One row a turn of each episode."""
     for trajectory in trajectories:
-        by_trial: dict[int, list[ModelAnswer]] = {}
-        for answer in answers_of(trajectory):
-            if isinstance(answer, Rejected):
-                yield answer
-            elif answer.judged is not answer.attempt or len(steps_in(trajectory, answer.attempt)) > 1:
-                # steps of one trial follow each other: none of them is another one's rival
-                yield Rejected("step_and_no_whole_answer", f"{trajectory.episode} trial {answer.attempt.trial}")
-            else:
-                by_trial.setdefault(answer.attempt.trial, []).append(answer)
+        by_trial = yield from whole_answers(trajectory)
         taken: list[tuple[int, ModelAnswer, int]] = []
         said: set[str] = set()
         for turn, answers in enumerate(by_trial.values(), 1):

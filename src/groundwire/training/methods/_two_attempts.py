@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from groundwire.training._answers import ModelAnswer, answers_of
+from groundwire.training._answers import ModelAnswer
 from groundwire.training._grouping import says_the_same
 from groundwire.training._provenance import parts_of_prompt, provenance_of
 from groundwire.training._schema import ChatMessage, Form, Options, Rejected, Row
 from groundwire.training._trajectories import Trajectory
-from groundwire.training._walks import steps_in
+from groundwire.training._walks import whole_answers
 
 
 class TwoAttemptsRow(Row):
@@ -47,15 +47,7 @@ def rows(trajectories: Iterable[Trajectory], options: Options) -> Iterator[Row |
     that a signal refused. Its reward is 1 where executed checks had passed it, and something else asked for another try
     all the same: tests of a model, another model, a person."""
     for trajectory in trajectories:
-        by_trial: dict[int, list[ModelAnswer]] = {}
-        for answer in answers_of(trajectory):
-            if isinstance(answer, Rejected):
-                yield answer
-            elif answer.judged is not answer.attempt or len(steps_in(trajectory, answer.attempt)) > 1:
-                # the last step of one trial and the first of the next are no two answers to one question
-                yield Rejected("step_and_no_whole_answer", f"{trajectory.episode} trial {answer.attempt.trial}")
-            else:
-                by_trial.setdefault(answer.attempt.trial, []).append(answer)
+        by_trial = yield from whole_answers(trajectory)
         for number, answers in by_trial.items():
             later = by_trial.get(number + 1)
             if later is None:
