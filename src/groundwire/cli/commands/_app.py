@@ -54,6 +54,7 @@ _SOURCES = {
     "import": _CommandSource("ledger", "import_", "Which logs are known, and what they hold: docs/logs.md."),
     "graphs": _CommandSource("first_steps", "graphs"),
     "show": _CommandSource("ledger", "show"),
+    "view": _CommandSource("view", "view", "What each page shows, and the interface for programs: docs/viewer.md."),
     "verify": _CommandSource("ledger", "verify", VERIFY_CODES),
     "doctor": _CommandSource("first_steps", "doctor"),
     "task": _CommandSource("task", "tasks"),

@@ -1,0 +1,139 @@
+"""`groundwire view`: the viewer's server on this machine, or one file."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import sys
+import webbrowser
+from collections.abc import Mapping
+from contextlib import aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from groundwire.cli._finding import store_without_memory
+from groundwire.cli._repair import open_store
+from groundwire.core._errors import ConfigError
+from groundwire.core._settings import Settings
+
+if TYPE_CHECKING:
+    from groundwire.viewer import Ledgers
+
+HOST = "127.0.0.1"
+
+
+def serve(prefix: str | None, flags: Mapping[str, Any], *, port: int, read_only: bool, opens: bool) -> int:
+    """Serves the viewer until it is interrupted.
+
+    Args:
+        prefix: the run that the address leads to; None: the list of runs.
+        flags: where the ledger is.
+        port: on this machine; 0: any that is free.
+        read_only: refuse to write anything.
+        opens: open a browser too.
+
+    Returns:
+        0.
+
+    Raises:
+        ConfigError: the port is taken, or the extra `view` is not installed.
+        RecordNotFound: there is no such run.
+    """
+    try:
+        import uvicorn
+
+        from groundwire.viewer import make_app, new_token
+    except ImportError as error:
+        raise _missing(error) from error
+    settings = Settings.resolve(flags)
+    page = asyncio.run(_page_of(settings, prefix)) if prefix else "/"
+    listener = _listener(port)
+    token = new_token()
+    address = f"http://{HOST}:{listener.getsockname()[1]}{page}?token={token}"
+    console = Console(highlight=False)
+    console.print(Text(f"view: {address}"), soft_wrap=True)
+    console.print(Text("Only this machine is answered, and only who knows the address. Ctrl-C ends it.", style="dim"))
+    sys.stdout.flush()
+    if opens:
+        webbrowser.open(address)
+    app = make_app(_ledgers(settings, read_only=read_only), token=token)
+    # what a page still waits for (an event stream never ends by itself) is cut off at once
+    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1, ws="none")
+    uvicorn.Server(config).run(sockets=[listener])
+    return 0
+
+
+def export_to(path: Path, prefix: str | None, flags: Mapping[str, Any]) -> int:
+    """Writes a run to one HTML file.
+
+    Returns:
+        0.
+
+    Raises:
+        ConfigError: no run is named, the file can't be written, or the extra `view` is not installed.
+        RecordNotFound: there is no such run.
+    """
+    if not prefix:
+        raise ConfigError("No run is named.", do="List them:  groundwire show")
+    text = asyncio.run(_exported(Settings.resolve(flags), prefix))
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise ConfigError(f"{path} can't be written: {error.strerror}.", do="Name another file.") from error
+    Console(highlight=False).print(Text(f"page: {path}  {len(text) / 1e6:.1f} MB"), soft_wrap=True)
+    return 0
+
+
+async def _exported(settings: Settings, prefix: str) -> str:
+    try:
+        from groundwire.viewer import export_run
+        from groundwire.viewer._way import way_of
+    except ImportError as error:
+        raise _missing(error) from error
+    async with aclosing(_ledgers(settings, read_only=True)) as ledgers:
+        run, _ = await ledgers.run(prefix)
+        shown: list[Any] = []
+        size = 0
+        for _, _, episode, _ in await ledgers.outcomes(run.id):
+            view, records = await ledgers.episode(episode), await ledgers.records(episode)
+            shown.append((view, way_of(records)))
+            size += sum(len(str(record)) for record in records)
+            if size > 4 * 20_000_000:
+                break
+        return export_run(run, shown)
+
+
+async def _page_of(settings: Settings, prefix: str) -> str:
+    async with aclosing(_ledgers(settings, read_only=True)) as ledgers:
+        run, _ = await ledgers.run(prefix)
+        return f"/run/{run.id}"
+
+
+def _ledgers(settings: Settings, *, read_only: bool) -> Ledgers:
+    try:
+        from groundwire.viewer import Ledgers
+    except ImportError as error:
+        raise _missing(error) from error
+    return Ledgers([open_store(settings), store_without_memory(settings)], read_only=read_only)
+
+
+def _listener(port: int) -> socket.socket:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except OSError as error:
+        listener.close()
+        why = "another program has it" if error.errno == errno.EADDRINUSE else error.strerror
+        raise ConfigError(
+            f"Port {port} can't be used: {why}.", do="Leave --port out, and a free one is taken."
+        ) from None
+    return listener
+
+
+def _missing(error: ImportError) -> ConfigError:
+    return ConfigError(f"The viewer needs {error.name}.", do='pip install "groundwire[view]"')

@@ -1,0 +1,71 @@
+"""One HTML file of an episode or a run, to be opened from a disk without any server."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup
+
+from groundwire.core._version import __version__
+from groundwire.memory._browsing import RunSummary
+from groundwire.viewer._episode import EpisodeView
+from groundwire.viewer._pages import asset, render
+from groundwire.viewer._way import Way
+
+MOST_BYTES = 20_000_000
+"""Of a file: a browser opens no more with pleasure."""
+CASES, CANDIDATES = 300, 20
+Shown = tuple[EpisodeView, Way]
+
+
+def export_episode(view: EpisodeView, way: Way) -> str:
+    """An episode as one document."""
+    return _document([(view, way)], view.task_id, None, 0)
+
+
+def export_run(run: RunSummary, shown: Iterable[Shown]) -> str:
+    """A run as one document of 20 MB at most; what does not fit is said to be left out.
+
+    Args:
+        run: the run.
+        shown: its episodes; no more are read than fit.
+    """
+    kept: list[Shown] = []
+    size = 0
+    for view, way in shown:
+        part = len(_document([(view, way)], view.task_id, None, 0).encode())
+        if kept and size + part > MOST_BYTES:
+            break
+        size += part
+        kept.append((view, way))
+    return _document(kept, f"{run.graph} {run.id[:13]}", run, run.episodes - len(kept))
+
+
+def _document(views: Sequence[Shown], title: str, run: RunSummary | None, left_out: int) -> str:
+    css, js = asset("viewer.css"), asset("viewer.js")
+    policy = (
+        f"default-src 'none'; style-src '{_hash(css)}'; script-src '{_hash(js)}'; img-src data:; base-uri 'none';"
+        " form-action 'none'"
+    )
+    return render(
+        "export.html",
+        views=views,
+        title=title,
+        run=run,
+        left_out=left_out,
+        most_mb=MOST_BYTES // 1_000_000,
+        # our own files: the only text that is taken as it is
+        css=Markup(css),
+        js=Markup(js),
+        policy=policy,
+        alone=True,
+        shown_cases=CASES,
+        shown_candidates=CANDIDATES,
+        version=__version__,
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

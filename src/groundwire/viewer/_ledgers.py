@@ -1,0 +1,295 @@
+"""What the viewer reads: runs, episodes, lessons and notes, of the ledger with memory and of the arms without it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass, replace
+from typing import Any, cast
+
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._errors import GroundwireError, RecordNotFound
+from groundwire.core._ids import new_id, now
+from groundwire.core._records import (
+    Artifact,
+    CandidateRecord,
+    EpisodeRecord,
+    Mark,
+    Record,
+    TrialRecord,
+    tree_key,
+)
+from groundwire.core._seal import FileKeys
+from groundwire.core._signals import Signal
+from groundwire.memory import Lessons, SqlStore
+from groundwire.memory._browsing import EpisodeSummary, Hit, LedgerBrowser, Page, RunSummary
+from groundwire.memory._checking import RunCheck, check_run
+from groundwire.memory._lessons import LessonInfo, LessonView
+from groundwire.viewer._diffs import FileDiff, file_diffs
+from groundwire.viewer._episode import EpisodeView, candidates_to_read, view_of
+
+KEPT = 64
+"""Episodes that have ended, as they are shown, kept in memory."""
+NOTE = "note-"
+NOTE_CHARS = 4_000
+READ_ONLY = "This viewer was started with --read-only."
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a person wrote about a run.
+
+    Args:
+        text: as written; hostile.
+        created_at: when.
+    """
+
+    text: str
+    created_at: str
+
+
+class Ledgers:
+    """One database, seen through the namespaces that it is asked for.
+
+    Args:
+        stores: a ledger a namespace; the first is where new notes go.
+        read_only: refuse to write notes and to decide about lessons.
+    """
+
+    def __init__(self, stores: Sequence[SqlStore], *, read_only: bool = False) -> None:
+        self._browsers = [LedgerBrowser(store) for store in stores]
+        self.read_only = read_only
+        self._views: dict[str, EpisodeView] = {}
+
+    async def runs(self, *, text: str = "", page: int = 1, size: int = 25) -> Page[RunSummary]:
+        """Runs of all namespaces, newest first."""
+        if len(self._browsers) == 1:
+            return await self._browsers[0].runs(text=text, page=page, size=size)
+        pages = [await browser.runs(text=text, page=1, size=page * size) for browser in self._browsers]
+        rows = sorted((row for one in pages for row in one.rows), key=lambda row: row.created_at, reverse=True)
+        return Page(rows[(page - 1) * size : page * size], sum(one.total for one in pages), page, size)
+
+    async def run(self, run_id: str) -> tuple[RunSummary, LedgerBrowser]:
+        """A run by its id or a unique beginning of it, and where it is.
+
+        Raises:
+            RecordNotFound: there is none, or several begin so.
+        """
+        for browser in self._browsers:
+            if found := await browser.run(run_id):
+                return found, browser
+        begun = [(r, b) for b in self._browsers for r in await b.store.runs(prefix=run_id, limit=2)] if run_id else []
+        if len(begun) == 1 and (found := await begun[0][1].run(begun[0][0].id)):
+            return found, begun[0][1]
+        why = "several runs begin so" if begun else "there is none"
+        raise RecordNotFound(f"No run {run_id!r}: {why}.", do="Choose one in the list of runs.")
+
+    async def check(self, run_id: str) -> RunCheck:
+        """Whether a run's records are still as they were written."""
+        run, browser = await self.run(run_id)
+        return await check_run(browser.store, run.id, keys=FileKeys(), thorough=False)
+
+    async def episodes(self, run_id: str, **asked: Any) -> Page[EpisodeSummary]:
+        """A page of a run's episodes; see `LedgerBrowser.episodes`."""
+        run, browser = await self.run(run_id)
+        return await browser.episodes(run_id=run.id, **asked)
+
+    async def stop_reasons(self, run_id: str) -> Mapping[str, int]:
+        """Why a run's episodes ended."""
+        run, browser = await self.run(run_id)
+        return await browser.stop_reasons(run.id)
+
+    async def outcomes(self, run_id: str) -> Sequence[tuple[str, int, str, str]]:
+        """(task, seed, episode, verdict) of a run's episodes."""
+        run, browser = await self.run(run_id)
+        return await browser.outcomes(run.id)
+
+    async def _records(self, episode_id: str) -> tuple[Sequence[Record], LedgerBrowser]:
+        for browser in self._browsers:
+            if records := await browser.store.records(episode_id):
+                return records, browser
+        raise RecordNotFound(f"There is no episode {episode_id!r}.", do="Choose one in a run's list of episodes.")
+
+    async def records(self, episode_id: str) -> Sequence[Record]:
+        """All records of an episode, in the order of writing.
+
+        Raises:
+            RecordNotFound: there is no such episode.
+        """
+        return (await self._records(episode_id))[0]
+
+    async def episode(self, episode_id: str) -> EpisodeView:
+        """An episode.
+
+        Raises:
+            RecordNotFound: there is no such episode.
+        """
+        if episode_id in self._views:
+            return self._views[episode_id]
+        records, browser = await self._records(episode_id)
+        given = list(dict.fromkeys(name for r in records if isinstance(r, TrialRecord) for name in r.lessons))
+        lessons = {lesson.id: lesson.text for lesson in await browser.store.lessons(given)}
+        bodies: dict[str, Candidate] = {}
+        for digest, artifact in candidates_to_read(records).items():
+            try:
+                bodies[digest] = Candidate.from_bytes(await browser.store.artifact(artifact))
+            except GroundwireError:  # dropped by a retention rule: the rest is shown all the same
+                continue
+        view = view_of(records, lessons=lessons, bodies=bodies)
+        if view.verdict != "open":  # what has ended does not change, but for a resumed one, which is open again first
+            if len(self._views) >= KEPT:
+                self._views.pop(next(iter(self._views)))
+            self._views[episode_id] = view
+        return view
+
+    def forget_views(self) -> None:
+        """Reads every episode anew from now on: something was written."""
+        self._views.clear()
+
+    async def candidate(self, episode_id: str, digest: str, *, against: str = "") -> Sequence[FileDiff]:
+        """What a candidate changes, file by file.
+
+        Args:
+            episode_id: the episode.
+            digest: of the candidate.
+            against: digest of another one of the episode to compare with; empty: the base tree.
+
+        Raises:
+            RecordNotFound: there is none, or its body is gone.
+        """
+        records, browser = await self._records(episode_id)
+        episode = next(r for r in records if isinstance(r, EpisodeRecord))
+        base = await _tree(browser.store, episode.base_digest)
+        changed = await _body(records, browser.store, digest)
+        before = base if not against else base.with_changes((await _body(records, browser.store, against)).changes)
+        return file_diffs(before, base.with_changes(changed.changes))
+
+    async def signal(self, signal_id: str) -> Signal:
+        """A signal.
+
+        Raises:
+            RecordNotFound: there is none of that id.
+        """
+        for browser in self._browsers[:-1]:
+            try:
+                return await browser.store.signal(signal_id)
+            except RecordNotFound:
+                continue
+        return await self._browsers[-1].store.signal(signal_id)
+
+    async def run_of(self, episode_id: str) -> str:
+        """The run of an episode; empty where there is none such."""
+        for browser in self._browsers:
+            if found := await browser.run_of(episode_id):
+                return found
+        return ""
+
+    async def lessons(self, *, text: str = "") -> Sequence[LessonInfo]:
+        """Lessons: those that a text finds, else those that were measured, the most useful first, and the newest."""
+        book = Lessons(self._browsers[0].store)
+        if text:
+            return await book.search(text, limit=100)
+        known = {info.reflection.id: info for info in await book.measured(limit=100)}
+        newest = {info.reflection.id: info for info in await book.list(limit=100)}
+        return list((known | newest).values())
+
+    async def lesson(self, lesson_id: str) -> tuple[LessonView, str]:
+        """A lesson with its history, and the run that it comes from.
+
+        Raises:
+            RecordNotFound: there is none of that id.
+        """
+        for browser in self._browsers:
+            try:
+                view = await Lessons(browser.store).show(lesson_id, recalls=100)
+            except RecordNotFound:
+                continue
+            return view, await browser.run_of(view.info.reflection.episode_id)
+        raise RecordNotFound(f"There is no lesson {lesson_id!r}.", do="It may have been forgotten.")
+
+    async def decide(self, lesson_id: str, decision: str) -> None:
+        """Quarantines, releases or forgets a lesson.
+
+        Raises:
+            RecordNotFound: there is none of that id.
+            ValueError: nothing is to be decided so, or nothing may be written.
+        """
+        if self.read_only:
+            raise ValueError(READ_ONLY)
+        mark = Mark(decision)
+        for browser in self._browsers:
+            book = Lessons(browser.store)
+            try:
+                await book.show(lesson_id, recalls=1)
+            except RecordNotFound:
+                continue
+            if mark is Mark.FORGOTTEN:
+                await book.forget([lesson_id], reason="in the viewer", by="person")
+            else:
+                await book.mark([lesson_id], mark, reason="in the viewer", by="person")
+            self.forget_views()
+            return
+        raise RecordNotFound(f"There is no lesson {lesson_id!r}.", do="It may have been forgotten.")
+
+    async def search(self, text: str, *, run_id: str = "") -> Sequence[Hit]:
+        """Places that contain a text; see `LedgerBrowser.search`."""
+        if run_id:
+            run, browser = await self.run(run_id)
+            return await browser.search(text, run_id=run.id)
+        return [hit for browser in self._browsers for hit in await browser.search(text)]
+
+    async def notes(self, run_id: str) -> Sequence[Note]:
+        """What people wrote about a run, oldest first."""
+        run, browser = await self.run(run_id)
+        bodies = [json.loads(body) for body in await browser.artifacts(f"{NOTE}{run.id}-")]
+        return [Note(str(body.get("text", "")), str(body.get("created_at", ""))) for body in bodies]
+
+    async def note(self, run_id: str, text: str) -> None:
+        """Keeps a note on a run, for good: the ledger only grows.
+
+        Raises:
+            ValueError: it is empty or longer than 4,000 characters, or nothing may be written.
+        """
+        if self.read_only:
+            raise ValueError(READ_ONLY)
+        if not text.strip() or len(text) > NOTE_CHARS:
+            raise ValueError(f"A note has 1 to {NOTE_CHARS:,} characters.")
+        run, browser = await self.run(run_id)
+        body = json.dumps({"text": text, "created_at": now()}).encode()
+        await browser.store.append(Artifact(digest=f"{NOTE}{run.id}-{new_id()}", kind="note", body=body))
+
+    async def newest(self) -> int:
+        """The number of the last record; it grows with everything that anybody writes."""
+        return await self._browsers[0].newest()
+
+    async def aclose(self) -> None:
+        """Closes the database."""
+        for browser in self._browsers:
+            await browser.store.aclose()
+
+
+async def _tree(store: SqlStore, digest: str) -> Tree:
+    try:
+        return Tree.from_bytes(await store.artifact(tree_key(digest)))
+    except GroundwireError:  # imported logs have none: all that a candidate holds is new then
+        return Tree()
+
+
+async def _body(records: Sequence[Record], store: SqlStore, digest: str) -> Candidate:
+    record = next((r for r in records if isinstance(r, CandidateRecord) and r.digest == digest), None)
+    if record is None:
+        return Candidate(base_digest=digest, changes={})  # the base tree
+    return Candidate.from_bytes(await store.artifact(record.artifact or digest))
+
+
+def as_data(value: Any) -> Any:
+    """Dataclasses, signals and what holds them, as JSON has them."""
+    if isinstance(value, Signal):
+        return value.model_dump(mode="json")
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: as_data(part) for name, part in asdict(replace(value)).items()}
+    if isinstance(value, Mapping):
+        return {str(key): as_data(part) for key, part in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [as_data(part) for part in cast("Sequence[Any]", value)]
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

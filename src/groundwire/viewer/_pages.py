@@ -1,0 +1,130 @@
+"""Sets what is looked at into pages. All of it may be hostile, so all of it is escaped and made visible: no control
+character, no mark that reorders a line, reaches the page."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from groundwire.core._text import HIDDEN, plain, plural
+from groundwire.viewer._ledgers import as_data
+
+MARKS = {"pass": "✓", "fail": "✗", "none": "–", "open": "…"}
+RESULTS = {
+    "passed": ("✓", "pass"), "failed": ("✗", "fail"), "error": ("!", "fail"), "skipped": ("–", "none"),
+    "xfailed": ("x", "pass"), "xpassed": ("X", "pass"), "": ("", "absent"),
+}  # fmt: skip
+TEXT_CHARS = 60_000
+"""Of one text that is set into a page; the whole of it can be downloaded."""
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("groundwire.viewer"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters: Mapping[str, Any] = {
+        "plain": _plain,
+        "block": block,
+        "seconds": seconds,
+        "dollars": dollars,
+        "count": count,
+        "moment": moment,
+        "plural": plural,
+        "pretty": pretty,
+        "short": short,
+    }
+    for name, filter_ in filters.items():
+        environment.filters[name] = filter_
+    named: Any = environment.globals
+    named.update(MARKS=MARKS, RESULTS=RESULTS)
+    return environment
+
+
+def render(name: str, **values: Any) -> str:
+    """A page or a part of one.
+
+    Args:
+        name: of the template.
+        values: what it shows.
+    """
+    return _environment().get_template(name).render(**values)
+
+
+def asset(name: str) -> str:
+    """A stylesheet or script of ours.
+
+    Raises:
+        KeyError: there is none of that name.
+    """
+    if name not in ("viewer.css", "viewer.js"):
+        raise KeyError(name)
+    return files("groundwire.viewer").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _plain(text: object, limit: int = 200) -> str:
+    return plain(str(text), limit=limit)
+
+
+def block(text: object, limit: int = TEXT_CHARS) -> str:
+    """Text of many lines with its spacing, and nothing in it that can't be seen."""
+    said = str(text)
+    shown = "".join(
+        c if c in "\n\t" or unicodedata.category(c) not in HIDDEN else "" if c == "\r" else "�" for c in said[:limit]
+    )
+    return shown if len(said) <= limit else f"{shown}\n… {len(said) - limit:,} characters more"
+
+
+def seconds(value: float | None) -> str:
+    """Wall seconds, as people say them."""
+    if value is None:
+        return ""
+    if value < 0.0995:
+        return f"{value * 1000:.0f} ms"
+    return f"{value:.1f} s" if value < 120 else f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
+
+
+def dollars(value: float | None) -> str:
+    """A price; an unknown one is said to be so."""
+    if value is None:
+        return "price unknown"
+    return "$0" if value == 0 else f"${value:.4f}" if value < 1 else f"${value:,.2f}"
+
+
+def count(value: float) -> str:
+    """A number with its thousands apart."""
+    return f"{value:,}"
+
+
+def moment(text: str) -> str:
+    """A time of the ledger, to the second."""
+    return text[:19].replace("T", " ")
+
+
+def short(identifier: str) -> str:
+    """The beginning of an id or digest, enough to tell it by."""
+    return plain(identifier, limit=200)[:13]
+
+
+def pretty(value: object) -> str:
+    """JSON, or what a text of JSON holds, on many lines."""
+    try:
+        value = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return str(value)
+    return json.dumps(as_data(value), indent=2, ensure_ascii=False)
+
+
+def parameters(**given: str | int) -> Mapping[str, str]:
+    """Those that say something, for an address."""
+    return {name: str(value) for name, value in given.items() if value not in ("", 0)}

@@ -1,0 +1,101 @@
+"""An episode as it is looked at, from the records of real runs."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+from looked_at import opened, two_runs
+
+from groundwire.core._prompt_text import estimate_tokens
+from groundwire.core._records import EpisodeEnd, EpisodeRecord, ModelCall
+from groundwire.viewer import Ledgers
+from groundwire.viewer._comparing import compare_episodes, compare_runs
+from groundwire.viewer._episode import EpisodeView, parts_of, view_of
+from groundwire.viewer._way import MOST_STEPS, way_of
+
+
+async def _views(folder: Path) -> tuple[EpisodeView, EpisodeView]:
+    runs = await two_runs(folder)
+    async with aclosing(Ledgers([opened(folder)])) as ledgers:
+        ids = [(await ledgers.outcomes(run.id))[0][2] for run in runs]
+        good, bad = [await ledgers.episode(name) for name in ids]
+    return good, bad
+
+
+async def test_a_trial_holds_what_belongs_to_it(tmp_path: Path) -> None:
+    view, _ = await _views(tmp_path)
+    assert (view.verdict, view.stop_reason, view.task_id) == ("pass", "verified", "sum")
+    first, second = view.trials
+    assert (first.number, first.lessons) == (1, [])
+    assert [call.purpose for call in first.calls] == ["propose", "reflect"]
+    assert "How much is 6 times 7?" in str(first.calls[0].messages)
+    assert "41" in first.calls[0].answers[0]
+    assert (first.verdict, second.verdict) == ("fail", "pass")
+    (wrong,) = first.candidates
+    (signal,) = wrong.signals
+    assert signal.verdict == "fail" and signal.opened and signal.gate.startswith("refine")
+    (reflection,) = first.reflections
+    assert reflection.text == "Carry the four." and reflection.signal == signal.id
+    (lesson,) = second.lessons
+    assert (lesson.id, lesson.text, lesson.rank) == (reflection.id, "Carry the four.", 1) and lesson.why
+    (right,) = second.candidates
+    assert right.is_best and not wrong.is_best and view.best_candidate == right.digest
+    assert view.tokens == sum(t.tokens for t in view.trials) > 0
+
+
+async def test_the_way_names_the_parts_in_the_order_of_the_loop(tmp_path: Path) -> None:
+    runs = await two_runs(tmp_path)
+    async with aclosing(Ledgers([opened(tmp_path)])) as ledgers:
+        records = await ledgers.records((await ledgers.outcomes(runs[0].id))[0][2])
+    way = way_of(records)
+    assert way.lanes[0] == "write" and list(way.lanes[-3:]) == ["gate", "critic", "end"]
+    met = [way.lanes[step.lane] for step in way.steps]
+    assert met[-1] == "end" and way.steps[-1].label == "verified"
+    critic = met.index("critic")
+    assert (met[critic - 1], met[critic + 1]) == ("gate", "write")
+    assert ("gate", "critic", 1) in way.edges
+    assert len(way_of([*records] * 60).steps) == MOST_STEPS + 1
+
+
+async def test_an_episode_that_goes_on_is_open(tmp_path: Path) -> None:
+    runs = await two_runs(tmp_path)
+    async with aclosing(Ledgers([opened(tmp_path)])) as ledgers:
+        records = await ledgers.records((await ledgers.outcomes(runs[0].id))[0][2])
+    begun = [record for record in records if not isinstance(record, EpisodeEnd)]
+    view = view_of([r for r in begun if not (isinstance(r, ModelCall) and r.trial == 2)], lessons={})
+    assert (view.verdict, view.stop_reason, view.best_candidate) == ("open", "", "")
+    assert view.trials[1].calls[0].cut_off
+    with pytest.raises(ValueError, match="no beginning"):
+        view_of([r for r in records if not isinstance(r, EpisodeRecord)], lessons={})
+
+
+async def test_two_runs_task_by_task(tmp_path: Path) -> None:
+    runs = await two_runs(tmp_path)
+    async with aclosing(Ledgers([opened(tmp_path)])) as ledgers:
+        good, bad = [await ledgers.outcomes(run.id) for run in runs]
+        compared = compare_runs(bad, good)
+        views = [await ledgers.episode(outcomes[0][2]) for outcomes in (bad, good)]
+    assert [pair.task for pair in compared.fixed] == ["sum"]
+    assert not (compared.broken or compared.both or compared.neither or compared.unmatched)
+    assert [len(some) for _, some in compare_runs(good, []).sets.values()] == [0, 0, 0, 0, 1]
+    pairs = compare_episodes(*views)
+    assert [(left.number if left else None, right.number if right else None) for left, right in pairs] == [
+        (1, 1), (2, 2), (3, None),
+    ]  # fmt: skip
+
+
+def test_a_prompt_is_told_part_by_part() -> None:
+    text = (
+        'Do it.\n\n<task>\nadd\n</task>\n\n<file path="a.py">\nx = 1 &lt; 2\n</file>\n<file path="b.py">\n</file>\nGo.'
+    )
+    parts = parts_of(text)
+    assert [part.name for part in parts] == ["", "task", "file", "file", ""]
+    assert parts[2].text == '<file path="a.py">\nx = 1 &lt; 2\n</file>'
+    assert all(part.tokens == estimate_tokens(part.text) for part in parts)
+
+
+@pytest.mark.parametrize("text", ["<task>\nnever ended", "<task></task></task>", "</task><task>", "<" * 5000, ""])
+def test_odd_tags_lose_no_text(text: str) -> None:
+    assert "".join("".join(part.text.split()) for part in parts_of(text)) == "".join(text.split())

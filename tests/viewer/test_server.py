@@ -1,0 +1,253 @@
+"""The viewer's pages over HTTP: who is let in, what hostile text can do, and the same as data."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from looked_at import SCRIPT, hostile_run, opened, two_runs
+
+from groundwire.core._records import RunRecord
+from groundwire.viewer import Ledgers, make_app
+
+TOKEN = "a token of the test's own"
+HERE = "http://127.0.0.1:8000"
+
+
+def client_of(ledgers: Ledgers, *, known: bool = True) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app=make_app(ledgers, token=TOKEN))  # pyright: ignore[reportArgumentType]  # ASGI
+    headers = {"authorization": f"Bearer {TOKEN}"} if known else {}
+    return httpx.AsyncClient(transport=transport, base_url=HERE, headers=headers)
+
+
+@pytest.fixture
+async def ledgers(tmp_path: Path) -> AsyncGenerator[Ledgers]:
+    made = Ledgers([opened(tmp_path)])
+    yield made
+    await made.aclose()
+
+
+async def _addresses(client: httpx.AsyncClient, runs: tuple[RunRecord, ...]) -> list[str]:
+    """Every page that links lead to from the lists of runs and lessons, and the same as data."""
+    found: dict[str, None] = dict.fromkeys(["/", "/lessons", "/search?q=a", "/api/v1/runs", "/api/v1/lessons"])
+    for run in runs:
+        found |= dict.fromkeys([f"/api/v1/runs/{run.id}", f"/api/v1/runs/{run.id}/episodes", f"/run/{run.id}/check"])
+    seen: set[str] = set()
+    while left := [address for address in found if address not in seen]:
+        for address in left:
+            seen.add(address)
+            answer = await client.get(address)
+            if answer.headers["content-type"].startswith("text/html"):
+                links = re.findall(r'(?:href|data-src)="(/[^"#]*)', answer.text)
+                found |= dict.fromkeys(link.replace("&amp;", "&") for link in links)
+    return [address for address in found if not address.startswith(("/report", "/events"))]
+
+
+async def test_every_link_leads_somewhere(tmp_path: Path, ledgers: Ledgers) -> None:
+    runs = await two_runs(tmp_path)
+    async with client_of(ledgers) as client:
+        addresses = await _addresses(client, runs)
+        kinds = {re.sub(r"[0-9a-f]{8}[0-9a-f-]{20,}", "ID", address).partition("?")[0] for address in addresses}
+        for address in addresses:
+            answer = await client.get(address)
+            assert answer.status_code == 200, (address, answer.text[:300])
+    assert kinds >= {
+        "/run/ID", "/run/ID/check", "/episode/ID", "/episode/ID/records", "/episode/ID/call/ID", "/signal/ID",
+        "/lesson/ID", "/episode/ID/download.json", "/episode/ID/export.html", "/static/viewer.css",
+    }  # fmt: skip
+
+
+async def test_an_episode_answers_why_and_what(tmp_path: Path, ledgers: Ledgers) -> None:
+    good, _ = await two_runs(tmp_path)
+    async with client_of(ledgers) as client:
+        episode = (await client.get(f"/api/v1/runs/{good.id}/episodes")).json()["rows"][0]
+        page = (await client.get(f"/episode/{episode['id']}")).text
+        told = (await client.get(f"/api/v1/episodes/{episode['id']}")).json()["episode"]
+        lesson = told["trials"][0]["reflections"][0]["id"]
+        about = (await client.get(f"/lesson/{lesson}")).text
+        call = told["trials"][1]["calls"][0]["id"]
+        changed = (await client.get(f"/episode/{told['id']}/call/{call}")).text
+    assert "the gate opened on" in page and "Carry the four." in page
+    assert " that were given it 1 passed, where " in about
+    assert "What changed since the propose before" in changed and "Carry the four." in changed
+
+
+async def test_nobody_without_the_token_is_answered(tmp_path: Path, ledgers: Ledgers) -> None:
+    await two_runs(tmp_path)
+    async with client_of(ledgers, known=False) as client:
+        for address in ("/", "/api/v1/runs", "/static/viewer.js", "/events?after=0", "/nothing"):
+            assert (await client.get(address)).status_code == 403, address
+            assert (await client.get(address, params={"token": "wrong"})).status_code == 403, address
+        let_in = await client.get("/", params={"token": TOKEN, "q": "x y"})
+        assert (let_in.status_code, let_in.headers["location"]) == (303, "/?q=x+y")
+        cookie = let_in.headers["set-cookie"]
+        assert "HttpOnly" in cookie and "SameSite=strict" in cookie
+        # the cookie alone is enough from then on, and the token is in no address any more
+        assert (await client.get("/")).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8000", "", "[::1].evil.example"])
+async def test_another_name_for_this_machine_is_refused(ledgers: Ledgers, host: str) -> None:
+    async with client_of(ledgers) as client:
+        assert (await client.get("/", headers={"host": host})).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "origin", [None, "null", "http://evil.example", "http://127.0.0.1:9", "http://127.0.0.1:8000.evil"]
+)
+async def test_another_site_writes_nothing(tmp_path: Path, ledgers: Ledgers, origin: str | None) -> None:
+    good, _ = await two_runs(tmp_path)
+    async with client_of(ledgers) as client:
+        headers = {} if origin is None else {"origin": origin}
+        answer = await client.post(f"/run/{good.id}/notes", data={"text": "hello"}, headers=headers)
+        assert answer.status_code == 403
+        assert not await ledgers.notes(good.id)
+
+
+async def test_notes_and_decisions_are_kept(tmp_path: Path, ledgers: Ledgers) -> None:
+    good, bad = await two_runs(tmp_path)
+    async with client_of(ledgers) as client:
+        for text in ("first", f"second {SCRIPT}"):
+            answer = await client.post(f"/run/{good.id}/notes", data={"text": text}, headers={"origin": HERE})
+            assert answer.status_code == 303
+        assert [note.text for note in await ledgers.notes(good.id)] == ["first", f"second {SCRIPT}"]
+        assert not await ledgers.notes(bad.id)
+        assert SCRIPT not in (await client.get(f"/run/{good.id}")).text
+        refused = await client.post(f"/run/{good.id}/notes", data={"text": " "}, headers={"origin": HERE})
+        assert refused.status_code == 400
+        lesson = (await ledgers.lessons())[0].reflection.id
+        for decision, state in (("quarantined", "quarantined"), ("released", "active")):
+            await client.post(f"/lesson/{lesson}", data={"decision": decision}, headers={"origin": HERE})
+            view, _ = await ledgers.lesson(lesson)
+            assert view.info.state.value == state
+        odd = await client.post(f"/lesson/{lesson}", data={"decision": "praised"}, headers={"origin": HERE})
+        assert odd.status_code == 400
+        gone = await client.post(f"/lesson/{lesson}", data={"decision": "forgotten"}, headers={"origin": HERE})
+        assert gone.headers["location"] == "/lessons"
+        assert (await client.get(f"/lesson/{lesson}")).status_code == 404
+    # what a person writes changes nothing of what was sealed
+    assert (await ledgers.check(good.id)).holds
+
+
+async def test_read_only_writes_nothing(tmp_path: Path) -> None:
+    good, _ = await two_runs(tmp_path)
+    looking = Ledgers([opened(tmp_path)], read_only=True)
+    async with client_of(looking) as client:
+        lesson = (await looking.lessons())[0].reflection.id
+        for address, data in (
+            (f"/run/{good.id}/notes", {"text": "x"}),
+            (f"/lesson/{lesson}", {"decision": "forgotten"}),
+        ):
+            assert (await client.post(address, data=data, headers={"origin": HERE})).status_code == 400
+            assert "<form method" not in (await client.get(address.removesuffix("/notes"))).text
+        assert not await looking.notes(good.id)
+        assert (await looking.lesson(lesson))[0].info.reflection.text == "Carry the four."
+    await looking.aclose()
+
+
+async def test_hostile_text_is_inert_everywhere(tmp_path: Path, ledgers: Ledgers) -> None:
+    run = await hostile_run(tmp_path)
+    async with client_of(ledgers) as client:
+        await client.post(f"/run/{run.id}/notes", data={"text": SCRIPT}, headers={"origin": HERE})
+        shown = 0
+        for address in await _addresses(client, (run,)):
+            answer = await client.get(address)
+            policy = answer.headers["content-security-policy"]
+            assert "script-src 'self'" in policy and "unsafe" not in policy, address
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            if not answer.headers["content-type"].startswith("text/html"):
+                is_ours = address.startswith(("/api/", "/static/"))
+                assert is_ours or "attachment" in answer.headers["content-disposition"], address
+                continue
+            shown += "onerror" in answer.text
+            assert "<script>" not in answer.text.replace(_own_script(answer.text), ""), address
+            for broken in ("<img", "<svg onload", "\x1b", "\u202e", "\x00", "<b>", " 49 "):
+                assert broken not in answer.text, (address, broken)
+    assert shown > 5
+
+
+def _own_script(text: str) -> str:
+    """The one script of ours in an exported file, which stands in it whole."""
+    from groundwire.viewer._pages import asset
+
+    return f"<script>{asset('viewer.js')}</script>" if "Content-Security-Policy" in text else "\0"
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("/run/none", 404),
+        ("/episode/none", 404),
+        ("/episode/none/call/x", 404),
+        ("/signal/none", 404),
+        ("/lesson/none", 404),
+        ("/signal/none/passwords.txt", 404),
+        ("/static/..%2f..%2f_server.py", 404),
+        ("/static/viewer.html", 404),
+        ("/compare?a=x", 400),
+        ("/api/v1/compare", 400),
+        ("/api/v1/runs/none", 404),
+        ("/run/", 404),
+        ("/?page=-3", 200),
+        ("/?page=99999999999999999999999", 200),
+        ("/?page=x&q=%00%1b%ff", 200),
+        ("/search?q=" + "x" * 5000, 200),
+    ],
+)
+async def test_what_is_not_there_is_said(tmp_path: Path, ledgers: Ledgers, address: str, status: int) -> None:
+    await two_runs(tmp_path)
+    async with client_of(ledgers) as client:
+        answer = await client.get(address)
+        assert answer.status_code == status
+        if address.startswith("/api/"):
+            assert set(answer.json()) == {"api", "error"}
+
+
+async def test_bad_sorts_and_long_forms_are_refused(tmp_path: Path, ledgers: Ledgers) -> None:
+    good, _ = await two_runs(tmp_path)
+    async with client_of(ledgers) as client:
+        answer = await client.get(f"/run/{good.id}?sort=beauty")
+        assert answer.status_code == 400 and "beauty" in answer.text
+        long = await client.post(f"/run/{good.id}/notes", data={"text": "x" * 100_000}, headers={"origin": HERE})
+        assert long.status_code == 400
+
+
+async def test_what_is_written_is_told_at_once(tmp_path: Path) -> None:
+    """A real server, since the other way of asking waits for the end of an answer that has none."""
+    import socket
+
+    import uvicorn
+
+    good, _ = await two_runs(tmp_path)
+    ledgers = Ledgers([opened(tmp_path)])
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    config = uvicorn.Config(make_app(ledgers, token=TOKEN), log_level="warning", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    base = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    try:
+        async with httpx.AsyncClient(base_url=base, headers={"authorization": f"Bearer {TOKEN}"}) as client:
+            newest = await ledgers.newest()
+            async with client.stream("GET", f"/events?after={newest}", timeout=60) as stream:
+                lines = stream.aiter_lines()
+                assert (await anext(lines)).startswith(":")
+                await ledgers.note(good.id, "something new")
+                told = [line async for line in _until(lines, "data:")]
+                assert told[0] == "event: written" and int(told[-1].removeprefix("data: ")) > newest
+    finally:
+        server.should_exit = True
+        await serving
+
+
+async def _until(lines: Any, start: str) -> AsyncGenerator[str]:
+    async for line in lines:
+        if line:
+            yield line
+        if line.startswith(start):
+            return
