@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import socket
+import subprocess
 import sys
 import webbrowser
-from collections.abc import Mapping
-from contextlib import aclosing
+from collections.abc import Generator, Mapping
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from groundwire.cli._finding import store_without_memory
 from groundwire.cli._repair import open_store
 from groundwire.core._errors import ConfigError
 from groundwire.core._settings import Settings
+from groundwire.core._text import plain
 
 if TYPE_CHECKING:
     from groundwire.viewer import Ledgers
@@ -65,6 +68,45 @@ def serve(prefix: str | None, flags: Mapping[str, Any], *, port: int, read_only:
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1, ws="none")
     uvicorn.Server(config).run(sockets=[listener])
     return 0
+
+
+@contextmanager
+def shown_in_a_browser(settings: Settings, *, wanted: bool) -> Generator[None]:
+    """Serves the viewer beside a run, from a process of its own, as long as the block lasts; its address is printed to
+    standard error.
+
+    Args:
+        settings: of the run.
+        wanted: False: nothing is done.
+
+    Raises:
+        ConfigError: it could not be started; the message says why.
+    """
+    if not wanted:
+        yield
+        return
+    named = {"GROUNDWIRE_DB": settings.db, "GROUNDWIRE_NAMESPACE": settings.namespace}
+    # by its environment, since an address of PostgreSQL may hold a password, and command lines are seen by all
+    process = subprocess.Popen(
+        [sys.executable, "-m", "groundwire", "view"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, **{name: value for name, value in named.items() if value}},
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout is not None
+        said = process.stdout.readline().strip()
+        if not said.startswith("view: "):
+            rest = process.stdout.read().strip()
+            raise ConfigError(plain(said.removeprefix("error: "), limit=400), do=plain(rest, limit=400))
+        Console(stderr=True, highlight=False).print(Text(said), soft_wrap=True)
+        yield
+    finally:
+        process.terminate()
+        process.communicate()
 
 
 def export_to(path: Path, prefix: str | None, flags: Mapping[str, Any]) -> int:

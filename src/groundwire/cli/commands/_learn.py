@@ -16,6 +16,7 @@ from groundwire.cli.commands._options import (
     ModelCalls,
     Reuse,
     RunTotals,
+    View,
     checked_flags,
     flags_in,
     spelt_out,
@@ -83,6 +84,7 @@ class LearnOptions:
     resume: Annotated[
         str | None, typer.Option(metavar="RUN", help="Resume this run with its original options; leave ENV out.")
     ] = None
+    view: View = False
     json: JsonLines = False
 
 
@@ -123,5 +125,7 @@ def _started(given: LearnOptions) -> int:
     suite.source.check()
     with loading():
         from groundwire.cli._learn import Learn, run_learning
+        from groundwire.cli._view import shown_in_a_browser
     learn = Learn(given.repeats, given.window, tuple(given.plot or ()))
-    return run_learning(suite, learn, as_json=given.json)
+    with shown_in_a_browser(suite.settings, wanted=given.view):
+        return run_learning(suite, learn, as_json=given.json)

@@ -94,6 +94,9 @@ def checked_flags(*groups: OfSettings) -> dict[str, Any]:
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print a JSON object a line instead of text.")]
+View = Annotated[
+    bool, typer.Option("--view", help="Print an address where a browser shows the run as it goes.  [extra: view]")
+]
 RunId = Annotated[str, typer.Argument(help="The run's id, or any unique beginning of it.")]
 SandboxKind = Annotated[
     str | None,

@@ -16,6 +16,7 @@ from groundwire.cli.commands._options import (
     ModelCalls,
     OfSettings,
     TaskSandbox,
+    View,
     flags_in,
     spelt_out,
 )
@@ -178,6 +179,7 @@ def repair(
     patch: Annotated[Path | None, typer.Option(help="Write the verified patch to this file.")] = None,
     sandbox: ProjectSandbox,
     memory: Memory,
+    view: View = False,
     json: Json = False,
 ) -> None:
     """Repair a project whose tests fail; the outcome is a verified patch, or the reason why there is none."""
@@ -186,4 +188,7 @@ def repair(
     settings = settled({**flags, "width": width}, project=path)
     with loading():
         from groundwire.cli._repair import run_repair
-    raise typer.Exit(run_repair(path, settings, apply=apply, patch_file=patch, as_json=json))
+        from groundwire.cli._view import shown_in_a_browser
+    with shown_in_a_browser(settings, wanted=view):
+        code = run_repair(path, settings, apply=apply, patch_file=patch, as_json=json)
+    raise typer.Exit(code)

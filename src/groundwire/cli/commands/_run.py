@@ -18,6 +18,7 @@ from groundwire.cli.commands._options import (
     Reuse,
     RunTotals,
     TaskSandbox,
+    View,
     flags_in,
     spelt_out,
 )
@@ -90,6 +91,7 @@ class SuiteOptions:
     ] = None
     sandbox: TaskSandbox
     kept: KeptWork
+    view: View = False
     json: JsonLines = False
 
 
@@ -148,4 +150,6 @@ def _start(graph: str, source: TaskSource, given: SuiteOptions) -> int:
     )
     with loading():
         from groundwire.cli._run import run_suite
-    return run_suite(suite, as_json=given.json)
+        from groundwire.cli._view import shown_in_a_browser
+    with shown_in_a_browser(suite.settings, wanted=given.view):
+        return run_suite(suite, as_json=given.json)
