@@ -28,6 +28,8 @@ EXTRAS: dict[str, Collection[str]] = {
     "tools/environments/": ("environments",),
     "tools/environments/_alfworld.py": ("alfworld",),
     "tools/_mcp_servers.py": ("mcp",),
+    "viewer/": ("view",),
+    "cli/_view.py": ("view",),
     "training/": ("training",),
     # it says so itself where scipy is not there
     "training/methods/_match_tir.py": ("eval",),

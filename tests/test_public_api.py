@@ -60,6 +60,7 @@ PUBLIC = {
         "data", "environment_task", "mask", "moves_of", "moves_so_far", "new_id", "read_recording",
         "recorded_calls", "scene_as_text", "scene_of", "start_of", "transitions", "verify", "wilson",
     },
+    "groundwire.viewer": {"Ledgers", "export_episode", "export_run", "make_app", "new_token"},
     "groundwire.evaluation": {
         "Allowance", "Arm", "CodeHint", "Comparison", "Confusion", "Episodes", "Floats", "Labels", "Measured",
         "Ragged", "Rate", "JudgedSample", "Report", "RunFacts", "TrialRow", "TrialStep", "Trials", "calibration",

@@ -15,9 +15,8 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=30)
 @given(LINES, LINES)
 def test_both_sides_can_be_read_off(old: list[str], new: list[str]) -> None:
     rows = list(side_by_side(old, new))
-    for number, text, lines in (("old_number", "old", old), ("new_number", "new", new)):
-        shown = {getattr(row, number): getattr(row, text) for row in rows if getattr(row, number)}
-        assert all(lines[at - 1] == line for at, line in shown.items())
+    assert all(old[row.old_number - 1] == row.old for row in rows if row.old_number)
+    assert all(new[row.new_number - 1] == row.new for row in rows if row.new_number)
     changed = [row for row in rows if row.kind not in ("same", "gap")]
     assert bool(changed) == (old != new)
     if changed:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from groundwire.viewer import Ledgers
 
 HOST = "127.0.0.1"
+READ_CHARS = 80_000_000
+"""Of prompts, read for one file: more would not fit in it."""
 
 
 def serve(prefix: str | None, flags: Mapping[str, Any], *, port: int, read_only: bool, opens: bool) -> int:
@@ -133,7 +135,6 @@ def export_to(path: Path, prefix: str | None, flags: Mapping[str, Any]) -> int:
 async def _exported(settings: Settings, prefix: str) -> str:
     try:
         from groundwire.viewer import export_run
-        from groundwire.viewer._way import way_of
     except ImportError as error:
         raise _missing(error) from error
     async with aclosing(_ledgers(settings, read_only=True)) as ledgers:
@@ -141,10 +142,11 @@ async def _exported(settings: Settings, prefix: str) -> str:
         shown: list[Any] = []
         size = 0
         for _, _, episode, _ in await ledgers.outcomes(run.id):
-            view, records = await ledgers.episode(episode), await ledgers.records(episode)
-            shown.append((view, way_of(records)))
-            size += sum(len(str(record)) for record in records)
-            if size > 4 * 20_000_000:
+            shown.append(await ledgers.episode_and_way(episode))
+            size += sum(
+                len(call.answers) + len(str(call.messages)) for trial in shown[-1][0].trials for call in trial.calls
+            )
+            if size > READ_CHARS:
                 break
         return export_run(run, shown)
 

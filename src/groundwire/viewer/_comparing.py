@@ -14,7 +14,7 @@ Outcome = tuple[str, int, str, str]
 
 
 @dataclass(frozen=True)
-class Pair:
+class TaskPair:
     """A task with one seed in two runs.
 
     Args:
@@ -42,14 +42,14 @@ class RunComparison:
         unmatched: in one of them only.
     """
 
-    fixed: Sequence[Pair]
-    broken: Sequence[Pair]
-    both: Sequence[Pair]
-    neither: Sequence[Pair]
-    unmatched: Sequence[Pair]
+    fixed: Sequence[TaskPair]
+    broken: Sequence[TaskPair]
+    both: Sequence[TaskPair]
+    neither: Sequence[TaskPair]
+    unmatched: Sequence[TaskPair]
 
     @property
-    def sets(self) -> Mapping[str, tuple[str, Sequence[Pair]]]:
+    def sets(self) -> Mapping[str, tuple[str, Sequence[TaskPair]]]:
         """The sets, each with what it means."""
         return {
             "fixed": ("passed in B alone", self.fixed),
@@ -62,16 +62,16 @@ class RunComparison:
 
 def compare_runs(first: Sequence[Outcome], second: Sequence[Outcome]) -> RunComparison:
     """Task by task and seed by seed; of a task that a run has twice the last one counts."""
-    befores, afters = _by_task(first), _by_task(second)
-    sets: dict[str, list[Pair]] = {name: [] for name in ("fixed", "broken", "both", "neither", "unmatched")}
-    for key in dict.fromkeys([*befores, *afters]):
-        before, after = befores.get(key, ("", "")), afters.get(key, ("", ""))
+    in_first, in_second = _by_task(first), _by_task(second)
+    sets: dict[str, list[TaskPair]] = {name: [] for name in ("fixed", "broken", "both", "neither", "unmatched")}
+    for key in dict.fromkeys([*in_first, *in_second]):
+        before, after = in_first.get(key, ("", "")), in_second.get(key, ("", ""))
         passed = before[1] == Verdict.PASS, after[1] == Verdict.PASS
         if not before[0] or not after[0]:
             name = "unmatched"
         else:
             name = {(False, True): "fixed", (True, False): "broken", (True, True): "both"}.get(passed, "neither")
-        sets[name].append(Pair(*key, before, after))
+        sets[name].append(TaskPair(*key, before, after))
     return RunComparison(**sets)
 
 

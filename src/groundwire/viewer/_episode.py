@@ -338,7 +338,7 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class Span:
+class TimeSpan:
     """What took time.
 
     Args:
@@ -400,7 +400,7 @@ class EpisodeView:
     best_candidate: str
     trials: Sequence[TrialView]
     matrix: Matrix
-    spans: Sequence[Span]
+    spans: Sequence[TimeSpan]
     account: VerdictAccount
     tokens: int
     usd: float | None
@@ -684,7 +684,8 @@ def _matrix(trials: Sequence[TrialView], signals: Mapping[str, Signal]) -> Matri
     results: list[Mapping[str, str]] = []
     for trial in trials:
         best = trial.best
-        shown = next((s for s in reversed(best.signals) if not s.hidden and s.collected), None) if best else None
+        seen = [s for s in best.signals if not s.hidden and signals[s.id].evidence.cases] if best else []
+        shown = seen[-1] if seen else None
         if best is not None and shown is not None:
             columns.append(Column(trial.number, best.digest, shown.id, shown.verdict))
             results.append({case.id: case.result.value for case in signals[shown.id].evidence.cases})
@@ -697,7 +698,7 @@ def _matrix(trials: Sequence[TrialView], signals: Mapping[str, Signal]) -> Matri
 # time
 
 
-def _spans(records: Sequence[Record], began: str) -> Iterator[Span]:
+def _spans(records: Sequence[Record], began: str) -> Iterator[TimeSpan]:
     start = _seconds(began)
     for record in records:
         match record:
@@ -711,7 +712,7 @@ def _spans(records: Sequence[Record], began: str) -> Iterator[Span]:
             case _:
                 continue
         ended = _seconds(record.created_at) - start
-        yield Span(label, kind, record.trial, max(0.0, ended - record.duration_s), record.duration_s, used)
+        yield TimeSpan(label, kind, record.trial, max(0.0, ended - record.duration_s), record.duration_s, used)
 
 
 def _seconds(moment: str) -> float:

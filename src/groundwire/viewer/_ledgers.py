@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
@@ -27,6 +28,7 @@ from groundwire.memory._checking import RunCheck, check_run
 from groundwire.memory._lessons import LessonInfo, LessonView
 from groundwire.viewer._diffs import FileDiff, file_diffs
 from groundwire.viewer._episode import EpisodeView, candidates_to_read, view_of
+from groundwire.viewer._way import Way, way_of
 
 KEPT = 64
 """Episodes that have ended, as they are shown, kept in memory."""
@@ -59,7 +61,7 @@ class Ledgers:
     def __init__(self, stores: Sequence[SqlStore], *, read_only: bool = False) -> None:
         self._browsers = [LedgerBrowser(store) for store in stores]
         self.read_only = read_only
-        self._views: dict[str, EpisodeView] = {}
+        self._views: dict[str, tuple[EpisodeView, Way]] = {}
 
     async def runs(self, *, text: str = "", page: int = 1, size: int = 25) -> Page[RunSummary]:
         """Runs of all namespaces, newest first."""
@@ -124,6 +126,14 @@ class Ledgers:
         Raises:
             RecordNotFound: there is no such episode.
         """
+        return (await self.episode_and_way(episode_id))[0]
+
+    async def episode_and_way(self, episode_id: str) -> tuple[EpisodeView, Way]:
+        """An episode, and the way that it took through its graph.
+
+        Raises:
+            RecordNotFound: there is no such episode.
+        """
         if episode_id in self._views:
             return self._views[episode_id]
         records, browser = await self._records(episode_id)
@@ -135,12 +145,14 @@ class Ledgers:
                 bodies[digest] = Candidate.from_bytes(await browser.store.artifact(artifact))
             except GroundwireError:  # dropped by a retention rule: the rest is shown all the same
                 continue
-        view = view_of(records, lessons=lessons, bodies=bodies)
+        # in a thread: a large episode is thousands of signals, and other pages are asked for meanwhile
+        view = await asyncio.to_thread(view_of, records, lessons=lessons, bodies=bodies)
+        way = way_of(records)
         if view.verdict != "open":  # what has ended does not change, but for a resumed one, which is open again first
             if len(self._views) >= KEPT:
                 self._views.pop(next(iter(self._views)))
-            self._views[episode_id] = view
-        return view
+            self._views[episode_id] = view, way
+        return view, way
 
     def forget_views(self) -> None:
         """Reads every episode anew from now on: something was written."""

@@ -34,13 +34,14 @@ from groundwire.viewer._episode import CallView
 from groundwire.viewer._export import export_episode
 from groundwire.viewer._ledgers import Ledgers, as_data
 from groundwire.viewer._pages import asset, parameters, render
-from groundwire.viewer._way import way_of
 
 API = 1
 """Version of the interface for programs: it rises when a field changes its meaning or goes."""
 CASES, CANDIDATES, RECORDS, PAIRS = 100, 5, 100, 500
 """Rows that are shown at once: cases by trials, candidates of a trial, records, tasks of a comparison."""
 CANDIDATES_A_PAGE = 100
+MANY = 15
+"""Trials from which on each shows but one candidate until the others are asked for."""
 LOOK_S = 0.5
 """Seconds between looks at whether anything was written."""
 POLICY = (
@@ -253,16 +254,15 @@ class _Pages:
     async def episode(self, request: Request) -> Response:
         """An episode, trial by trial."""
         newest = await self._ledgers.newest()
-        view = await self._ledgers.episode(request.path_params["episode"])
-        records = await self._ledgers.records(view.id)
-        return _page(
+        view, way = await self._ledgers.episode_and_way(request.path_params["episode"])
+        return await _page_apart(
             "episode.html",
             view=view,
-            way=way_of(records),
+            way=way,
             alone=False,
             pre="",
             shown_cases=_number(request, "cases", CASES),
-            shown_candidates=CANDIDATES,
+            shown_candidates=CANDIDATES if len(view.trials) < MANY else 1,
             live=newest if view.verdict == "open" else "",
             scope=view.run_id,
         )
@@ -275,9 +275,8 @@ class _Pages:
 
     async def episode_export(self, request: Request) -> Response:
         """An episode as one page that needs no server."""
-        view = await self._ledgers.episode(request.path_params["episode"])
-        records = await self._ledgers.records(view.id)
-        text = await run_in_threadpool(export_episode, view, way_of(records))
+        view, way = await self._ledgers.episode_and_way(request.path_params["episode"])
+        text = await run_in_threadpool(export_episode, view, way)
         return Response(text, media_type="text/html", headers=_attached(f"episode-{view.id}.html"))
 
     async def records(self, request: Request) -> Response:
@@ -487,8 +486,7 @@ class _Pages:
 
     async def api_episode(self, request: Request) -> Response:
         """An episode as its page shows it."""
-        view = await self._ledgers.episode(request.path_params["episode"])
-        way = way_of(await self._ledgers.records(view.id))
+        view, way = await self._ledgers.episode_and_way(request.path_params["episode"])
         return _api({"episode": as_data(view), "way": as_data(way)})
 
     async def api_records(self, request: Request) -> Response:
@@ -556,6 +554,11 @@ def _failed(request: Request, status: int, what: str, do: str) -> Response:
 
 def _page(name: str, **values: Any) -> Response:
     return HTMLResponse(render(name, **values))
+
+
+async def _page_apart(name: str, **values: Any) -> Response:
+    """The same, made in a thread: it may be a large one."""
+    return HTMLResponse(await run_in_threadpool(render, name, **values))
 
 
 def _api(value: Mapping[str, Any]) -> Response:

@@ -15,7 +15,7 @@ GATE, CRITIC, END = "gate", "critic", "end"
 
 
 @dataclass(frozen=True)
-class Step:
+class WayStep:
     """A step of the way.
 
     Args:
@@ -44,7 +44,7 @@ class Way:
     """
 
     lanes: Sequence[str]
-    steps: Sequence[Step]
+    steps: Sequence[WayStep]
     edges: Sequence[tuple[str, str, int]]
 
 
@@ -53,7 +53,7 @@ def way_of(records: Sequence[Record]) -> Way:
     met = list(_met(records))
     order = ["actor", "tool", GATE, CRITIC, END]
     names = sorted({name for name, _, _, _ in met}, key=lambda name: order.index(_group(name)))
-    steps: list[Step] = []
+    steps: list[WayStep] = []
     edges: Counter[tuple[str, str]] = Counter()
     for number, (name, label, kind, trial) in enumerate(met):
         if number:
@@ -62,11 +62,11 @@ def way_of(records: Sequence[Record]) -> Way:
         if last and (last.lane, last.kind, last.trial) == (names.index(name), kind, trial):
             steps[-1] = replace(last, count=last.count + 1)
         else:
-            steps.append(Step(names.index(name), label, kind, trial))
+            steps.append(WayStep(names.index(name), label, kind, trial))
     if len(steps) > MOST_STEPS:
         half = MOST_STEPS // 2
         left_out = len(steps) - 2 * half
-        gap = Step(0, f"{left_out} steps", "gap", steps[half].trial)
+        gap = WayStep(0, f"{left_out} steps", "gap", steps[half].trial)
         steps = [*steps[:half], gap, *steps[-half:]]
     # what one candidate after the other met is one arrow there and one back
     said = [(start, end, count) for (start, end), count in edges.most_common() if start != end]

@@ -48,7 +48,6 @@ async function refresh() {
 function follow() {
   const source = new EventSource("/events?after=" + encodeURIComponent(main.dataset.live));
   let pending = null;
-  state.textContent = "live";
   source.addEventListener("written", () => {
     if (pending) return;
     pending = setTimeout(async () => { pending = null; await refresh(); if (main.dataset.live === undefined) { source.close(); state.textContent = "ended"; } }, 300);

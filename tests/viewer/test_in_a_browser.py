@@ -1,0 +1,194 @@
+"""The viewer in a real Chromium: a mouse is enough to get one's questions answered, and hostile text stays text."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import re
+import signal
+import subprocess
+from collections.abc import Coroutine, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import browsing
+import pytest
+from browsing import chromium
+from cli import begin, groundwire, lay_out
+from looked_at import hostile_run, two_runs
+from playwright.sync_api import Browser, Page, expect
+from small_logs import questions
+
+pytestmark = pytest.mark.browser
+
+TRIPS_OVER = Path(browsing.__file__).with_name("trips_over.js").read_text()
+"""What a reader with a screen reader, poor eyes or a small window would trip over."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Generator[Browser]:
+    with chromium() as one:
+        yield one
+
+
+T = TypeVar("T")
+
+
+def written(ledger: Coroutine[object, object, T]) -> T:
+    """Writes a ledger, in a thread of its own: the browser has an event loop in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, ledger).result()
+
+
+@contextmanager
+def viewing(ledger: Path) -> Generator[str]:
+    """The viewer's address."""
+    process = begin("view", "--db", f"sqlite:///{ledger}")
+    try:
+        yield _address(process)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if found := re.search(r"http://127\.0\.0\.1:\d+/\S*", line):
+            return found[0]
+    raise AssertionError("no address was printed")
+
+
+@contextmanager
+def page_of(browser: Browser, *, width: int = 1280, scheme: str = "light") -> Generator[Page]:
+    """A page; whatever it complains of (a policy that was broken, a script's error, what is not there) fails the
+    test."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # pyright: ignore[reportArgumentType]
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("dialog", lambda dialog: wrong.append(dialog.message))
+    yield page
+    context.close()
+    assert not wrong
+
+
+def test_four_questions_of_a_run_of_ours(tmp_path: Path, browser: Browser) -> None:
+    """Why did the second trial happen? What did the lesson say, where does it come from, did it help? Which tests
+    flipped? What did it cost?"""
+    written(two_runs(tmp_path))
+    with viewing(tmp_path / "ledger.db") as address, page_of(browser) as page:
+        page.goto(address)
+        page.locator("tbody tr").last.get_by_role("link").first.click()
+        page.get_by_role("link", name="sum", exact=True).click()
+        # why
+        second = page.get_by_role("region", name="Trial 2")
+        expect(second).to_contain_text("the gate opened on test: 1 of 1 cases failed in trial 1")
+        # what was the model shown, and what did it answer? fetched when it is opened
+        second.get_by_text("propose", exact=False).first.click()
+        expect(second.get_by_text("How much is 6 times 7?").first).to_be_visible()
+        # which tests flipped
+        row = page.get_by_role("row", name=re.compile("^42 "))
+        expect(row).to_have_class("changed")
+        assert [cell.strip() for cell in row.get_by_role("cell").all_inner_texts()] == ["✗\nfailed", "✓\npassed"]
+        # what did the lesson say, where did it come from, did it help
+        second.get_by_role("link", name="Carry the four.").click()
+        expect(page.locator("blockquote")).to_contain_text("Carry the four.")
+        expect(page.locator("dl")).to_contain_text("sum, trial 1")
+        expect(page.locator("dl")).to_contain_text("1 passed, where")
+        page.get_by_role("link", name="sum, trial 1").click()
+        # what did it cost
+        expect(page.locator("dl").first).to_contain_text("tokens")
+
+
+def test_four_questions_of_an_imported_run(tmp_path: Path, browser: Browser) -> None:
+    file = tmp_path / "react_reflexion_7trials.txt.gz"
+    file.write_bytes(gzip.compress(questions(reflects=True).encode()))
+    ledger = tmp_path / "ledger.db"
+    imported = groundwire("import", file, "--db", f"sqlite:///{ledger}")
+    assert imported.code == 0, imported.err
+    with viewing(ledger) as address, page_of(browser) as page:
+        page.goto(address)
+        page.locator("tbody tr").first.get_by_role("link").first.click()
+        page.get_by_label("Sort").select_option("trials")
+        page.get_by_role("button", name="Show").click()
+        page.locator("tbody tr").first.get_by_role("link").click()
+        second = page.get_by_role("region", name="Trial 2")
+        expect(second).to_contain_text("it said fail in trial 1")
+        expect(second).to_contain_text("Search[it]")
+        second.get_by_role("link", name="I should name the town.").click()
+        expect(page.locator("dl")).to_contain_text("trial 1")
+        expect(page.locator("dl")).to_contain_text("of 1 trials that were given it 1 passed")
+
+
+def test_a_repair_is_followed_while_it_goes(tmp_path: Path, browser: Browser) -> None:
+    tests = "import m\n\n\ndef test_one():\n    assert m.one(3) == 10\n"
+    lay_out(tmp_path / "p", {"m.py": "def one(n):\n    return n * 2 + 5\n", "test_m.py": tests})
+    ledger = tmp_path / "ledger.db"
+    written(two_runs(tmp_path))
+    with viewing(ledger) as address, page_of(browser) as page:
+        page.goto(address)
+        page.goto(f"{address.partition('?')[0]}lessons")
+        process = begin("repair", tmp_path / "p", "--db", f"sqlite:///{ledger}", "--max-seconds", "60")
+        try:
+            base = address.partition("?")[0]
+            # it is in the list as soon as it begins, and then in an open page without anybody asking again
+            for _ in range(300):
+                page.goto(base)
+                if page.get_by_role("row", name="running").count():
+                    break
+                page.wait_for_timeout(100)
+            page.get_by_role("row", name="running").get_by_role("link").first.click()
+            expect(page.locator("#live-state")).to_have_text(re.compile("live|ended"), timeout=60_000)
+            expect(page.locator("main")).to_contain_text("verified", timeout=90_000)
+            expect(page.locator("#live-state")).to_have_text("ended", timeout=60_000)
+        finally:
+            out, _ = process.communicate(timeout=120)
+        assert process.returncode == 0, out
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light"), (1600, "dark")])
+def test_everybody_can_read_it(tmp_path: Path, browser: Browser, width: int, scheme: str) -> None:
+    written(two_runs(tmp_path))
+    written(hostile_run(tmp_path))
+    with viewing(tmp_path / "ledger.db") as address, page_of(browser, width=width, scheme=scheme) as page:
+        page.goto(address)
+        base = address.partition("?")[0].rstrip("/")
+        seen: set[str] = set()
+        found = ["/", "/lessons", "/search?q=42"]
+        while found and len(seen) < 14:
+            at = found.pop(0)
+            kind = re.sub(r"[0-9a-f]{8}[0-9a-f-]{20,}", "ID", at)
+            if kind in seen or "download" in at or "export" in at or at.startswith("/report"):
+                continue
+            seen.add(kind)
+            page.goto(base + at)
+            assert page.evaluate(TRIPS_OVER) == [], (at, width)
+            links = page.locator("main a[href^='/']").evaluate_all("all => all.map((a) => a.getAttribute('href'))")
+            found += [str(link).partition("#")[0] for link in links]
+        assert "/episode/ID" in seen and "/signal/ID" in seen and "/lesson/ID" in seen
+
+
+def test_hostile_text_runs_nowhere(tmp_path: Path, browser: Browser) -> None:
+    run = written(hostile_run(tmp_path))
+    out = tmp_path / "out.html"
+    assert groundwire("view", run.id, "--export", out, "--db", f"sqlite:///{tmp_path / 'ledger.db'}").code == 0
+    with viewing(tmp_path / "ledger.db") as address, page_of(browser) as page:
+        page.goto(address)
+        page.locator("tbody a").first.click()
+        page.locator("tbody a").first.click()
+        page.keyboard.press("o")
+        page.wait_for_timeout(500)
+        expect(page.locator("main")).to_contain_text("onerror")
+        assert page.title() != "owned"
+        # from disk, with no server: the whole trial is there, and opens
+        page.goto(out.as_uri())
+        page.keyboard.press("o")
+        expect(page.locator("main")).to_contain_text("onerror")
+        expect(page.locator("main")).to_contain_text("Trial 2")
+        assert page.title() != "owned"
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog")).to_contain_text("next trial")
