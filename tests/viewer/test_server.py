@@ -12,7 +12,16 @@ import httpx
 import pytest
 from looked_at import SCRIPT, hostile_run, opened, two_runs
 
-from groundwire.core._records import RunRecord
+from groundwire.core._records import (
+    CandidateRecord,
+    EpisodeEnd,
+    EpisodeRecord,
+    RunRecord,
+    StopReason,
+    TrialRecord,
+)
+from groundwire.core._seal import MemoryKeys, Mint
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
 from groundwire.viewer import Ledgers, make_app
 
 TOKEN = "a token of the test's own"
@@ -251,3 +260,41 @@ async def _until(lines: Any, start: str) -> AsyncGenerator[str]:
             yield line
         if line.startswith(start):
             return
+
+
+async def test_ten_thousand_cases_and_long_outputs_make_no_long_page(tmp_path: Path, ledgers: Ledgers) -> None:
+    count = 10_000
+    store = opened(tmp_path)
+    mint = Mint("run", MemoryKeys().create("run"))
+    await store.append(RunRecord(id="run", graph="g"), EpisodeRecord(id="e", run_id="run", task_id="large"))
+    for trial in (1, 2):
+        cases = tuple(
+            CaseOutcome(
+                id=f"tests/test_m.py::test_it[{at}]", message="boom " * 40,
+                result=CaseResult.FAILED if at % 100 == trial else CaseResult.PASSED,
+            )
+            for at in range(count)
+        )  # fmt: skip
+        stdout = f"{SCRIPT} \x1b[1m line\n" * 10_000
+        evidence = Evidence(cases=cases, collected=count, stdout=stdout, stdout_cut=50_000_000)
+        seen = Observation(verdict=Verdict.FAIL, origin=Origin.TESTS, evidence=evidence)
+        signal = mint.signal(seen, episode_id="e", trial=trial, issuer="tests", candidate_digest=f"c{trial}")
+        await store.append(
+            TrialRecord(episode_id="e", trial=trial),
+            CandidateRecord(episode_id="e", trial=trial, digest=f"c{trial}"),
+            signal,
+        )
+    await store.append(EpisodeEnd(episode_id="e", verdict=Verdict.FAIL, stop_reason=StopReason.BUDGET_TRIALS))
+    async with client_of(ledgers) as client:
+        page = await client.get("/episode/e")
+        assert len(page.content) < 100_000 and "9,900 cases more" in page.text
+        # those that flipped come first
+        assert page.text.count('class="changed"') == 100
+        shown = await client.get(f"/signal/{signal.id}")
+        assert len(shown.content) < 300_000 and "50,000,000 bytes were dropped" in shown.text
+        found = await client.get(f"/signal/{signal.id}?case=test_it[202]")
+        assert found.text.count("<tr>") == 2
+        whole = await client.get(f"/signal/{signal.id}/stdout.txt")
+        assert whole.text == signal.evidence.stdout and "attachment" in whole.headers["content-disposition"]
+        assert len((await client.get("/episode/e/export.html")).content) < 1_000_000
+    await store.aclose()
