@@ -77,34 +77,41 @@ class Ledgers:
         Raises:
             RecordNotFound: there is none, or several begin so.
         """
-        for browser in self._browsers:
-            if found := await browser.run(run_id):
-                return found, browser
-        begun = [(r, b) for b in self._browsers for r in await b.store.runs(prefix=run_id, limit=2)] if run_id else []
-        if len(begun) == 1 and (found := await begun[0][1].run(begun[0][0].id)):
-            return found, begun[0][1]
+        whole, browser = await self._found(run_id)
+        summary = await browser.run(whole)
+        assert summary is not None  # a ledger only grows
+        return summary, browser
+
+    async def _found(self, run_id: str) -> tuple[str, LedgerBrowser]:
+        """The id of the run that begins so, and where it is; nothing is summed up for that."""
+        begun = (
+            [(r.id, b) for b in self._browsers for r in await b.store.runs(prefix=run_id, limit=2)] if run_id else []
+        )
+        exact = [found for found in begun if found[0] == run_id]
+        if len(exact or begun) == 1:
+            return (exact or begun)[0]
         why = "several runs begin so" if begun else "there is none"
         raise RecordNotFound(f"No run {run_id!r}: {why}.", do="Choose one in the list of runs.")
 
     async def check(self, run_id: str) -> RunCheck:
         """Whether a run's records are still as they were written."""
-        run, browser = await self.run(run_id)
-        return await check_run(browser.store, run.id, keys=FileKeys(), thorough=False)
+        whole, browser = await self._found(run_id)
+        return await check_run(browser.store, whole, keys=FileKeys(), thorough=False)
 
     async def episodes(self, run_id: str, **asked: Any) -> Page[EpisodeSummary]:
         """A page of a run's episodes; see `LedgerBrowser.episodes`."""
-        run, browser = await self.run(run_id)
-        return await browser.episodes(run_id=run.id, **asked)
+        whole, browser = await self._found(run_id)
+        return await browser.episodes(run_id=whole, **asked)
 
     async def stop_reasons(self, run_id: str) -> Mapping[str, int]:
         """Why a run's episodes ended."""
-        run, browser = await self.run(run_id)
-        return await browser.stop_reasons(run.id)
+        whole, browser = await self._found(run_id)
+        return await browser.stop_reasons(whole)
 
     async def outcomes(self, run_id: str) -> Sequence[tuple[str, int, str, str]]:
         """(task, seed, episode, verdict) of a run's episodes."""
-        run, browser = await self.run(run_id)
-        return await browser.outcomes(run.id)
+        whole, browser = await self._found(run_id)
+        return await browser.outcomes(whole)
 
     async def _records(self, episode_id: str) -> tuple[Sequence[Record], LedgerBrowser]:
         for browser in self._browsers:
@@ -246,14 +253,14 @@ class Ledgers:
     async def search(self, text: str, *, run_id: str = "") -> Sequence[Hit]:
         """Places that contain a text; see `LedgerBrowser.search`."""
         if run_id:
-            run, browser = await self.run(run_id)
-            return await browser.search(text, run_id=run.id)
+            whole, browser = await self._found(run_id)
+            return await browser.search(text, run_id=whole)
         return [hit for browser in self._browsers for hit in await browser.search(text)]
 
     async def notes(self, run_id: str) -> Sequence[Note]:
         """What people wrote about a run, oldest first."""
-        run, browser = await self.run(run_id)
-        bodies = [json.loads(body) for body in await browser.artifacts(f"{NOTE}{run.id}-")]
+        whole, browser = await self._found(run_id)
+        bodies = [json.loads(body) for body in await browser.artifacts(f"{NOTE}{whole}-")]
         return [Note(str(body.get("text", "")), str(body.get("created_at", ""))) for body in bodies]
 
     async def note(self, run_id: str, text: str) -> None:
@@ -266,9 +273,9 @@ class Ledgers:
             raise ValueError(READ_ONLY)
         if not text.strip() or len(text) > NOTE_CHARS:
             raise ValueError(f"A note has 1 to {NOTE_CHARS:,} characters.")
-        run, browser = await self.run(run_id)
+        whole, browser = await self._found(run_id)
         body = json.dumps({"text": text, "created_at": now()}).encode()
-        await browser.store.append(Artifact(digest=f"{NOTE}{run.id}-{new_id()}", kind="note", body=body))
+        await browser.store.append(Artifact(digest=f"{NOTE}{whole}-{new_id()}", kind="note", body=body))
 
     async def newest(self) -> int:
         """The number of the last record; it grows with everything that anybody writes."""
