@@ -13,7 +13,7 @@ from groundwire.core._records import EpisodeEnd, EpisodeRecord, ModelCall
 from groundwire.viewer import Ledgers
 from groundwire.viewer._comparing import compare_episodes, compare_runs
 from groundwire.viewer._episode import EpisodeView, parts_of, view_of
-from groundwire.viewer._way import MOST_STEPS, way_of
+from groundwire.viewer._way import MOST_STEPS, drawing_of, way_of
 
 
 async def _views(folder: Path) -> tuple[EpisodeView, EpisodeView]:
@@ -49,6 +49,17 @@ async def test_the_way_names_the_parts_in_the_order_of_the_loop(tmp_path: Path) 
     runs = await two_runs(tmp_path)
     async with aclosing(Ledgers([opened(tmp_path)])) as ledgers:
         records = await ledgers.records((await ledgers.outcomes(runs[0].id))[0][2])
+        config = await ledgers.config(runs[0].id)
+    drawing = drawing_of(config, way_of(records, critic="reflect"))
+    assert drawing is not None
+    at = {node.name: node.x for node in drawing.nodes}
+    assert list(at) == ["write", "test", "gate", "reflect", "end"]
+    assert {(arc.start, arc.end, arc.is_gate) for arc in drawing.arcs} >= {
+        (at["write"], at["test"], False), (at["gate"], at["reflect"], True), (at["reflect"], at["write"], False),
+    }  # fmt: skip
+    declared = drawing_of(config)
+    assert declared is not None and [arc.label for arc in declared.arcs] == ["refine"]
+    assert drawing_of({}) is None
     way = way_of(records)
     assert way.lanes[0] == "write" and list(way.lanes[-3:]) == ["gate", "critic", "end"]
     met = [way.lanes[step.lane] for step in way.steps]

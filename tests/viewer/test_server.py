@@ -22,6 +22,7 @@ from groundwire.core._records import (
 )
 from groundwire.core._seal import MemoryKeys, Mint
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
+from groundwire.memory import SqlStore
 from groundwire.viewer import Ledgers, make_app
 
 TOKEN = "a token of the test's own"
@@ -226,14 +227,16 @@ async def test_bad_sorts_and_long_forms_are_refused(tmp_path: Path, ledgers: Led
         assert long.status_code == 400
 
 
-async def test_what_is_written_is_told_at_once(tmp_path: Path) -> None:
-    """A real server, since the other way of asking waits for the end of an answer that has none."""
+@pytest.mark.parametrize("place", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+async def test_what_is_written_is_told_at_once(place: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """A real server, since the other way of asking waits for the end of an answer, and this one has none."""
     import socket
 
     import uvicorn
 
-    good, _ = await two_runs(tmp_path)
-    ledgers = Ledgers([opened(tmp_path)])
+    url = f"sqlite:///{tmp_path / 'ledger.db'}" if place == "sqlite" else request.getfixturevalue("postgres_url")
+    ledgers, elsewhere = Ledgers([SqlStore(url)]), SqlStore(url)
+    await elsewhere.append(RunRecord(id="run", graph="g"))
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     config = uvicorn.Config(make_app(ledgers, token=TOKEN), log_level="warning", timeout_graceful_shutdown=1)
@@ -246,12 +249,13 @@ async def test_what_is_written_is_told_at_once(tmp_path: Path) -> None:
             async with client.stream("GET", f"/events?after={newest}", timeout=60) as stream:
                 lines = stream.aiter_lines()
                 assert (await anext(lines)).startswith(":")
-                await ledgers.note(good.id, "something new")
+                await elsewhere.append(EpisodeRecord(id="e", run_id="run", task_id="t"))
                 told = [line async for line in _until(lines, "data:")]
                 assert told[0] == "event: written" and int(told[-1].removeprefix("data: ")) > newest
     finally:
         server.should_exit = True
         await serving
+        await elsewhere.aclose()
 
 
 async def _until(lines: Any, start: str) -> AsyncGenerator[str]:

@@ -406,6 +406,17 @@ class EpisodeView:
     usd: float | None
     is_world: bool
 
+    @property
+    def calls(self) -> int:
+        """Model calls."""
+        return sum(len(trial.calls) for trial in self.trials)
+
+    @property
+    def seconds(self) -> float:
+        """Wall seconds from its beginning to its end, or to what was written last."""
+        last = max((self.ended_at, *(trial.began_at for trial in self.trials)))
+        return max(0.0, _seconds(last) - _seconds(self.created_at)) if last else 0.0
+
 
 def view_of(
     records: Sequence[Record], *, lessons: Mapping[str, str], bodies: Mapping[str, Candidate] | None = None

@@ -61,6 +61,8 @@ def _document(views: Sequence[Shown], title: str, run: RunSummary | None, left_o
         js=Markup(js),
         policy=policy,
         alone=True,
+        drawing=None,
+        budget={},
         shown_cases=CASES,
         shown_candidates=CANDIDATES,
         version=__version__,

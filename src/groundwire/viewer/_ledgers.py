@@ -93,6 +93,13 @@ class Ledgers:
         why = "several runs begin so" if begun else "there is none"
         raise RecordNotFound(f"No run {run_id!r}: {why}.", do="Choose one in the list of runs.")
 
+    async def config(self, run_id: str) -> Mapping[str, Any]:
+        """What was asked for in a run; nothing where it is not known."""
+        for browser in self._browsers:
+            for run in await browser.store.runs(prefix=run_id, limit=1):
+                return json.loads(run.config or "{}")
+        return {}
+
     async def check(self, run_id: str) -> RunCheck:
         """Whether a run's records are still as they were written."""
         whole, browser = await self._found(run_id)
@@ -154,7 +161,8 @@ class Ledgers:
                 continue
         # in a thread: a large episode is thousands of signals, and other pages are asked for meanwhile
         view = await asyncio.to_thread(view_of, records, lessons=lessons, bodies=bodies)
-        way = way_of(records)
+        critics = [name for name, kind in (await self.config(view.run_id)).get("nodes", {}).items() if kind == "critic"]
+        way = way_of(records, critic=critics[0]) if len(critics) == 1 else way_of(records)
         if view.verdict != "open":  # what has ended does not change, but for a resumed one, which is open again first
             if len(self._views) >= KEPT:
                 self._views.pop(next(iter(self._views)))

@@ -34,6 +34,7 @@ from groundwire.viewer._episode import CallView
 from groundwire.viewer._export import export_episode
 from groundwire.viewer._ledgers import Ledgers, as_data
 from groundwire.viewer._pages import asset, parameters, render
+from groundwire.viewer._way import drawing_of
 
 API = 1
 """Version of the interface for programs: it rises when a field changes its meaning or goes."""
@@ -218,6 +219,7 @@ class _Pages:
             "run.html",
             run=run,
             state=state,
+            drawing=drawing_of(json.loads(run.config or "{}")),
             page=page,
             asked=asked,
             sorts=[sort.value for sort in Sort],
@@ -255,10 +257,13 @@ class _Pages:
         """An episode, trial by trial."""
         newest = await self._ledgers.newest()
         view, way = await self._ledgers.episode_and_way(request.path_params["episode"])
+        config = await self._ledgers.config(view.run_id)
         return await _page_apart(
             "episode.html",
             view=view,
             way=way,
+            drawing=drawing_of(config, way),
+            budget={name: most for name, most in (config.get("budget") or {}).items() if most is not None},
             alone=False,
             pre="",
             shown_cases=_number(request, "cases", CASES),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from groundwire.core._records import Admission, CandidateRecord, EpisodeEnd, Record, ReflectionRecord
 from groundwire.core._signals import Origin, Signal
@@ -48,8 +49,13 @@ class Way:
     edges: Sequence[tuple[str, str, int]]
 
 
-def way_of(records: Sequence[Record]) -> Way:
-    """Reads the way off an episode's records."""
+def way_of(records: Sequence[Record], *, critic: str = CRITIC) -> Way:
+    """Reads the way off an episode's records.
+
+    Args:
+        records: the episode's, in the order of writing.
+        critic: the name of the graph's critic, if it has but one.
+    """
     met = list(_met(records))
     order = ["actor", "tool", GATE, CRITIC, END]
     names = sorted({name for name, _, _, _ in met}, key=lambda name: order.index(_group(name)))
@@ -70,12 +76,112 @@ def way_of(records: Sequence[Record]) -> Way:
         steps = [*steps[:half], gap, *steps[-half:]]
     # what one candidate after the other met is one arrow there and one back
     said = [(start, end, count) for (start, end), count in edges.most_common() if start != end]
-    return Way([name.partition(":")[2] or name for name in names], steps, said_plainly(said))
+
+    def shown(name: str) -> str:
+        return critic if name == CRITIC else name.partition(":")[2] or name
+
+    return Way([shown(name) for name in names], steps, [(shown(start), shown(end), n) for start, end, n in said])
 
 
-def said_plainly(edges: Sequence[tuple[str, str, int]]) -> Sequence[tuple[str, str, int]]:
-    """Edges by the names that are shown."""
-    return [(start.partition(":")[2] or start, end.partition(":")[2] or end, count) for start, end, count in edges]
+# the graph as it was declared, with how often each of its ways was gone
+
+GAP_X = 150
+
+
+@dataclass(frozen=True)
+class Node:
+    """A part of a graph in a drawing.
+
+    Args:
+        name: its name.
+        kind: `actor`, `tool`, `critic`, `gate` or `end`.
+        x: centre, in pixels.
+    """
+
+    name: str
+    kind: str
+    x: int
+
+
+@dataclass(frozen=True)
+class Arc:
+    """An edge in a drawing.
+
+    Args:
+        label: what is said beside it.
+        is_gate: True where only a signal opens it.
+        start: where it begins.
+        end: where it ends.
+        height: how far it bends from the line of nodes; below it where negative.
+    """
+
+    label: str
+    is_gate: bool
+    start: int
+    end: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A graph on one line: edges that go on bend above it, those that go back below.
+
+    Args:
+        nodes: the parts.
+        arcs: the edges.
+        width: in pixels.
+        depth: pixels below the line.
+        top: pixels above it.
+    """
+
+    nodes: Sequence[Node]
+    arcs: Sequence[Arc]
+    width: int
+    top: int
+    depth: int
+
+
+def drawing_of(config: Mapping[str, Any], way: Way | None = None) -> Drawing | None:
+    """Draws a run's graph.
+
+    Args:
+        config: what was asked for, which names the nodes and the gates.
+        way: the way of an episode through it; without one the gates alone are drawn.
+
+    Returns:
+        None where the configuration names no nodes: an imported run.
+    """
+    declared: Mapping[str, str] = config.get("nodes") or {}
+    if not declared:
+        return None
+    kinds = {**declared, **({GATE: "gate", END: "end"} if way else {})}
+    order = ["actor", "tool", "gate", "critic", "end"]
+    walked = [_bare(lane) for lane in way.lanes] if way else []
+    places = {kind: number for number, kind in enumerate(order)}
+    names = sorted(kinds, key=lambda name: (places.get(kinds[name], 1), name not in walked))
+    at = {name: 70 + GAP_X * number for number, name in enumerate(names)}
+    if way:
+        edges = [(_bare(start), _bare(end), f"{count}×", start == GATE) for start, end, count in way.edges]
+    else:
+        edges = [(start, end, edge, True) for edge, start, end in config.get("gates") or ()]
+    known = [edge for edge in edges if edge[0] in at and edge[1] in at]
+    arcs = [Arc(label, gate, at[start], at[end], _height(at[start], at[end])) for start, end, label, gate in known]
+    return Drawing(
+        nodes=[Node(name, kinds[name], at[name]) for name in names],
+        arcs=arcs,
+        width=140 + GAP_X * (len(names) - 1),
+        top=max((arc.height for arc in arcs if arc.height > 0), default=0) + 30,
+        depth=max((-arc.height for arc in arcs if arc.height < 0), default=0) + 30,
+    )
+
+
+def _bare(lane: str) -> str:
+    """A lane's name without what is said of it."""
+    return lane.removesuffix(" (hidden)")
+
+
+def _height(start: int, end: int) -> int:
+    return (1 if end >= start else -1) * (24 + abs(end - start) // 6)
 
 
 def _group(name: str) -> str:
