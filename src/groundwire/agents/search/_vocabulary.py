@@ -17,6 +17,8 @@ MAX_STRINGS = 24
 MAX_STRING_CHARS = 40
 MAX_ATTRIBUTES = 60
 MAX_SUFFIX_BYTES = 40
+MAX_UNREAD = 4
+"""A file with more names that it never reads makes them for others."""
 
 
 def int_value(site: Site) -> int | None:
@@ -134,6 +136,14 @@ class Vocabulary:
                     pass
         return found
 
+    @cached_property
+    def unread(self) -> tuple[str, ...]:
+        """What the file imports, or keeps to itself by a `_` in front, and never reads."""
+        expressions = (s.node for s in self._source.expressions)
+        read = {node.value for node in expressions if isinstance(node, cst.Name)}
+        names = dict.fromkeys(name for name in _kept(self._source) if name not in read)
+        return tuple(names) if len(names) <= MAX_UNREAD else ()
+
     def _call(self, site: Site, found: UsedNames) -> None:
         func, arguments = site.child("func"), site.all("args")
         if func is None:
@@ -174,3 +184,18 @@ def _likeness(text: str, other: str) -> float:
     if text.lower() == other.lower():
         return 1.0
     return SequenceMatcher(None, text, other, autojunk=False).quick_ratio()
+
+
+def _kept(source: SourceFile) -> Iterator[str]:
+    """Names that the file imports, and its own functions with a `_` in front."""
+    for site in source.sites:
+        match site.node:
+            case cst.ImportAlias(name=cst.Name(value=name), asname=None):
+                yield name
+            case cst.ImportAlias(asname=cst.AsName(name=cst.Name(value=name))):
+                yield name
+            case cst.FunctionDef(name=cst.Name(value=name)) if name[:1] == "_" != name[1:2] and site.function is None:
+                if site.parent is not None and isinstance(site.parent.node, cst.Module):
+                    yield name
+            case _:
+                pass
