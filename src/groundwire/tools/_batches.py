@@ -360,7 +360,10 @@ async def _search(
     plain = _Search(judge, task, replace(start, quick=None, head_start=None), sandbox, warm)
     if baseline is None:
         return plain
+    is_wide = len(candidates) >= MANY and first.can_narrow
     in_order = plain.start if baseline.failing else None
+    if in_order and is_wide:
+        in_order = replace(in_order, env={**in_order.env, "GROUNDWIRE_ENDS_AT_BREAK": "1"})
     ways = {
         JudgingMode.HEAD_START: _Search(judge, task, first, sandbox, warm, in_order=in_order),
         JudgingMode.QUICK: _Search(judge, task, replace(first, head_start=None), sandbox, warm, in_order=in_order),
@@ -377,7 +380,7 @@ async def _search(
         found = ways.get(way) or _Search(judge, task, start, sandbox, cold(sandbox, task), note=why)
         return replace(found, controls=context.confirming)
 
-    if len(candidates) >= MANY and first.can_narrow:
+    if is_wide:
         env = {**first.env, "GROUNDWIRE_NARROW": "1"}
         narrow = _Search(judge, task, replace(first, env=env), sandbox, warm)
         if not _difference(baseline, await narrow.base(), baseline.failing):

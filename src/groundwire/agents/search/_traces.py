@@ -21,7 +21,7 @@ from groundwire.agents.search._source import Proposal, Site, SourceFile
 USES_PARAMETER, USES_LOCAL, USES_IMPORT = 3.0, 2.0, 3.0
 """How much likelier an edit is that reads what nothing read: a parameter, a variable, an import or private function."""
 ORPHANS, UNBINDS, MAY_UNBIND, REPEATS = 0.3, 0.05, 0.3, 0.25
-"""For one that takes away a name's only reading, or its only binding, moves that into a branch, or repeats an operand."""
+"""For one that takes away a name's only reading, or its only binding, moves it into a branch, or repeats an operand."""
 APART = 2.0
 """For one that makes two equal operands differ."""
 _NAME = re.compile(r"[A-Za-z_]\w*")

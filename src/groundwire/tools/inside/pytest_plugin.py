@@ -319,7 +319,7 @@ class Plugin:
         self._is_better |= was_failing and not is_bad
         self._enough -= was_failing
         still_fails = was_failing and not self._is_better and self._enough <= 0
-        breaks = self._failed_before and not was_failing and is_bad
+        breaks = self._failed_before and self._recorder.ends_at_break and not was_failing and is_bad
         if hangs or still_fails or breaks:
             item.session.shouldfail = "a case hangs" if hangs else "no better than the base tree"
 
