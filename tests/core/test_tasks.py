@@ -51,6 +51,19 @@ def test_pytest_looks_in_the_root_where_tests_need_that(files: dict[str, str], n
     assert default_command(tree) == (("python", "-m") if needs_root else ()) + ("pytest", "-q")
 
 
+def test_tests_in_the_root_that_pytest_does_not_collect_are_named_and_may_not_be_edited(tmp_path: Path) -> None:
+    case = "import shop\ndef test_a():\n    assert shop.x\n"
+    task = Task.from_folder(lay_out(tmp_path / "shop", shop_py="x = 1\n", test_py=case))
+    assert task.command == ("pytest", "-q", "test.py")
+    assert not task.may_edit("test.py")
+    assert task.is_test("test.py")
+    other = Task.from_folder(lay_out(tmp_path / "other", tests_py="x = 1\n"))
+    assert other.command == ("pytest", "-q"), "a module of that name without a test"
+    both = Task.from_folder(lay_out(tmp_path / "both", test_py=case, tests__test_a_py=case))
+    assert both.command[-1] == "-q"
+    assert both.may_edit("test.py"), "there are tests where they are looked for"
+
+
 def test_a_star_in_a_glob_stays_in_its_folder() -> None:
     task = Task("t", editable=("src/*.py", "lib/**/*.py", "data"), test_files=("spec/*.py", "checks/"))
     for path in ("src/a.py", "lib/a.py", "lib/a/b.py", "data/a/b.csv", "spec/deep/x.py"):

@@ -32,6 +32,9 @@ DEFAULT_COMMAND = ("pytest", "-q")
 WITH_ROOT = ("python", "-m", *DEFAULT_COMMAND)
 _INSTALLS = ("pyproject.toml", "setup.py", "setup.cfg")
 _SETS_PATH = ("pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini")
+COLLECTED = ("**/test_*.py", "**/*_test.py")
+"""Files that pytest collects by themselves."""
+_TEST = re.compile(rb"(?m)^\s*(?:async\s+)?def\s+test|^class\s+\w+\(.*TestCase")
 _IMPORTED = re.compile(rb"(?m)^\s*(?:from|import)\s+([A-Za-z_]\w*)")
 
 
@@ -168,7 +171,7 @@ class Task:
             tree=tree,
             command=split_command(given) if (given := test or spec.tests.command) else default_command(tree),
             editable=tuple(spec.editable),
-            test_files=tuple(spec.tests.files) or TEST_GLOBS,
+            test_files=tuple(spec.tests.files) or (*TEST_GLOBS, *lone_tests(tree)),
             hidden=secret,
             limits=limits or Limits(**spec.sandbox),
             folder=root.resolve(),
@@ -186,18 +189,33 @@ def default_command(tree: Tree) -> tuple[str, ...]:
     Args:
         tree: the project.
     """
+    if lone := lone_tests(tree):
+        return (*DEFAULT_COMMAND, *lone)  # it lies in the root, so pytest looks there
     if any(name in tree.files for name in _INSTALLS):
         return DEFAULT_COMMAND
     if any(b"pythonpath" in tree.files.get(name, b"") for name in _SETS_PATH):
         return DEFAULT_COMMAND
     tests = [path for path in tree.files if path.endswith(".py") and matches(path, TEST_GLOBS)]
-    collected = ("**/test_*.py", "**/*_test.py", "**/conftest.py")
-    if any(_outside_of_packages(path, tree) == "." for path in tests if matches(path, collected)):
+    if any(_outside_of_packages(path, tree) == "." for path in tests if matches(path, (*COLLECTED, "**/conftest.py"))):
         return DEFAULT_COMMAND
     at_root = {path.partition("/")[0].removesuffix(".py").encode() for path in tree.files if path.endswith(".py")}
     asked = {name for path in tests for name in _IMPORTED.findall(tree.files[path])}
     beside = {PurePosixPath(path).stem.encode() for path in tests}
     return WITH_ROOT if asked & (at_root - beside) else DEFAULT_COMMAND
+
+
+def lone_tests(tree: Tree) -> tuple[str, ...]:
+    """The tests of a project that keeps them in the root under a name that pytest does not collect by itself.
+
+    Args:
+        tree: the project.
+
+    Returns:
+        Empty where it has any that pytest does collect.
+    """
+    if any(matches(path, COLLECTED) for path in tree.files):
+        return ()
+    return tuple(name for name in ("test.py", "tests.py") if _TEST.search(tree.files.get(name, b"")))
 
 
 def _outside_of_packages(path: str, tree: Tree) -> str:

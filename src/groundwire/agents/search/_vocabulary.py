@@ -15,6 +15,7 @@ from groundwire.agents.search._source import Site, SourceFile
 MAX_NUMBERS = 12
 MAX_STRINGS = 24
 MAX_STRING_CHARS = 40
+MAX_COMPARED = 80
 MAX_ATTRIBUTES = 60
 MAX_SUFFIX_BYTES = 40
 MAX_UNREAD = 4
@@ -68,6 +69,7 @@ class Vocabulary:
     def __init__(self, source: SourceFile, examples: Examples) -> None:
         self._source = source
         self._examples = examples
+        self._near: dict[str, tuple[str, ...]] = {}
 
     @cached_property
     def numbers(self) -> tuple[int | float, ...]:
@@ -96,11 +98,24 @@ class Vocabulary:
         Args:
             like: the text that they would take the place of.
         """
+        if like not in self._near:
+            self._near[like] = self._nearest(like)
+        return self._near[like]
+
+    def _nearest(self, like: str) -> tuple[str, ...]:
         known = self._all_strings
-        if len(known) <= MAX_STRINGS:
-            return known
-        near = sorted(known, key=lambda text: -_likeness(text, like)) if like else known
-        return tuple(near[:MAX_STRINGS])
+        if len(known) <= MAX_STRINGS or not like:
+            return known[:MAX_STRINGS]
+        if len(known) > MAX_COMPARED:
+            # to compare text by text takes seconds in a file of tables
+            letters = frozenset(like.lower())
+            shared = {text: len(letters & own) / len(letters | own) for text, own in self._letters.items()}
+            known = tuple(sorted(known, key=lambda text: -shared[text]))[:MAX_COMPARED]
+        return tuple(sorted(known, key=lambda text: -_likeness(text, like))[:MAX_STRINGS])
+
+    @cached_property
+    def _letters(self) -> Mapping[str, frozenset[str]]:
+        return {text: frozenset(text.lower()) or frozenset(" ") for text in self._all_strings}
 
     @cached_property
     def attributes(self) -> Mapping[str, bool]:
