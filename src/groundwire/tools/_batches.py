@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
 
@@ -182,10 +181,6 @@ FEW = 4
 MANY = 16
 """From this many on, a run of a base tree that is not known is worth it."""
 CANDIDATES_PER_LOOK = 100
-PATIENCE_S = 3.0
-"""Wall seconds of the base tree's run up to which a candidate that mends a part of it is judged by all cases."""
-ALIKE = 3
-"""Candidates of one call that mend the same part of it and are judged by all cases, to see what they break."""
 LEAST_WAIT_S = 1.0
 """Seconds for which a PASS waits at least for candidates before it that are under way."""
 
@@ -210,7 +205,6 @@ class _Search:
         controls: what passes is confirmed by controls too.
         whole: `start` leaves out all cases that did not fail on the base tree; this finds, once it is needed, how to
             judge by all of them what has mended any.
-        mended: the failures that candidates mended → how many of them did.
     """
 
     judge: Judge
@@ -222,7 +216,6 @@ class _Search:
     in_order: Launch | None = None
     controls: bool = False
     whole: Callable[[], Awaitable[_Search]] | None = None
-    mended: Counter[frozenset[str]] = field(default_factory=Counter[frozenset[str]])
 
     @property
     def pace(self) -> Pace:
@@ -254,10 +247,7 @@ class _Search:
         seen = found.observation
         if seen.verdict is not Verdict.FAIL or not baseline or not {c.id for c in found.cases} <= set(baseline.failing):
             return False
-        mended = seen.evidence.passed()
-        self.mended[mended] += 1
-        is_known = baseline.duration_s > PATIENCE_S or self.mended[mended] > ALIKE
-        return not mended or (is_known and len(mended) < len(baseline.failing))
+        return not seen.evidence.passed()
 
     def _narrow(self, found: Judgement) -> Judgement:
         """Says that the other cases did not run."""

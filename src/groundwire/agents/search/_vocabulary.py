@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -107,15 +107,17 @@ class Vocabulary:
         if len(known) <= MAX_STRINGS or not like:
             return known[:MAX_STRINGS]
         if len(known) > MAX_COMPARED:
-            # to compare text by text takes seconds in a file of tables
-            letters = frozenset(like.lower())
-            shared = {text: len(letters & own) / len(letters | own) for text, own in self._letters.items()}
-            known = tuple(sorted(known, key=lambda text: -shared[text]))[:MAX_COMPARED]
+            # to compare with each text takes seconds in a file of tables
+            alike = self._by_first.get(like[:1].lower(), ())
+            known = tuple(dict.fromkeys((*alike[:MAX_COMPARED], *known[:MAX_COMPARED])))
         return tuple(sorted(known, key=lambda text: -_likeness(text, like))[:MAX_STRINGS])
 
     @cached_property
-    def _letters(self) -> Mapping[str, frozenset[str]]:
-        return {text: frozenset(text.lower()) or frozenset(" ") for text in self._all_strings}
+    def _by_first(self) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = {}
+        for text in self._all_strings:
+            found.setdefault(text[:1].lower(), []).append(text)
+        return found
 
     @cached_property
     def attributes(self) -> Mapping[str, bool]:
