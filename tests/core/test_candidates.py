@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -241,3 +243,12 @@ def test_files_that_are_not_utf_8_keep_their_bytes(tmp_path: Path, content: byte
 def test_lines_are_counted() -> None:
     base = Tree({"a": b"1\n2\n3\n", "gone": b"x\n"})
     assert count_lines(base, {"a": b"1\n++ two\n3\n4\n", "gone": None}) == (2, 2)
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 4095, 4096, 4097, 8192, 10_001])
+def test_a_body_is_base_85_whatever_its_length(size: int) -> None:
+    """Bodies are encoded in blocks; what is stored reads as if that had been done at once."""
+    content = bytes(n * 7 % 256 for n in range(size))
+    candidate = Candidate("base", {"a.bin": content})
+    assert json.loads(candidate.to_bytes())["changes"]["a.bin"] == base64.b85encode(content).decode()
+    assert Candidate.from_bytes(candidate.to_bytes()) == candidate

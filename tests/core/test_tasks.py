@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from groundwire.core._candidates import Tree
 from groundwire.core._errors import ConfigError, TaskError
-from groundwire.core._tasks import Task, split_command
+from groundwire.core._tasks import Task, default_command, split_command
 
 
 def lay_out(root: Path, **files: str) -> Path:
@@ -28,6 +29,39 @@ def test_a_plain_project_needs_no_task_file(tmp_path: Path) -> None:
     for path in ("tests/test_a.py", "test_b.py", "conftest.py", "pkg/conftest.py", "pyproject.toml", "setup.py",
                  "sitecustomize.py", "notes.txt", "pytest.ini"):  # fmt: skip
         assert not task.may_edit(path), path
+
+
+@pytest.mark.parametrize(
+    ("files", "needs_root"),
+    [
+        ({"shop.py": "", "tests/test_a.py": "import shop\n"}, True),
+        ({"shop/__init__.py": "", "tests/unit/test_a.py": "from shop.cart import Cart\n"}, True),
+        ({"shop.py": "", "tests/test_a.py": "import shop\n", "setup.py": ""}, False),
+        ({"shop.py": "", "tests/test_a.py": "import shop\n", "conftest.py": ""}, False),
+        ({"shop.py": "", "tests/test_a.py": "import shop\n", "tests/__init__.py": ""}, False),
+        ({"shop.py": "", "tests/test_a.py": "import shop\n", "pytest.ini": "[pytest]\npythonpath = .\n"}, False),
+        ({"shop.py": "", "test_a.py": "import shop\n"}, False),
+        ({"src/shop.py": "", "tests/test_a.py": "import shop\n"}, False),
+        ({"tests/help.py": "", "tests/test_a.py": "import help\n"}, False),
+        ({"tests/test_a.py": "import json\n"}, False),
+    ],
+)
+def test_pytest_looks_in_the_root_where_tests_need_that(files: dict[str, str], needs_root: bool) -> None:
+    tree = Tree({path: text.encode() for path, text in files.items()})
+    assert default_command(tree) == (("python", "-m") if needs_root else ()) + ("pytest", "-q")
+
+
+def test_tests_in_the_root_that_pytest_does_not_collect_are_named_and_may_not_be_edited(tmp_path: Path) -> None:
+    case = "import shop\ndef test_a():\n    assert shop.x\n"
+    task = Task.from_folder(lay_out(tmp_path / "shop", shop_py="x = 1\n", test_py=case))
+    assert task.command == ("pytest", "-q", "test.py")
+    assert not task.may_edit("test.py")
+    assert task.is_test("test.py")
+    other = Task.from_folder(lay_out(tmp_path / "other", tests_py="x = 1\n"))
+    assert other.command == ("pytest", "-q"), "a module of that name without a test"
+    both = Task.from_folder(lay_out(tmp_path / "both", test_py=case, tests__test_a_py=case))
+    assert both.command[-1] == "-q"
+    assert both.may_edit("test.py"), "there are tests where they are looked for"
 
 
 def test_a_star_in_a_glob_stays_in_its_folder() -> None:

@@ -421,3 +421,63 @@ async def test_functions_are_judged_in_a_fork_server_without_site_packages(bench
     assert [o.verdict for o in found] == [FAIL, FAIL, FAIL, PASS]
     assert "No module named 'pytest'" in found[1].evidence.cases[0].message
     assert watched.warm_runs == len(some) + 1
+
+
+MANY_FILES = {
+    "mod.py": BASE,
+    "tests/conftest.py": "import sys\nsys.path.insert(0, '.')\n",
+    "tests/test_mod.py": "import pytest\nfrom mod import f\nclass TestF:\n"
+    "    @pytest.mark.parametrize('x', range(20))\n    def test_a(self, x):\n        assert f(x) == x + 1\n"
+    "    def test_b(self):\n        assert f('a') == 'ab'\ndef test_c():\n    assert f(0) < 5\n",
+    "tests/test_other.py": "import mod\ndef test_d():\n    assert mod.f(7) < 100\n",
+}
+ALMOST = "def f(x):\n    return x + 1 if x != 3 else 200\n"
+FIX = "def f(x):\n    return x + 'b' if isinstance(x, str) else x + 1\n"
+
+
+async def test_many_candidates_meet_the_cases_alone_that_failed_on_the_base_tree(bench: Any, watched: Watched) -> None:
+    """What mends nothing is told by some of these cases; what mends something is judged by all others too."""
+    tool, task = Pytest(), bench.task(MANY_FILES, command=("pytest", "-q", "tests"))
+    context = context_of(watched, bench)
+    await tool.judge(Candidate(task.tree.digest, {}), task, context)
+    wrong = [f"def f(x):\n    return x - {n}\n" for n in range(1, 16)]
+    some = candidates(task, *wrong, ALMOST, FIX)
+    seen = await all_of(tool, some, task, context)
+    assert [o.verdict for o in seen] == [FAIL] * 16 + [PASS]
+    for narrow in seen[:15]:
+        assert narrow.partial
+        assert len(narrow.evidence.cases) == 12
+        assert narrow.evidence.collected == 23
+        assert "no others ran" in narrow.evidence.detail
+    assert "tests/test_mod.py::TestF::test_a[0]" in {c.id for c in seen[15].evidence.cases}
+    assert {c.id for c in seen[-1].evidence.cases} >= {"tests/test_other.py::test_d", "tests/test_mod.py::test_c"}
+    assert len(seen[-1].evidence.cases) == 23
+    alone = [await tool.judge(one, task, context) for one in (some[0], some[-2], some[-1])]
+    assert [o.verdict for o in alone] == [FAIL, FAIL, PASS]
+
+
+async def test_what_mends_all_and_breaks_another_case_fails_by_that(bench: Any, watched: Watched) -> None:
+    other = "import mod\ndef test_d():\n    assert mod.f(30) > 29\n"
+    tool, task = Pytest(), bench.task({**MANY_FILES, "tests/test_other.py": other}, command=("pytest", "-q", "tests"))
+    context = context_of(watched, bench)
+    await tool.judge(Candidate(task.tree.digest, {}), task, context)
+    breaks = FIX.replace("else x + 1", "else x + 1 if x < 20 else 0")
+    seen = await all_of(tool, candidates(task, breaks, *(f"{BASE}# {n}\n" for n in range(16))), task, context)
+    assert seen[0].verdict is FAIL
+    assert [c.id for c in seen[0].evidence.failed()] == ["tests/test_other.py::test_d"]
+
+
+async def test_a_case_that_ends_otherwise_by_itself_decides_no_way(bench: Any, watched: Watched) -> None:
+    """Else each candidate of a project with a flaky case was judged from scratch, after three runs for nothing."""
+    flaky = "import os\ndef test_luck():\n    assert int.from_bytes(os.urandom(8), 'big') % 2\n"
+    tool, task = Pytest(), bench.task({**FILES, "test_luck.py": flaky})
+    context = context_of(watched, bench)
+    base = Candidate(task.tree.digest, {})
+    ends = {(await tool.judge(base, task, context)).evidence.passed() for _ in range(12)}
+    assert len(ends) == 2, "one in two thousand times this says nothing"
+    seen = await all_of(
+        tool, candidates(task, *[f"def f(x):\n    return x + {n}\n" for n in range(2, 7)]), task, context
+    )
+    assert {o.verdict for o in seen} == {FAIL}
+    assert not any(o.evidence.note for o in seen)
+    assert watched.cold_runs == 12, "only the base tree ran by itself"

@@ -98,3 +98,14 @@ async def test_options_of_a_plugin_that_is_not_declared_are_explained(bench: Any
 async def test_a_module_that_is_still_to_be_written_is_no_fault_of_the_environment(bench: Any) -> None:
     found = await judged(bench, {"test_mod.py": f"from {NOT_HERE} import f\ndef test_a():\n    assert f(1) == 2\n"})
     assert found.verdict is Verdict.FAIL
+
+
+async def test_a_program_that_is_not_there_is_named(bench: Any) -> None:
+    """No change to the code mends that, and a search for one ended at its limits without a word about it."""
+    test = f"import subprocess\nimport mod\ndef test_a():\n    subprocess.run(['{NOT_HERE}'])\n"
+    found = await judged(bench, {"mod.py": MOD, "test_mod.py": test})
+    assert found.verdict is Verdict.FAIL
+    assert f"the program {NOT_HERE}" in found.evidence.detail
+    assert "--deselect" in found.evidence.detail
+    data = await judged(bench, {"mod.py": MOD, "test_mod.py": "def test_a():\n    open('data.json')\n"})
+    assert "program" not in data.evidence.detail

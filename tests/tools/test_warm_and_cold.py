@@ -12,7 +12,8 @@ import pytest
 
 from groundwire.core._candidates import Candidate
 from groundwire.core._signals import CaseResult, Observation, Verdict
-from groundwire.tools import Pytest
+from groundwire.tools import Pytest, _batches
+from groundwire.tools._batches import FEW, MANY
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
@@ -316,8 +317,18 @@ def cases(seen: Observation) -> dict[str, CaseResult]:
     return {case.id: case.result for case in seen.evidence.cases}
 
 
-@pytest.mark.parametrize("name", SHAPES)
-async def test_a_batch_agrees_with_each_candidate_by_itself(bench: Any, name: str) -> None:
+NARROW = (
+    "test_case", "sub_test", "doctest_modules", "doctest_text", "parametrised", "same_names", "conftest_tree",
+    "importlib", "in_package", "scopes", "markers", "add_options",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "many"), [*((name, MANY) for name in SHAPES), *((name, FEW) for name in NARROW)])
+async def test_a_batch_agrees_with_each_candidate_by_itself(
+    bench: Any, name: str, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where they are so many that they meet the cases alone that failed on the base tree."""
+    monkeypatch.setattr(_batches, "MANY", many)
     files = dict(SHAPES[name])
     command = shlex.split(files.pop("command", "")) or ("python", "-m", "pytest", "-q")
     task = bench.task({"mod.py": BASE, **files}, command=command)
@@ -326,9 +337,10 @@ async def test_a_batch_agrees_with_each_candidate_by_itself(bench: Any, name: st
     assert base.verdict is FAIL, base.evidence
     some = [Candidate(task.tree.digest, {"mod.py": s.encode()}) for s in (WRONG, "def f(x:\n", RIGHT, BASE + "#\n")]
     async with aclosing(tool.judge_many(some, task, bench.context())) as observations:
-        many = [o async for o in observations]
-    assert [o.verdict for o in many] == [FAIL, FAIL, PASS, FAIL], [o.evidence.detail for o in many]
-    for candidate, together in zip(some, many, strict=True):
+        seen = [o async for o in observations]
+    assert [o.verdict for o in seen] == [FAIL, FAIL, PASS, FAIL], [o.evidence.detail for o in seen]
+    assert many == MANY or "no others ran" in seen[3].evidence.detail
+    for candidate, together in zip(some, seen, strict=True):
         alone = await tool.judge(candidate, task, bench.context())
         assert (alone.verdict, alone.reason, alone.origin) == (together.verdict, together.reason, together.origin)
         assert cases(together).items() <= cases(alone).items()

@@ -10,7 +10,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
@@ -168,7 +168,7 @@ class Tree:
 
     def to_bytes(self) -> bytes:
         """Its body, for storage."""
-        files = {path: base64.b85encode(content).decode() for path, content in self.files.items()}
+        files = {path: _base85(content) for path, content in self.files.items()}
         body = json.dumps({"files": files, "executable": sorted(self.executable)}, sort_keys=True)
         return zlib.compress(body.encode())
 
@@ -185,6 +185,20 @@ class Tree:
             return cls(files, frozenset(held["executable"]))
         except (zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
             raise TaskError(f"A stored tree can't be read: {error}.") from error
+
+
+BLOCK_BYTES = 4096
+"""A multiple of the four bytes that base 85 takes at a time: encoded block by block it reads as a whole."""
+
+
+@lru_cache(maxsize=1024)
+def _base85_block(block: bytes) -> str:
+    return base64.b85encode(block).decode()
+
+
+def _base85(content: bytes) -> str:
+    """The content in base 85. Many candidates share most of their blocks, and 160 KB take 12 ms."""
+    return "".join(_base85_block(content[at : at + BLOCK_BYTES]) for at in range(0, len(content), BLOCK_BYTES))
 
 
 def _walk(root: Path) -> Iterator[Path]:
@@ -271,7 +285,7 @@ class Candidate:
 
     def to_bytes(self) -> bytes:
         """Its canonical body, for storage."""
-        changes = {p: None if c is None else base64.b85encode(c).decode() for p, c in self.changes.items()}
+        changes = {p: None if c is None else _base85(c) for p, c in self.changes.items()}
         body: dict[str, Any] = {"base": self.base_digest, "changes": changes, "edits": self.edits, "note": self.note}
         if self.modes:
             body["modes"] = dict(self.modes)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import glob
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
@@ -28,6 +29,13 @@ CONFIG_GLOBS = (
     "usercustomize.py",
 )
 DEFAULT_COMMAND = ("pytest", "-q")
+WITH_ROOT = ("python", "-m", *DEFAULT_COMMAND)
+_INSTALLS = ("pyproject.toml", "setup.py", "setup.cfg")
+_SETS_PATH = ("pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini")
+COLLECTED = ("**/test_*.py", "**/*_test.py")
+"""Files that pytest collects by themselves."""
+_TEST = re.compile(rb"(?m)^\s*(?:async\s+)?def\s+test|^class\s+\w+\(.*TestCase")
+_IMPORTED = re.compile(rb"(?m)^\s*(?:from|import)\s+([A-Za-z_]\w*)")
 
 
 @dataclass(frozen=True)
@@ -133,7 +141,7 @@ class Task:
 
         Args:
             folder: the project's root.
-            test: command that judges a candidate; default: `[tests] command`, else `pytest -q`.
+            test: command that judges a candidate; default: `[tests] command`, else `default_command`.
             hidden: command that judges once at the end; default: `[hidden] command`.
                 hidden_dir: folder or file that only the final judging may see; default: `[hidden] dir`, else the path
                 that the hidden command names.
@@ -154,21 +162,68 @@ class Task:
         tree = Tree.from_folder(root, exclude=_all_of(secret_path) if secret_path else ())
         secret: Hidden | None = None
         if secret_path:
-            command = split_command(secret_command) if secret_command else (*DEFAULT_COMMAND, secret_path)
+            command = split_command(secret_command) if secret_command else (*default_command(tree), secret_path)
             secret = Hidden(command, _hidden_tree(root, secret_path))
         return cls(
             id=spec.id or root.resolve().name,
             family=spec.family,
             prompt=prompt or spec.prompt or "Make the failing tests pass without changing the tests.",
             tree=tree,
-            command=split_command(test or spec.tests.command) if (test or spec.tests.command) else DEFAULT_COMMAND,
+            command=split_command(given) if (given := test or spec.tests.command) else default_command(tree),
             editable=tuple(spec.editable),
-            test_files=tuple(spec.tests.files) or TEST_GLOBS,
+            test_files=tuple(spec.tests.files) or (*TEST_GLOBS, *lone_tests(tree)),
             hidden=secret,
             limits=limits or Limits(**spec.sandbox),
             folder=root.resolve(),
             python=python or project_python(root),
         )
+
+
+def default_command(tree: Tree) -> tuple[str, ...]:
+    """What judges a project whose command nobody named: `pytest -q`, or `python -m pytest -q`, which looks in the root.
+
+    That is asked for where tests import a module that lies at the root and pytest alone would not find it: of each test
+    file and conftest it puts that folder on the import path which holds the file, or the outermost package around it.
+    A project with a `pyproject.toml` or `setup.py` is judged as if it were installed, so that nothing is missing there.
+
+    Args:
+        tree: the project.
+    """
+    if lone := lone_tests(tree):
+        return (*DEFAULT_COMMAND, *lone)  # it lies in the root, so pytest looks there
+    if any(name in tree.files for name in _INSTALLS):
+        return DEFAULT_COMMAND
+    if any(b"pythonpath" in tree.files.get(name, b"") for name in _SETS_PATH):
+        return DEFAULT_COMMAND
+    tests = [path for path in tree.files if path.endswith(".py") and matches(path, TEST_GLOBS)]
+    if any(_outside_of_packages(path, tree) == "." for path in tests if matches(path, (*COLLECTED, "**/conftest.py"))):
+        return DEFAULT_COMMAND
+    at_root = {path.partition("/")[0].removesuffix(".py").encode() for path in tree.files if path.endswith(".py")}
+    asked = {name for path in tests for name in _IMPORTED.findall(tree.files[path])}
+    beside = {PurePosixPath(path).stem.encode() for path in tests}
+    return WITH_ROOT if asked & (at_root - beside) else DEFAULT_COMMAND
+
+
+def lone_tests(tree: Tree) -> tuple[str, ...]:
+    """The tests of a project that keeps them in the root under a name that pytest does not collect by itself.
+
+    Args:
+        tree: the project.
+
+    Returns:
+        Empty where it has any that pytest does collect.
+    """
+    if any(matches(path, COLLECTED) for path in tree.files):
+        return ()
+    return tuple(name for name in ("test.py", "tests.py") if _TEST.search(tree.files.get(name, b"")))
+
+
+def _outside_of_packages(path: str, tree: Tree) -> str:
+    """The innermost folder around a file that is no package."""
+    folder = PurePosixPath(path).parent
+    while folder.as_posix() != "." and (folder / "__init__.py").as_posix() in tree.files:
+        folder = folder.parent
+    return folder.as_posix()
 
 
 def split_command(text: str) -> tuple[str, ...]:

@@ -66,6 +66,7 @@ class Baseline:
             takes.
         touches: files that its own run changes, of those that a candidate may not change.
         outcome: all that it came to, to be compared with another run of the same tree.
+        unsteady: cases that ended otherwise in another run by itself.
     """
 
     cases: Mapping[str, CaseResult]
@@ -76,11 +77,13 @@ class Baseline:
     timed: bool
     touches: frozenset[str] = frozenset()
     outcome: Outcome = field(default_factory=dict[str, tuple[CaseResult, str]])
+    unsteady: frozenset[str] = frozenset()
 
     @property
     def failing(self) -> tuple[str, ...]:
-        """The cases that are known to have failed, in their order."""
-        return tuple(name for name in self.cases if name in self.outcome and not self.outcome[name][0].ok)
+        """The cases that are known to have failed, in their order; none that once ended otherwise."""
+        failed = {name for name, (result, _) in self.outcome.items() if not result.ok} - self.unsteady
+        return tuple(name for name in self.cases if name in failed)
 
     def pace(self, limits: Limits) -> Pace:
         """Tighter limits for a search over many candidates: mutants often run for ever.
@@ -132,7 +135,12 @@ class Baselines:
         return self._known.get((tree_digest, command))
 
     def put(self, tree_digest: str, command: tuple[str, ...], baseline: Baseline) -> None:
-        """Remembers it; the oldest is forgotten."""
+        """Remembers it, and what differs from what was known; the oldest is forgotten."""
+        before = self._known.get((tree_digest, command))
+        if before is not None:
+            both = before.outcome.keys() & baseline.outcome.keys()
+            changed = {name for name in both if before.outcome[name] != baseline.outcome[name]}
+            baseline = replace(baseline, unsteady=before.unsteady | changed)
         self._known[tree_digest, command] = baseline
         self._known.move_to_end((tree_digest, command))
         while len(self._known) > MANY:

@@ -203,6 +203,8 @@ class _Search:
         note: said of each observation, where the way that this goes is out of the ordinary.
         in_order: how they are run with the cases in their own order, where `start` has what failed first.
         controls: what passes is confirmed by controls too.
+        whole: `start` leaves out all cases that did not fail on the base tree; this finds, once it is needed, how to
+            judge by all of them what has mended any.
     """
 
     judge: Judge
@@ -213,6 +215,7 @@ class _Search:
     note: str = ""
     in_order: Launch | None = None
     controls: bool = False
+    whole: Callable[[], Awaitable[_Search]] | None = None
 
     @property
     def pace(self) -> Pace:
@@ -225,6 +228,8 @@ class _Search:
         if refused := self.judge.check(candidate, self.task):
             return Judgement(refused)
         found = await self._look(candidate, self.pace)
+        if self.whole is not None:
+            return self._narrow(found) if self._is_enough(found) else await (await self.whole()).first(candidate)
         if self.in_order and self._mends_all(found.observation):
             # what it seems to break may come of the order alone
             return await replace(self, start=self.in_order, in_order=None)._look(candidate, self.pace)
@@ -236,8 +241,26 @@ class _Search:
         failing = baseline.failing if baseline else ()
         return seen.verdict is Verdict.FAIL and bool(failing) and seen.evidence.passed() >= set(failing)
 
+    def _is_enough(self, found: Judgement) -> bool:
+        """True where the cases that failed on the base tree say all that is to be known."""
+        baseline = self.judge.baseline(self.task, self.start)
+        seen = found.observation
+        if seen.verdict is not Verdict.FAIL or not baseline or not {c.id for c in found.cases} <= set(baseline.failing):
+            return False
+        return not seen.evidence.passed()
+
+    def _narrow(self, found: Judgement) -> Judgement:
+        """Says that the other cases did not run."""
+        seen, baseline = found.observation, self.judge.baseline(self.task, self.start)
+        detail = f"{seen.evidence.detail}; of those that failed before, no others ran"
+        collected = len(baseline.cases) if baseline else seen.evidence.collected
+        evidence = seen.evidence.model_copy(update={"detail": detail, "collected": collected})
+        return replace(found, observation=seen.model_copy(update={"evidence": evidence, "partial": True}))
+
     async def again(self, candidate: Candidate) -> Judgement:
         """One with more time."""
+        if self.whole is not None:
+            return await (await self.whole()).again(candidate)
         return await self._look(candidate, self.pace.wider(self.task.limits))
 
     async def base(self) -> Outcome:
@@ -327,26 +350,64 @@ async def _search(
     plain = _Search(judge, task, replace(start, quick=None, head_start=None), sandbox, warm)
     if baseline is None:
         return plain
+    is_wide = len(candidates) >= MANY and first.can_narrow
     in_order = plain.start if baseline.failing else None
+    if in_order and is_wide:
+        in_order = replace(in_order, env={**in_order.env, "GROUNDWIRE_ENDS_AT_BREAK": "1"})
     ways = {
         JudgingMode.HEAD_START: _Search(judge, task, first, sandbox, warm, in_order=in_order),
         JudgingMode.QUICK: _Search(judge, task, replace(first, head_start=None), sandbox, warm, in_order=in_order),
         JudgingMode.PLAIN: plain,
     }
-    known = judge.way(task, start)
-    way, why = known or await _fastest(ways, baseline)
-    if known is None:
-        judge.put_way(task, start, way, why)
-        if why:
-            context.report(why)
-    return ways.get(way) or _Search(judge, task, start, sandbox, cold(sandbox, task), note=why)
+
+    async def whole() -> _Search:
+        known = judge.way(task, start)
+        way, why = known or await _fastest(ways, baseline)
+        if known is None:
+            judge.put_way(task, start, way, why)
+            if why:
+                context.report(why)
+        found = ways.get(way) or _Search(judge, task, start, sandbox, cold(sandbox, task), note=why)
+        return replace(found, controls=context.confirming)
+
+    if is_wide:
+        env = {**first.env, "GROUNDWIRE_NARROW": "1"}
+        narrow = _Search(judge, task, replace(first, env=env), sandbox, warm)
+        if not _difference(baseline, await narrow.base(), baseline.failing):
+            chosen = _Once(whole)
+            stack.push_async_callback(chosen.aclose)
+            return replace(narrow, whole=chosen)
+    return await whole()
+
+
+class _Once:
+    """What is found out when it is asked for first, for all who ask.
+
+    Args:
+        find: finds it.
+    """
+
+    def __init__(self, find: Callable[[], Awaitable[_Search]]) -> None:
+        self._find = find
+        self._finding: asyncio.Future[_Search] | None = None
+
+    async def __call__(self) -> _Search:
+        if self._finding is None:
+            self._finding = asyncio.ensure_future(self._find())
+        return await asyncio.shield(self._finding)
+
+    async def aclose(self) -> None:
+        """Nobody waits for it any more."""
+        if self._finding is not None:
+            self._finding.cancel()
+            await asyncio.gather(self._finding, return_exceptions=True)
 
 
 async def _fastest(ways: Mapping[JudgingMode, _Search], baseline: Baseline) -> tuple[JudgingMode, str]:
     """The fastest way in which the base tree ends as it did by itself, and what differs where that is none of these."""
     differs = ""
     for way, search in ways.items():
-        differs = _difference(baseline.outcome, await search.base())
+        differs = _difference(baseline, await search.base(), baseline.outcome)
         if not differs:
             return way, ""
     return (
@@ -355,8 +416,10 @@ async def _fastest(ways: Mapping[JudgingMode, _Search], baseline: Baseline) -> t
     )
 
 
-def _difference(alone: Outcome, together: Outcome) -> str:
-    for name in sorted(alone.keys() | together.keys()):
+def _difference(baseline: Baseline, together: Outcome, asked: Iterable[str]) -> str:
+    """The first of the cases asked for, or of those that ran, that ended otherwise and has always ended alike alone."""
+    alone = baseline.outcome
+    for name in sorted({*asked, *together} - baseline.unsteady):
         if alone.get(name) != together.get(name):
             before, after = (" at ".join(filter(None, ended.get(name, ("not run",)))) for ended in (alone, together))
             return f"{name}: {after}, by itself {before}"

@@ -253,6 +253,7 @@ class PythonRunner:
             preload=(*self.preload, *imports_from_outside(task.tree)),
             flags=invocation.flags if is_warm else (),
             head_start=HeadStart(editable_files(task)) if is_warm and not separation else None,
+            can_narrow=self.name == "pytest" and bool(first),
             env={**ENVIRONMENT, **invocation.env},
             support=support_files(settings),
             collect=(REPORT, STACK) if coverage_of is None else (REPORT, STACK, LINES),

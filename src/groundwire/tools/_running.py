@@ -76,6 +76,7 @@ class Launch:
         preload: modules that the fork server imports.
         flags: of the fork server's interpreter.
         head_start: lets candidates' runs begin as one in a fork server; None: they don't.
+        can_narrow: True if a quick run can leave out whatever did not fail on the base tree.
         env: variables.
         support: files of ours.
         collect: names of the files that come back.
@@ -93,6 +94,7 @@ class Launch:
     preload: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     head_start: HeadStart | None = None
+    can_narrow: bool = False
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     support: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     collect: Sequence[str] = ()

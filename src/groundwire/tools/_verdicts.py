@@ -269,6 +269,11 @@ def _hint(bad: Iterable[CaseOutcome], situation: Situation) -> str:
             f"; {name} lies in a folder that is not on the import path: put PYTHONPATH=FOLDER in front of the command"
         )
     text = "\n".join(c.message for c in bad)
+    if program := re.search(r"FileNotFoundError: \[Errno 2\] No such file or directory: '([A-Za-z][\w-]*)'", text):
+        return (
+            f"; where the program {program[1]} is meant, it is not there, which no change to the code mends: leave its"
+            " case out (--deselect), or name an interpreter beside which it is installed (--python)"
+        )
     if ("fixture '" in text and "' not found" in text) or "async def functions are not natively supported" in text:
         return "; a pytest plugin may be missing: name it in the project's requirements, or add -p NAME to the command"
     return ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from groundwire.agents.search import _vocabulary
 from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._examples import read_examples
 from groundwire.agents.search._source import Site, parse_source
@@ -99,3 +102,18 @@ def test_vocabulary() -> None:
     assert set(words.numbers) >= {10, 0, 1, 2, 3, 4}
     assert words.strings() == ("a",)
     assert words.attributes == {"append": True, "items": False}
+
+
+def test_of_many_texts_those_alike_come_and_few_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of tables holds thousands, each at a place where others could stand: comparing all took minutes."""
+    table = ", ".join(f"'{letter}{number}'" for number in range(300) for letter in "bcdefgh")
+    source = parse_source("m.py", f"T = ({table}, 'Kelvin', 'klvin')\nU = 'kelvin'\n".encode())
+    assert source is not None
+    compared: list[str] = []
+    likeness = _vocabulary._likeness  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(_vocabulary, "_likeness", lambda a, b: (compared.append(a), likeness(a, b))[1])
+    words = EditContext(source, read_examples([])).vocabulary
+    for _ in range(3):
+        assert words.strings("kelvin")[:2] in {("Kelvin", "kelvin"), ("kelvin", "Kelvin")}
+    assert "klvin" in words.strings("kelvin")
+    assert len(compared) < 200

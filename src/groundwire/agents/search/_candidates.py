@@ -7,7 +7,7 @@ import heapq
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import libcst as cst
 
@@ -16,6 +16,7 @@ from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._equivalence import Units
 from groundwire.agents.search._examples import Examples
 from groundwire.agents.search._source import Proposal, RankedEdit, Site, SourceFile, parse_source
+from groundwire.agents.search._traces import Traces
 from groundwire.agents.search.operators import OPERATORS, Operator
 from groundwire.core._candidates import Tree
 from groundwire.core._contexts import EditCounts, EditStatistics
@@ -250,6 +251,7 @@ class Parsed:
     source: SourceFile
     scene: EditContext
     units: Units
+    traces: Traces
 
 
 class Stream:
@@ -280,7 +282,12 @@ class Stream:
         """The file, parsed once; None where that can't be done."""
         if path not in self._parsed:
             source = parse_source(path, self._tree.files[path])
-            self._parsed[path] = Parsed(source, EditContext(source, self._examples), Units(source)) if source else None
+            scene = EditContext(source, self._examples) if source else None
+            self._parsed[path] = (
+                Parsed(source, scene, Units(source), Traces(source, scene.vocabulary.unread))
+                if source and scene
+                else None
+            )
         return self._parsed[path]
 
     def key(self, edits: tuple[RankedEdit, ...]) -> str | None:
@@ -321,7 +328,12 @@ class Stream:
 
     def _most_of(self, group: Sequence[str]) -> float:
         """The score that no edit of these files is above."""
-        return max(self._blame.most(path) for path in group) * max(1.0, *self._learned.values(), 1.0)
+        return max(self._blame.most(path) for path in group) * self._most_likely
+
+    @cached_property
+    def _most_likely(self) -> float:
+        """The score that no edit of a line with all the blame is above."""
+        return max(1.0, *self._learned.values(), 1.0)
 
     def _open(self) -> None:
         files = [parsed for path in self._groups.popleft() if (parsed := self.parsed(path))]
@@ -358,4 +370,5 @@ class Stream:
         path = parsed.source.path
         for proposal in filter(parsed.source.can_take, proposals(site, parsed.scene, evaluated=evaluated)):
             line = parsed.source.line_of(proposal.splices[0].start)
-            yield RankedEdit(path, proposal, line, score(proposal, blamed, self._learned))
+            likely = score(proposal, blamed, self._learned) * parsed.traces.factor(site, proposal)
+            yield RankedEdit(path, proposal, line, min(likely, blamed * self._most_likely))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -15,8 +15,11 @@ from groundwire.agents.search._source import Site, SourceFile
 MAX_NUMBERS = 12
 MAX_STRINGS = 24
 MAX_STRING_CHARS = 40
+MAX_COMPARED = 80
 MAX_ATTRIBUTES = 60
 MAX_SUFFIX_BYTES = 40
+MAX_UNREAD = 4
+"""A file with more names that it never reads makes them for others."""
 
 
 def int_value(site: Site) -> int | None:
@@ -66,6 +69,7 @@ class Vocabulary:
     def __init__(self, source: SourceFile, examples: Examples) -> None:
         self._source = source
         self._examples = examples
+        self._near: dict[str, tuple[str, ...]] = {}
 
     @cached_property
     def numbers(self) -> tuple[int | float, ...]:
@@ -94,11 +98,26 @@ class Vocabulary:
         Args:
             like: the text that they would take the place of.
         """
+        if like not in self._near:
+            self._near[like] = self._nearest(like)
+        return self._near[like]
+
+    def _nearest(self, like: str) -> tuple[str, ...]:
         known = self._all_strings
-        if len(known) <= MAX_STRINGS:
-            return known
-        near = sorted(known, key=lambda text: -_likeness(text, like)) if like else known
-        return tuple(near[:MAX_STRINGS])
+        if len(known) <= MAX_STRINGS or not like:
+            return known[:MAX_STRINGS]
+        if len(known) > MAX_COMPARED:
+            # to compare with each text takes seconds in a file of tables
+            alike = self._by_first.get(like[:1].lower(), ())
+            known = tuple(dict.fromkeys((*alike[:MAX_COMPARED], *known[:MAX_COMPARED])))
+        return tuple(sorted(known, key=lambda text: -_likeness(text, like))[:MAX_STRINGS])
+
+    @cached_property
+    def _by_first(self) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = {}
+        for text in self._all_strings:
+            found.setdefault(text[:1].lower(), []).append(text)
+        return found
 
     @cached_property
     def attributes(self) -> Mapping[str, bool]:
@@ -133,6 +152,14 @@ class Vocabulary:
                 case _:
                     pass
         return found
+
+    @cached_property
+    def unread(self) -> tuple[str, ...]:
+        """What the file imports, or keeps to itself by a `_` in front, and never reads."""
+        expressions = (s.node for s in self._source.expressions)
+        read = {node.value for node in expressions if isinstance(node, cst.Name)}
+        names = dict.fromkeys(name for name in _kept(self._source) if name not in read)
+        return tuple(names) if len(names) <= MAX_UNREAD else ()
 
     def _call(self, site: Site, found: UsedNames) -> None:
         func, arguments = site.child("func"), site.all("args")
@@ -174,3 +201,18 @@ def _likeness(text: str, other: str) -> float:
     if text.lower() == other.lower():
         return 1.0
     return SequenceMatcher(None, text, other, autojunk=False).quick_ratio()
+
+
+def _kept(source: SourceFile) -> Iterator[str]:
+    """Names that the file imports, and its own functions with a `_` in front."""
+    for site in source.sites:
+        match site.node:
+            case cst.ImportAlias(name=cst.Name(value=name), asname=None):
+                yield name
+            case cst.ImportAlias(asname=cst.AsName(name=cst.Name(value=name))):
+                yield name
+            case cst.FunctionDef(name=cst.Name(value=name)) if name[:1] == "_" != name[1:2] and site.function is None:
+                if site.parent is not None and isinstance(site.parent.node, cst.Module):
+                    yield name
+            case _:
+                pass

@@ -26,7 +26,12 @@ from groundwire.cli.commands._options import (
 class JudgingOptions(OfSettings):
     """What judges a candidate."""
 
-    test: Annotated[str | None, typer.Option(help='Command that judges a candidate.  [default: "pytest -q"]')] = None
+    test: Annotated[
+        str | None,
+        typer.Option(
+            help='Command that judges a candidate.  [default: "pytest -q"; after "python -m" where tests need the root]'
+        ),
+    ] = None
     hidden: Annotated[str | None, typer.Option(help="Command that judges once, after the tests pass.")] = None
     hidden_dir: Annotated[
         str | None, typer.Option(help="Folder that only this last judging may see, relative to PATH.")

@@ -38,11 +38,25 @@ _ALONE: tuple[tuple[str, Any], ...] = (
 _ENDS_THE_RUN = (KeyboardInterrupt, SystemExit, CaseTimeout, pytest.exit.Exception)
 Flow = Generator[None, Any, None]
 _run_protocol = _pytest.runner.runtestprotocol
+ENOUGH = 12
+"""Cases, from all over those that failed on the base tree, that a narrow run sees fail again before it ends."""
 
 
 def _unread(*_args: Any, **_named: Any) -> str:
     """How a case fails that is turned round: nobody reads it, and it takes longer than most cases."""
     return ""
+
+
+def _places_of(name: str) -> list[str]:
+    """The file, classes and function that a case's id names, from the outside in."""
+    path, *inner = name.partition("[")[0].split("::")
+    return [path, *("::".join((path, *inner[: n + 1])).partition("#")[0] for n in range(len(inner)))]
+
+
+def _spread(items: list[Any], most: int) -> list[Any]:
+    """So many of the items, at equal distances, before the others."""
+    front = {place * len(items) // most for place in range(most)} if len(items) > most else set[int]()
+    return [items[n] for n in sorted(front)] + [item for n, item in enumerate(items) if n not in front]
 
 
 class Plugin:
@@ -84,12 +98,18 @@ class Plugin:
         self._phases: dict[int, Phase] = {}
         self._reports: list[Any] = []
         self._failed_before = frozenset(first)
+        self._around = frozenset(place for name in first for place in _places_of(name))
         self._ahead: set[int] = set()
+        self._enough = 0
         self._is_better = False
 
     @property
     def _first(self) -> frozenset[str]:
         return self._failed_before if self._recorder.quick else frozenset[str]()
+
+    @property
+    def _is_narrow(self) -> bool:
+        return bool(self._first) and self._recorder.narrow
 
     # --- before and while collecting
 
@@ -157,6 +177,18 @@ class Plugin:
         yield
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_ignore_collect(self, collection_path: Any, config: Any) -> bool | None:
+        """Passes over files without a case that failed before, where only these are wanted."""
+        if not self._is_narrow or collection_path.suffix != ".py" or collection_path.name == "__init__.py":
+            return None
+        return None if os.path.relpath(collection_path, config.rootpath) in self._around else True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makeitem(self, collector: Any, name: str) -> list[Any] | None:
+        """Passes over functions and classes in the same way."""
+        return None if not self._is_narrow or f"{collector.nodeid}::{name}" in self._around else []
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collectstart(self, collector: Any) -> None:
         """Says which file is being read, in case it never ends."""
         if isinstance(collector, pytest.File):
@@ -196,12 +228,21 @@ class Plugin:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> Flow:
-        """What failed on the base tree comes first; all else stays in its order."""
+        """What failed on the base tree comes first, then what stands nearest to it; all else stays in its order."""
         yield
-        names = unique(str(item.nodeid) for item in items)
-        ahead = [item for number, item in enumerate(items) if names[number] in self._first]
+        names = unique(str(item.nodeid) for item in items) if self._failed_before else []
+        ahead = [item for item, name in zip(items, names, strict=False) if name in self._failed_before]
         self._ahead = {id(item) for item in ahead}
-        items[:] = ahead + [item for item in items if id(item) not in self._ahead]
+        self._enough = min(ENOUGH, len(ahead)) if self._is_narrow else len(ahead)
+        if self._is_narrow:
+            items[:] = _spread(ahead, ENOUGH)
+        elif self._first:
+            rest = [item for item in items if id(item) not in self._ahead]
+            items[:] = ahead + sorted(rest, key=self._distance)
+
+    def _distance(self, item: Any) -> int:
+        """Less for a case that shares its file, class or function with one that failed before."""
+        return -sum(place in self._around for place in _places_of(str(item.nodeid)))
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: Any) -> None:
@@ -276,8 +317,9 @@ class Plugin:
         was_failing = id(item) in self._ahead
         self._ahead.discard(id(item))
         self._is_better |= was_failing and not is_bad
-        still_fails = was_failing and not self._ahead and not self._is_better
-        breaks = self._first and not was_failing and is_bad
+        self._enough -= was_failing
+        still_fails = was_failing and not self._is_better and self._enough <= 0
+        breaks = self._failed_before and self._recorder.ends_at_break and not was_failing and is_bad
         if hangs or still_fails or breaks:
             item.session.shouldfail = "a case hangs" if hangs else "no better than the base tree"
 

@@ -110,6 +110,10 @@ class Recorder:
         self.alarm = Alarm(seconds, cpu_seconds, self._stack_path)
         self.quick = bool(variables.pop("GROUNDWIRE_QUICK", ""))
         """What failed on the base tree runs first."""
+        self.narrow = bool(variables.pop("GROUNDWIRE_NARROW", ""))
+        """Nothing else is collected, nor run."""
+        self.ends_at_break = self.quick or bool(variables.pop("GROUNDWIRE_ENDS_AT_BREAK", ""))
+        """Where `stops` is set, the run ends with the first case that fails and did not on the base tree."""
         self.stops = bool(variables.pop("GROUNDWIRE_STOPS", ""))
         """The run ends with the first case that hangs, and where it is known to be no better than the base tree."""
         self.emit("begin", python=sys.version.split()[0], at=round(time.time(), 3))

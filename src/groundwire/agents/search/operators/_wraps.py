@@ -69,8 +69,9 @@ def _wrap(site: Site, scene: EditContext) -> Iterator[Proposal]:
     offered = {template.partition("(")[0] for template in templates}
     own = {c.name for c in scene.callables}
     inner = f"({text})" if isinstance(node, cst.Tuple) else text
+    unused = [n for n in scene.vocabulary.unread if n not in own]
     called = [n for n, counts in scene.vocabulary.usage.functions.items() if 1 in counts and n not in offered | own]
-    for position, name in enumerate(called[:MAX_CALLED]):
+    for position, name in enumerate((*unused, *called[:MAX_CALLED])):
         yield replace(
             "call.wrap", site, f"{name}({inner})", ATOM, fit(wanted, CALL_KINDS.get(name, "")) * 0.93**position
         )
