@@ -11,10 +11,12 @@ from langgraph.graph import END, START, StateGraph
 from groundwire import FeedbackGraph, Observation, Origin, Task, Verdict
 from groundwire.core import (
     ActorContext,
+    ActorTraits,
     Candidate,
     CaseOutcome,
     CaseResult,
     CriticContext,
+    CriticTraits,
     Evidence,
     Message,
     NoVerdict,
@@ -106,7 +108,9 @@ def bare_steps(checkpointer: Any = None) -> Any:
 
 
 class Writer:
-    """Asks a model that answers at once, and proposes what no trial had."""
+    """Asks a model that answers at once, and proposes what no trial had. It declares what `LLMActor` does."""
+
+    traits = ActorTraits(calls_only=True)
 
     def __init__(self) -> None:
         self._backend = ScriptedBackend(lambda _request: "def f(): return 1")
@@ -118,7 +122,9 @@ class Writer:
 
 
 class Critic:
-    """Asks the same model what went wrong."""
+    """Asks the same model what went wrong. It declares what `LLMCritic` does."""
+
+    traits = CriticTraits(calls_only=True)
 
     def __init__(self) -> None:
         self._backend = ScriptedBackend(lambda _request: "It must return 1.")
@@ -151,6 +157,8 @@ def ours() -> FeedbackGraph:
 
 class Mover:
     """Appends a move, without a model."""
+
+    traits = ActorTraits(calls_only=True)
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """All moves so far and one more."""

@@ -74,11 +74,19 @@ def check(record: Record) -> None:
         StorageError: a number that no database can keep.
         TypeError: not a record.
     """
-    if isinstance(record, Signal):
-        _int64(record.trial)
-        _int64(record.exit_code or 0)
-    else:
-        codec_of(record).encode(record)
+    for name, convert in _numbers_of(type(record)):
+        convert(getattr(record, name))
+
+
+@lru_cache(maxsize=64)
+def _numbers_of(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    """Fields that hold a number, each with what refuses one that can't be kept."""
+    if kind is Signal:
+        return ("trial", _int64), ("exit_code", _optional(_int64))
+    if kind not in CODECS:
+        raise TypeError(f"{kind.__name__} is not a ledger record")
+    hints = get_type_hints(kind)
+    return tuple((f.name, _CONVERTERS[hints[f.name]][0]) for f in fields(kind) if hints[f.name] in _NUMBERS)
 
 
 def masked(record: Record, masker: Masker) -> Record | None:
@@ -228,6 +236,7 @@ def _optional(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: None if value is None else convert(value)
 
 
+_NUMBERS = (int, int | None, float, float | None)
 _CONVERTERS: dict[object, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     str: (escape, unescape),
     int: (_int64, int),

@@ -200,7 +200,7 @@ class FeedbackApp:
                 if known:
                     await episode.load()
                 else:
-                    await episode.note(
+                    await episode.begin(
                         *await self._base_trees.of(task),
                         EpisodeRecord(
                             id=episode.id,
@@ -351,7 +351,7 @@ class FeedbackApp:
         recorded = as_recorded(task, known)
         rules = await rules_then(self.store, run_id, self.rules)
         episode = replay.episode(recorded, self.budget, rules, await self._runs.seed_rule(run_id))
-        await episode.note(known)
+        await episode.begin(known)
         graph = self._fused or without_traces(self.langgraph)
         await drive(
             graph,

@@ -26,11 +26,19 @@ LEAST_URGENT = 100
 
 
 class EpisodeCaller:
-    """A `ModelCaller`: budget first, then the intent, then the call, then its result; all in the ledger."""
+    """A `ModelCaller`: budget first, then the intent, then the call, then its result; all in the ledger.
 
-    def __init__(self, episode: Episode, trial: int) -> None:
+    Args:
+        episode: the running episode.
+        trial: on whose behalf it calls.
+        calls_only: True if whoever calls does nothing else in the world (`ActorTraits.calls_only`), so that an answer
+            may be written together with what is made of it.
+    """
+
+    def __init__(self, episode: Episode, trial: int, *, calls_only: bool = False) -> None:
         self._episode = episode
         self._trial = trial
+        self._write = episode.note if calls_only else episode.record
         self.used = False
 
     async def __call__(self, backend: Backend, request: Request) -> Completion:
@@ -94,7 +102,7 @@ class EpisodeCaller:
             # it was paid for, so the ledger has it; what it says is held back
             await self._episode.record(self._failed(intent, backend, request, leak, duration_s, completion))
             raise
-        await self._episode.record(
+        await self._write(
             ModelCall(
                 intent_id=intent.id,
                 episode_id=self._episode.id,

@@ -113,6 +113,7 @@ async def _recall(episode: Episode, trial: int, needs: Needs, failing: Judged | 
     else:
         said = (f"{case.id} {case.message}" for case in evidence.failed()[:CASES_ASKED])
         question = "\n".join([evidence.detail, *said, evidence.output[1][-QUESTION_CHARS:]])
+    await episode.settle(ReflectionRecord)  # one that was just made may be the lesson
     found = await episode.store.recall(
         task.id,
         task.family,
