@@ -10,7 +10,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
@@ -34,6 +34,7 @@ MAX_NAME_BYTES = 255
 NO_MODES: Mapping[str, bool] = MappingProxyType({})
 
 
+@lru_cache(maxsize=4096)
 def check_path(path: str) -> str:
     """Returns `path` if it is a plain relative POSIX path inside the tree.
 

@@ -30,6 +30,8 @@ SECRET_NAMES = re.compile(r"(?i)(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PAS
 """Names of environment variables whose values are secret."""
 SHORTEST_VALUE = 8
 """Shorter values of such variables turn up in ordinary text, so masking them would only do harm."""
+SHORTEST_SECRET = 8
+"""Characters: a URL with a password (`ab://:p@`); no pattern and no value is shorter."""
 MARK = "[masked "
 
 _KEYS = (
@@ -60,7 +62,8 @@ _PRIVATE_KEY = re.compile(
     re.DOTALL,
 )
 _KEY = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(_KEYS)}|{_JWT}){_REST}")
-_BROKEN = re.compile(_BREAK)
+_OF_BREAKS = dict.fromkeys(map(ord, " \t\"'\\\r\n"))
+"""All that a break can be made of: where a value is not even in the text without these, it is not broken in it."""
 _URL = re.compile(
     r"(?P<head>[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/?#:@'\"<>\[\]]{0,200}:)(?P<password>[^\s/?#@'\"<>]{1,300})(?=@)"
 )
@@ -83,9 +86,15 @@ _CUT_OFF = re.compile(
 
 _NAME_HINTS = ("key", "token", "secret", "passw")
 _KEY_HINTS = (
-    "sk-", "_live_", "_test_", "AKIA", "ASIA", "ABIA", "ACCA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_",
-    "glpat-", "xox", "AIza", "ya29.", "hf_", "npm_", "pypi-", "gsk_", "xai-", "SG.", "dop_v1_", "eyJ",
-)  # fmt: skip
+    ("-", ("sk-", "glpat-", "xox", "pypi-", "xai-")),
+    (
+        "_",
+        ("_live_", "_test_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hf_", "npm_", "gsk_", "dop_v1_"),
+    ),
+    (".", ("ya29.", "SG.", "eyJ")),
+    ("A", ("AKIA", "ASIA", "ABIA", "ACCA", "AIza")),
+)
+"""What a key holds, by a character that it holds too and that is found at once, where a text holds none."""
 
 
 class Masker:
@@ -96,7 +105,9 @@ class Masker:
 
     def __call__(self, text: str) -> str:
         """`text` with every secret that is recognised replaced by a mark that says what it was."""
-        if any(hint in text for hint in _KEY_HINTS):
+        if len(text) < SHORTEST_SECRET:
+            return text
+        if _may_hold_key(text):
             text = _KEY.sub("[masked key]", text)
         if "PRIVATE KEY" in text:
             text = _PRIVATE_KEY.sub("[masked private key]", text)
@@ -107,8 +118,10 @@ class Masker:
         lowered = text.lower()
         if "bearer" in lowered or "authorization" in lowered:
             text = _HEADER.sub(_masked_value, text)
-        if any(hint in lowered for hint in _NAME_HINTS):
-            text = _NAMED.sub(_masked_value, text)
+        for hint in _NAME_HINTS:
+            if hint in lowered:
+                text = _NAMED.sub(_masked_value, text)
+                break
         for name, value in self._secrets:
             if value in text:
                 text = text.replace(value, f"{MARK}{name}]")
@@ -118,9 +131,9 @@ class Masker:
 
     def _without_broken(self, text: str) -> str:
         """Masks known values that are broken over two lines."""
-        whole = _BROKEN.sub("", text)
+        whole = text.translate(_OF_BREAKS)
         for name, value in self._secrets:
-            if value in whole:
+            if value.translate(_OF_BREAKS) in whole:
                 text = _broken(value).sub(lambda _found, name=name: f"{MARK}{name}]", text)
         return text
 
@@ -160,6 +173,15 @@ class Masker:
 def mask(text: str) -> str:
     """`text` with every secret that is recognised replaced by a mark that says what it was."""
     return Masker()(text)
+
+
+def _may_hold_key(text: str) -> bool:
+    for character, hints in _KEY_HINTS:
+        if character in text:
+            for hint in hints:
+                if hint in text:
+                    return True
+    return False
 
 
 def _strings(value: Any) -> Iterator[str]:

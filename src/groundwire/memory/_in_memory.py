@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Generic, TypeVar, cast
 
@@ -73,6 +74,16 @@ class _Held(Generic[R]):
         return kept
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Ended:
+    """A trial that ended: of which episode, what judged it, what judged the base tree, and whether it passed."""
+
+    episode: EpisodeRecord
+    signals: Sequence[_Held[Signal]]
+    baseline: Sequence[_Held[Signal]]
+    passed: bool
+
+
 class InMemoryStore:
     """See `groundwire.core._records.Store`. Nothing survives the process.
 
@@ -110,6 +121,8 @@ class InMemoryStore:
         self._about: dict[str, list[_Held[Signal]]] = {}
         self._answers: dict[str, list[_Held[ModelCall]]] = {}
         self._book = LessonBook()
+        self._ended: list[_Ended] = []
+        """Trials that `_edits` and `_experiences` do not know of yet."""
         self._edits = _Edits()
         self._experiences = Experiences()
         self._number = 0
@@ -238,15 +251,23 @@ class InMemoryStore:
         passed = end.verdict is Verdict.PASS
         for mark in self._book.settle(self._number, (episode.task_id, episode.family), given, passed=passed):
             self._decide(mark)
-        signals = [signal.sure for signal in self._judged.get((episode.id, end.trial), ())]
-        verdicts = _verdicts(signals).items()
-        known = ((self._proposed.get((episode.id, digest)), passed) for digest, passed in verdicts)
-        judged = ((candidate.sure.edits, passed) for candidate, passed in known if candidate is not None)
-        baseline = [signal.sure for signal in self._judged.get((episode.id, 0), ())]
-        self._edits.add(judged, baseline, episode.family)
-        said = [signal for signal in signals if signal.origin is Origin.ENVIRONMENT]
-        steps = steps_of(self._start_of(episode), said, self._body, won=passed)
-        self._experiences.add(steps, episode.task_id, episode.family)
+        signals = tuple(self._judged.get((episode.id, end.trial), ()))
+        baseline = tuple(self._judged.get((episode.id, 0), ()))
+        self._ended.append(_Ended(episode=episode, signals=signals, baseline=baseline, passed=passed))
+
+    def _count(self) -> None:
+        """Counts what ended trials tell of edits and of the world; most runs never ask for it."""
+        for ended in self._ended:
+            episode = ended.episode
+            signals = [signal.sure for signal in ended.signals]
+            verdicts = _verdicts(signals).items()
+            known = ((self._proposed.get((episode.id, digest)), passed) for digest, passed in verdicts)
+            judged = ((candidate.sure.edits, passed) for candidate, passed in known if candidate is not None)
+            self._edits.add(judged, [signal.sure for signal in ended.baseline], episode.family)
+            said = [signal for signal in signals if signal.origin is Origin.ENVIRONMENT]
+            steps = steps_of(self._start_of(episode), said, self._body, won=ended.passed)
+            self._experiences.add(steps, episode.task_id, episode.family)
+        self._ended.clear()
 
     def _body(self, digest: str) -> bytes | None:
         held = self._artifacts.get(digest)
@@ -359,6 +380,7 @@ class InMemoryStore:
     async def edit_statistics(self, family: str, signature: str) -> EditStatistics:
         """See `Store`."""
         with self._lock:
+            self._count()
             return EditStatistics(
                 alike=self._edits.counts(Scope.SIGNATURE, mask(signature)) if signature else {},
                 family=self._edits.counts(Scope.FAMILY, mask(family)) if family else {},
@@ -368,6 +390,7 @@ class InMemoryStore:
     async def experience(self, family: str, task_id: str) -> Experience:
         """See `Store`."""
         with self._lock:
+            self._count()
             return self._experiences.given(mask(family), mask(task_id))
 
     async def aclose(self) -> None:
