@@ -291,7 +291,7 @@ class _StateGraphAssembly:
         if by:
             node = handing_in(node, self._place(by))
         is_fused = name in self._known_next
-        node = watched(self._place(name), node, calls_graphs=calls_graphs, settles=not is_fused)
+        node = watched(self._place(name), node, calls_graphs=calls_graphs, fused=is_fused)
         if is_fused:
             self._fused[name] = FusedNode(node, self._known_next[name], calls_only)
         else:

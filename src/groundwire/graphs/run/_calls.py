@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import fields
+from weakref import WeakKeyDictionary
 
 from groundwire.core._candidates import Candidate
 from groundwire.core._errors import GroundwireError, HiddenLeak, ModelError, ModelReplyInvalid, Usage
@@ -164,7 +165,7 @@ class EpisodeCaller:
         return completion if completion.asked else completion.model_copy(update={"asked": backend.model})
 
     async def _ask(self, backend: Backend, request: Request) -> Completion:
-        if not request.priority and BackendTraits.of(backend).prioritises:
+        if not request.priority and _prioritises(backend):
             # not in the ledger's request: what was asked does not depend on when it was served
             request = request.model_copy(update={"priority": _nearness(self._episode)})
         slot = current_slot.get()
@@ -205,6 +206,22 @@ class EpisodeCaller:
             usd=used.usd if used else None,
             duration_s=duration_s,
         )
+
+
+_PRIORITISES: WeakKeyDictionary[Backend, bool] = WeakKeyDictionary()
+
+
+def _prioritises(backend: Backend) -> bool:
+    """What the backend declares, looked at once: a look at what an object declares costs more than the rest of a call."""
+    try:
+        known = _PRIORITISES.get(backend)
+    except TypeError:  # it has no hash
+        return BackendTraits.of(backend).prioritises
+    if known is None:
+        known = BackendTraits.of(backend).prioritises
+        with suppress(TypeError):  # nothing can refer to it weakly
+            _PRIORITISES[backend] = known
+    return known
 
 
 def _prompt_tokens(request: Request) -> int:

@@ -45,7 +45,7 @@ from groundwire.graphs.run._episode import Episode
 from groundwire.graphs.run._gate import GateKind
 from groundwire.graphs.run._memory import begin_trial, edits_for, experience_for, given_to, reflection_on
 from groundwire.graphs.run._stagnation import draws
-from groundwire.graphs.run._state import EpisodeState, Route
+from groundwire.graphs.run._state import EpisodeState, Route, as_kept
 
 # What wraps an actor and a critic.
 
@@ -329,7 +329,7 @@ class FusedNodes:
                 to = fused.next(state)
         finally:
             await episode.settle()
-        return Command(update=update, goto=to)
+        return Command(update=as_kept(update), goto=to)
 
 
 # A person's word, by LangGraph's interrupt: the episode pauses, and goes on with the answer.
