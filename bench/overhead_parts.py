@@ -23,6 +23,7 @@ from groundwire.core import (
     Reflection,
     Request,
     ToolContext,
+    ToolTraits,
     Tree,
 )
 from groundwire.models import ScriptedBackend
@@ -135,7 +136,9 @@ class Critic:
 
 
 class Verifier:
-    """In this process: the third attempt passes."""
+    """In this process: the third attempt passes. It declares what those do that run tests in a sandbox."""
+
+    traits = ToolTraits(calls_only=True)
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         """A verdict with one case."""
@@ -168,6 +171,8 @@ class Mover:
 
 class Field:
     """An environment that says "go on" until enough moves are made."""
+
+    traits = ToolTraits(calls_only=True)
 
     def __init__(self, steps: int) -> None:
         self._steps = steps

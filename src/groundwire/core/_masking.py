@@ -77,7 +77,8 @@ _NAMED = re.compile(
     r"(?P<value>(?=[A-Za-z0-9+/_.~-]{0,200}[0-9])(?=[A-Za-z0-9+/_.~-]{0,200}[A-Za-z])[A-Za-z0-9+/_.~-]{16,500}={0,2})"
     r"(?![A-Za-z0-9+/_.~(\[-])"
 )
-
+_MAY_BE_NAMED = re.compile(r"(?:key|secret|token|passw(?:or)?d)[\"']?\s{0,3}[:=]\s{0,3}[\"']?[a-z0-9+/_.~-]{16}")
+"""In lower case: where this is not found, `_NAMED` finds nothing, and takes three times as long."""
 _CUT_OFF = re.compile(
     r"(?P<head>\u2026 \d{1,15} (?:characters|bytes) cut \u2026\n)"
     r"(?P<value>(?=[A-Za-z0-9+/_=.~-]{0,300}[0-9])(?=[A-Za-z0-9+/_=.~-]{0,300}[A-Za-z])[A-Za-z0-9+/_=.~-]{16,8000})"
@@ -118,10 +119,8 @@ class Masker:
         lowered = text.lower()
         if "bearer" in lowered or "authorization" in lowered:
             text = _HEADER.sub(_masked_value, text)
-        for hint in _NAME_HINTS:
-            if hint in lowered:
-                text = _NAMED.sub(_masked_value, text)
-                break
+        if any(hint in lowered for hint in _NAME_HINTS) and _MAY_BE_NAMED.search(lowered):
+            text = _NAMED.sub(_masked_value, text)
         for name, value in self._secrets:
             if value in text:
                 text = text.replace(value, f"{MARK}{name}]")
@@ -153,7 +152,7 @@ class Masker:
             return text  # nothing is escaped, so each string stands there as it is
         try:
             value = json.loads(text)
-            if self.finds_none(_strings(value)):
+            if self.finds_none(strings_in(value)):
                 return text
             masked = self.data(value)
         except (ValueError, RecursionError):
@@ -184,16 +183,17 @@ def _may_hold_key(text: str) -> bool:
     return False
 
 
-def _strings(value: Any) -> Iterator[str]:
+def strings_in(value: Any) -> Iterator[str]:
+    """Every string in what `json.loads` gave, keys among them."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for key, item in cast("dict[str, Any]", value).items():
             yield key
-            yield from _strings(item)
+            yield from strings_in(item)
     elif isinstance(value, list):
         for item in cast("list[Any]", value):
-            yield from _strings(item)
+            yield from strings_in(item)
 
 
 def _masked_password(match: re.Match[str]) -> str:

@@ -125,7 +125,8 @@ class ActorTraits(_Traits):
         revision: raised whenever it would propose otherwise than before, without asking a model or a program. A replay
             of a run that another revision made takes its recorded candidates, where else it proposes them again.
         calls_only: all that it does in the world are the calls and programs that its context runs for it. These are in
-            the ledger first, so nothing else need be before it begins: it saves a write for each of its trials.
+            the ledger first, but for calls that cost nothing, so nothing else need be before it begins: all that a
+            trial comes to can be written at once.
     """
 
     needs: Needs = Needs()
@@ -177,11 +178,13 @@ class ToolTraits(_Traits):
         judges_hidden: it is the one to judge hidden tests; no other is given them.
         repeatable: it may judge the same candidate again, because nothing of one judging is left for the next.
         never_passes: it makes or looks at steps, and accepts no answer; a picture of the graph shows "go on" there.
+        calls_only: see `ActorTraits`; what it runs stays in its context's sandbox, which is no effect in the world.
     """
 
     judges_hidden: bool = False
     repeatable: bool = False
     never_passes: bool = False
+    calls_only: bool = False
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,6 @@ from groundwire.memory._policy import COUNTED_ORIGINS, GIVEN_SCAN, Scope
 from groundwire.memory._ranking import RecallQuery
 from groundwire.memory._refusals import admitted_already, no_artifact, no_signal
 
-
 R = TypeVar("R", bound=Record)
 
 

@@ -15,7 +15,6 @@ from groundwire.memory._policy import RECALL_SCAN, SAME_TASK_SCAN, Known, State,
 from groundwire.memory._ranking import Chooser, RankedLesson, RecallQuery, rank_family, rank_texts
 from groundwire.memory._usefulness import PassRate, Standing, expected_rate
 
-
 CAN_BE_ACTIVE = (State.ACTIVE, State.QUARANTINED)
 """What never was, or is another one's repeat, never comes back, and is not looked through."""
 

@@ -279,7 +279,7 @@ class _StateGraphAssembly:
                 author=self._place(twin),
                 patient=any(ActorTraits.of(actor.actor).patient for actor in parts.actors.values()),
             )
-            self._add(name, node, tool.tool, tool.helpers)
+            self._add(name, node, tool.tool, tool.helpers, calls_only=node.calls_only)
         for name, plain in parts.plain.items():
             self._add_plain(name, plain)
         for name, graph in parts.graphs.items():

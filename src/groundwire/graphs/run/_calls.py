@@ -69,7 +69,10 @@ class EpisodeCaller:
         )
         with ExitStack() as telling:
             with episode.meter.reserve(price, most) as held:
-                await episode.record(intent)
+                if price == 0.0:
+                    await self._write(intent)  # nothing is lost with a call that is simply made again
+                else:
+                    await episode.record(intent)
                 told = telling.enter_context(model_call_span(backend.model, request, self._trial))
                 started = time.monotonic()
                 completion = await self._settled(intent, backend, request, held)
@@ -212,7 +215,7 @@ _PRIORITISES: WeakKeyDictionary[Backend, bool] = WeakKeyDictionary()
 
 
 def _prioritises(backend: Backend) -> bool:
-    """What the backend declares, looked at once: a look at what an object declares costs more than the rest of a call."""
+    """What the backend declares, looked at once: to look at it costs more than the rest of a call."""
     try:
         known = _PRIORITISES.get(backend)
     except TypeError:  # it has no hash

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._chain import RecordChain
-from groundwire.core._contexts import Coverage, Judged, SandboxOpener
+from groundwire.core._contexts import Coverage, Judged, Lesson, SandboxOpener
 from groundwire.core._errors import RecordNotFound
 from groundwire.core._experience import NO_EXPERIENCE, Experience
 from groundwire.core._ids import SeedRule
@@ -109,8 +109,12 @@ class Episode:
     history: History = field(init=False)
     ladder: Ladder = field(init=False)
     firewall: Firewall = field(init=False)
+    lessons: tuple[int, Sequence[Lesson]] = field(init=False, default=(0, ()))
+    """The last trial that this process began, and the lessons that it was given."""
     experience: tuple[int, Experience] = field(init=False, default=(0, NO_EXPERIENCE))
     """The last trial that was given experience, and what it was given."""
+    _outlives: bool = field(init=False)
+    """True if the ledger outlives this process."""
     _appending: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
     _noted: list[Record] = field(init=False, default_factory=list[Record])
     _under_way: Sequence[Record] = field(init=False, default=())
@@ -125,6 +129,7 @@ class Episode:
         self.history = History(Candidate(self.task.tree.digest, {}))
         self.ladder = Ladder(lambda digest: change_size(self.history.candidates[digest], self.task.tree))
         self.firewall = Firewall(self.task)
+        self._outlives = self.store.durable
 
     def driven(self) -> None:
         """Called by the task that runs the episode: cancelling that one ends it, whatever is under way."""
@@ -168,7 +173,7 @@ class Episode:
         judging, a part that does not declare `calls_only`, a node of the user's) calls `settle` first, or `record`.
         """
         await self.begin(*records)
-        if self._noted and self.store.durable:
+        if self._noted and self._outlives:
             self._write_soon()
 
     async def begin(self, *records: Record) -> None:
@@ -192,7 +197,7 @@ class Episode:
         """
         if kind is not None and not any(isinstance(record, kind) for record in (*self._noted, *self._under_way)):
             return
-        if not self.store.durable:
+        if not self._outlives:
             # nothing is gained by a task of its own, since nothing outlives this process
             async with self._appending:
                 await self._write()

@@ -328,7 +328,8 @@ class FusedNodes:
                 state = state.model_copy(update=changed)  # unchecked: the values are the nodes' own
                 to = fused.next(state)
         finally:
-            await episode.settle()
+            if to != END:  # else it is written with the episode's end
+                await episode.settle()
         return Command(update=as_kept(update), goto=to)
 
 
