@@ -77,7 +77,7 @@ class _Held(Generic[R]):
 class _Ended:
     """A trial that ended: of which episode, what judged it, what judged the base tree, and whether it passed."""
 
-    episode: EpisodeRecord
+    episode: _Held[EpisodeRecord]
     signals: Sequence[_Held[Signal]]
     baseline: Sequence[_Held[Signal]]
     passed: bool
@@ -100,6 +100,8 @@ class InMemoryStore:
         self._episodes: dict[str, _Held[EpisodeRecord]] = {}
         self._episodes_of: dict[str, list[_Held[EpisodeRecord]]] = {}
         """By run."""
+        self._about_what: dict[str, tuple[str, str]] = {}
+        """By episode: task and family, as lessons are looked up by them."""
         self._by_episode: dict[str, list[_Held[Any]]] = {}
         self._links: dict[tuple[str, str], list[Link]] = {}
         """By run and episode, or by the run twice."""
@@ -203,6 +205,7 @@ class InMemoryStore:
                 self._links.setdefault((record.run_id, record.episode_id), []).append(record)
             case EpisodeRecord():
                 self._episodes[record.id] = held
+                self._about_what[record.id] = masker(record.task_id), masker(record.family)
                 self._episodes_of.setdefault(record.run_id, []).append(held)
                 self._by_episode.setdefault(record.id, []).append(held)
             case _:
@@ -242,22 +245,21 @@ class InMemoryStore:
                 self._settle(record)
 
     def _settle(self, end: TrialEnd) -> None:
-        held = self._episodes.get(end.episode_id)
-        if held is None or end.verdict is Verdict.NONE:
+        episode = self._episodes.get(end.episode_id)
+        if episode is None or end.verdict is Verdict.NONE:
             return
-        episode = held.sure
-        given = self._told.get((episode.id, end.trial), ())
+        given = self._told.get((end.episode_id, end.trial), ())
         passed = end.verdict is Verdict.PASS
-        for mark in self._book.settle(self._number, (episode.task_id, episode.family), given, passed=passed):
+        for mark in self._book.settle(self._number, self._about_what[end.episode_id], given, passed=passed):
             self._decide(mark)
-        signals = tuple(self._judged.get((episode.id, end.trial), ()))
-        baseline = tuple(self._judged.get((episode.id, 0), ()))
+        signals = tuple(self._judged.get((end.episode_id, end.trial), ()))
+        baseline = tuple(self._judged.get((end.episode_id, 0), ()))
         self._ended.append(_Ended(episode=episode, signals=signals, baseline=baseline, passed=passed))
 
     def _count(self) -> None:
         """Counts what ended trials tell of edits and of the world; most runs never ask for it."""
         for ended in self._ended:
-            episode = ended.episode
+            episode = ended.episode.sure
             signals = [signal.sure for signal in ended.signals]
             verdicts = _verdicts(signals).items()
             known = ((self._proposed.get((episode.id, digest)), passed) for digest, passed in verdicts)

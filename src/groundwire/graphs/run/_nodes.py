@@ -330,6 +330,8 @@ class FusedNodes:
         finally:
             if to != END:  # else it is written with the episode's end
                 await episode.settle()
+        if to == END:  # nobody reads more of it
+            update = {name: value for name, value in update.items() if name in ("stop_reason", "detail", "route")}
         return Command(update=as_kept(update), goto=to)
 
 
