@@ -16,7 +16,10 @@ from groundwire.models.vllm_engine._reading import CHECKED_FIRST, LEAST_CHARS, P
 
 tokenizers: Any = pytest.importorskip("tokenizers", reason="tokenizers is not installed: pip install tokenizers")
 SOURCES = sorted((Path(__file__).parents[3] / "src" / "groundwire" / "core").glob("*.py"))
-LLAMA_3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+LLAMA_3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 
 
 def trained(pre_tokenizer: Any) -> Any:

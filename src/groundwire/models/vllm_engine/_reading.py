@@ -2,9 +2,9 @@
 
 The prompts of one task begin alike, trial after trial, and reading one takes milliseconds: the template, then the
 tokenizer. So a text is read in pieces, each of which is remembered. Pieces end where no token of a usual tokenizer
-reaches across: between a letter or digit and the end of its line. Whether that holds for the tokenizer at hand is looked
-at: of the first prompts, and of some later ones, the whole is read too, and where that ever differs, all are read whole
-from then on.
+reaches across: between a letter or digit and the end of its line. Whether that holds for the tokenizer at hand is
+looked at: of the first prompts, and of some later ones, the whole is read too, and where that ever differs, all are
+read whole from then on.
 """
 
 from __future__ import annotations
