@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from guessing import Check, Guesser, Noter, answer, loop
 
-from groundwire import FeedbackGraph, Observation, Task
+from groundwire import FeedbackGraph, Observation, Task, Verdict
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext, CriticContext, Reflection, ToolContext
 from groundwire.core._models import Completion, Message, Request
@@ -353,3 +353,19 @@ async def test_others_get_their_turn_between_the_trials_of_an_episode_that_waits
     await asyncio.gather(app.arun(task), other())
     first, second = turns.index("trial 1"), turns.index("trial 2")
     assert "other" in turns[first:second] and "other" in turns[second : turns.index("trial 3")]
+
+
+async def test_an_actor_that_declares_nothing_is_answered_out_of_the_ledger(task: Task, tmp_path: Path) -> None:
+    store = CountingFile(tmp_path)
+
+    class Undeclared(CallsOnly):
+        async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+            said = await self._ask(context, "?")
+            assert isinstance(store.written()[-1], ModelCall)
+            return [answer(context.task, said)]
+
+    backend = Priced(store, 0.0)
+    graph = FeedbackGraph().add_actor("write", Undeclared(backend)).add_tool("test", Check(wanted=("wrong",)))
+    assert (await graph.add_edge("write", "test").compile(store=store).arun(task)).verdict is Verdict.PASS
+    assert backend.announced == [True], "nor is it asked before the ledger has the question"
+    await store.aclose()
