@@ -28,7 +28,7 @@ from groundwire.core import (
 )
 from groundwire.models import ScriptedBackend
 
-__all__ = ["ANSWER", "TASK", "TRIALS", "bare", "bare_steps", "ours", "walk"]
+__all__ = ["ANSWER", "TASK", "TRIALS", "Paid", "bare", "bare_steps", "ours", "walk"]
 
 TRIALS = 3
 ANSWER = "answer.py"
@@ -108,13 +108,21 @@ def bare_steps(checkpointer: Any = None) -> Any:
     return graph.compile(checkpointer=checkpointer)
 
 
+class Paid(ScriptedBackend):
+    """Costs something, so that each call waits until the ledger has its intent."""
+
+    def price(self, request: Request) -> float | None:
+        """A thousandth of a dollar."""
+        return 0.001
+
+
 class Writer:
     """Asks a model that answers at once, and proposes what no trial had. It declares what `LLMActor` does."""
 
     traits = ActorTraits(calls_only=True)
 
-    def __init__(self) -> None:
-        self._backend = ScriptedBackend(lambda _request: "def f(): return 1")
+    def __init__(self, kind: type[ScriptedBackend]) -> None:
+        self._backend = kind(lambda _request: "def f(): return 1")
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """One candidate."""
@@ -127,8 +135,8 @@ class Critic:
 
     traits = CriticTraits(calls_only=True)
 
-    def __init__(self) -> None:
-        self._backend = ScriptedBackend(lambda _request: "It must return 1.")
+    def __init__(self, kind: type[ScriptedBackend]) -> None:
+        self._backend = kind(lambda _request: "It must return 1.")
 
     async def reflect(self, context: CriticContext) -> Reflection:
         """What it says."""
@@ -136,7 +144,7 @@ class Critic:
 
 
 class Verifier:
-    """In this process: the third attempt passes. It declares what those do that run tests in a sandbox."""
+    """In this process: the third attempt passes. It has no effect in the world, and declares it."""
 
     traits = ToolTraits(calls_only=True)
 
@@ -148,12 +156,12 @@ class Verifier:
         return Observation(verdict=verdict, origin=Origin.VERIFIER, evidence=Evidence(cases=(case,)))
 
 
-def ours() -> FeedbackGraph:
+def ours(kind: type[ScriptedBackend] = ScriptedBackend) -> FeedbackGraph:
     """Write, test, reflect, with gates; three attempts."""
     graph = FeedbackGraph(name="overhead")
-    graph.add_actor("write", Writer())
+    graph.add_actor("write", Writer(kind))
     graph.add_tool("test", Verifier())
-    graph.add_critic("reflect", Critic())
+    graph.add_critic("reflect", Critic(kind))
     graph.add_edge("write", "test")
     return graph.refine("test", via="reflect", to="write")
 

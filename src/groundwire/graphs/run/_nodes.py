@@ -1,4 +1,4 @@
-"""The nodes of a feedback graph, but the tool's: what wraps an actor, a critic and a person; a trial in one superstep.
+"""The nodes of a feedback graph, but the tool's: what wraps an actor, a critic and a person; trials in one superstep.
 
 Each wrapper enforces at run time what the proof showed at compile time: an actor or critic that no signal has let in is
 refused, whatever edge led to it.
