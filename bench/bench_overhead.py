@@ -25,14 +25,13 @@ import argparse
 import asyncio
 import cProfile
 import json
-import pstats
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -176,12 +175,15 @@ async def where(folder: Path) -> None:
         profile = cProfile.Profile(time.thread_time)
         with profile:
             await repeated(episode, EPISODES * 2)()
-    shares: Counter[str] = Counter()
-    stats: Any = pstats.Stats(profile).stats  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]  # not in its stub
-    for (file, _, called), (_, _, own, _, _) in stats.items():
-        shares[part_of(file, called)] += own
+    shares: dict[str, float] = defaultdict(float)
+    for entry in profile.getstats():
+        code = entry.code
+        file, called = ("", code) if isinstance(code, str) else (code.co_filename, code.co_name)
+        shares[part_of(file, called)] += entry.inlinetime
     print("of an episode's CPU, ledger in memory:", end=" ")
-    print(", ".join(f"{part} {own / shares.total():.0%}" for part, own in shares.most_common()))
+    whole = sum(shares.values())
+    ordered = sorted(shares.items(), key=lambda item: -item[1])
+    print(", ".join(f"{part} {own / whole:.0%}" for part, own in ordered))
 
 
 def walking(store: Any, steps: int, checkpointer: Any = None) -> FeedbackApp:

@@ -207,17 +207,19 @@ def _masked_value(match: re.Match[str]) -> str:
 def _environment() -> tuple[tuple[str, str], ...]:
     """Secret variables of this process, as they are now."""
     # reading os.environ decodes every name; what it keeps them in tells in a fiftieth of that whether one has changed
-    global _LAST  # one look at all variables for as long as none changes
+    global _last_look  # one for as long as no variable changes
     raw: dict[bytes, bytes] | None = getattr(os.environ, "_data", None)
     if raw is None:
         return _secrets(os.environ.items())
-    if _LAST is None or _LAST[0] != raw:
+    look = _last_look
+    if look is None or look[0] != raw:
         then = dict(raw)
-        _LAST = then, _secrets((os.fsdecode(name), os.fsdecode(value)) for name, value in then.items())
-    return _LAST[1]
+        look = then, _secrets((os.fsdecode(name), os.fsdecode(value)) for name, value in then.items())
+        _last_look = look
+    return look[1]
 
 
-_LAST: tuple[dict[bytes, bytes], tuple[tuple[str, str], ...]] | None = None
+_last_look: tuple[dict[bytes, bytes], tuple[tuple[str, str], ...]] | None = None
 
 
 def _secrets(variables: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -183,8 +183,8 @@ class LessonBook:
     def _drop(self, entry: _Entry) -> None:
         reflection = self._entries.pop(entry.reflection.id).reflection
         del self._by_number[entry.number]
-        for listed in (self._by_task.get(reflection.task_id, ()), self._by_family.get(reflection.family, ())):
-            if entry in listed:
+        for listed in (self._by_task.get(reflection.task_id), self._by_family.get(reflection.family)):
+            if listed is not None and entry in listed:
                 listed.remove(entry)
         if self._firsts.get(_words_key(reflection)) is entry:
             del self._firsts[_words_key(reflection)]

@@ -129,5 +129,5 @@ def test_many_threads_may_ask_at_once() -> None:
     reader, alone = PromptReader(chatty), PromptReader(Chats(of_kind("gpt2")))
     given = list(chats(seed=6))[:24]
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda chat: reader.tokens(chat, model="m"), given))
-    assert found == [alone.tokens(chat, model="m") for chat in given]
+        found = [threads.submit(reader.tokens, chat, model="m") for chat in given]
+    assert [tokens.result() for tokens in found] == [alone.tokens(chat, model="m") for chat in given]

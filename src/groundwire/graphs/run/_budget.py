@@ -123,7 +123,9 @@ class BudgetAccount:
         self.ceilings = ceilings
         self.owner = owner
         self.used = Amount()
-        self._ceilings = [(kind, ceiling) for kind in KINDS if (ceiling := ceilings.get(kind)) is not None]
+        self._ceilings: list[tuple[Kind, float]] = [
+            (kind, ceiling) for kind in KINDS if (ceiling := ceilings.get(kind)) is not None
+        ]
         self._held: dict[int, Amount] = {}
         self._together = Amount()
 
