@@ -449,7 +449,7 @@ class FeedbackApp:
         return self.wiring
 
     def _graph_for(self, config: Mapping[str, Any] | None) -> Any:
-        """The graph with one superstep for many nodes, unless somebody is to see or keep the supersteps of each node."""
+        """The graph with one superstep for many nodes, unless somebody is to see or keep those of each node."""
         if self._fused is None or config or tracing_is_enabled():
             return self.langgraph
         return self._fused
