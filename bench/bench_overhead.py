@@ -1,12 +1,14 @@
 """What the loop itself costs beside bare LangGraph, in one run; model, verifier and environment answer at once.
 
-    .venv/bin/python bench/bench_overhead.py [--rounds 7] [--only episode,flight,step,growth]
+    .venv/bin/python bench/bench_overhead.py [--rounds 7] [--only episode,flight,step,where,growth]
 
 `episode`  three attempts: bare LangGraph's ten supersteps without a checkpointer against ours, gate, seal and ledger
-           included, in memory and with the ledger in an SQLite file (intents committed before each model call). CPU.
-`flight`   episodes a second, 32 in flight, the same three.
+           included, in memory and with the ledger in an SQLite file; there also with calls that cost something, which
+           wait until their intents are committed. CPU.
+`flight`   episodes a second, 32 in flight, by the clock and by CPU, the same.
 `step`     one step of a long episode without persistence (CPU), and with the default durability (wall): the ledger in
            an SQLite file, against a bare step.
+`where`    what of our episode's CPU is spent in which part, by cProfile: shares, since it slows small functions most.
 `growth`   bytes a step in a checkpoint file at 100 and at 1,000 steps of 1 KB, and the memory they take with and
            without a checkpointer.
 
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import cProfile
 import json
 import resource
 import statistics
@@ -28,25 +31,32 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from overhead_parts import TASK, TRIALS, bare, bare_steps, ours, walk
+from overhead_parts import TASK, TRIALS, Paid, bare, bare_steps, ours, walk
 
 from groundwire import Budget, FeedbackApp
 from groundwire.core import StopReason
 from groundwire.memory import InMemoryStore, SqlStore
+from groundwire.models import ScriptedBackend
 
 Episode = Callable[[], Awaitable[Any]]
-Ledger = Literal["memory", "file"]
+Ledger = Literal["memory", "file", "paid"]
+KINDS: Mapping[Ledger, str] = {
+    "memory": "ledger in memory",
+    "file": "ledger in a file",
+    "paid": "ledger in a file, calls that cost something",
+}
 EPISODES = 40
 IN_FLIGHT = 32
 STEPS = 200
 FEW, MANY = 100, 1000
-PARTS = ("episode", "flight", "step", "growth")
+PARTS = ("episode", "flight", "step", "where", "growth")
 
 
 @dataclass(frozen=True)
@@ -66,7 +76,7 @@ class Cost:
 async def grounded(ledger: Ledger, folder: Path) -> AsyncGenerator[Episode]:
     """Our episode of three attempts."""
     store = InMemoryStore() if ledger == "memory" else SqlStore(f"sqlite:///{folder}/{time.monotonic_ns()}.db")
-    app = ours().compile(store=store)
+    app = ours(Paid if ledger == "paid" else ScriptedBackend).compile(store=store)
     run_id = await app.start_run()
 
     async def episode() -> None:
@@ -117,25 +127,63 @@ def against(ours_: Sequence[float], reference: Sequence[float]) -> str:
 
 async def episode_cost(rounds: int, folder: Path) -> None:
     """Part `episode`."""
-    async with grounded("memory", folder) as memory, grounded("file", folder) as file:
-        works = [repeated(one, EPISODES) for one in (bare(), memory, file)]
+    async with grounded("memory", folder) as memory, grounded("file", folder) as file, grounded("paid", folder) as paid:
+        works = [repeated(one, EPISODES) for one in (bare(), memory, file, paid)]
         costs = await alternate(works, EPISODES, rounds)
     reference = [c.cpu_ms for c in costs[0]]
     print(f"episode of {TRIALS} attempts, CPU: bare LangGraph {statistics.median(reference):.2f} ms")
-    for name, mine in zip(("ledger in memory", "ledger in a file"), costs[1:], strict=True):
+    for name, mine in zip(KINDS.values(), costs[1:], strict=True):
         cpu = [c.cpu_ms for c in mine]
         print(f"  ours, {name}: {statistics.median(cpu):.2f} ms, {against(cpu, reference)} of bare")
 
 
 async def flight(rounds: int, folder: Path) -> None:
     """Part `flight`."""
-    async with grounded("memory", folder) as memory, grounded("file", folder) as file:
-        works = [repeated(one, EPISODES * 4, IN_FLIGHT) for one in (bare(), memory, file)]
+    async with grounded("memory", folder) as memory, grounded("file", folder) as file, grounded("paid", folder) as paid:
+        works = [repeated(one, EPISODES * 4, IN_FLIGHT) for one in (bare(), memory, file, paid)]
         costs = await alternate(works, EPISODES * 4, rounds)
-    rates = [[1e3 / c.wall_ms for c in some] for some in costs]
-    print(f"{IN_FLIGHT} in flight: bare LangGraph {statistics.median(rates[0]):.0f} episodes/s")
-    for name, mine in zip(("ledger in memory", "ledger in a file"), rates[1:], strict=True):
-        print(f"  ours, {name}: {statistics.median(mine):.0f} episodes/s, {against(mine, rates[0])} of bare")
+    wall, cpu = ([[1e3 / getattr(c, what) for c in some] for some in costs] for what in ("wall_ms", "cpu_ms"))
+    print(f"{IN_FLIGHT} in flight: bare LangGraph {statistics.median(wall[0]):.0f} episodes/s", end=", ")
+    print(f"{statistics.median(cpu[0]):.0f} a second of CPU")
+    for number, name in enumerate(KINDS.values(), 1):
+        rate = f"{statistics.median(wall[number]):.0f} episodes/s, {against(wall[number], wall[0])} of bare"
+        print(f"  ours, {name}: {rate}; by CPU {against(cpu[number], cpu[0])}")
+
+
+def part_of(file: str, called: str) -> str:
+    """Which part a function belongs to."""
+    name = file.rpartition("src/groundwire/")[2] if "src/groundwire/" in file else ""
+    if name.startswith(("core/_seal", "core/_signing", "core/_masking", "core/_chain")) or "ed25519" in called:
+        return "seals, the chain, secrets"
+    for prefix, part in (("memory/", "ledger and memory"), ("graphs/", "the loop"), ("core/", "records and contexts")):
+        if name.startswith(prefix):
+            return part
+    for prefix, part in (("langgraph", "LangGraph"), ("langchain", "LangGraph"), ("pydantic", "pydantic")):
+        if f"/{prefix}" in file or prefix in called:
+            return part
+    if "sqlite3" in called or "/sqlalchemy/" in file:
+        return "SQLite"
+    if "/json/" in file or "base64" in file:
+        return "JSON and base 85"
+    return "asyncio" if "/asyncio/" in file or "epoll" in called else "Python's own, the rest"
+
+
+async def where(folder: Path) -> None:
+    """Part `where`. Of an episode whose ledger is in memory, all of which is in this thread."""
+    async with grounded("memory", folder) as episode:
+        await repeated(episode, EPISODES)()
+        profile = cProfile.Profile(time.thread_time)
+        with profile:
+            await repeated(episode, EPISODES * 2)()
+    shares: dict[str, float] = defaultdict(float)
+    for entry in profile.getstats():
+        code = entry.code
+        file, called = ("", code) if isinstance(code, str) else (code.co_filename, code.co_name)
+        shares[part_of(file, called)] += entry.inlinetime
+    print("of an episode's CPU, ledger in memory:", end=" ")
+    whole = sum(shares.values())
+    ordered = sorted(shares.items(), key=lambda item: -item[1])
+    print(", ".join(f"{part} {own / whole:.0%}" for part, own in ordered))
 
 
 def walking(store: Any, steps: int, checkpointer: Any = None) -> FeedbackApp:
@@ -249,7 +297,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default=",".join(PARTS), help="parts, with commas")
-    parser.add_argument("--peer", choices=("memory", "file"), help="one JSON line, for the peers' run_all.py")
+    parser.add_argument("--peer", choices=tuple(KINDS), help="one JSON line, for the peers' run_all.py")
     parser.add_argument("--variant", choices=("inproc", "exec"), default="inproc")
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--concurrency", type=int, default=1)
@@ -274,6 +322,8 @@ def main() -> None:
         for part, run in (("episode", episode_cost), ("flight", flight), ("step", step_cost)):
             if part in parts:
                 asyncio.run(run(options.rounds, folder))
+        if "where" in parts:
+            asyncio.run(where(folder))
         if "growth" in parts:
             growth()
 

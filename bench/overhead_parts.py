@@ -11,21 +11,24 @@ from langgraph.graph import END, START, StateGraph
 from groundwire import FeedbackGraph, Observation, Origin, Task, Verdict
 from groundwire.core import (
     ActorContext,
+    ActorTraits,
     Candidate,
     CaseOutcome,
     CaseResult,
     CriticContext,
+    CriticTraits,
     Evidence,
     Message,
     NoVerdict,
     Reflection,
     Request,
     ToolContext,
+    ToolTraits,
     Tree,
 )
 from groundwire.models import ScriptedBackend
 
-__all__ = ["ANSWER", "TASK", "TRIALS", "bare", "bare_steps", "ours", "walk"]
+__all__ = ["ANSWER", "TASK", "TRIALS", "Paid", "bare", "bare_steps", "ours", "walk"]
 
 TRIALS = 3
 ANSWER = "answer.py"
@@ -105,11 +108,21 @@ def bare_steps(checkpointer: Any = None) -> Any:
     return graph.compile(checkpointer=checkpointer)
 
 
-class Writer:
-    """Asks a model that answers at once, and proposes what no trial had."""
+class Paid(ScriptedBackend):
+    """Costs something, so that each call waits until the ledger has its intent."""
 
-    def __init__(self) -> None:
-        self._backend = ScriptedBackend(lambda _request: "def f(): return 1")
+    def price(self, request: Request) -> float | None:
+        """A thousandth of a dollar."""
+        return 0.001
+
+
+class Writer:
+    """Asks a model that answers at once, and proposes what no trial had. It declares what `LLMActor` does."""
+
+    traits = ActorTraits(calls_only=True)
+
+    def __init__(self, kind: type[ScriptedBackend]) -> None:
+        self._backend = kind(lambda _request: "def f(): return 1")
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """One candidate."""
@@ -118,10 +131,12 @@ class Writer:
 
 
 class Critic:
-    """Asks the same model what went wrong."""
+    """Asks the same model what went wrong. It declares what `LLMCritic` does."""
 
-    def __init__(self) -> None:
-        self._backend = ScriptedBackend(lambda _request: "It must return 1.")
+    traits = CriticTraits(calls_only=True)
+
+    def __init__(self, kind: type[ScriptedBackend]) -> None:
+        self._backend = kind(lambda _request: "It must return 1.")
 
     async def reflect(self, context: CriticContext) -> Reflection:
         """What it says."""
@@ -129,7 +144,9 @@ class Critic:
 
 
 class Verifier:
-    """In this process: the third attempt passes."""
+    """In this process: the third attempt passes. It has no effect in the world, and declares it."""
+
+    traits = ToolTraits(calls_only=True)
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         """A verdict with one case."""
@@ -139,18 +156,20 @@ class Verifier:
         return Observation(verdict=verdict, origin=Origin.VERIFIER, evidence=Evidence(cases=(case,)))
 
 
-def ours() -> FeedbackGraph:
+def ours(kind: type[ScriptedBackend] = ScriptedBackend) -> FeedbackGraph:
     """Write, test, reflect, with gates; three attempts."""
     graph = FeedbackGraph(name="overhead")
-    graph.add_actor("write", Writer())
+    graph.add_actor("write", Writer(kind))
     graph.add_tool("test", Verifier())
-    graph.add_critic("reflect", Critic())
+    graph.add_critic("reflect", Critic(kind))
     graph.add_edge("write", "test")
     return graph.refine("test", via="reflect", to="write")
 
 
 class Mover:
     """Appends a move, without a model."""
+
+    traits = ActorTraits(calls_only=True)
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """All moves so far and one more."""
@@ -160,6 +179,8 @@ class Mover:
 
 class Field:
     """An environment that says "go on" until enough moves are made."""
+
+    traits = ToolTraits(calls_only=True)
 
     def __init__(self, steps: int) -> None:
         self._steps = steps

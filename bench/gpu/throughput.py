@@ -8,6 +8,8 @@
          engine's `generate` at once: nothing waits for a judge.
 `alone`  a few of the episodes one after the other; what all of them would take is extrapolated.
 
+Prints all of it as one JSON line, then one line a figure that there is a goal for.
+
 The prefix cache is emptied before each. Answers have a fixed length (`ignore_eos`). Throughput is output tokens by the
 wall clock, from the first request to the last answer.
 """
@@ -16,10 +18,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import statistics
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +33,6 @@ from groundwire import Budget
 from groundwire.core import Completion, Message, Request, StopReason, Task
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.models import VllmBackend
-from groundwire.models.vllm_engine._talk import prompt_text
 
 SOURCES = Path(__file__).parents[2] / "src" / "groundwire"
 
@@ -70,11 +72,8 @@ async def raw(backend: Recording, tokens: int) -> dict[str, Any]:
     """The same requests, without us."""
     await fresh(backend)
     engine: Any = backend.engine
-    llm, tokenizer = engine._llm, engine._tokenizer
-    prompts = [
-        tokenizer.encode(prompt_text(tokenizer, request.messages, model="raw"), add_special_tokens=False)
-        for request in backend.asked
-    ]
+    llm = engine._llm
+    prompts = [engine._reader.tokens(request.messages, model="raw") for request in backend.asked]
     parameters = [engine._sampling(request, tokens, sampling(tokens)) for request in backend.asked]
 
     async def one(number: int) -> int:
@@ -145,6 +144,28 @@ async def run(asked: argparse.Namespace) -> None:
     alone = await ours(backend, work[: asked.alone], asked.tokens, 1)
     await backend.aclose()
     tell("throughput", summary(asked, rounds, alone, start_s))
+    for figure, values in one_by_one(asked.episodes, rounds).items():
+        found = {"figure": figure, "median": statistics.median(values), "least": min(values), "most": max(values)}
+        print(json.dumps({"bench": "throughput", **found}), flush=True)
+
+
+def one_by_one(episodes: int, rounds: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, list[float]]:
+    """What the goals are about, of each round."""
+
+    def each(of: Callable[[dict[str, Any], dict[str, Any]], float], digits: int) -> list[float]:
+        return [round(of(mine, bare), digits) for mine, bare in rounds]
+
+    cpu_ms = 1e3 / episodes
+    return {
+        "ours_of_raw": each(lambda m, r: m["output_tokens_per_s"] / r["output_tokens_per_s"], 4),
+        "output_tokens_per_s_ours": each(lambda m, _: m["output_tokens_per_s"], 1),
+        "output_tokens_per_s_raw": each(lambda _, r: r["output_tokens_per_s"], 1),
+        "client_cpu_ms_an_episode_ours": each(lambda m, _: m["client_cpu_s"] * cpu_ms, 1),
+        "client_cpu_ms_an_episode_raw": each(lambda _, r: r["client_cpu_s"] * cpu_ms, 1),
+        "client_cpu_ms_an_episode_over_raw": each(lambda m, r: (m["client_cpu_s"] - r["client_cpu_s"]) * cpu_ms, 1),
+        "prefix_cache_hit_rate_ours": each(lambda m, _: m["prefix_cache_hit_rate"], 3),
+        "prefix_cache_hit_rate_raw": each(lambda _, r: r["prefix_cache_hit_rate"], 3),
+    }
 
 
 def summary(

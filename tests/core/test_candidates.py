@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundwire.core._candidates import Candidate, Tree, check_path, count_lines, make_patch
+from groundwire.core import _candidates as candidates
+from groundwire.core._candidates import (
+    Candidate,
+    Tree,
+    check_path,
+    count_lines,
+    from_base85,
+    make_patch,
+    to_base85,
+)
 from groundwire.core._errors import CandidateError, TaskError
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="/\\\x7f", exclude_categories=("Cc", "Cs")), min_size=1)
@@ -245,10 +253,25 @@ def test_lines_are_counted() -> None:
     assert count_lines(base, {"a": b"1\n++ two\n3\n4\n", "gone": None}) == (2, 2)
 
 
-@pytest.mark.parametrize("size", [0, 1, 3, 4095, 4096, 4097, 8192, 10_001])
-def test_a_body_is_base_85_whatever_its_length(size: int) -> None:
-    """Bodies are encoded in blocks; what is stored reads as if that had been done at once."""
-    content = bytes(n * 7 % 256 for n in range(size))
-    candidate = Candidate("base", {"a.bin": content})
-    assert json.loads(candidate.to_bytes())["changes"]["a.bin"] == base64.b85encode(content).decode()
-    assert Candidate.from_bytes(candidate.to_bytes()) == candidate
+@given(st.binary(max_size=200), st.integers(0, 3))
+def test_base_85_in_pieces_is_base_85(content: bytes, times: int) -> None:
+    """Pieces are 1,024 bytes; what was read or written before is the same again."""
+    whole = content * (1 + 20 * times)
+    text = to_base85(whole)
+    assert text == base64.b85encode(whole).decode()
+    assert (from_base85(text), to_base85(from_base85(text))) == (whole, text)
+
+
+@pytest.mark.parametrize("text", ["\x00", "~~~~~", "é", '"', "a" * 1280 + " "])
+def test_what_is_no_base_85_is_refused(text: str) -> None:
+    for _ in range(2):
+        with pytest.raises(ValueError):
+            from_base85(text)
+
+
+def test_many_contents_are_not_all_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "MOST_PIECES", 4)
+    contents = [number.to_bytes(2, "big") * 600 for number in range(40)]
+    texts = [to_base85(content) for content in contents]
+    assert [from_base85(text) for text in texts] == contents
+    assert len(candidates._CONTENTS) <= 4  # pyright: ignore[reportPrivateUsage]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.core._ids import SEEDS, SeedRule, seed_for, seed_in
+from groundwire.core._ids import SEEDS, SeedRule, now, seed_for, seed_in
 
 NUMBERS = st.integers(min_value=-(2**63), max_value=2**63 - 1)
 
@@ -67,3 +68,13 @@ def test_what_was_recorded_before_keeps_its_sums() -> None:
     assert seed_in(old, "write_tests", of_episode=True) == seed_in(old, "plan") == 3
     assert seed_in(old, "strategy", call=1, of_episode=True) == 3 + 1_000_003
     assert seed_in(old, "search", call=1, of_episode=True) == 3 + 1
+
+
+def test_the_clock_is_iso_8601_in_utc_with_microseconds() -> None:
+    before = datetime.now(UTC)
+    texts = [now() for _ in range(1000)]
+    after = datetime.now(UTC)
+    assert texts == sorted(texts)
+    read = [datetime.fromisoformat(text) for text in (texts[0], texts[-1])]
+    assert before - timedelta(microseconds=1) <= read[0] <= read[1] <= after
+    assert all(text == datetime.fromisoformat(text).isoformat(timespec="microseconds") for text in texts)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planted import IN_ENVIRONMENT, PLANTED, SECRETS, VARIABLE
 
+from groundwire.core import _masking as masking
 from groundwire.core._masking import Masker, mask
 
 
@@ -167,3 +168,38 @@ def test_an_account_key_of_a_connection_string() -> None:
     key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
     text = f"DefaultEndpointsProtocol=https;AccountName=dev;AccountKey={key};EndpointSuffix=core.example"
     assert mask(text).startswith("DefaultEndpointsProtocol=https;AccountName=dev;AccountKey=[masked secret];Endpoint")
+
+
+@pytest.mark.parametrize("value", ["ab'c\\d\" e9f 12345", "plain-value-1234567"])
+@pytest.mark.parametrize("broken", ["\n", "'\n'", ' \\\r\n    "'])
+def test_a_broken_value_is_found_whatever_it_is_made_of(
+    monkeypatch: pytest.MonkeyPatch, value: str, broken: str
+) -> None:
+    """What a break is made of may stand in the value too."""
+    monkeypatch.setenv("SOME_TOKEN", value)
+    for at in range(1, len(value)):
+        assert mask(f"see {value[:at]}{broken}{value[at:]} there\n") == "see [masked SOME_TOKEN] there\n", at
+
+
+def test_a_variable_that_is_set_or_changed_later_is_known_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = "first-value-123", "second-value-456"
+    assert mask(f"{first} {second}") == f"{first} {second}"
+    monkeypatch.setenv("SOME_TOKEN", first)
+    before = Masker()
+    assert mask(f"{first} {second}") == f"[masked SOME_TOKEN] {second}"
+    monkeypatch.setenv("SOME_TOKEN", second)
+    assert mask(f"{first} {second}") == f"{first} [masked SOME_TOKEN]"
+    assert before(f"{first} {second}") == f"[masked SOME_TOKEN] {second}", "as it was when the masker was made"
+
+
+NAMES = ("api_key", "X-API-Key", "token", "passwd", "PASSWORD", "client-secret", "tokens", "keys", "pass", "")
+VALUES = ("abcdefghij1234567", "a1/" * 8, "short1", "nodigitshereatall", "12345678901234567890", "A" * 15 + "1")
+
+
+@given(
+    st.lists(st.sampled_from([*NAMES, *VALUES, " = ", ": ", "=", '": "', "'", " ", "\n", "é", "\u212a"]), max_size=12)
+)
+def test_the_quick_look_for_named_values_misses_none(parts: list[str]) -> None:
+    text = "".join(parts)
+    if masking._NAMED.search(text):  # pyright: ignore[reportPrivateUsage]
+        assert masking._MAY_BE_NAMED.search(text.lower())  # pyright: ignore[reportPrivateUsage]

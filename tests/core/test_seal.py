@@ -281,3 +281,12 @@ def test_a_secret_is_masked_before_it_is_sealed(monkeypatch: pytest.MonkeyPatch)
     assert signal.evidence.stdout == "key [masked SHOP_API_KEY] and [masked key]"
     MINT.verify(signal)
     MINT.verify(Signal.from_json(signal.to_json()))
+
+
+def test_a_signal_that_holds_what_is_no_utf_8_is_held_to_its_seal_too() -> None:
+    """A program may print anything."""
+    signal = mint(Observation(verdict=Verdict.FAIL, origin=Origin.TESTS, evidence=Evidence(stdout="a\ud800b")))
+    MINT.verify(signal)
+    changed = signal.model_copy(update={"evidence": Evidence(stdout="a\ud801b")})
+    with pytest.raises(SealError):
+        MINT.verify(changed)

@@ -21,9 +21,9 @@ KILLS = int(os.environ.get("GROUNDWIRE_TEST_KILLS", "8")) // 2
 """Of each database; 100 in the soak."""
 
 
-def kill(url: str, folder: Path, seed: int) -> list[dict[str, Any]]:
+def kill(url: str, folder: Path, seed: int, *how: str) -> list[dict[str, Any]]:
     done = subprocess.run(
-        [sys.executable, paying.__file__, str(folder / "episodes"), url, str(KILLS), str(seed)],
+        [sys.executable, paying.__file__, str(folder / "episodes"), url, str(KILLS), str(seed), *how],
         capture_output=True,
         text=True,
         check=False,
@@ -41,6 +41,11 @@ def test_nothing_is_lost_or_paid_twice_in_sqlite(tmp_path: Path) -> None:
     assert [result["wrong"] for result in results] == [[]] * len(results)
     with closing(sqlite3.connect(file)) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_nothing_is_lost_or_paid_twice_where_answers_are_written_with_what_is_made_of_them(tmp_path: Path) -> None:
+    results = kill(f"sqlite:///{tmp_path / 'ledger.db'}", tmp_path, 13, "calls-only")
+    assert [result["wrong"] for result in results] == [[]] * len(results)
 
 
 @pytest.mark.postgres

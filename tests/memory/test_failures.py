@@ -17,7 +17,7 @@ from powerless import as_nobodys
 from sqlalchemy.engine import make_url
 
 from groundwire.core._errors import StorageBusy, StorageError
-from groundwire.core._records import RunRecord
+from groundwire.core._records import Admission, EpisodeRecord, RunRecord
 from groundwire.memory import SqlStore
 from groundwire.memory._database import explain
 from groundwire.memory._place import locate
@@ -227,4 +227,24 @@ async def test_a_connection_that_was_cut_is_made_again(postgres_url: str) -> Non
         assert other.execute(query, (name,)).fetchall() == [(True,)]
     await store.append(second)
     assert await store.runs() == [second, first]
+    await store.aclose()
+
+
+async def test_a_write_that_failed_keeps_no_later_one_from_being_written(tmp_path: Path) -> None:
+    """Both use one connection; nothing of the first may be left on it."""
+    store = SqlStore(f"sqlite:///{tmp_path}/x.db")
+    episode = EpisodeRecord(run_id="r", task_id="t")
+    first, second = (
+        Admission(episode_id=episode.id, trial=1, signal_id="s", candidate_digest="c", edge="refine", admitted=True)
+        for _ in range(2)
+    )
+    await store.append(episode, first)
+    for _ in range(2):
+        with pytest.raises(StorageError, match="admitted"):
+            await store.append(RunRecord(id="lost"), second)
+    await store.append(RunRecord(id="kept"))
+    assert [run.id for run in await store.runs()] == ["kept"]
+    with closing(sqlite3.connect(tmp_path / "x.db", timeout=0.1)) as other:
+        other.execute("BEGIN IMMEDIATE")  # nobody holds the lock
+        other.rollback()
     await store.aclose()

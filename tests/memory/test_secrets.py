@@ -15,6 +15,7 @@ from planted import IN_ENVIRONMENT, PLANTED, VARIABLE
 from remembering import MINT, learn
 
 from groundwire.core._candidates import Candidate
+from groundwire.core._errors import RecordNotFound
 from groundwire.core._ids import new_id
 from groundwire.core._records import (
     Artifact,
@@ -216,3 +217,21 @@ def test_a_whole_run_leaves_none_behind(tmp_path: Path) -> None:
     assert "[masked " in shown.out, "the secrets were printed, and seen"
     for text in (*said, *written):
         assert leaks(text) == []
+
+
+async def test_in_memory_a_secret_is_known_by_what_it_was_when_it_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is masked only when somebody asks for the record; the variable may be gone by then."""
+    monkeypatch.setenv("SOME_TOKEN", "no-shape-of-a-key-1")
+    store = InMemoryStore()
+    run = RunRecord(config='{"a":"no-shape-of-a-key-1"}')
+    await store.append(run)
+    monkeypatch.delenv("SOME_TOKEN")
+    assert [kept.config for kept in await store.runs()] == ['{"a":"[masked SOME_TOKEN]"}']
+
+
+async def test_in_memory_a_candidate_with_one_is_not_kept_either() -> None:
+    store = InMemoryStore()
+    dirty = Candidate(base_digest="b" * 64, changes={"a.py": PLANTED["AWS"][0].encode()})
+    await store.append(Artifact(digest=dirty.digest, kind="candidate", body=dirty.to_bytes()))
+    with pytest.raises(RecordNotFound):
+        await store.artifact(dirty.digest)

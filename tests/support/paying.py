@@ -1,10 +1,11 @@
 """Episodes whose process is killed by kill -9 at random moments, while a provider keeps its own bill.
 
-    python paying.py FOLDER URL KILLS SEED
+    python paying.py FOLDER URL KILLS SEED [calls-only]
 
 Each episode has a memory of its own, is killed up to three times, gone on with each time, and then let end. What the
 provider and the tool saw is written down outside of the ledger before the process can know of it. Prints what came of
-each as JSON.
+each as JSON. With `calls-only` the actor and the critic declare that calls are all they do, so that what they are
+answered may be written with what they make of it.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ from groundwire.core._contexts import ActorContext, CriticContext, Reflection, T
 from groundwire.core._models import Completion, Message, Request
 from groundwire.core._records import CandidateRecord, EpisodeEnd, Intent, ModelCall, Record
 from groundwire.core._signals import Signal
+from groundwire.core._traits import ActorTraits, CriticTraits
 from groundwire.graphs.replay._replay import first_difference
 from groundwire.memory import SqlStore
 
+CALLS_ONLY = "calls-only" in sys.argv[5:]
 PRICE, MOST = 0.01, 0.05
 LAST_TRIAL = 4
 TASK = Task(id="guess", family="words", tree=Tree({ANSWER: b"nothing"}))
@@ -84,6 +87,7 @@ def asks(purpose: str, about: str, seed: int) -> Request:
 @dataclass
 class Writes:
     provider: Provider
+    traits: ActorTraits = field(default_factory=ActorTraits)
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         said = context.reflection.text if context.reflection else ""
@@ -96,6 +100,7 @@ class Writes:
 @dataclass
 class Reflects:
     provider: Provider
+    traits: CriticTraits = field(default_factory=CriticTraits)
 
     async def reflect(self, context: CriticContext) -> Reflection:
         completion = await context.call(self.provider, asks("reflect", context.failing.candidate.digest, 0))
@@ -115,7 +120,10 @@ class Judges(Check):
 def app_of(url: str, folder: Path) -> FeedbackApp:
     bill = Bill(folder / "bill")
     provider = Provider(bill)
-    graph = FeedbackGraph().add_actor("write", Writes(provider), width=3).add_critic("reflect", Reflects(provider))
+    writes, reflects = Writes(provider), Reflects(provider)
+    writes.traits = ActorTraits(calls_only=CALLS_ONLY)
+    reflects.traits = CriticTraits(calls_only=CALLS_ONLY)
+    graph = FeedbackGraph().add_actor("write", writes, width=3).add_critic("reflect", reflects)
     graph.add_tool("test", Judges(bill=bill)).add_edge("write", "test").refine("test", via="reflect", to="write")
     return graph.compile(store=SqlStore(url, namespace=folder.name), budget=Budget(trials=9, usd=50.0))
 

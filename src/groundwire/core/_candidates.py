@@ -34,6 +34,7 @@ MAX_NAME_BYTES = 255
 NO_MODES: Mapping[str, bool] = MappingProxyType({})
 
 
+@lru_cache(maxsize=4096)
 def check_path(path: str) -> str:
     """Returns `path` if it is a plain relative POSIX path inside the tree.
 
@@ -66,6 +67,55 @@ def _encodes(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+# Contents as text, in base 85, which Python reads and writes letter by letter: milliseconds for a file. The contents of
+# one task differ little from candidate to candidate, and each is written, looked through for secrets and shortened; so
+# pieces that were read or written before are remembered. Four bytes are always the same five letters.
+
+PIECE_BYTES = 1024
+MOST_PIECES = 8192
+"""That are remembered each way: at most 20 MB."""
+_TEXTS: dict[bytes, str] = {}
+_CONTENTS: dict[str, bytes] = {}
+
+
+def to_base85(content: bytes) -> str:
+    """As `base64.b85encode` writes it."""
+    return "".join([_text_of(content[at : at + PIECE_BYTES]) for at in range(0, len(content), PIECE_BYTES)])
+
+
+def from_base85(text: str) -> bytes:
+    """What `to_base85` was given.
+
+    Raises:
+        ValueError: it is no such text.
+    """
+    size = PIECE_BYTES // 4 * 5
+    return b"".join([_content_of(text[at : at + size]) for at in range(0, len(text), size)])
+
+
+def _text_of(piece: bytes) -> str:
+    text = _TEXTS.get(piece)
+    if text is None:
+        text = base64.b85encode(piece).decode()
+        _remember(_TEXTS, piece, text)
+        _remember(_CONTENTS, text, piece)
+    return text
+
+
+def _content_of(piece: str) -> bytes:
+    content = _CONTENTS.get(piece)
+    if content is None:
+        content = base64.b85decode(piece)
+        _remember(_CONTENTS, piece, content)
+    return content
+
+
+def _remember(known: dict[Any, Any], key: object, value: object) -> None:
+    if len(known) >= MOST_PIECES:
+        known.clear()
+    known[key] = value
 
 
 _KINDS = {None: b"F", True: b"X", False: b"N"}
@@ -168,7 +218,7 @@ class Tree:
 
     def to_bytes(self) -> bytes:
         """Its body, for storage."""
-        files = {path: _base85(content) for path, content in self.files.items()}
+        files = {path: to_base85(content) for path, content in self.files.items()}
         body = json.dumps({"files": files, "executable": sorted(self.executable)}, sort_keys=True)
         return zlib.compress(body.encode())
 
@@ -181,24 +231,10 @@ class Tree:
         """
         try:
             held = json.loads(zlib.decompress(body))
-            files = {path: base64.b85decode(content) for path, content in held["files"].items()}
+            files = {path: from_base85(content) for path, content in held["files"].items()}
             return cls(files, frozenset(held["executable"]))
         except (zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
             raise TaskError(f"A stored tree can't be read: {error}.") from error
-
-
-BLOCK_BYTES = 4096
-"""A multiple of the four bytes that base 85 takes at a time: encoded block by block it reads as a whole."""
-
-
-@lru_cache(maxsize=1024)
-def _base85_block(block: bytes) -> str:
-    return base64.b85encode(block).decode()
-
-
-def _base85(content: bytes) -> str:
-    """The content in base 85. Many candidates share most of their blocks, and 160 KB take 12 ms."""
-    return "".join(_base85_block(content[at : at + BLOCK_BYTES]) for at in range(0, len(content), BLOCK_BYTES))
 
 
 def _walk(root: Path) -> Iterator[Path]:
@@ -285,7 +321,7 @@ class Candidate:
 
     def to_bytes(self) -> bytes:
         """Its canonical body, for storage."""
-        changes = {p: None if c is None else _base85(c) for p, c in self.changes.items()}
+        changes = {p: None if c is None else to_base85(c) for p, c in self.changes.items()}
         body: dict[str, Any] = {"base": self.base_digest, "changes": changes, "edits": self.edits, "note": self.note}
         if self.modes:
             body["modes"] = dict(self.modes)
@@ -300,7 +336,7 @@ class Candidate:
         """
         try:
             data = json.loads(body)
-            changes = {p: None if c is None else base64.b85decode(c) for p, c in data["changes"].items()}
+            changes = {p: None if c is None else from_base85(c) for p, c in data["changes"].items()}
             modes = {path: bool(mode) for path, mode in data.get("modes", {}).items()}
             return cls(data["base"], changes, tuple(data["edits"]), data["note"], modes)
         except (ValueError, KeyError, TypeError, AttributeError) as error:

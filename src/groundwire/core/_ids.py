@@ -8,10 +8,12 @@ choice another one. Runs that were recorded before keep the sums that they were 
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Protocol
 
 import uuid_utils
@@ -26,7 +28,13 @@ def new_id() -> str:
 
 def now() -> str:
     """The current time, ISO 8601 in UTC with microseconds."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
+    second, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+    return f"{_to_the_second(second)}.{nanoseconds // 1000:06d}+00:00"
+
+
+@lru_cache(maxsize=2)
+def _to_the_second(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).isoformat().removesuffix("+00:00")
 
 
 SEEDS = 2**31 - 2**16

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
@@ -27,10 +28,15 @@ class _Frozen(BaseModel):
     @model_serializer(mode="wrap")
     def _without_what_was_not_set(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields = serialize(self)
-        for name in self.only_if_set & fields.keys():
-            if getattr(self, name) == type(self).model_fields[name].default:
+        for name, default in _defaults(type(self)):
+            if name in fields and getattr(self, name) == default:
                 del fields[name]
         return fields
+
+
+@cache
+def _defaults(kind: type[_Frozen]) -> tuple[tuple[str, Any], ...]:
+    return tuple((name, kind.model_fields[name].default) for name in sorted(kind.only_if_set))
 
 
 class ToolSpec(_Frozen):

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
@@ -90,6 +91,10 @@ class Task:
 
         The folder on disk still holds the hidden files, so a program that is told of it could read them there.
         """
+        return self._public
+
+    @cached_property
+    def _public(self) -> Task:
         return replace(self, hidden=None, folder=None)
 
     def may_edit(self, path: str) -> bool:

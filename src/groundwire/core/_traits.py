@@ -124,17 +124,21 @@ class ActorTraits(_Traits):
             in with `allow_ungrounded=True` only, and every report says so.
         revision: raised whenever it would propose otherwise than before, without asking a model or a program. A replay
             of a run that another revision made takes its recorded candidates, where else it proposes them again.
+        calls_only: all that it does in the world are the calls and programs that its context runs for it. These are in
+            the ledger first, but for calls that cost nothing, so nothing else need be before it begins: all that a
+            trial comes to can be written at once.
     """
 
     needs: Needs = Needs()
     patient: bool = False
     grounded: bool = True
     revision: int = 1
+    calls_only: bool = False
 
     @classmethod
     def together(cls, actors: Sequence[Actor]) -> Self:
-        """Of an actor that lets others propose: it needs what one of them needs; it is patient, and grounded, where all
-        of them are; its revision is the highest of theirs.
+        """Of an actor that lets others propose: it needs what one of them needs; it is patient, grounded and of calls
+        only where all of them are; its revision is the highest of theirs.
 
         Raises:
             ConfigError: as `of`.
@@ -149,6 +153,7 @@ class ActorTraits(_Traits):
             patient=all(t.patient for t in every),
             grounded=all(t.grounded for t in every),
             revision=max(t.revision for t in every),
+            calls_only=all(t.calls_only for t in every),
         )
 
 
@@ -158,9 +163,11 @@ class CriticTraits(_Traits):
 
     Args:
         grounded: see `ActorTraits`.
+        calls_only: see `ActorTraits`.
     """
 
     grounded: bool = True
+    calls_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -171,11 +178,13 @@ class ToolTraits(_Traits):
         judges_hidden: it is the one to judge hidden tests; no other is given them.
         repeatable: it may judge the same candidate again, because nothing of one judging is left for the next.
         never_passes: it makes or looks at steps, and accepts no answer; a picture of the graph shows "go on" there.
+        calls_only: see `ActorTraits`; what it runs stays in its context's sandbox, which is no effect in the world.
     """
 
     judges_hidden: bool = False
     repeatable: bool = False
     never_passes: bool = False
+    calls_only: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, cast
 
-from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._candidates import Candidate, Tree, from_base85, to_base85
 from groundwire.core._errors import CandidateError, GroundwireError, StorageError
 from groundwire.core._records import tree_key
 
@@ -43,11 +42,11 @@ def shortened(body: bytes, body_of: BodyOf) -> bytes:
     for path, content in candidate.changes.items():
         old = base.files.get(path)
         if content is None or old is None:
-            apart[path] = None if content is None else _text(content)
+            apart[path] = None if content is None else to_base85(content)
             continue
         start = _shared(old, content)
         end = _shared(old[start:][::-1], content[start:][::-1])
-        apart[path] = [start, end, _text(content[start : len(content) - end])]
+        apart[path] = [start, end, to_base85(content[start : len(content) - end])]
     said: dict[str, Any] = {"apart": apart, "base": candidate.base_digest, "edits": candidate.edits}
     said |= {"note": candidate.note, **({"modes": dict(candidate.modes)} if candidate.modes else {})}
     short = json.dumps(said, separators=(",", ":")).encode()
@@ -84,9 +83,9 @@ def whole(body: bytes, body_of: BodyOf) -> bytes:
 
 def _content(old: bytes, part: Any) -> bytes | None:
     if not isinstance(part, list):
-        return None if part is None else base64.b85decode(part)
+        return None if part is None else from_base85(part)
     start, end, text = cast("tuple[int, int, str]", part)
-    return old[:start] + base64.b85decode(text) + old[len(old) - end :]
+    return old[:start] + from_base85(text) + old[len(old) - end :]
 
 
 def _shared(first: bytes, second: bytes) -> int:
@@ -99,10 +98,6 @@ def _shared(first: bytes, second: bytes) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _text(content: bytes) -> str:
-    return base64.b85encode(content).decode()
 
 
 @lru_cache(maxsize=TREES_KNOWN)

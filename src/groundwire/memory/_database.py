@@ -100,6 +100,11 @@ def is_cut_off(error: BaseException) -> bool:
     return isinstance(error, DBAPIError) and error.connection_invalidated
 
 
+def _may_go_through(error: BaseException) -> bool:
+    """True where the same work is worth another try."""
+    return is_busy(error) or is_cut_off(error)
+
+
 def explain(error: BaseException, doing: str, place: DatabaseLocation) -> StorageError:
     """The error to raise for a driver's or SQLAlchemy's.
 
@@ -193,12 +198,15 @@ class Database:
         self._connections = connections
         self._lock_wait_s = min(_LOCK_WAIT_S, busy_s)
         self._retrying = Retrying(
-            retry=retry_if_exception(lambda error: is_busy(error) or is_cut_off(error)),
+            retry=retry_if_exception(_may_go_through),
             stop=stop_after_delay(busy_s),
             wait=wait_random_exponential(multiplier=0.01, max=0.5),
             reraise=True,
         )
         self._opening = threading.Lock()
+        self._writing = threading.RLock()
+        self._kept: Connection | None = None
+        """To an SQLite file: whoever writes waits for the lock, since the file has one writer at a time."""
         self._engine: Engine | None = None
         self._readers: Engine | None = None
         self._writers: Engine | None = None
@@ -248,6 +256,7 @@ class Database:
         """Closes all connections; the next use opens it again."""
         with self._opening:
             engine, self._engine = self._engine, None
+        self._let_go()
         if engine is not None:
             engine.dispose()
 
@@ -256,11 +265,31 @@ class Database:
             self._open()
         engine = self._writers if writes else self._readers
         assert engine is not None
+        if writes and self._place.file is not None:
+            return self._once_on_the_kept(engine, work)
         with engine.connect() as connection, connection.begin() as transaction:
             result = work(connection)
             if writes:
                 self._commit(transaction.commit)
         return result
+
+    def _once_on_the_kept(self, engine: Engine, work: Callable[[Connection], T]) -> T:
+        """On one connection that is kept: to check one out and in again costs as much as a small write to a file."""
+        with self._writing:
+            if self._kept is None:
+                self._kept = engine.connect()
+            try:
+                with self._kept.begin():
+                    return work(self._kept)
+            except BaseException:
+                self._let_go()
+                raise
+
+    def _let_go(self) -> None:
+        with self._writing:
+            kept, self._kept = self._kept, None
+            if kept is not None:
+                kept.close()
 
     def _commit(self, commit: Callable[[], None]) -> None:
         try:
@@ -275,6 +304,11 @@ class Database:
 
     def _guarded(self, doing: str, work: Callable[[], T]) -> T:
         try:
+            try:
+                return work()
+            except Exception as error:
+                if not _may_go_through(error):
+                    raise
             return self._retrying(work)
         except (SQLAlchemyError, sqlite3.Error) as error:
             raise explain(error, doing, self._place) from error

@@ -91,7 +91,10 @@ _ROOTS = Sql(
     "SELECT DISTINCT l.root FROM recalls c JOIN lessons l ON l.id = c.lesson_id"
     " WHERE c.episode_id = :episode_id AND c.trial = :trial AND l.namespace = :namespace ORDER BY l.root"
 )
-_RATE = Sql("SELECT trials, passed FROM rates WHERE namespace = :namespace AND scope = :scope AND key = :key")
+_RATES = Sql(
+    "SELECT scope, key, trials, passed FROM rates WHERE namespace = :namespace AND"
+    " (scope = :task AND key = :task_id OR scope = :family AND key = :family_name OR scope = :all AND key = '')"
+)
 _COUNT = Sql(
     "INSERT INTO rates (namespace, scope, key, trials, passed) VALUES (:namespace, :scope, :key, 1, :passed)"
     " ON CONFLICT (namespace, scope, key) DO UPDATE SET trials = rates.trials + 1,"
@@ -122,20 +125,19 @@ def settle(session: Connection, ends: Iterable[tuple[int, TrialEnd]]) -> list[Le
 def _settle(
     session: Connection, seq: int, end: TrialEnd, namespace: str, task_id: str, family: str
 ) -> list[LessonMark]:
-    def rate(scope: Scope, key: str) -> PassRate:
-        found = _RATE.rows(session, namespace=namespace, scope=scope.value, key=key)
-        return PassRate(*found[0]) if found else PassRate()
-
     circles = [(Scope.TASK, task_id), (Scope.FAMILY, family), (Scope.ALL, "")]
-    expected = expected_rate(*(rate(*circle) for circle in circles))
+    asked = {"task": Scope.TASK.value, "family": Scope.FAMILY.value, "all": Scope.ALL.value}
+    found = _RATES.rows(session, namespace=namespace, task_id=task_id, family_name=family, **asked)
+    rates = {(scope, unescape(key)): PassRate(*counts) for scope, key, *counts in found}
+    expected = expected_rate(*(rates.get((scope.value, key), PassRate()) for scope, key in circles))
     passed = int(end.verdict is Verdict.PASS)
     marks: list[LessonMark] = []
     for (root,) in _ROOTS.rows(session, episode_id=end.episode_id, trial=end.trial, namespace=namespace):
         lesson_id = unescape(root)
         _CREDIT.change(session, id=lesson_id, passed=passed, expected=expected, seq=seq)
         marks += _judged(session, lesson_id)
-    for scope, key in circles:
-        _COUNT.change(session, namespace=namespace, scope=scope.value, key=key, passed=passed)
+    counts = [{"namespace": namespace, "scope": scope.value, "key": key, "passed": passed} for scope, key in circles]
+    _COUNT.change_each(session, counts)
     _count_edits(session, end, namespace, family)
     # here, since no trial has ended when a process begins, and reading needs none of it
     from groundwire.memory._experience_rows import count_experience

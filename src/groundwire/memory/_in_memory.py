@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import aclosing, suppress
-from itertools import islice
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any, Generic, TypeVar, cast
 
 from groundwire.core._candidates import Tree
 from groundwire.core._contexts import EditCounts, EditStatistics, Lesson
@@ -43,6 +45,43 @@ from groundwire.memory._policy import COUNTED_ORIGINS, GIVEN_SCAN, Scope
 from groundwire.memory._ranking import RecallQuery
 from groundwire.memory._refusals import admitted_already, no_artifact, no_signal
 
+R = TypeVar("R", bound=Record)
+
+
+class _Held(Generic[R]):
+    """A record as it was given. Secrets are masked when somebody first asks for it: most are never read."""
+
+    __slots__ = ("_masker", "_record")
+
+    def __init__(self, record: R, masker: Masker) -> None:
+        self._record: R | None = record
+        self._masker: Masker | None = masker
+
+    @property
+    def kept(self) -> R | None:
+        """As a ledger may keep it; None for what none keeps."""
+        if self._masker is not None and self._record is not None:
+            self._record = cast("R | None", masked(self._record, self._masker))
+        self._masker = None
+        return self._record
+
+    @property
+    def sure(self) -> R:
+        """The same, of a kind that is always kept."""
+        kept = self.kept
+        assert kept is not None, "only a candidate's body is dropped"
+        return kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ended:
+    """A trial that ended: of which episode, what judged it, what judged the base tree, and whether it passed."""
+
+    episode: _Held[EpisodeRecord]
+    signals: Sequence[_Held[Signal]]
+    baseline: Sequence[_Held[Signal]]
+    passed: bool
+
 
 class InMemoryStore:
     """See `groundwire.core._records.Store`. Nothing survives the process.
@@ -56,16 +95,20 @@ class InMemoryStore:
         # A person's sync wrapper may run another event loop in another thread.
         self._lock = threading.Lock()
         self._known: set[tuple[object, ...]] = set()
-        self._runs: list[RunRecord] = []
+        self._runs: list[_Held[RunRecord]] = []
         self._run_ends: dict[str, list[RunEnd]] = {}
-        self._episodes: dict[str, EpisodeRecord] = {}
-        self._by_episode: dict[str, list[Record]] = {}
+        self._episodes: dict[str, _Held[EpisodeRecord]] = {}
+        self._episodes_of: dict[str, list[_Held[EpisodeRecord]]] = {}
+        """By run."""
+        self._about_what: dict[str, tuple[str, str]] = {}
+        """By episode: task and family, as lessons are looked up by them."""
+        self._by_episode: dict[str, list[_Held[Any]]] = {}
         self._links: dict[tuple[str, str], list[Link]] = {}
         """By run and episode, or by the run twice."""
         # what a trial's end is concluded from, so that none looks through all that was written before it
-        self._judged: dict[tuple[str, int], list[Signal]] = {}
+        self._judged: dict[tuple[str, int], list[_Held[Signal]]] = {}
         """By episode and trial."""
-        self._proposed: dict[tuple[str, str], CandidateRecord] = {}
+        self._proposed: dict[tuple[str, str], _Held[CandidateRecord]] = {}
         """By episode and digest."""
         self._told: dict[tuple[str, int], list[str]] = {}
         """By episode and trial: lessons that it was given."""
@@ -73,12 +116,14 @@ class InMemoryStore:
         """By episode: lessons that it was given, in order."""
         self._given: dict[str, Sequence[str]] = {}
         """By reflection: lessons that its episode was given before, the last ones first; until it is concluded from."""
-        self._signals: dict[str, Signal] = {}
+        self._signals: dict[str, _Held[Signal]] = {}
         self._admitted: dict[str, Admission] = {}
-        self._artifacts: dict[str, bytes] = {}
-        self._about: dict[str, list[Signal]] = {}
-        self._answers: dict[str, list[ModelCall]] = {}
+        self._artifacts: dict[str, _Held[Artifact]] = {}
+        self._about: dict[str, list[_Held[Signal]]] = {}
+        self._answers: dict[str, list[_Held[ModelCall]]] = {}
         self._book = LessonBook()
+        self._ended: list[_Ended] = []
+        """Trials that `_edits` and `_experiences` do not know of yet."""
         self._edits = _Edits()
         self._experiences = Experiences()
         self._number = 0
@@ -102,26 +147,26 @@ class InMemoryStore:
                 the call was written.
         """
         masker = Masker()
-        kept: list[Record] = []
+        given: list[Record] = []
         for record in records:
             if isinstance(record, OpenLink):
+                kept = [safe for one in given if (safe := masked(one, masker)) is not None]
                 record = record.close([covered(codec_of(one), codec_of(one).encode(one)) for one in kept])
-            if (safe := masked(record, masker)) is not None:
-                kept.append(safe)
+            check(record)
+            given.append(record)
         with self._lock:
             opened: dict[str, Admission] = {}
-            for record in kept:
-                check(record)
+            for record in given:
                 if isinstance(record, Admission) and record.admitted:
                     first = self._admitted.get(record.signal_id) or opened.setdefault(record.signal_id, record)
                     if first.id != record.id:
                         raise admitted_already(self.url)
-            fresh = [record for record in kept if self._add(record)]
+            fresh = [record for record in given if self._add(record, masker)]
             # as in the durable store: what is concluded follows after all of the call was written
             for kind in (ReflectionRecord, LessonMark, TrialEnd):
                 for record in fresh:
                     if isinstance(record, kind):
-                        self._conclude(record)
+                        self._conclude(record, masker)
         learned = {record.id for record in fresh if isinstance(record, ReflectionRecord)}
         if learned and self._meanings:
             # the records are kept, whatever comes of this; what is missing is filled in, or complained of, at recall
@@ -137,20 +182,21 @@ class InMemoryStore:
                 with self._lock:
                     self._book.keep_vectors(vectors)
 
-    def _add(self, record: Record) -> bool:
+    def _add(self, record: Record, masker: Masker) -> bool:
         """Keeps a record; False where it was there already."""
         key = key_of(record)
-        if isinstance(record, ReflectionRecord) and record.id in self._forgotten:
-            return False
         if key is not None:
             if key in self._known:
                 return False
+            if isinstance(record, ReflectionRecord) and record.id in self._forgotten:
+                return False
             self._known.add(key)
+        held = _Held[Any](record, masker)
         match record:
             case RunRecord():
-                self._runs.append(record)
+                self._runs.append(held)
             case Artifact():
-                self._artifacts[record.digest] = bytes(record.body)
+                self._artifacts[record.digest] = held
             case RunEnd():
                 self._run_ends.setdefault(record.run_id, []).append(record)
             case LessonMark() | OpenLink():
@@ -158,58 +204,79 @@ class InMemoryStore:
             case Link():
                 self._links.setdefault((record.run_id, record.episode_id), []).append(record)
             case EpisodeRecord():
-                self._episodes[record.id] = record
-                self._by_episode.setdefault(record.id, []).append(record)
+                self._episodes[record.id] = held
+                self._about_what[record.id] = masker(record.task_id), masker(record.family)
+                self._episodes_of.setdefault(record.run_id, []).append(held)
+                self._by_episode.setdefault(record.id, []).append(held)
             case _:
-                self._by_episode.setdefault(record.episode_id, []).append(record)
+                self._by_episode.setdefault(record.episode_id, []).append(held)
         match record:
             case CandidateRecord():
-                self._proposed[record.episode_id, record.digest] = record
+                self._proposed[record.episode_id, record.digest] = held
             case Recall():
                 self._told.setdefault((record.episode_id, record.trial), []).append(record.lesson_id)
                 self._recalled.setdefault(record.episode_id, []).append(record.lesson_id)
             case ReflectionRecord():
                 self._given[record.id] = self._recalled.get(record.episode_id, [])[-GIVEN_SCAN:][::-1]
             case Signal():
-                self._judged.setdefault((record.episode_id, record.trial), []).append(record)
-                self._signals[record.id] = record
-                self._about.setdefault(record.candidate_digest, []).append(record)
+                self._judged.setdefault((record.episode_id, record.trial), []).append(held)
+                self._signals[record.id] = held
+                self._about.setdefault(record.candidate_digest, []).append(held)
             case ModelCall():
                 if record.completion and not record.reused:
-                    self._answers.setdefault(record.request_digest, []).append(record)
+                    self._answers.setdefault(record.request_digest, []).append(held)
             case Admission(admitted=True):
                 self._admitted[record.signal_id] = record
             case _:
                 pass
         return True
 
-    def _conclude(self, record: ReflectionRecord | LessonMark | TrialEnd) -> None:
+    def _conclude(self, record: ReflectionRecord | LessonMark | TrialEnd, masker: Masker) -> None:
         self._number += 1
         match record:
             case ReflectionRecord():
                 given = self._given.pop(record.id)
-                self._book.learn(self._number, record, self._signals.get(record.signal_id), given)
+                behind = self._signals.get(record.signal_id)
+                signal = behind.sure if behind else None
+                self._book.learn(self._number, _Held(record, masker).sure, signal, given)
             case LessonMark():
-                self._decide(record)
+                self._decide(_Held(record, masker).sure)
             case TrialEnd():
-                episode = self._episodes.get(record.episode_id)
-                if episode is None or record.verdict is Verdict.NONE:
-                    return
-                given = self._told.get((episode.id, record.trial), ())
-                passed = record.verdict is Verdict.PASS
-                for mark in self._book.settle(self._number, (episode.task_id, episode.family), given, passed=passed):
-                    self._decide(mark)
-                signals = self._judged.get((episode.id, record.trial), [])
-                verdicts = _verdicts(signals).items()
-                known = ((self._proposed.get((episode.id, digest)), passed) for digest, passed in verdicts)
-                judged = ((candidate.edits, passed) for candidate, passed in known if candidate is not None)
-                self._edits.add(judged, self._judged.get((episode.id, 0), []), episode.family)
-                said = [signal for signal in signals if signal.origin is Origin.ENVIRONMENT]
-                steps = steps_of(self._start_of(episode), said, self._artifacts.get, won=passed)
-                self._experiences.add(steps, episode.task_id, episode.family)
+                self._settle(record)
+
+    def _settle(self, end: TrialEnd) -> None:
+        episode = self._episodes.get(end.episode_id)
+        if episode is None or end.verdict is Verdict.NONE:
+            return
+        given = self._told.get((end.episode_id, end.trial), ())
+        passed = end.verdict is Verdict.PASS
+        for mark in self._book.settle(self._number, self._about_what[end.episode_id], given, passed=passed):
+            self._decide(mark)
+        signals = tuple(self._judged.get((end.episode_id, end.trial), ()))
+        baseline = tuple(self._judged.get((end.episode_id, 0), ()))
+        self._ended.append(_Ended(episode=episode, signals=signals, baseline=baseline, passed=passed))
+
+    def _count(self) -> None:
+        """Counts what ended trials tell of edits and of the world; most runs never ask for it."""
+        for ended in self._ended:
+            episode = ended.episode.sure
+            signals = [signal.sure for signal in ended.signals]
+            verdicts = _verdicts(signals).items()
+            known = ((self._proposed.get((episode.id, digest)), passed) for digest, passed in verdicts)
+            judged = ((candidate.sure.edits, passed) for candidate, passed in known if candidate is not None)
+            self._edits.add(judged, [signal.sure for signal in ended.baseline], episode.family)
+            said = [signal for signal in signals if signal.origin is Origin.ENVIRONMENT]
+            steps = steps_of(self._start_of(episode), said, self._body, won=ended.passed)
+            self._experiences.add(steps, episode.task_id, episode.family)
+        self._ended.clear()
+
+    def _body(self, digest: str) -> bytes | None:
+        held = self._artifacts.get(digest)
+        kept = held.kept if held else None
+        return bytes(kept.body) if kept else None
 
     def _start_of(self, episode: EpisodeRecord) -> Scene | None:
-        body = self._artifacts.get(tree_key(episode.base_digest))
+        body = self._body(tree_key(episode.base_digest))
         start = start_in(Tree.from_bytes(body)) if body else None
         return start.scene if start else None
 
@@ -218,30 +285,30 @@ class InMemoryStore:
         if mark.mark is Mark.FORGOTTEN:
             self._forgotten.add(mark.lesson_id)
             for records in self._by_episode.values():
-                records[:] = [r for r in records if not (isinstance(r, ReflectionRecord) and r.id == mark.lesson_id)]
+                records[:] = [r for r in records if not _is_lesson(r.sure, mark.lesson_id)]
 
     async def runs(self, *, prefix: str = "", limit: int = 50) -> Sequence[RunRecord]:
         """See `Store`."""
         with self._lock:
-            matching = (run for run in reversed(self._runs) if run.id.startswith(prefix))
+            matching = (run for held in reversed(self._runs) if (run := held.sure).id.startswith(prefix))
             return list(islice(matching, max(limit, 0)))
 
     async def episodes(self, run_id: str) -> Sequence[EpisodeRecord]:
         """See `Store`."""
         with self._lock:
-            return [episode for episode in self._episodes.values() if episode.run_id == run_id]
+            return [episode.sure for episode in self._episodes_of.get(run_id, ())]
 
     async def ends(self, run_id: str) -> Sequence[RunEnd | EpisodeEnd]:
         """See `Store`."""
         with self._lock:
-            mine = [self._by_episode[e.id] for e in self._episodes.values() if e.run_id == run_id]
-            episodes = [record for records in mine for record in records if isinstance(record, EpisodeEnd)]
+            mine = [self._by_episode[episode.sure.id] for episode in self._episodes_of.get(run_id, ())]
+            episodes = [record for held in chain(*mine) if isinstance(record := held.sure, EpisodeEnd)]
             return [*self._run_ends.get(run_id, ()), *episodes]
 
     async def records(self, episode_id: str) -> Sequence[Record]:
         """See `Store`."""
         with self._lock:
-            return list(self._by_episode.get(episode_id, ()))
+            return [record.sure for record in self._by_episode.get(episode_id, ())]
 
     async def links(self, run_id: str, of: str) -> Sequence[Link]:
         """See `Store`."""
@@ -257,9 +324,9 @@ class InMemoryStore:
         """See `Store`."""
         with self._lock:
             found = self._signals.get(signal_id)
-        if found is None:
-            raise no_signal(signal_id, self.url)
-        return found
+            if found is None:
+                raise no_signal(signal_id, self.url)
+            return found.sure
 
     async def admitted(self, signal_id: str) -> Admission | None:
         """See `Store`."""
@@ -269,7 +336,7 @@ class InMemoryStore:
     async def artifact(self, digest: str) -> bytes:
         """See `Store`."""
         with self._lock:
-            found = self._artifacts.get(digest)
+            found = self._body(digest)
         if found is None:
             raise no_artifact(digest, self.url)
         return found
@@ -304,16 +371,17 @@ class InMemoryStore:
     async def answers(self, request_digest: str) -> Sequence[ModelCall]:
         """See `Store`."""
         with self._lock:
-            return list(self._answers.get(request_digest, ()))
+            return [answer.sure for answer in self._answers.get(request_digest, ())]
 
     async def judgements(self, candidate_digest: str) -> Sequence[Signal]:
         """See `Store`."""
         with self._lock:
-            return list(self._about.get(candidate_digest, ()))
+            return [signal.sure for signal in self._about.get(candidate_digest, ())]
 
     async def edit_statistics(self, family: str, signature: str) -> EditStatistics:
         """See `Store`."""
         with self._lock:
+            self._count()
             return EditStatistics(
                 alike=self._edits.counts(Scope.SIGNATURE, mask(signature)) if signature else {},
                 family=self._edits.counts(Scope.FAMILY, mask(family)) if family else {},
@@ -323,10 +391,15 @@ class InMemoryStore:
     async def experience(self, family: str, task_id: str) -> Experience:
         """See `Store`."""
         with self._lock:
+            self._count()
             return self._experiences.given(mask(family), mask(task_id))
 
     async def aclose(self) -> None:
         """Nothing to close."""
+
+
+def _is_lesson(record: Record, lesson_id: str) -> bool:
+    return isinstance(record, ReflectionRecord) and record.id == lesson_id
 
 
 class _Edits:

@@ -16,7 +16,7 @@ from groundwire.core._records import Artifact, LessonMark, OpenLink, Record, Ref
 from groundwire.memory import _derive as derive
 from groundwire.memory._bodies import BodyOf, shortened, whole
 from groundwire.memory._database import Database
-from groundwire.memory._mapping import CANDIDATE, CODECS, Codec, codec_of, covered, masked, names_of
+from groundwire.memory._mapping import CANDIDATE, CODECS, Codec, codec_of, covered, masked, names_of, texts_in
 from groundwire.memory._policy import Scope, lesson_of
 from groundwire.memory._sql import Sql
 from groundwire.memory._statements import EPISODE_RECORDS, NAMED, OWNER, Inserts, body_in, inserts_for
@@ -67,17 +67,25 @@ def _body_of(database: Database, key: str) -> bytes | None:
 
 def _encoded(group: Sequence[Record], masker: Masker, body_of: BodyOf) -> tuple[list[Record], list[tuple[Any, ...]]]:
     """The records of one append as they are kept, and their rows; an open link is closed over these."""
+    given = [record for record in group if not isinstance(record, OpenLink)]
+    # one look at all texts of all records: as a rule there is no secret in any
+    encoded = [codec_of(record).encode(record) for record in given]
+    is_clean = masker.finds_none(chain.from_iterable(map(texts_in, given, encoded)))
     records: list[Record] = []
     rows: list[tuple[Any, ...]] = []
-    for record in group:
-        if isinstance(record, OpenLink):
-            each = [covered(codec_of(one), row) for one, row in zip(records, rows, strict=True)]
-            record = record.close(each)
-        if (safe := masked(record, masker)) is not None:
-            if isinstance(safe, Artifact) and safe.kind == CANDIDATE:
-                safe = replace(safe, body=shortened(safe.body, body_of))
-            records.append(safe)
-            rows.append(codec_of(safe).encode(safe))
+    for record, row in zip(given, encoded, strict=True):
+        safe = record if is_clean else masked(record, masker)
+        if safe is None:
+            continue
+        if isinstance(safe, Artifact) and safe.kind == CANDIDATE:
+            safe = replace(safe, body=shortened(safe.body, body_of))
+        records.append(safe)
+        rows.append(row if safe is record else codec_of(safe).encode(safe))
+    for link in group:
+        if isinstance(link, OpenLink):
+            closed = link.close([covered(codec_of(one), row) for one, row in zip(records, rows, strict=True)])
+            records.append(closed)
+            rows.append(codec_of(closed).encode(closed))
     return records, rows
 
 

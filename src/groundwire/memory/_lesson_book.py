@@ -15,8 +15,11 @@ from groundwire.memory._policy import RECALL_SCAN, SAME_TASK_SCAN, Known, State,
 from groundwire.memory._ranking import Chooser, RankedLesson, RecallQuery, rank_family, rank_texts
 from groundwire.memory._usefulness import PassRate, Standing, expected_rate
 
+CAN_BE_ACTIVE = (State.ACTIVE, State.QUARANTINED)
+"""What never was, or is another one's repeat, never comes back, and is not looked through."""
 
-@dataclass
+
+@dataclass(eq=False)
 class _Entry:
     """A reflection with what is concluded about it; see `derived_tables.LessonRow`."""
 
@@ -50,6 +53,7 @@ class LessonBook:
 
     def __init__(self) -> None:
         self._entries: dict[str, _Entry] = {}
+        # of those that can be active
         self._by_task: dict[str, list[_Entry]] = {}
         self._by_family: dict[str, list[_Entry]] = {}
         self._firsts: dict[tuple[str, str], _Entry] = {}
@@ -77,8 +81,9 @@ class LessonBook:
                 self._entries[root].fresh = number
         entry = self._entries[reflection.id] = _Entry(number, reflection, state, root, number)
         self._by_number[number] = entry
-        self._by_task.setdefault(reflection.task_id, []).append(entry)
-        self._by_family.setdefault(reflection.family, []).append(entry)
+        if state in CAN_BE_ACTIVE:
+            self._by_task.setdefault(reflection.task_id, []).append(entry)
+            self._by_family.setdefault(reflection.family, []).append(entry)
         if root == reflection.id:
             self._firsts.setdefault(_words_key(reflection), entry)
 
@@ -178,8 +183,9 @@ class LessonBook:
     def _drop(self, entry: _Entry) -> None:
         reflection = self._entries.pop(entry.reflection.id).reflection
         del self._by_number[entry.number]
-        self._by_task[reflection.task_id].remove(entry)
-        self._by_family[reflection.family].remove(entry)
+        for listed in (self._by_task.get(reflection.task_id), self._by_family.get(reflection.family)):
+            if listed is not None and entry in listed:
+                listed.remove(entry)
         if self._firsts.get(_words_key(reflection)) is entry:
             del self._firsts[_words_key(reflection)]
 

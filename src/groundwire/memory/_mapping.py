@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, cast, get_type_hints
@@ -14,7 +15,7 @@ from pydantic import ValidationError
 
 from groundwire.core._candidates import Candidate
 from groundwire.core._errors import CandidateError, StorageError
-from groundwire.core._masking import Masker
+from groundwire.core._masking import Masker, strings_in
 from groundwire.core._records import (
     Admission,
     Artifact,
@@ -74,11 +75,19 @@ def check(record: Record) -> None:
         StorageError: a number that no database can keep.
         TypeError: not a record.
     """
-    if isinstance(record, Signal):
-        _int64(record.trial)
-        _int64(record.exit_code or 0)
-    else:
-        codec_of(record).encode(record)
+    for name, convert in _numbers_of(type(record)):
+        convert(getattr(record, name))
+
+
+@lru_cache(maxsize=64)
+def _numbers_of(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    """Fields that hold a number, each with what refuses one that can't be kept."""
+    if kind is Signal:
+        return ("trial", _int64), ("exit_code", _optional(_int64))
+    if kind not in CODECS:
+        raise TypeError(f"{kind.__name__} is not a ledger record")
+    hints = get_type_hints(kind)
+    return tuple((f.name, _CONVERTERS[hints[f.name]][0]) for f in fields(kind) if hints[f.name] in _NUMBERS)
 
 
 def masked(record: Record, masker: Masker) -> Record | None:
@@ -107,6 +116,39 @@ def masked(record: Record, masker: Masker) -> Record | None:
         if clean != value:
             changed[name] = clean
     return replace(record, **changed) if changed else record
+
+
+def texts_in(record: Record, row: Row) -> Iterator[str]:
+    """All of what is kept of a record in which a secret could stand: where none does, `masked` would change nothing.
+
+    Args:
+        record: as it was given.
+        row: the same, encoded.
+    """
+    if isinstance(record, Link):
+        return
+    if isinstance(record, Artifact):
+        yield record.body.decode("latin-1")
+        if record.kind == CANDIDATE:
+            yield from _contents(record.body)
+        return
+    for place, is_json in _places_of(type(record)):
+        text: str = row[place]
+        if is_json and "\\" in text:
+            with suppress(ValueError, RecursionError):
+                yield from strings_in(json.loads(text))
+                continue
+        yield text
+
+
+@lru_cache(maxsize=64)
+def _places_of(kind: type[Any]) -> tuple[tuple[int, bool], ...]:
+    """Columns that can hold a secret: (place, whether it is JSON)."""
+    columns = CODECS[kind].columns
+    if kind is Signal:
+        return ((columns.index("body"), True),)
+    hints = get_type_hints(kind)
+    return tuple((columns.index(name), is_json or hints[name] is not str) for name, is_json in _texts_of(kind))
 
 
 CANDIDATE = "candidate"
@@ -142,11 +184,17 @@ def _masked_value(value: Any, masker: Masker, *, is_json: bool) -> Any:
 
 
 def _changes_hold_none(body: bytes, masker: Masker) -> bool:
+    return masker.finds_none(_contents(body))
+
+
+def _contents(body: bytes) -> Iterator[str]:
+    """The files in a candidate's body, a character a byte; none where it is no such body."""
     try:
         changes = Candidate.from_bytes(body).changes
     except CandidateError:
-        return True
-    return masker.finds_none((content or b"").decode("latin-1") for content in changes.values())
+        return
+    for content in changes.values():
+        yield (content or b"").decode("latin-1")
 
 
 def codec_of(record: Record) -> Codec:
@@ -179,9 +227,12 @@ def covered(codec: Codec, row: Row) -> Covered:
         codec: the record's.
         row: the values of its columns.
     """
-    values = [_plain(value) for value in row]
+    values = [value if type(value) in _AS_IT_STANDS else _plain(value) for value in row]
     digest = hashlib.sha256(canonical([codec.type.__name__, *values]).encode()).hexdigest()
     return Covered(codec.type.__name__, _key_within_episode(codec, row), digest)
+
+
+_AS_IT_STANDS = frozenset({str, int, type(None)})
 
 
 def _plain(value: Any) -> Any:
@@ -193,8 +244,13 @@ def _plain(value: Any) -> Any:
 
 
 def _key_within_episode(codec: Codec, row: Row) -> str:
-    of_key = [codec.columns.index(name) for name in codec.key if name != "episode_id"]
-    return " ".join(str(row[at]) for at in of_key)
+    return " ".join([str(row[at]) for at in _key_places(codec.type)])
+
+
+@lru_cache(maxsize=64)
+def _key_places(kind: type[Any]) -> tuple[int, ...]:
+    codec = CODECS[kind]
+    return tuple(codec.columns.index(name) for name in codec.key if name != "episode_id")
 
 
 def _int64(value: int) -> int:
@@ -228,6 +284,7 @@ def _optional(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: None if value is None else convert(value)
 
 
+_NUMBERS = (int, int | None, float, float | None)
 _CONVERTERS: dict[object, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     str: (escape, unescape),
     int: (_int64, int),

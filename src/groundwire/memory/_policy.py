@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from groundwire.core._contexts import Lesson
 from groundwire.core._errors import ConfigError
@@ -54,11 +55,12 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())[:WORDS_READ]
 
 
-def _shingles(text: str) -> set[tuple[str, ...]]:
+@lru_cache(maxsize=256)
+def _shingles(text: str) -> frozenset[tuple[str, ...]]:
     words = _words(text)
     if len(words) < SHINGLE:
-        return {tuple(words)} if words else set()
-    return set(zip(*(words[start:] for start in range(SHINGLE)), strict=False))
+        return frozenset({tuple(words)} if words else ())
+    return frozenset(zip(*(words[start:] for start in range(SHINGLE)), strict=False))
 
 
 # What a reflection is to memory, and what a rate is about.

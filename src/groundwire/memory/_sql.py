@@ -57,8 +57,5 @@ class Sql:
             compiled = text(self._texts[name]).compile(dialect=session.dialect)
             self._compiled[name] = (str(compiled), tuple(compiled.positiontup or ()))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]  # of SQLCompiler, not of its base
         statement, names = self._compiled[name]
-        return (
-            name,
-            statement,
-            tuple(escape(value) if isinstance(value := values[each], str) else value for each in names),
-        )
+        given = [values[each] for each in names]
+        return name, statement, tuple([escape(value) if isinstance(value, str) else value for value in given])

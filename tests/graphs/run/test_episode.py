@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from guessing import Check, Guesser, Noter, answer, loop
 
-from groundwire import FeedbackGraph, Observation, Task
+from groundwire import FeedbackGraph, Observation, Task, Verdict
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext, ToolContext
+from groundwire.core._contexts import ActorContext, CriticContext, Reflection, ToolContext
 from groundwire.core._models import Completion, Message, Request
-from groundwire.core._records import Artifact, CandidateRecord, EpisodeRecord, Intent, Record, TrialRecord
+from groundwire.core._records import (
+    Artifact,
+    CandidateRecord,
+    EpisodeRecord,
+    Intent,
+    ModelCall,
+    OpenLink,
+    Record,
+    TrialRecord,
+)
 from groundwire.core._signals import Signal
-from groundwire.core._traits import ToolTraits
-from groundwire.memory import InMemoryStore
+from groundwire.core._traits import ActorTraits, CriticTraits, ToolTraits
+from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.models import ScriptedBackend
 
 
@@ -178,3 +188,184 @@ async def test_of_two_calls_at_once_none_is_kept_before_what_was_noted_ahead_of_
     begun = next(i for i, record in enumerate(store.written()) if isinstance(record, TrialRecord))
     asked = [i for i, record in enumerate(store.written()) if isinstance(record, Intent)]
     assert len(asked) == 2 and begun < min(asked)
+
+
+# --- parts that declare that calls are all they do in the world
+
+
+class Priced(ScriptedBackend):
+    """Costs what it is told, and looks at the ledger when it is asked."""
+
+    def __init__(self, store: CountingFile, usd: float | None) -> None:
+        super().__init__(lambda request: "right" if "reflected" in request.messages[0].content else "wrong")
+        self.usd = usd
+        self.store = store
+        self.announced: list[bool] = []
+
+    def price(self, request: Request) -> float | None:
+        return self.usd
+
+    async def complete(self, request: Request) -> Completion:
+        self.announced.append(request.canonical() in [r.body for r in self.store.written() if isinstance(r, Intent)])
+        return await super().complete(request)
+
+
+class CountingFile(SqlStore):
+    """Remembers what each transaction of a ledger in a file has kept."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"sqlite:///{folder}/ledger.db")
+        self.transactions: list[list[Record]] = []
+
+    async def append(self, *records: Record) -> None:
+        await super().append(*records)
+        self.transactions.append([record for record in records if not isinstance(record, OpenLink)])
+
+    def written(self) -> list[Record]:
+        return [record for records in self.transactions for record in records]
+
+
+class CallsOnly:
+    """An actor and a critic in one."""
+
+    def __init__(self, backend: Priced) -> None:
+        self.backend = backend
+
+    async def _ask(self, context: ActorContext | CriticContext, about: str) -> str:
+        return (await context.call(self.backend, Request(messages=(Message(role="user", content=about),)))).texts[0]
+
+
+class Asking(CallsOnly):
+    traits = ActorTraits(calls_only=True)
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        return [answer(context.task, await self._ask(context, context.reflection.text if context.reflection else "?"))]
+
+
+class Reflecting(CallsOnly):
+    traits = CriticTraits(calls_only=True)
+
+    async def reflect(self, context: CriticContext) -> Reflection:
+        await self._ask(context, "why?")
+        return Reflection("reflected", by="critic")
+
+
+class Sandboxed(Check):
+    traits = ToolTraits(calls_only=True)
+
+
+def calling(store: CountingFile, usd: float | None, check: Check) -> tuple[FeedbackGraph, Priced]:
+    backend = Priced(store, usd)
+    graph = FeedbackGraph().add_actor("write", Asking(backend)).add_critic("reflect", Reflecting(backend))
+    return graph.add_tool("test", check).add_edge("write", "test").refine("test", via="reflect", to="write"), backend
+
+
+@pytest.mark.parametrize("usd", [0.01, None])
+async def test_a_call_that_may_be_paid_for_is_in_the_ledger_before_it_is_made(
+    task: Task, tmp_path: Path, usd: float | None
+) -> None:
+    store = CountingFile(tmp_path)
+    graph, backend = calling(store, usd, Sandboxed())
+    result = await graph.compile(store=store).arun(task)
+    assert (result.trials, backend.announced) == (2, [True] * 3)
+    whole = [kinds(t) for t in store.transactions[1:-1]]
+    assert whole[:3] == [
+        ["EpisodeRecord", "TrialRecord", "Intent"],
+        ["ModelCall", "CandidateRecord", "Signal", "Admission", "Intent"],
+        ["ModelCall", "ReflectionRecord"],
+    ]
+    await store.aclose()
+
+
+async def test_what_costs_nothing_is_written_with_what_comes_of_it(task: Task, tmp_path: Path) -> None:
+    store = CountingFile(tmp_path)
+    graph, backend = calling(store, 0.0, Sandboxed())
+    await graph.compile(store=store).arun(task)
+    assert backend.announced == [False] * 3
+    first = kinds(store.transactions[1])
+    assert first[:2] == ["EpisodeRecord", "TrialRecord"] and first[-1] == "ReflectionRecord"
+    assert len(store.transactions[1:-1]) <= 4
+    await store.aclose()
+
+
+async def test_a_tool_that_declares_nothing_finds_all_in_the_ledger(task: Task, tmp_path: Path) -> None:
+    store = CountingFile(tmp_path)
+
+    class Looks(Check):
+        async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+            written = store.written()
+            assert [r.digest for r in written if isinstance(r, CandidateRecord)][-1:] == [candidate.digest]
+            assert sum(isinstance(r, ModelCall) for r in written) == 2 * context.trial - 1
+            return await super().judge(candidate, task, context)
+
+    graph, _ = calling(store, 0.0, Looks())
+    assert (await graph.compile(store=store).arun(task)).trials == 2
+    await store.aclose()
+
+
+async def test_what_was_noted_is_written_while_a_tool_waits(task: Task, tmp_path: Path) -> None:
+    """A test run takes a minute: what was paid for before it is in the ledger long before it ends."""
+    store = CountingFile(tmp_path)
+
+    class Waits(Sandboxed):
+        async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+            for _ in range(2000):
+                if any(isinstance(r, CandidateRecord) and r.digest == candidate.digest for r in store.written()):
+                    return await super().judge(candidate, task, context)
+                await asyncio.sleep(0.005)
+            raise AssertionError("the candidate was not written while its judging waited")
+
+    graph, _ = calling(store, 0.0, Waits())
+    assert (await graph.compile(store=store).arun(task)).trials == 2
+    await store.aclose()
+
+
+async def test_an_episode_that_breaks_leaves_nothing_unwritten_that_was_noted(task: Task, tmp_path: Path) -> None:
+    store = CountingFile(tmp_path)
+
+    class Breaks(Sandboxed):
+        async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+            raise ZeroDivisionError
+
+    graph, _ = calling(store, 0.0, Breaks())
+    with pytest.raises(ZeroDivisionError):
+        await graph.compile(store=store).arun(task)
+    assert kinds(store.written())[-2:] == ["ModelCall", "CandidateRecord"]
+    await store.aclose()
+
+
+async def test_others_get_their_turn_between_the_trials_of_an_episode_that_waits_for_nothing(task: Task) -> None:
+    turns: list[str] = []
+
+    class Tells(Guesser):
+        traits = ActorTraits(calls_only=True)
+
+        async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+            turns.append(f"trial {context.trial}")
+            return await super().propose(context, n)
+
+    async def other() -> None:
+        for _ in range(40):
+            turns.append("other")
+            await asyncio.sleep(0)
+
+    app = loop(Tells([["wrong"], ["worse"], ["right"]]), Sandboxed()).compile()
+    await asyncio.gather(app.arun(task), other())
+    first, second = turns.index("trial 1"), turns.index("trial 2")
+    assert "other" in turns[first:second] and "other" in turns[second : turns.index("trial 3")]
+
+
+async def test_an_actor_that_declares_nothing_is_answered_out_of_the_ledger(task: Task, tmp_path: Path) -> None:
+    store = CountingFile(tmp_path)
+
+    class Undeclared(CallsOnly):
+        async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+            said = await self._ask(context, "?")
+            assert isinstance(store.written()[-1], ModelCall)
+            return [answer(context.task, said)]
+
+    backend = Priced(store, 0.0)
+    graph = FeedbackGraph().add_actor("write", Undeclared(backend)).add_tool("test", Check(wanted=("wrong",)))
+    assert (await graph.add_edge("write", "test").compile(store=store).arun(task)).verdict is Verdict.PASS
+    assert backend.announced == [True], "nor is it asked before the ledger has the question"
+    await store.aclose()

@@ -259,14 +259,14 @@ def test_who_keeps_or_stops_at_supersteps_gets_one_a_node(options: Any, task: Ta
     assert graph.compile(**options)._graph_for(None).builder.edges == graph.compile().langgraph.builder.edges  # pyright: ignore[reportPrivateUsage]
 
 
-async def test_a_trial_is_one_superstep_where_nobody_watches(task: Task) -> None:
+async def test_trials_are_one_superstep_where_nobody_watches(task: Task) -> None:
     app = loop(Guesser([["wrong"], ["right"]]), Check(), Noter()).compile()
     strides = app._graph_for(None)  # pyright: ignore[reportPrivateUsage]
     nodes: list[str] = []
     async with app.episode(task) as episode:
         async for update in strides.astream(app.input(episode), context=episode, stream_mode="updates"):
             nodes += update
-    assert nodes == ["write", "write"]
+    assert nodes == ["write"]
 
 
 def test_what_is_added_after_compiling_changes_nothing(task: Task) -> None:

@@ -203,7 +203,9 @@ class LLMActor:
                 "LLMActor got an argument out of range.",
                 do="max_tokens, samples and context_tokens are at least 1; the other numbers at least 0.",
             )
-        self.traits = ActorTraits(needs=Needs(coverage=coverage))
+        # what a subclass does when it proposes is not known here
+        calls_only = type(self).propose is LLMActor.propose
+        self.traits = ActorTraits(needs=Needs(coverage=coverage), calls_only=calls_only)
         self._backend = backend_for(model)
         self._temperature = temperature
         self._max_tokens = max_tokens

@@ -13,6 +13,7 @@ from groundwire.core._errors import ConfigError, ModelReplyInvalid
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Request
 from groundwire.core._prompt_text import data, printable
+from groundwire.core._traits import CriticTraits
 from groundwire.models._choice import backend_for
 
 # A critic that asks a language model for a short reflection on one failure.
@@ -35,6 +36,8 @@ class LLMCritic:
     Raises:
         ConfigError: an argument is out of range, or the model's form is not known.
     """
+
+    traits = CriticTraits(calls_only=True)
 
     def __init__(
         self,

@@ -32,13 +32,14 @@ from groundwire.graphs.run._state import EpisodeState, Route, as_kept
 Node = Callable[[EpisodeState, Runtime[Episode]], Awaitable[Any]]
 
 
-def watched(name: str, node: Node, *, calls_graphs: bool) -> Node:
+def watched(name: str, node: Node, *, calls_graphs: bool, fused: bool = False) -> Node:
     """A node whose records are all in the ledger when it has run, and which is not begun once the episode is cancelled.
 
     Args:
         name: the node's name.
         node: an actor's, critic's or tool's.
         calls_graphs: True if the graphs that it calls are part of the proof; else it can't begin any.
+        fused: True where whoever runs the node sees to the ledger, and to what LangGraph is given (`FusedNodes`).
     """
 
     async def run(state: EpisodeState, runtime: Runtime[Episode]) -> Any:
@@ -49,7 +50,12 @@ def watched(name: str, node: Node, *, calls_graphs: bool) -> Node:
         finally:
             await runtime.context.settle()
 
-    return run
+    async def run_fused(state: EpisodeState, runtime: Runtime[Episode]) -> Any:
+        runtime.context.check_cancelled()
+        with nullcontext() if calls_graphs else only_seen_graphs(name):
+            return await node(state, runtime)
+
+    return run_fused if fused else run
 
 
 @contextmanager

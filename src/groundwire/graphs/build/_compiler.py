@@ -24,7 +24,7 @@ from groundwire.graphs.build._proof import Role
 from groundwire.graphs.run._answer import LastAnswer, handing_in
 from groundwire.graphs.run._episode import Episode
 from groundwire.graphs.run._gate import GateKind
-from groundwire.graphs.run._nodes import ActorNode, CriticNode, FusedNode, FusedTrial, NextNode
+from groundwire.graphs.run._nodes import ActorNode, CriticNode, FusedNode, FusedNodes, NextNode
 from groundwire.graphs.run._routing import Exits
 from groundwire.graphs.run._state import EpisodeState, Route
 from groundwire.graphs.run._tool_node import ToolNode
@@ -222,7 +222,7 @@ def to_state_graph(
         state: the state's class.
         trust: opt-in origins that the graph names.
         around: for a nested graph.
-        fused: True for one superstep a trial (`FusedTrial`).
+        fused: True for one superstep for all nodes that follow each other (`FusedNodes`).
     """
     return _StateGraphAssembly(parts, state, frozenset(trust), around or Surroundings(), fused=fused).builder()
 
@@ -251,7 +251,7 @@ class _StateGraphAssembly:
     def builder(self) -> Any:
         self._add_nodes()
         for name in self._fused:
-            self._builder.add_node(name, FusedTrial(name, self._fused, self._parts.actors))
+            self._builder.add_node(name, FusedNodes(name, self._fused, self._parts.actors))
         self._add_edges()
         return self._builder
 
@@ -264,9 +264,10 @@ class _StateGraphAssembly:
         for name, actor in parts.actors.items():
             last = self._last_answer(parts.hand_in().get(name))
             node = ActorNode(self._place(name), actor.actor, width=actor.width, may_begin=name in first, last=last)
-            self._add(name, node, actor.actor, actor.helpers)
+            self._add(name, node, actor.actor, actor.helpers, calls_only=node.calls_only)
         for name, critic in parts.critics.items():
-            self._add(name, CriticNode(self._place(name), critic.critic), critic.critic, critic.helpers)
+            node = CriticNode(self._place(name), critic.critic)
+            self._add(name, node, critic.critic, critic.helpers, calls_only=node.calls_only)
         for name, tool in parts.tools.items():
             twin = next(other for other, part in parts.tools.items() if part.tool is tool.tool)
             node = ToolNode(
@@ -278,20 +279,21 @@ class _StateGraphAssembly:
                 author=self._place(twin),
                 patient=any(ActorTraits.of(actor.actor).patient for actor in parts.actors.values()),
             )
-            self._add(name, node, tool.tool, tool.helpers)
+            self._add(name, node, tool.tool, tool.helpers, calls_only=node.calls_only)
         for name, plain in parts.plain.items():
             self._add_plain(name, plain)
         for name, graph in parts.graphs.items():
             self._add_graph(name, graph, may_begin=name in first)
 
-    def _add(self, name: str, node: Node, holder: object, helpers: Helpers) -> None:
+    def _add(self, name: str, node: Node, holder: object, helpers: Helpers, *, calls_only: bool = False) -> None:
         calls_graphs = bool(helpers.graphs or held_graphs(holder))
         by = self._parts.hands_in().get(name)
         if by:
             node = handing_in(node, self._place(by))
-        node = watched(self._place(name), node, calls_graphs=calls_graphs)
-        if name in self._known_next:
-            self._fused[name] = FusedNode(node, self._known_next[name])
+        is_fused = name in self._known_next
+        node = watched(self._place(name), node, calls_graphs=calls_graphs, fused=is_fused)
+        if is_fused:
+            self._fused[name] = FusedNode(node, self._known_next[name], calls_only)
         else:
             self._builder.add_node(name, node)
 

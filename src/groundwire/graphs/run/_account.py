@@ -116,11 +116,12 @@ class VerdictAccount:
     own_words: tuple[OwnWord, ...] = ()
 
 
-def account_of(records: Iterable[Record]) -> VerdictAccount:
+def account_of(records: Iterable[Record], trade_offs: Sequence[TradeOff] | None = None) -> VerdictAccount:
     """Draws up the account.
 
     Args:
         records: an episode's, in the order in which they were written.
+        trade_offs: what its ladder found, where that is at hand.
     """
     told = list(records)
     signals = [r for r in told if isinstance(r, Signal)]
@@ -133,7 +134,7 @@ def account_of(records: Iterable[Record]) -> VerdictAccount:
         rejudged_s=sum(s.duration_s for s in again),
         flaky=tuple(sorted({name for s in judgings for name in s.evidence.flaky})),
         non_discriminating=non_discriminating(judgings),
-        trade_offs=_trade_offs(judgings),
+        trade_offs=_trade_offs(judgings) if trade_offs is None else tuple(trade_offs),
         standstill=tuple(s.evidence.detail for s in signals if s.origin is Origin.RULE),
         hidden_accesses=sum(_is_access(r) for r in told),
         steering=_steering(told),

@@ -200,7 +200,7 @@ class FeedbackApp:
                 if known:
                     await episode.load()
                 else:
-                    await episode.note(
+                    await episode.begin(
                         *await self._base_trees.of(task),
                         EpisodeRecord(
                             id=episode.id,
@@ -351,7 +351,7 @@ class FeedbackApp:
         recorded = as_recorded(task, known)
         rules = await rules_then(self.store, run_id, self.rules)
         episode = replay.episode(recorded, self.budget, rules, await self._runs.seed_rule(run_id))
-        await episode.note(known)
+        await episode.begin(known)
         graph = self._fused or without_traces(self.langgraph)
         await drive(
             graph,
@@ -449,7 +449,7 @@ class FeedbackApp:
         return self.wiring
 
     def _graph_for(self, config: Mapping[str, Any] | None) -> Any:
-        """The graph with one superstep a trial, unless somebody is to see or keep the supersteps of each node."""
+        """The graph with one superstep for many nodes, unless somebody is to see or keep those of each node."""
         if self._fused is None or config or tracing_is_enabled():
             return self.langgraph
         return self._fused

@@ -108,7 +108,7 @@ class Amount:
 
     def of(self, kind: Kind) -> float:
         """The amount of one kind."""
-        return {"usd": self.usd, "tokens": self.tokens, "calls": self.calls, "trials": self.trials}[kind]
+        return getattr(self, kind)
 
 
 class BudgetAccount:
@@ -123,6 +123,9 @@ class BudgetAccount:
         self.ceilings = ceilings
         self.owner = owner
         self.used = Amount()
+        self._ceilings: list[tuple[Kind, float]] = [
+            (kind, ceiling) for kind in KINDS if (ceiling := ceilings.get(kind)) is not None
+        ]
         self._held: dict[int, Amount] = {}
         self._together = Amount()
 
@@ -140,9 +143,9 @@ class BudgetAccount:
 
     def check(self, most: Amount) -> None:
         """Raises BudgetExceeded if it has less left than `most`."""
-        for kind in KINDS:
-            ceiling, wanted, left = self.ceilings.get(kind), most.of(kind), self.left(kind)
-            if ceiling is not None and left is not None and wanted > left:
+        for kind, ceiling in self._ceilings:
+            wanted, left = most.of(kind), self.left(kind)
+            if left is not None and wanted > left:
                 said = UNITS[kind].format
                 raise BudgetExceeded(
                     kind,

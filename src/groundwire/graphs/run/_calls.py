@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import fields
+from weakref import WeakKeyDictionary
 
 from groundwire.core._candidates import Candidate
 from groundwire.core._errors import GroundwireError, HiddenLeak, ModelError, ModelReplyInvalid, Usage
@@ -26,11 +27,19 @@ LEAST_URGENT = 100
 
 
 class EpisodeCaller:
-    """A `ModelCaller`: budget first, then the intent, then the call, then its result; all in the ledger."""
+    """A `ModelCaller`: budget first, then the intent, then the call, then its result; all in the ledger.
 
-    def __init__(self, episode: Episode, trial: int) -> None:
+    Args:
+        episode: the running episode.
+        trial: on whose behalf it calls.
+        calls_only: True if whoever calls does nothing else in the world (`ActorTraits.calls_only`), so that an answer
+            may be written together with what is made of it.
+    """
+
+    def __init__(self, episode: Episode, trial: int, *, calls_only: bool = False) -> None:
         self._episode = episode
         self._trial = trial
+        self._write = episode.note if calls_only else episode.record
         self.used = False
 
     async def __call__(self, backend: Backend, request: Request) -> Completion:
@@ -60,7 +69,10 @@ class EpisodeCaller:
         )
         with ExitStack() as telling:
             with episode.meter.reserve(price, most) as held:
-                await episode.record(intent)
+                if price == 0.0:
+                    await self._write(intent)  # nothing is lost with a call that is simply made again
+                else:
+                    await episode.record(intent)
                 told = telling.enter_context(model_call_span(backend.model, request, self._trial))
                 started = time.monotonic()
                 completion = await self._settled(intent, backend, request, held)
@@ -94,7 +106,7 @@ class EpisodeCaller:
             # it was paid for, so the ledger has it; what it says is held back
             await self._episode.record(self._failed(intent, backend, request, leak, duration_s, completion))
             raise
-        await self._episode.record(
+        await self._write(
             ModelCall(
                 intent_id=intent.id,
                 episode_id=self._episode.id,
@@ -156,7 +168,7 @@ class EpisodeCaller:
         return completion if completion.asked else completion.model_copy(update={"asked": backend.model})
 
     async def _ask(self, backend: Backend, request: Request) -> Completion:
-        if not request.priority and BackendTraits.of(backend).prioritises:
+        if not request.priority and _prioritises(backend):
             # not in the ledger's request: what was asked does not depend on when it was served
             request = request.model_copy(update={"priority": _nearness(self._episode)})
         slot = current_slot.get()
@@ -197,6 +209,22 @@ class EpisodeCaller:
             usd=used.usd if used else None,
             duration_s=duration_s,
         )
+
+
+_PRIORITISES: WeakKeyDictionary[Backend, bool] = WeakKeyDictionary()
+
+
+def _prioritises(backend: Backend) -> bool:
+    """What the backend declares, looked at once: to look at it costs more than the rest of a call."""
+    try:
+        known = _PRIORITISES.get(backend)
+    except TypeError:  # it has no hash
+        return BackendTraits.of(backend).prioritises
+    if known is None:
+        known = BackendTraits.of(backend).prioritises
+        with suppress(TypeError):  # nothing can refer to it weakly
+            _PRIORITISES[backend] = known
+    return known
 
 
 def _prompt_tokens(request: Request) -> int:

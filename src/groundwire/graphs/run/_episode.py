@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._chain import RecordChain
-from groundwire.core._contexts import Coverage, Judged, SandboxOpener
+from groundwire.core._contexts import Coverage, Judged, Lesson, SandboxOpener
 from groundwire.core._errors import RecordNotFound
 from groundwire.core._experience import NO_EXPERIENCE, Experience
 from groundwire.core._ids import SeedRule
@@ -109,10 +109,16 @@ class Episode:
     history: History = field(init=False)
     ladder: Ladder = field(init=False)
     firewall: Firewall = field(init=False)
+    lessons: tuple[int, Sequence[Lesson]] = field(init=False, default=(0, ()))
+    """The last trial that this process began, and the lessons that it was given."""
     experience: tuple[int, Experience] = field(init=False, default=(0, NO_EXPERIENCE))
     """The last trial that was given experience, and what it was given."""
+    _outlives: bool = field(init=False)
+    """True if the ledger outlives this process."""
     _appending: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
     _noted: list[Record] = field(init=False, default_factory=list[Record])
+    _under_way: Sequence[Record] = field(init=False, default=())
+    """What is being written."""
     _writing: asyncio.Task[None] | None = field(init=False, default=None)
     _driver: asyncio.Task[object] | None = field(init=False, default=None)
     _cancels_before: int = field(init=False, default=0)
@@ -123,6 +129,7 @@ class Episode:
         self.history = History(Candidate(self.task.tree.digest, {}))
         self.ladder = Ladder(lambda digest: change_size(self.history.candidates[digest], self.task.tree))
         self.firewall = Firewall(self.task)
+        self._outlives = self.store.durable
 
     def driven(self) -> None:
         """Called by the task that runs the episode: cancelling that one ends it, whatever is under way."""
@@ -151,38 +158,26 @@ class Episode:
         """
         for record in records:
             self.firewall.check_record(record)
-        # one after the other: of two calls that begin at once, the second may not be in the ledger, or in the world,
-        # before what was noted ahead of the first
-        async with self._appending:
-            noted, self._noted = self._noted, []
-            await self._append(noted, records)
+        self._noted += records
+        await self.settle()
         for record in records:
             self.history.add(record)
             for observer in self.observers:
                 observer(record)
 
-    async def _append(self, noted: Sequence[Record], records: Sequence[Record]) -> None:
-        if self.chain is None:
-            await self.store.append(*noted, *records)
-            return
-        if self._writing is not None and not self._writing.done():
-            # of a call that was cancelled: it is written all the same, and the next link follows its own
-            await asyncio.wait([self._writing])
-        if not (noted or records):
-            return
-        self._writing = asyncio.create_task(self._write(self.chain, [*noted, *records]))
-        await asyncio.shield(self._writing)
-
-    async def _write(self, chain: RecordChain, records: Sequence[Record]) -> None:
-        await self.store.append(*records, chain.open())
-        chain.kept()
-
     async def note(self, *records: Record) -> None:
-        """Like `record`, but where nobody watches, the ledger gets them with the next ones, in one transaction.
+        """Like `record`, but where nobody watches it does not wait: they are written as soon as this process waits for
+        anything, in one transaction with all that was noted until then.
 
-        For what no effect lies behind that the next records do not belong to: every effect (a judging, a model call, a
-        program) and the end of every node writes what was noted before it goes on.
+        For what nothing visible or paid depends on yet. Whatever may have an effect (a model call, a program, a
+        judging, a part that does not declare `calls_only`, a node of the user's) calls `settle` first, or `record`.
         """
+        await self.begin(*records)
+        if self._noted and self._outlives:
+            self._write_soon()
+
+    async def begin(self, *records: Record) -> None:
+        """Like `note`, for what an episode begins with: it is written with whatever comes first."""
         if self.observers:
             await self.record(*records)
             return
@@ -191,10 +186,51 @@ class Episode:
             self.history.add(record)
         self._noted += records
 
-    async def settle(self) -> None:
-        """Writes what was noted, and waits for what is being written."""
-        if self._noted or self._appending.locked():
-            await self.record()
+    async def settle(self, kind: type[Record] | None = None) -> None:
+        """Waits until all that was noted is in the ledger.
+
+        Args:
+            kind: waits only where a record of this class is among it.
+
+        Raises:
+            StorageError: it is not.
+        """
+        if kind is not None and not any(isinstance(record, kind) for record in (*self._noted, *self._under_way)):
+            return
+        if not self._outlives:
+            # nothing is gained by a task of its own, since nothing outlives this process
+            async with self._appending:
+                await self._write()
+            return
+        while self._noted or self._writing is not None:
+            writing = self._write_soon()
+            try:
+                # one that is cancelled is written all the same, and the next link follows its own
+                await asyncio.shield(writing)
+            finally:
+                if writing.done() and self._writing is writing:
+                    self._writing = None
+
+    def _write_soon(self) -> asyncio.Task[None]:
+        """One write at a time: of two calls that begin at once, the second may not be in the ledger, or in the world,
+        before what was noted ahead of the first."""
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write())
+        return self._writing
+
+    async def _write(self) -> None:
+        noted, self._noted = self._noted, []
+        if not noted:
+            return
+        self._under_way = noted
+        try:
+            if self.chain is None:
+                await self.store.append(*noted)
+            else:
+                await self.store.append(*noted, self.chain.open())
+                self.chain.kept()
+        finally:
+            self._under_way = ()
 
     async def load(self) -> None:
         """Rebuilds the view from the ledger, to go on where another process stopped.
@@ -255,7 +291,7 @@ class Episode:
                     artifact=digest,
                 )
             )
-        await self.record(*records)
+        await self.note(*records)
 
     def accept(self, judged: Judged) -> ComparedToBest:
         """Keeps `judged` as the best so far if it is better, test by test; hidden tests never take part."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from groundwire.core._contexts import EditStatistics, Judged, Lesson, Reflection
 from groundwire.core._errors import RecordNotFound
@@ -31,6 +32,7 @@ async def begin_trial(
     episode.meter.begin_trial()
     lessons = await _recall(episode, trial, needs, failing)
     begun = TrialRecord(episode_id=episode.id, trial=trial, lessons=tuple(x.id for x in lessons), escalation=escalation)
+    episode.lessons = (trial, [replace(lesson, why="") for lesson in lessons])
     ended = trial_end(episode.id, episode.history, trial - 1)
     await episode.note(*ended, begun, *_recalls(episode, trial, lessons))
     return lessons
@@ -45,6 +47,9 @@ def _recalls(episode: Episode, trial: int, lessons: Sequence[Lesson]) -> list[Re
 
 async def given_to(episode: Episode, trial: int, failing: Judged) -> Sequence[Lesson]:
     """What a critic of a trial gets: the trial's own lessons, or what memory knows of a baseline's failure."""
+    given, lessons = episode.lessons
+    if given == trial:
+        return lessons
     known = episode.history.lessons.get(trial)
     if known is not None:
         return await _again(episode, known)
@@ -113,6 +118,7 @@ async def _recall(episode: Episode, trial: int, needs: Needs, failing: Judged | 
     else:
         said = (f"{case.id} {case.message}" for case in evidence.failed()[:CASES_ASKED])
         question = "\n".join([evidence.detail, *said, evidence.output[1][-QUESTION_CHARS:]])
+    await episode.settle(ReflectionRecord)  # one that was just made may be the lesson
     found = await episode.store.recall(
         task.id,
         task.family,

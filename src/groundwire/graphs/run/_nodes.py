@@ -1,4 +1,4 @@
-"""The nodes of a feedback graph, but the tool's: what wraps an actor, a critic and a person; a trial in one superstep.
+"""The nodes of a feedback graph, but the tool's: what wraps an actor, a critic and a person; trials in one superstep.
 
 Each wrapper enforces at run time what the proof showed at compile time: an actor or critic that no signal has let in is
 refused, whatever edge led to it.
@@ -6,6 +6,7 @@ refused, whatever edge led to it.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ from groundwire.core._records import Admission, Intent, StopReason
 from groundwire.core._signals import Evidence, NoVerdict, Observation, Origin, Verdict, canonical
 from groundwire.core._tasks import Task
 from groundwire.core._toolcalls import Ruling, Steps, ruled
-from groundwire.core._traits import ActorTraits, ToolTraits
+from groundwire.core._traits import ActorTraits, CriticTraits, ToolTraits
 from groundwire.graphs.build._bounds import Node
 from groundwire.graphs.run._answer import LastAnswer
 from groundwire.graphs.run._calls import EpisodeCaller, EpisodeRunner
@@ -44,7 +45,7 @@ from groundwire.graphs.run._episode import Episode
 from groundwire.graphs.run._gate import GateKind
 from groundwire.graphs.run._memory import begin_trial, edits_for, experience_for, given_to, reflection_on
 from groundwire.graphs.run._stagnation import draws
-from groundwire.graphs.run._state import EpisodeState, Route
+from groundwire.graphs.run._state import EpisodeState, Route, as_kept
 
 # What wraps an actor and a critic.
 
@@ -98,6 +99,7 @@ class ActorNode:
         self.last = last
         traits = ActorTraits.of(actor, name=name)
         self.needs, self._revision = traits.needs, traits.revision
+        self.calls_only = traits.calls_only
 
     async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Update:
         """One superstep."""
@@ -188,7 +190,7 @@ class ActorNode:
             context = ActorContext(
                 task=episode.task.public(),
                 tree=episode.best_tree(),
-                call=EpisodeCaller(episode, trial),
+                call=EpisodeCaller(episode, trial, calls_only=self.calls_only),
                 best=history.best,
                 baseline=next(iter(history.judged_of(0)), None),
                 failing=failing,
@@ -243,6 +245,7 @@ class CriticNode:
     def __init__(self, name: str, critic: Critic) -> None:
         self.name = name
         self.critic = critic
+        self.calls_only = CriticTraits.of(critic, name=name).calls_only
 
     async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Update:
         """One superstep."""
@@ -257,7 +260,7 @@ class CriticNode:
             task=episode.task.public(),
             failing=failing,
             tree=failing.candidate.applied_to(episode.task.tree),
-            call=EpisodeCaller(episode, state.trial),
+            call=EpisodeCaller(episode, state.trial, calls_only=self.calls_only),
             lessons=await given_to(episode, state.trial, failing),
             trial=state.trial,
             judged=episode.history.judged_until(state.trial),
@@ -266,15 +269,15 @@ class CriticNode:
         )
         reflection = await self.critic.reflect(context)
         record = reflection_on(episode, failing, reflection, by=self.name)
-        await episode.record(record)
+        await episode.note(record)
         return {"reflection": record.id}
 
 
-# Fused: a trial in one superstep, where nobody asked to see its nodes one by one.
+# Fused: trials in one superstep, where nobody asked to see their nodes one by one.
 #
 # LangGraph takes about a quarter of a millisecond of CPU for a superstep, whatever the node does. A run without a
-# checkpointer, an interrupt, a callback or a config of its own is the same with one superstep a trial: the same
-# nodes, in the same order, with the same records in the ledger.
+# checkpointer, an interrupt, a callback or a config of its own is the same with one superstep for all nodes that
+# follow each other: the same nodes, in the same order, with the same records in the ledger.
 
 NextNode: TypeAlias = Callable[[EpisodeState], "str | Sequence[str]"]
 """Where a node leads, read from the state that it left."""
@@ -282,38 +285,54 @@ NextNode: TypeAlias = Callable[[EpisodeState], "str | Sequence[str]"]
 
 @dataclass(frozen=True)
 class FusedNode:
-    """A node and where it leads."""
+    """A node and where it leads.
+
+    Args:
+        node: the node.
+        next: where it leads.
+        calls_only: True if it may begin before the ledger has what led to it (`ActorTraits.calls_only`).
+    """
 
     node: Node
     next: NextNode
+    calls_only: bool = False
 
 
-class FusedTrial:
-    """Runs nodes one after the other until the next actor, the end, or a node that is LangGraph's business.
+class FusedNodes:
+    """Runs nodes one after the other, trial by trial, until the end or a node that is LangGraph's business.
 
     Args:
         start: the node that it begins with.
         nodes: the nodes that it may run.
-        ends_before: nodes before which it ends: one trial is one superstep, so that its limit still counts trials.
+        yields_before: nodes before which other episodes of this process get their turn.
     """
 
-    def __init__(self, start: str, nodes: Mapping[str, FusedNode], ends_before: Collection[str]) -> None:
+    def __init__(self, start: str, nodes: Mapping[str, FusedNode], yields_before: Collection[str]) -> None:
         self._start = start
         self._nodes = nodes
-        self._ends_before = frozenset(ends_before)
+        self._yields_before = frozenset(yields_before)
 
     async def __call__(self, state: EpisodeState, runtime: Runtime[Episode]) -> Command[Any]:
         """One superstep."""
+        episode = runtime.context
         update: dict[str, Any] = {}
-        fused = self._nodes[self._start]
-        while True:
-            changed = await fused.node(state, runtime)
-            update.update(changed)
-            state = state.model_copy(update=changed)  # unchecked: the values are the nodes' own
-            to = fused.next(state)
-            if not isinstance(to, str) or to == END or to in self._ends_before or to not in self._nodes:
-                return Command(update=update, goto=to)
-            fused = self._nodes[to]
+        to: str | Sequence[str] = self._start
+        try:
+            while isinstance(to, str) and (fused := self._nodes.get(to)) is not None:
+                if update and not fused.calls_only:
+                    await episode.settle()
+                elif update and to in self._yields_before:
+                    await asyncio.sleep(0)
+                changed = await fused.node(state, runtime)
+                update.update(changed)
+                state = state.model_copy(update=changed)  # unchecked: the values are the nodes' own
+                to = fused.next(state)
+        finally:
+            if to != END:  # else it is written with the episode's end
+                await episode.settle()
+        if to == END:  # nobody reads more of it
+            update = {name: value for name, value in update.items() if name in ("stop_reason", "detail", "route")}
+        return Command(update=as_kept(update), goto=to)
 
 
 # A person's word, by LangGraph's interrupt: the episode pauses, and goes on with the answer.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from groundwire.core._candidates import make_patch
 from groundwire.core._contexts import Judged
@@ -163,7 +163,7 @@ def result_of(
 ) -> EpisodeResult:
     """What the caller gets, also of an episode that paused."""
     history, meter, task = episode.history, episode.meter, episode.task
-    account = account_of(history.records)
+    account = account_of(history.records, episode.ladder.trade_offs)
     end = history.end or end_of(episode, StopReason.INTERRUPTED, "Paused; the ledger holds all so far.")
     best = history.best
     verified = end.verdict is Verdict.PASS and best is not None
@@ -193,7 +193,7 @@ def result_of(
         judged=len({s.candidate_digest for s in history.signals.values()} - {history.base.digest}),
         unconfirmed=unconfirmed,
         unconfirmed_patch=_patch(unconfirmed, episode),
-        account=replace(account, trade_offs=episode.ladder.trade_offs),
+        account=account,
         hidden_evidence=episode.hidden_evidence,
         lines_known_by_heart=len(episode.firewall.own_lines),
     )

@@ -163,7 +163,7 @@ class Routing:
         """A rule's finding is a signal too: it escalates, and no gate opens on it."""
         if episode.history.rule_of(state.trial, self.name) is None:
             found = Observation(verdict=Verdict.FAIL, origin=Origin.RULE, evidence=Evidence(detail=why))
-            await episode.record(
+            await episode.note(
                 episode.mint.signal(
                     found,
                     episode_id=episode.id,
@@ -190,7 +190,7 @@ class Routing:
             trusted=self.trusted,
         )
         admission = admit(question, episode.mint)
-        await episode.record(admission)
+        await episode.note(admission)
         if admission.admitted:
             return _opened(kind, admission)
         if admission.reason == Refusal.BUDGET:

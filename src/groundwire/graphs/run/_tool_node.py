@@ -162,6 +162,7 @@ class ToolNode:
         traits = ToolTraits.of(tool, name=name)
         self._is_hidden = traits.judges_hidden
         self._is_repeatable = traits.repeatable
+        self.calls_only = traits.calls_only
         # asked once: Python looks a Protocol's members up each time
         self._writing = tool if isinstance(tool, WritingTool) else None
         self._acting = tool if isinstance(tool, ActingTool) else None
@@ -252,7 +253,8 @@ class ToolNode:
         again: bool = False,
         confirming: bool = False,
     ) -> None:
-        await episode.settle()
+        if not self.calls_only:
+            await episode.settle()
         context = replace(await self._context(state, episode), again=again, confirming=confirming)
         task = episode.task.public()
         if self._is_hidden:
@@ -276,7 +278,8 @@ class ToolNode:
                     episode.check_cancelled()
                     if signal.verdict is Verdict.PASS or len(waiting) >= FLUSH_EVERY:
                         await self._flush(waiting, episode)
-                        await episode.settle()
+                        if not self.calls_only:
+                            await episode.settle()
                     if await patience.is_over(signal, left):
                         break
         except TimeoutError:

@@ -14,7 +14,9 @@ import sys
 import threading
 import time
 from collections.abc import Coroutine, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,7 +35,8 @@ from groundwire.models.vllm_engine._loading import (
     to_start_error,
 )
 from groundwire.models.vllm_engine._options import EngineOptions
-from groundwire.models.vllm_engine._talk import Watching, prompt_text, sampling_arguments
+from groundwire.models.vllm_engine._reading import PromptReader
+from groundwire.models.vllm_engine._talk import Watching, sampling_arguments
 
 # Counts what an engine is doing, from the statistics that it gives after every step.
 
@@ -112,7 +115,8 @@ class SharedEngine:
         """Backends that have not closed it."""
         self.log = log_folder() / f"vllm-{os.getpid()}.log"
         self._llm: Any = None
-        self._tokenizer: Any = None
+        self._reader: PromptReader | None = None
+        self._readers = ThreadPoolExecutor(1, thread_name_prefix="groundwire-vllm-reader")
         self._room = 0
         self._names = itertools.count(1)
         self._adapters: dict[str, Any] = {}
@@ -206,7 +210,7 @@ class SharedEngine:
             try:
                 llm = self._make(vllm)
                 found: Any = llm.get_tokenizer()
-                self._tokenizer = await found if asyncio.iscoroutine(found) else found
+                self._reader = PromptReader(await found if asyncio.iscoroutine(found) else found)
                 self._room = int(llm.model_config.max_model_len)
                 self._llm = llm
             except GroundwireError:
@@ -238,9 +242,11 @@ class SharedEngine:
         self, request: Request, *, model: str, lora: str | None, fixed: Mapping[str, Any], goes_on: GoesOn | None
     ) -> Any:
         await self._started(model)
-        text = prompt_text(self._tokenizer, request.messages, model=model)
-        # the template has written the special tokens already
-        tokens: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
+        assert self._reader is not None, "it was started"
+        # in a thread of its own, so that the engine's goes on with what others have asked
+        tokens = await asyncio.get_running_loop().run_in_executor(
+            self._readers, partial(self._reader.tokens, request.messages, model=model)
+        )
         room = self._room - len(tokens)
         if room < 1:
             raise context_too_long(model, f"It has {len(tokens)} tokens; the engine's context is {self._room}.")
@@ -294,6 +300,7 @@ class SharedEngine:
         ended = asyncio.run_coroutine_threadsafe(self._end(), self._loop)
         with suppress(TimeoutError):
             ended.result(CLOSE_TIMEOUT_S)
+        self._readers.shutdown(wait=False, cancel_futures=True)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CLOSE_TIMEOUT_S)
         if not self._thread.is_alive():

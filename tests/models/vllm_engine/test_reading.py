@@ -1,0 +1,133 @@
+"""Prompts in pieces are the same tokens as prompts read whole, or they are not read in pieces."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundwire.core._errors import ModelRejected
+from groundwire.core._models import Message
+from groundwire.models.vllm_engine._reading import CHECKED_FIRST, LEAST_CHARS, PromptReader, pieces_of
+
+tokenizers: Any = pytest.importorskip("tokenizers", reason="tokenizers is not installed: pip install tokenizers")
+SOURCES = sorted((Path(__file__).parents[3] / "src" / "groundwire" / "core").glob("*.py"))
+LLAMA_3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+def trained(pre_tokenizer: Any) -> Any:
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(byte_fallback=True, unk_token="<unk>"))
+    made.pre_tokenizer = pre_tokenizer
+    special = ["<unk>", "<|im_start|>", "<|im_end|>"]
+    trainer = tokenizers.trainers.BpeTrainer(vocab_size=2000, special_tokens=special, show_progress=False)
+    made.train_from_iterator((path.read_text() for path in SOURCES[:12]), trainer)
+    return made
+
+
+def of_kind(kind: str) -> Any:
+    pre: Any = tokenizers.pre_tokenizers
+    if kind == "gpt2":
+        return trained(pre.ByteLevel(add_prefix_space=False))
+    if kind == "llama3":
+        split = pre.Split(tokenizers.Regex(LLAMA_3), "isolated")
+        return trained(pre.Sequence([split, pre.ByteLevel(add_prefix_space=False, use_regex=False)]))
+    return trained(pre.Metaspace(prepend_scheme="always"))
+
+
+class Chats:
+    """Reads as the tokenizers that vLLM holds do, and counts the characters that it was given."""
+
+    chat_template = "chatml"
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.read = 0
+
+    def apply_chat_template(self, chat: list[dict[str, str]], **_options: Any) -> str:
+        if any("no such chat" in message["content"] for message in chat):
+            raise ValueError("it takes none of these")
+        return "".join(f"<|im_start|>{m['role']}\n{m['content']}<|im_end|>\n" for m in chat) + "<|im_start|>assistant\n"
+
+    def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
+        assert not add_special_tokens
+        self.read += len(text)
+        return self._inner.encode(text, add_special_tokens=False).ids
+
+
+@pytest.fixture(scope="module", params=["gpt2", "llama3", "sentencepiece"])
+def inner(request: pytest.FixtureRequest) -> Any:
+    return of_kind(request.param)
+
+
+def chats(seed: int) -> Iterator[list[Message]]:
+    """Prompts with real code, of several trials each, and what people and programs do to line ends and letters."""
+    chance = random.Random(seed)
+    for path in SOURCES[12:30]:
+        code = path.read_text()[:6000].replace("\n\n", chance.choice(["\n\n", "\n", "\r\n", "\n \n", "\n\t"]))
+        told = f"{code}\nÜber é\u0301 日本語\nx\n<|im_end|>\n'll\n1\n2\n{chance.random()}"
+        for trial in range(3):
+            yield [
+                Message(role="system", content="Be exact.\nUse code."),
+                Message(role="user", content=told + "a" * trial),
+            ]
+
+
+def test_pieces_are_the_text_and_begin_alike_where_texts_do() -> None:
+    text = "".join(path.read_text() for path in SOURCES[12:16])
+    assert "".join(pieces_of(text)) == text and len(list(pieces_of(text))) > 5
+    assert all(len(piece) >= LEAST_CHARS for piece in list(pieces_of(text))[:-1])
+    other = text[:4000] + "?" + text[4000:]
+    assert list(pieces_of(text))[:4] == list(pieces_of(other))[:4]
+    assert list(pieces_of("")) == []
+
+
+def test_every_prompt_is_read_as_it_is_when_it_is_read_whole(inner: Any) -> None:
+    reader, whole = PromptReader(Chats(inner)), Chats(inner)
+    for chat in chats(seed=3):
+        expected = whole.encode(whole.apply_chat_template([m.model_dump() for m in chat]), add_special_tokens=False)
+        assert reader.tokens(chat, model="m") == expected
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama3"])
+def test_a_later_trial_reads_only_what_is_new(kind: str) -> None:
+    chatty = Chats(of_kind(kind))
+    reader = PromptReader(chatty)
+    given = list(chats(seed=4))
+    for chat in given[:CHECKED_FIRST]:
+        reader.tokens(chat, model="m")
+    assert reader.in_pieces
+    chat = given[CHECKED_FIRST + 2]  # another task
+    reader.tokens(chat, model="m")
+    chatty.read = 0
+    reader.tokens([chat[0], Message(role="user", content=chat[1].content + "\nand more")], model="m")
+    assert 0 < chatty.read < len(chat[1].content) / 3
+
+
+def test_a_tokenizer_that_reaches_across_pieces_reads_whole_from_then_on() -> None:
+    chatty = Chats(of_kind("sentencepiece"))
+    reader = PromptReader(chatty)
+    reader.tokens(next(chats(seed=5)), model="m")
+    assert not reader.in_pieces
+
+
+def test_a_refused_chat_leaves_the_reader_as_it_was(inner: Any) -> None:
+    reader = PromptReader(Chats(inner))
+    with pytest.raises(ModelRejected, match="it takes none of these"):
+        reader.tokens([Message(role="user", content="no such chat")], model="m")
+    assert reader.tokens([Message(role="user", content="x")], model="m")
+
+
+def test_many_threads_may_ask_at_once() -> None:
+    chatty = Chats(of_kind("gpt2"))
+    reader, alone = PromptReader(chatty), PromptReader(Chats(of_kind("gpt2")))
+    given = list(chats(seed=6))[:24]
+    with ThreadPoolExecutor(4) as threads:
+        found = [threads.submit(reader.tokens, chat, model="m") for chat in given]
+    assert [tokens.result() for tokens in found] == [alone.tokens(chat, model="m") for chat in given]
