@@ -106,8 +106,6 @@ SHAPES: Mapping[str, tuple[str, str]] = {
     "descriptor": ("class C(m.Model): pass\nc = m.Model()\nc.age = 3\nassert c.age == 3\nwith pytest.raises(ValueError):\n    c.age = -1", "class Positive:\n    def __set_name__(self, o, n): self.n = '_' + n\n    def __get__(self, o, k): return getattr(o, self.n)\n    def __set__(self, o, v):\n        if v < 0 and not WRONG: raise ValueError\n        setattr(o, self.n, v)\nclass Model:\n    age = Positive()"),
     "linked objects": ("n = m.build([1, 2, 3])\nassert n.next.next.value == 3 and n.next.prev is n", "class Node:\n    next = prev = None\n    def __init__(self, v): self.value = v\ndef build(vs):\n    nodes = [Node(v) for v in vs]\n    for a, b in zip(nodes, nodes[1:]):\n        a.next, b.prev = b, right(a, None)\n    return nodes[0]"),
 }  # fmt: skip
-SHARES_FILES = frozenset(("a file", "the work folder"))
-"""Shapes whose tests look at files that the program wrote, or the other way round."""
 
 
 def module(*, wrong: bool) -> str:
@@ -126,6 +124,5 @@ def tests(names: Collection[str]) -> str:
     for number, (name, (test, _)) in enumerate(SHAPES.items()):
         if name in names:
             body = "\n    ".join(test.split("\n"))
-            fixtures = "monkeypatch, capsys, tmp_path" if name in SHARES_FILES else "monkeypatch, capsys"
-            lines.append(f"def test_{number}({fixtures}):\n    {name!r}\n    {body}")
+            lines.append(f"def test_{number}(monkeypatch, capsys, tmp_path):\n    {name!r}\n    {body}")
     return "\n".join(lines) + "\n"

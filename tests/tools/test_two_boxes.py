@@ -75,16 +75,30 @@ def test_a_module_that_is_missing_may_be_the_candidates(tests: str, asked: list[
         (TESTS, ""),
         ("import solution\n", ""),
         ("def test_a(caplog): pass\n", "caplog"),
-        ("import subprocess\n", "subprocess"),
-        ("def test_a(tmp_path): pass\n", "tmp_path"),
-        ("x = __file__\n", "__file__"),
-        ("x = 'mod.py'\n", "mod.py"),
+        ("import multiprocessing\n", "multiprocessing"),
+        ("def test_a(pytester): pass\n", "pytester"),
+        ("import subprocess\ndef test_a(tmp_path): open(__file__)\n", ""),
+        ("x = 'mod.py'\n", ""),
         ("def test_a(:\n", "parsed"),
     ],
 )
 def test_what_the_text_of_the_tests_says(tests: str, why: str) -> None:
     said = why_one_box(task_of({"mod.py": BROKEN, "tests/test_it.py": tests}))
     assert why in said and bool(said) is bool(why)
+
+
+@pytest.mark.parametrize(
+    ("tests", "shared"),
+    [
+        (TESTS, False),
+        ("import subprocess\n", True),
+        ("def test_a(tmp_path): pass\n", True),
+        ("x = __file__\n", True),
+        ("x = 'mod.py'\n", True),
+    ],
+)
+def test_files_cross_where_the_tests_use_any(tests: str, shared: bool) -> None:
+    assert boxes.shares_files(task_of({"mod.py": BROKEN, "tests/test_it.py": tests})) is shared
 
 
 def test_without_a_module_to_judge_there_is_nothing_to_keep_apart() -> None:
