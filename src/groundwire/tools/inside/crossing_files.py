@@ -137,9 +137,8 @@ class SharedFiles:
         sizes = [0]
         for look, below in list(self._looks.items()):
             there = dict(self._found(look))
-            for place in sorted(below - there.keys(), reverse=True):
-                if self._known.pop(place, None) is not None and self._told(place, ""):
-                    entries.append([*place, GONE, 0, 0, ""])
+            gone = [p for p in sorted(below - there.keys(), reverse=True) if self._known.pop(p, None) is not None]
+            entries += [[*place, GONE, 0, 0, ""] for place in gone if self._told(place, "")]
             for place, status in there.items():
                 entry = self._entry(place, status, sizes) if self._told(place, status) else None
                 if entry is not None:

@@ -1,4 +1,4 @@
-"""The files of the assertions' side: what of them the candidate is shown, what of it may lie here, and what may not run.
+"""The files of the assertions' side: what the candidate is shown, what of it may lie here, and what may not run.
 
 The candidate sees what the tests name to it, and no other file. It changes what it was told of by its very name, and
 what it has made itself. What it has made is data here: it is neither imported nor run, and no program is started beside
@@ -6,7 +6,7 @@ the assertions, where a file of it could be one.
 """
 
 # os.path on purpose: pathlib costs time to import, and tests like to fake it
-# ruff: noqa: PTH118
+# ruff: noqa: PTH118, PTH119
 from __future__ import annotations
 
 import base64
@@ -296,9 +296,9 @@ class AskingFiles(SharedFiles):
         place = self.place_of(path)
         if place is None or not place[1]:
             return
-        if place[0] == WORK or place in self._known or any(above in self._named for above in above_it(place)):
-            if not self._is_stand_in(place):
-                self.look_at(place)
+        is_told = place[0] == WORK or place in self._known or any(above in self._named for above in above_it(place))
+        if is_told and not self._is_stand_in(place):
+            self.look_at(place)
 
 
 def _texts(fields: Iterable[Any]) -> Iterator[str]:

@@ -4,6 +4,8 @@ Stands where `subprocess` starts a process. What is no program of the candidate,
 be had so.
 """
 
+# os.path on purpose: pathlib costs time to import, and tests like to fake it
+# ruff: noqa: PTH100, PTH109, PTH113, PTH118, PTH119
 from __future__ import annotations
 
 import io
