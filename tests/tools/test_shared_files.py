@@ -4,13 +4,20 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
+import base64
+import os
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
+import inside_modules as inside_modules
 import pytest
 
 from groundwire.core import Hidden, Isolation, Observation, Tree, Verdict
 from groundwire.tools import HiddenTests
+from groundwire.tools.inside.crossing_codec import NotPlain
+from groundwire.tools.inside.crossing_files import AnsweringFiles
+from groundwire.tools.inside.crossing_guard import AskingFiles
 
 PASS, FAIL, NONE = Verdict.PASS, Verdict.FAIL, Verdict.NONE
 APART = Isolation.TWO_BOXES
@@ -147,3 +154,164 @@ async def test_what_a_candidate_can_not_do_with_files(bench: Any, name: str) -> 
     found = await judged(bench, *ATTACKS[name], {"secret/golden.txt": "right"})
     assert found.verdict is not PASS or found.isolation is not APART, said(found)
     assert found.duration_s < 15
+
+
+class Unfit(Exception):
+    """The tests need more than can be sent."""
+
+
+class Two:
+    """Both sides, each in folders of its own, and no process between them."""
+
+    def __init__(self, folder: Path) -> None:
+        def unfit(why: str) -> NoReturn:
+            raise Unfit(why)
+
+        for side in ("asks", "answers"):
+            for name in ("work/tests", "tmp"):
+                (folder / side / name).mkdir(parents=True)
+        self.work, self.tmp = folder / "asks/work", folder / "asks/tmp"
+        self.their_work, self.their_tmp = folder / "answers/work", folder / "answers/tmp"
+        (self.work / "tests/test_it.py").write_text("secret")
+        (self.work / "tests/golden.txt").write_text("secret")
+        (self.work / "mod.py").write_text("raise ImportError")
+        (self.their_work / "mod.py").write_text("x = 1")
+        fixed = frozenset(str(self.work / "tests" / name) for name in ("test_it.py", "golden.txt"))
+        self.asking = AskingFiles(
+            str(self.work), str(self.tmp), fixed=fixed, unfit=unfit, fetch=lambda place: self.answering.fetched(place)
+        )
+        self.answering = AnsweringFiles(str(self.their_work), str(self.their_tmp))
+
+    def ask(self, *named: Any) -> None:
+        """The tests name something."""
+        told = self.asking.told([str(name) for name in named])
+        if told is not None:
+            self.answering.apply(told)
+
+    def answer(self) -> None:
+        """The answer comes."""
+        told = self.answering.changes()
+        if told is not None:
+            self.asking.take(told)
+
+    def forge(self, number: Any, path: Any, kind: Any = "f", body: Any = "wrong", mode: Any = 0o644) -> None:
+        """The candidate says what its side would not."""
+        content = base64.b64encode(body.encode()).decode() if kind == "f" and isinstance(body, str) else body
+        self.asking.take([[], [[number, path, kind, mode, 0, content]]])
+
+
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Two:
+    sides = Two(tmp_path)
+    monkeypatch.chdir(sides.work)
+    return sides
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        (1, "../work/tests/golden.txt"), (1, "/etc/passwd"), (1, "a/../../x"), (1, ""), (1, "."), (1, "a//b"), (1, "a\0b"),
+        (2, "a"), (True, "a"), (1, 5), (1, "x" * 300), (1, "/".join("a" * 60)), (1, "a", "l", "/etc/passwd"), (1, "a", "p"),
+        (1, "a", "f", 5), (1, "a", "f", "x", "0"), (0, "__pycache__/x.pyc"), (1, ".pytest_cache/x"),
+    ],
+)  # fmt: skip
+def test_what_no_side_of_ours_says_is_no_message(two: Two, forged: Any) -> None:
+    with pytest.raises(ValueError):
+        two.forge(*forged)
+    assert sorted(os.listdir(two.tmp)) == [] and (two.work / "tests/golden.txt").read_text() == "secret"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["tests/golden.txt", "tests/test_it.py", "mod.py", "tests", "conftest.py", "a/b.py", "x.pth", "x.so", "pytest.ini", "e-1.dist-info/entry_points.txt"],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["f", "x"])
+def test_beside_the_tests_a_candidate_lays_no_code_and_changes_nothing(two: Two, path: str, kind: str) -> None:
+    with pytest.raises(Unfit):
+        two.forge(0, path, kind)
+    assert (two.work / "tests/golden.txt").read_text() == "secret" and not (two.work / "conftest.py").exists()
+
+
+def test_what_the_tests_wrote_is_changed_only_where_it_was_named(two: Two) -> None:
+    (two.tmp / "d").mkdir()
+    for name in ("named", "other"):
+        (two.tmp / "d" / name).write_text("right")
+    with pytest.raises(Unfit):
+        two.forge(1, "d/named")
+    two.ask(two.tmp / "d/named")
+    assert os.listdir(two.their_tmp / "d") == ["named"], "nothing else is shown"
+    two.forge(1, "d/named")
+    assert (two.tmp / "d/named").read_text() == "wrong"
+    two.ask(two.tmp / "d")
+    for kind in ("f", "d"):
+        with pytest.raises(Unfit):
+            two.forge(1, "d/other", kind)
+    assert (two.tmp / "d/other").read_text() == "right"
+    two.forge(1, "d/new")
+    (two.tmp / "d/new").write_text("of the tests now")
+    with pytest.raises(Unfit):
+        two.forge(1, "d/new")
+
+
+def test_through_a_link_of_the_tests_nothing_is_laid(two: Two) -> None:
+    (two.tmp / "out").symlink_to(two.work / "tests")
+    two.ask(two.tmp / "out")
+    for kind in ("f", "x", "d"):
+        with pytest.raises(ValueError, match="folder"):
+            two.forge(1, "out/golden.txt", kind)
+    two.forge(1, "out")  # it was named, so it may be replaced: by a file, not through it
+    assert (two.work / "tests/golden.txt").read_text() == "secret"
+    assert not (two.tmp / "out").is_symlink() and (two.tmp / "out").read_text() == "wrong"
+
+
+def test_the_tests_and_what_they_do_not_name_are_not_shown(two: Two) -> None:
+    two.ask("golden", "data", "tests", two.work, "mod.py", two.work / "mod.py")
+    assert os.listdir(two.their_work / "tests") == [] and (two.their_work / "mod.py").read_text() == "x = 1"
+    two.ask("tests/golden.txt")
+    assert (two.their_work / "tests/golden.txt").read_text() == "secret"
+    for name in ("tests/test_it.py", two.work / "tests"):
+        with pytest.raises(NotPlain, match="a file of the tests"):
+            two.ask(name)
+
+
+def test_each_side_hears_of_every_change(two: Two) -> None:
+    ours, theirs = two.tmp / "a.txt", two.their_tmp / "a.txt"
+    for text in ("1", "2", "22", "", "3"):
+        ours.write_text(text)
+        two.ask(ours)
+        assert theirs.read_text() == text
+        theirs.write_text(text + text)
+        two.answering.wrote(theirs)
+        two.answer()
+        assert ours.read_text() == text + text
+    with ours.open("r+") as kept:
+        theirs.write_text("longer than before")
+        two.answer()
+        assert kept.read() == "longer than before", "who has it open sees it, as on one disk"
+    theirs.unlink()
+    two.answer()
+    assert not ours.exists()
+    ours.write_text("again")
+    two.ask("nothing")
+    assert theirs.read_text() == "again"
+    theirs.write_text("and again")
+    two.answer()
+    assert ours.read_text() == "and again"
+
+
+def test_names_are_found_in_texts(two: Two) -> None:
+    for name in ("a b.txt", "c.txt", "d,e.txt", "f.txt"):
+        (two.tmp / name).write_text("x")
+    two.ask(f"{two.tmp}/a b.txt", f"--in={two.tmp}/c.txt", f"file://{two.tmp}/d,e.txt", f'{{"p": "{two.tmp}/f.txt"}}')
+    assert sorted(os.listdir(two.their_tmp)) == ["a b.txt", "c.txt", "d,e.txt", "f.txt"]
+
+
+def test_a_link_or_a_pipe_of_the_candidate_does_not_go_over(two: Two) -> None:
+    two.ask(two.tmp / "a")
+    (two.their_tmp / "a").symlink_to("b")
+    with pytest.raises(NotPlain, match="a link"):
+        two.answer()
+    (two.their_tmp / "a").unlink()
+    os.mkfifo(two.their_tmp / "a")
+    with pytest.raises(NotPlain, match="no file"):
+        two.answer()

@@ -24,7 +24,7 @@ STAND_IN = (
 NEEDS_ONE_BOX = frozenset(
     {
         "runpy", "pytester", "testdir", "multiprocessing", "fork", "popen", "ProcessPoolExecutor",
-        "create_subprocess_exec", "create_subprocess_shell", "system", "pexpect", "spawn", "resources", "shelve",
+        "create_subprocess_exec", "create_subprocess_shell", "pexpect", "spawn", "resources", "shelve",
         "sqlite3", "socket", "mmap", "umask", "getpid", "doctest_namespace", "ctypes",
     }
 )  # fmt: skip

@@ -289,16 +289,14 @@ class SharedFiles:
         return True
 
     def _make_way(self, place: Place) -> None:
-        """Makes the folders above it that are missing; none of them may be a link."""
+        """Makes the folders above it that are missing."""
         parts = place[1].split("/")[:-1]
         for depth in range(1, len(parts) + 1):
             above = (place[0], "/".join(parts[:depth]))
-            path = self.path_of(above)
             try:
-                if not stat.S_ISDIR(self._lstat(path).st_mode):
-                    raise ValueError("a file where a folder would have to be")
-            except FileNotFoundError:
-                self._mkdir(path, 0o755)
+                self._mkdir(self.path_of(above), 0o755)
+            except FileExistsError:
+                continue
 
     def _folder(self, path: str) -> None:
         try:

@@ -209,6 +209,10 @@ class AskingFiles(SharedFiles):
         number, path = place
         if kind not in (FILE, FOLDER, GONE) or OF_RUNNERS.intersection(path.split("/")):
             raise ValueError("not a file")
+        for above in above_it(place):
+            status = self._status(self.path_of(above))
+            if status is not None and not stat.S_ISDIR(status.st_mode):
+                raise ValueError("a file, or a link, where a folder would have to be")
         if number == WORK and (path in self._at_first or path in self._fixed_folders):
             if kind == FOLDER:
                 return False
@@ -219,7 +223,7 @@ class AskingFiles(SharedFiles):
         if kind == FOLDER and there is not None and stat.S_ISDIR(there.st_mode):
             return False
         if (there is not None and not self._is_theirs(place, there)) or place in self._lost:
-            same = kind == GONE or (there is not None and self._holds(place, there, body))
+            same = kind == GONE or (kind == FILE and there is not None and self._holds(place, there, body))
             below_named = same and any(above in self._named for above in above_it(place))
             if place not in self._named and not below_named:
                 raise _Refused(f"the code under test changes {path}, a file of the tests that it was not given")
