@@ -378,3 +378,28 @@ async def test_comparisons_that_the_candidate_makes_are_counted_and_its_classes_
     assert kept.evidence.crossings == Crossings(own_equality=1), "hidden tests tell no names"
     plain = bench.task({"mod.py": BROKEN, "test_mod.py": TESTS})
     assert (await bench.judge(Pytest(), plain, {"mod.py": RIGHT})).evidence.crossings is None
+
+
+SAYS_ANOTHER_THING = "class Q:\n    def __eq__(self, other): return lambda: other\n"
+ASKS_FOR_IT = "import mod\ndef test_q():\n    assert (mod.Q() == 'a')() == 'a'\ndef test_f():\n    assert mod.f(1) == 2\n"
+
+
+async def test_hidden_tests_that_the_base_tree_loses_in_two_boxes_are_judged_in_one_process(bench: Any) -> None:
+    """What stands between the boxes is no fault of who is judged: `==` is decided where the tests are."""
+    files = {"mod.py": BROKEN + SAYS_ANOTHER_THING, "test_mod.py": "import mod\ndef test_a(): assert mod.f\n"}
+    hidden = Hidden(("python", "-m", "pytest", "-q", "secret"), Tree({"secret/test_q.py": ASKS_FOR_IT.encode()}))
+    tool, task = HiddenTests(), bench.task(files, hidden=hidden)
+    wrong = await bench.judge(tool, task, {"mod.py": "# wrong\n" + BROKEN + SAYS_ANOTHER_THING})
+    right = await bench.judge(tool, task, {"mod.py": RIGHT + SAYS_ANOTHER_THING})
+    assert [(wrong.verdict, wrong.isolation), (right.verdict, right.isolation)] == [
+        (FAIL, Isolation.IN_PROCESS),
+        (PASS, Isolation.IN_PROCESS),
+    ], (wrong.evidence, right.evidence)
+
+
+async def test_what_only_the_candidate_makes_of_itself_is_no_reason_for_one_process(bench: Any) -> None:
+    files = {"mod.py": "class Q(str): pass\n" + BROKEN, "test_mod.py": "import mod\ndef test_a(): assert mod.f\n"}
+    asks = ASKS_FOR_IT.replace("(mod.Q() == 'a')()", "mod.Q('a')")
+    hidden = Hidden(("python", "-m", "pytest", "-q", "secret"), Tree({"secret/test_q.py": asks.encode()}))
+    found = await bench.judge(HiddenTests(), bench.task(files, hidden=hidden), {"mod.py": RIGHT + SAYS_ANOTHER_THING})
+    assert found.verdict is not PASS and found.isolation is Isolation.TWO_BOXES, found.evidence

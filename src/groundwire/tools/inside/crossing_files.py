@@ -217,6 +217,8 @@ class SharedFiles:
             raise NotPlain(f"{place[1]}, a file of more than {MAX_FILE_BYTES >> 20} MiB")
         try:
             file = self._open(self.path_of(place), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except PermissionError:
+            return b""  # who may not read it here may not there
         except OSError as problem:
             raise NotPlain(f"{place[1]}, which can't be read ({problem.strerror})") from None
         try:

@@ -166,6 +166,11 @@ class AskingFiles(SharedFiles):
                 self._ways.append(above)
         if not self._is_stand_in(place):
             self.look_at(place)
+        status = self._status(self.path_of(place))
+        if status is not None and stat.S_ISLNK(status.st_mode):  # a link of the tests: what it leads to is meant
+            target = self.place_of(os.path.realpath(self.path_of(place)))
+            if target is not None and target not in self._named:
+                self._name(target)
 
     def _way(self, place: Place) -> list[Any] | None:
         status = self._status(self.path_of(place))
