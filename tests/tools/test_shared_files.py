@@ -1,7 +1,7 @@
 """Tests that use files together with the code they test, judged in two boxes: what they may do, what a candidate can't."""
 
 # small programs, each in one line where it fits
-# ruff: noqa: E501
+# ruff: noqa: E501, PTH208  os.listdir says it shortest
 from __future__ import annotations
 
 import base64
@@ -177,9 +177,11 @@ class Two:
         (self.work / "mod.py").write_text("raise ImportError")
         (self.their_work / "mod.py").write_text("x = 1")
         fixed = frozenset(str(self.work / "tests" / name) for name in ("test_it.py", "golden.txt"))
+        self.case = 0
         self.asking = AskingFiles(
-            str(self.work), str(self.tmp), fixed=fixed, unfit=unfit, fetch=lambda place: self.answering.fetched(place)
-        )
+            str(self.work), str(self.tmp), fixed=fixed, unfit=unfit, fetch=lambda place: self.answering.fetched(place),
+            case=lambda: self.case,
+        )  # fmt: skip
         self.answering = AnsweringFiles(str(self.their_work), str(self.their_tmp))
 
     def ask(self, *named: Any) -> None:
@@ -248,25 +250,54 @@ def test_what_the_tests_wrote_is_changed_only_where_it_was_named(two: Two) -> No
             two.forge(1, "d/other", kind)
     assert (two.tmp / "d/other").read_text() == "right"
     two.forge(1, "d/new")
+    for name in ("other", "more"):
+        (two.tmp / "d" / name).write_text("right")
+    two.ask(two.tmp / "d/other", two.tmp / "d/more")
+    two.forge(1, "d/more")
+    opened = two.asking._opened  # pyright: ignore[reportPrivateUsage]  # what an audit hook tells it
+    opened(str(two.tmp / "d/more"), "r", os.O_RDONLY)
+    two.case += 1
+    two.ask("nothing")
+    with pytest.raises(Unfit):
+        two.forge(1, "d/other")
+    with pytest.raises(Unfit, match="for another one"):
+        opened(str(two.tmp / "d/more"), "r", os.O_RDONLY)
+    opened(str(two.tmp / "d/more"), "w", os.O_WRONLY | os.O_TRUNC)
+    opened(str(two.tmp / "d/more"), "r", os.O_RDONLY)
+    two.forge(1, "d/new", body="its own")
     (two.tmp / "d/new").write_text("of the tests now")
     with pytest.raises(Unfit):
         two.forge(1, "d/new")
 
 
 def test_through_a_link_of_the_tests_nothing_is_laid(two: Two) -> None:
-    (two.tmp / "out").symlink_to(two.work / "tests")
+    (two.tmp / "d").mkdir()
+    (two.tmp / "d/golden.txt").write_text("secret")
+    (two.tmp / "out").symlink_to("d")
+    (two.tmp / "tests").symlink_to(two.work / "tests")
     two.ask(two.tmp / "out")
     for kind in ("f", "x", "d"):
         with pytest.raises(ValueError, match="folder"):
             two.forge(1, "out/golden.txt", kind)
     two.forge(1, "out")  # it was named, so it may be replaced: by a file, not through it
-    assert (two.work / "tests/golden.txt").read_text() == "secret"
+    assert (two.tmp / "d/golden.txt").read_text() == "secret"
     assert not (two.tmp / "out").is_symlink() and (two.tmp / "out").read_text() == "wrong"
+    with pytest.raises(NotPlain, match="a file of the tests"):
+        two.ask(two.tmp / "tests")
 
 
 def test_the_tests_and_what_they_do_not_name_are_not_shown(two: Two) -> None:
     two.ask("golden", "data", "tests", two.work, "mod.py", two.work / "mod.py")
     assert os.listdir(two.their_work / "tests") == [] and (two.their_work / "mod.py").read_text() == "x = 1"
+    two.asking.heard(["tests/golden.txt", f"{two.work}/tests"])
+    for name in ("tests/golden.txt", two.work / "tests/golden.txt", two.work / "tests"):
+        with pytest.raises(NotPlain, match="has named first"):
+            two.ask(name)
+
+
+def test_data_beside_the_tests_is_shown_where_they_name_it(two: Two) -> None:
+    two.ask("tests/golden.txt")
+    two.asking.heard(["tests/golden.txt"])
     two.ask("tests/golden.txt")
     assert (two.their_work / "tests/golden.txt").read_text() == "secret"
     for name in ("tests/test_it.py", two.work / "tests"):

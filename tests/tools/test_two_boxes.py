@@ -381,7 +381,13 @@ async def test_comparisons_that_the_candidate_makes_are_counted_and_its_classes_
 
 
 SAYS_ANOTHER_THING = "class Q:\n    def __eq__(self, other): return lambda: other\n"
-ASKS_FOR_IT = "import mod\ndef test_q():\n    assert (mod.Q() == 'a')() == 'a'\ndef test_f():\n    assert mod.f(1) == 2\n"
+ASKS_FOR_IT = """\
+import mod
+def test_q():
+    assert (mod.Q() == 'a')() == 'a'
+def test_f():
+    assert mod.f(1) == 2
+"""
 
 
 async def test_hidden_tests_that_the_base_tree_loses_in_two_boxes_are_judged_in_one_process(bench: Any) -> None:

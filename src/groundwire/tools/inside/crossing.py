@@ -114,6 +114,7 @@ class Crossing:
         undecided: told whenever one was not asked, and what it would have said is not known.
         saw: told of each class of the candidate whose objects have come here, by its name.
         scratch: the folder for temporary files, where the tests share files with the code they test; else empty.
+        case: the number of the case that runs.
         controls: the controls of this run, if it has any.
     """
 
@@ -130,6 +131,7 @@ class Crossing:
         undecided: Callable[[], None] = lambda: None,
         saw: Callable[[str], None] = lambda _name: None,
         scratch: str = "",
+        case: Callable[[], int] = lambda: 0,
         controls: Any = None,
     ) -> None:
         self._root = root
@@ -140,7 +142,7 @@ class Crossing:
         self.saw = saw
         self._controls = controls
         self.remembers = controls is not None
-        self._fixed = frozenset(os.path.join(root, path) for path in fixed)
+        self.fixed = frozenset(os.path.join(root, path) for path in fixed)
         self._brought = frozenset(asked)
         self._own_names = frozenset(names)
         self._finder = _Finder(self)
@@ -153,8 +155,8 @@ class Crossing:
         self._nested = 0
         self._turn = threading.RLock()
         self._world = World(self, root)
-        self._given = Given(self, root, self._fixed)
-        self._files: AskingFiles | None = _files_of(self, root, scratch, self._fixed) if scratch else None
+        self._given = Given(self, root, self.fixed)
+        self._files: AskingFiles | None = _files_of(self, root, scratch, case) if scratch else None
         self.stubs = Stubs(self, self._gone)
 
     def start(self) -> None:
@@ -175,7 +177,7 @@ class Crossing:
         if origin is None:
             return False
         place = os.path.realpath(origin)
-        return place.startswith(self._root + os.sep) and place not in self._fixed
+        return place.startswith(self._root + os.sep) and place not in self.fixed
 
     def may_bring(self, module: str) -> bool:
         """True for a module that may lie over there, though nothing stands for it here."""
@@ -256,6 +258,8 @@ class Crossing:
             if self._files is not None:
                 body = self._files.inward(body)
             head, kind, *rest = self._code.unpack(body)
+            if self._files is not None:
+                self._files.heard([rest, head])
             if kind == "unfit":
                 self.unfit(f"{_shown(verb, fields)} gives {rest[0]}")
             frames = rest.pop() if kind == "raised" else None
@@ -478,6 +482,10 @@ class Crossing:
             return module_named(name, self, self.is_theirs)
         raise ValueError("not a value")
 
+    def is_program(self, path: str) -> bool:
+        """True for a file of the candidate that the tests may start."""
+        return self._files is not None and self._files.is_program(path)
+
     def is_theirs(self, module: str) -> bool:
         """True for the name of a module of the candidate."""
         parts = module.split(".")
@@ -515,7 +523,7 @@ class Crossing:
         self.stubs.forget(self._gone)
 
 
-def _files_of(crossing: Crossing, root: str, scratch: str, fixed: frozenset[str]) -> AskingFiles:
+def _files_of(crossing: Crossing, root: str, scratch: str, case: Callable[[], int]) -> AskingFiles:
     """What the tests and the code they test share; here, since most tests share nothing."""
     if TYPE_CHECKING:
         from groundwire.tools.inside.crossing_guard import AskingFiles as Files
@@ -529,7 +537,7 @@ def _files_of(crossing: Crossing, root: str, scratch: str, fixed: frozenset[str]
     def fetch(place: Place) -> None:
         crossing.ask("fetch", *place)
 
-    return Files(root, scratch, fixed=fixed, unfit=crossing.unfit, fetch=fetch)
+    return Files(root, scratch, fixed=crossing.fixed, unfit=crossing.unfit, fetch=fetch, case=case)
 
 
 def vars_of(value: Any) -> dict[str, Any]:
@@ -571,6 +579,7 @@ def make_crossing(settings: dict[str, Any], recorder: Any, controls: Any) -> Cro
         undecided=recorder.undecided,
         saw=saw,
         scratch=scratch,
+        case=lambda: recorder.cases,
         controls=controls,
     )
 

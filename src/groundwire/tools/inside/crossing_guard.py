@@ -1,8 +1,9 @@
 """The files of the assertions' side: what the candidate is shown, what of it may lie here, and what may not run.
 
-The candidate sees what the tests name to it, and no other file. It changes what it was told of by its very name, and
-what it has made itself. What it has made is data here: it is neither imported nor run, and no program is started beside
-the assertions, where a file of it could be one.
+The candidate sees what the tests name to it, and no other file; a name that they have from it shows it none of theirs.
+It changes what the case that runs has named to it by its very name, and what it has made itself. What it has made is
+data here: it is neither imported nor run, and no program is started beside the assertions, where a file of it could be
+one.
 """
 
 # os.path on purpose: pathlib costs time to import, and tests like to fake it
@@ -79,6 +80,7 @@ class AskingFiles(SharedFiles):
         fixed: the files below the work folder that are not the candidate's, whole paths.
         unfit: ends this run: the tests need more than can be sent.
         fetch: asks for what lies at a place over there.
+        case: the number of the case that runs.
     """
 
     def __init__(
@@ -89,17 +91,24 @@ class AskingFiles(SharedFiles):
         fixed: frozenset[str],
         unfit: Callable[[str], NoReturn],
         fetch: Callable[[Place], None],
+        case: Callable[[], int],
     ) -> None:
         super().__init__(work, scratch)
-        self._unfit, self._fetch = unfit, fetch
+        self._unfit, self._fetch, self._case = unfit, fetch, case
+        self._named_in = -1
         self._fixed = {place[1] for path in fixed if (place := self.place_of(path)) is not None}
         self._fixed_folders = {"/".join(p.split("/")[:n]) for p in self._fixed for n in range(1, p.count("/") + 1)}
         self._at_first = {place[1] for place, _ in self._all(work)}
         self._named: set[Place] = set()
+        """By the case that runs."""
+        self._shown: set[Place] = set()
+        self._from_them: set[Place] = set()
         self._ways: list[Place] = []
         self._theirs: set[Place] = set()
         self._laid: set[Place] = set()
         self._lost: set[Place] = set()
+        self._changed: dict[Place, int] = {}
+        """Files of the tests that the candidate has changed, with the case that had named them."""
         self._laid_bytes = 0
         self._quiet = 0
         end = r"[^\s\"'`,;:=|<>()\[\]{}*?!&\0]*"
@@ -127,9 +136,11 @@ class AskingFiles(SharedFiles):
         """
         self._quiet += 1
         try:
-            for text in _texts(fields):
-                for place in self._places_in(text):
-                    self._name(place)
+            if self._named_in != (number := self._case()):
+                self._named_in = number
+                self._named.clear()
+            for place in self._places_in(fields):
+                self._name(place)
             ways = [entry for place in self._ways if (entry := self._way(place)) is not None]
             self._ways.clear()
             news = self.changes()
@@ -137,21 +148,36 @@ class AskingFiles(SharedFiles):
         finally:
             self._quiet -= 1
 
-    def _places_in(self, text: str) -> Iterator[Place]:
-        if any(folder in text for folder in self._folders):
-            for found in self._absolute.finditer(text):
-                rest = text[found.start() :]
-                whole = len(rest) <= MAX_NAME and "\0" not in rest and self._status(rest) is not None
-                place = self.place_of(rest if whole else found.group())
-                if place is not None and place[1]:
+    def _places_in(self, fields: Iterable[Any]) -> Iterator[Place]:
+        """What these encoded fields name: by whole paths, wherever in a text, or from the current folder on."""
+        here: frozenset[str] | None = None
+        for text in _texts(fields):
+            if any(folder in text for folder in self._folders):
+                for found in self._absolute.finditer(text):
+                    rest = text[found.start() :]
+                    whole = len(rest) <= MAX_NAME and "\0" not in rest and self._status(rest) is not None
+                    place = self.place_of(rest if whole else found.group())
+                    if place is not None and place[1]:
+                        yield place
+            elif text and len(text) <= MAX_NAME and not text.startswith("/"):
+                here = self._names_here() if here is None else here
+                if text.partition("/")[0] in here and (place := self._from_here(text)) is not None:
                     yield place
-        elif text and len(text) <= MAX_NAME and not text.startswith("/") and "\n" not in text and "\0" not in text:
-            place = self.place_of(text)
-            status = self._status(text) if place is not None and place[1] else None
-            if place is not None and status is not None:
-                is_own_folder = stat.S_ISDIR(status.st_mode) and place[0] == WORK and place[1] in self._fixed_folders
-                if not is_own_folder or "/" in text:
-                    yield place
+
+    def _names_here(self) -> frozenset[str]:
+        try:
+            with self._scandir(self._getcwd()) as inner:
+                return frozenset((".", "..", *(entry.name for entry in inner)))
+        except OSError:  # it is gone
+            return frozenset()
+
+    def _from_here(self, text: str) -> Place | None:
+        place, status = self.place_of(text), self._status(text)
+        if place is None or not place[1] or status is None:
+            return None
+        # a word like `tests` is no path
+        is_own_folder = stat.S_ISDIR(status.st_mode) and place[0] == WORK and place[1] in self._fixed_folders
+        return place if "/" in text or not is_own_folder else None
 
     def _status(self, path: str) -> os.stat_result | None:
         try:
@@ -159,8 +185,23 @@ class AskingFiles(SharedFiles):
         except (OSError, ValueError):
             return None
 
+    def heard(self, fields: Iterable[Any]) -> None:
+        """The candidate has sent these encoded fields: what they name is not thereby the tests' to show."""
+        self._quiet += 1
+        try:
+            self._from_them.update(p for p in self._places_in(fields) if self._is_of_tests(p) and p not in self._shown)
+        finally:
+            self._quiet -= 1
+
+    def _is_of_tests(self, place: Place) -> bool:
+        return place[0] == WORK and (place[1] in self._fixed or place[1] in self._fixed_folders)
+
     def _name(self, place: Place) -> None:
+        if place in self._from_them:
+            raise NotPlain(f"{place[1]}, a file beside the tests that the code under test has named first")
         self._named.add(place)
+        if self._is_of_tests(place):
+            self._shown.add(place)
         for above in reversed([*above_it(place)]):  # where something of that name may be made over there
             if above not in self._known and not (above[0] == WORK and above[1] in self._fixed_folders):
                 self._ways.append(above)
@@ -175,6 +216,13 @@ class AskingFiles(SharedFiles):
     def _way(self, place: Place) -> list[Any] | None:
         status = self._status(self.path_of(place))
         return self._entry(place, status, [0]) if status is not None and stat.S_ISDIR(status.st_mode) else None
+
+    def is_program(self, path: str) -> bool:
+        """True for a file that is the candidate's: where a stand-in lies, or nothing that the tests could have made."""
+        place = self.place_of(path)
+        if place is None or place[0] != WORK or not place[1]:
+            return False
+        return self._is_stand_in(place) or self._status(self.path_of(place)) is None
 
     def _is_stand_in(self, place: Place) -> bool:
         return place[0] == WORK and place[1] in self._at_first and place[1] not in self._fixed
@@ -234,6 +282,7 @@ class AskingFiles(SharedFiles):
                 raise _Refused(f"the code under test changes {path}, a file of the tests that it was not given")
             if kind == GONE:
                 self._lost.add(place)
+            self._changed[place] = self._case()
         self._laid_bytes += len(body)
         if self._laid_bytes > MAX_FROM_OTHER:
             raise _Refused("the code under test writes too much")
@@ -289,10 +338,14 @@ class AskingFiles(SharedFiles):
     def _opened(self, path: Any, _mode: Any, flags: Any) -> None:
         if type_of(path) not in (str, bytes):
             return
+        place = self.place_of(path)
         if type_of(flags) is int and flags & _WRITES:
+            if flags & os.O_TRUNC and place is not None:
+                self._changed.pop(place, None)
             self._wrote(path)
             return
-        place = self.place_of(path)
+        if place is not None and self._changed.get(place, self._case()) != self._case():
+            self._unfit(f"a case reads {place[1]}, which the code under test changed for another one")
         if place is None or place[0] == SCRATCH or place[1] in self._fixed:
             return
         if place[1] in self._at_first:

@@ -5,7 +5,7 @@ be had so.
 """
 
 # os.path on purpose: pathlib costs time to import, and tests like to fake it
-# ruff: noqa: PTH100, PTH109, PTH113, PTH118, PTH119
+# ruff: noqa: PTH100, PTH109, PTH118, PTH119
 from __future__ import annotations
 
 import io
@@ -38,7 +38,7 @@ class Asks(Protocol):
         """Ends this run: the tests need more than can be sent."""
         ...
 
-    def holds(self, origin: str | None) -> bool:
+    def is_program(self, path: str) -> bool:
         """True for a file of the candidate."""
         ...
 
@@ -115,7 +115,7 @@ class _Program:
 
     def _lies_there(self, path: str, cwd: Any) -> bool:
         whole = os.path.join(os.getcwd() if cwd is None else os.path.abspath(os.fsdecode(cwd)), path)
-        return self._asks.holds(whole) and os.path.isfile(whole)
+        return self._asks.is_program(whole)
 
     # --- running
 
