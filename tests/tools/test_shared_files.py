@@ -73,6 +73,10 @@ HONEST = {
         "def f():\n    data = json.load(open('c.json'))\n    os.makedirs('deep/er')\n    open('deep/er/o.txt', 'w').write(data['a'])\n",
         "def test_a(tmp_path, monkeypatch):\n    monkeypatch.chdir(tmp_path)\n    (tmp_path / 'c.json').write_text('{\"a\": \"b\"}')\n    mod.f()\n    assert open('deep/er/o.txt').read() == 'b'\n    assert pathlib.Path('deep/er/o.txt').resolve().is_relative_to(tmp_path)\n",
     ),
+    "a path that comes back": (
+        "def f(path):\n    out = path.with_suffix('.out')\n    out.write_text(path.read_text().upper())\n    return out\ndef g(folder): return sorted(folder.iterdir())\n",
+        "def test_a(tmp_path):\n    (tmp_path / 'a.in').write_text('x')\n    out = mod.f(tmp_path / 'a.in')\n    assert out.read_text() == 'X' and mod.f(out.with_suffix('.in')) == out\n    assert [p.read_text() for p in mod.g(tmp_path)] == ['x', 'X']\n",
+    ),
     "data beside the tests": (
         "def f(path): return open(path).read()\n",
         "HERE = pathlib.Path(__file__).parent\ndef test_a():\n    assert mod.f(HERE / 'data' / 'in.txt') == 'in'\n    assert mod.f('secret/data/in.txt') == 'in'\n    assert (HERE / 'golden.txt').read_text() == mod.f(HERE / 'data' / 'in.txt')\n",
@@ -131,6 +135,10 @@ ATTACKS = {
     "the same in a folder that is handed over": (EVERYWHERE, BY_A_FOLDER),
     "what is expected is taken away and made anew": ("import shutil\ndef f(path):\n    if (path / 'expected').exists(): (path / 'expected').unlink()\ndef g(path): (path / 'expected').write_text('wrong'); (path / 'out').write_text('wrong')\n", BY_A_FOLDER.replace("mod.f(tmp_path)", "mod.f(tmp_path)\n    mod.g(tmp_path)")),
     "what is expected is read over there": ("def f(path): path.write_text((pathlib.Path('secret') / 'golden.txt').read_text())\n", "def test_a(tmp_path):\n    mod.f(tmp_path / 'out')\n    assert (tmp_path / 'out').read_text() == (pathlib.Path(__file__).parent / 'golden.txt').read_text()\n"),
+    "the path of what is expected": ("def f(path): return 'secret/golden.txt'\n", "GOLDEN = pathlib.Path(__file__).parent / 'golden.txt'\ndef test_a(tmp_path):\n    assert open(mod.f(tmp_path / 'out')).read() == GOLDEN.read_text()\n"),
+    "an object that is the path of it": ("class P:\n    def __fspath__(self): return '/box/work/secret/golden.txt'\ndef f(path): return P()\n", "GOLDEN = pathlib.Path(__file__).parent / 'golden.txt'\ndef test_a(tmp_path):\n    assert open(mod.f(tmp_path / 'out')).read() == GOLDEN.read_text()\n"),
+    "the path of what the tests write": ("def f(path): return path.parent / 'expected'\n", "def test_a(tmp_path):\n    out = mod.f(tmp_path / 'out')\n    (tmp_path / 'expected').write_text('right')\n    assert out.read_text() == (tmp_path / 'expected').read_text()\n"),
+    "a path that goes back to it, to be written over": ("def f(path): return path.parent / 'expected'\ndef g(path): path.write_text('wrong'); return 'wrong'\n", "def test_a(tmp_path):\n    (tmp_path / 'expected').write_text('right')\n    assert mod.g(mod.f(tmp_path / 'out')) == (tmp_path / 'expected').read_text()\n"),
     "a link to what is expected": ("def f(path): path.symlink_to(path.parent / 'expected')\n", BY_A_FOLDER.replace("mod.f(tmp_path)", "mod.f(tmp_path / 'out')")),
     "a link out of the folder": ("def f(path): path.symlink_to('/box/work/secret/golden.txt')\n", WRITES),
     "a link in the place of the folder": ("import shutil\ndef f(path):\n    shutil.rmtree(path.parent)\n    path.parent.symlink_to('/box/work/secret')\n", WRITES.replace("'out')", "'golden.txt')")),
@@ -179,7 +187,7 @@ class Two:
         fixed = frozenset(str(self.work / "tests" / name) for name in ("test_it.py", "golden.txt"))
         self.case = 0
         self.asking = AskingFiles(
-            str(self.work), str(self.tmp), fixed=fixed, unfit=unfit, fetch=lambda place: self.answering.fetched(place),
+            str(self.work), str(self.tmp), fixed=fixed, withheld=["tests/test_it.py", "tests/golden.txt"], unfit=unfit, fetch=lambda place: self.answering.fetched(place),
             case=lambda: self.case,
         )  # fmt: skip
         self.answering = AnsweringFiles(str(self.their_work), str(self.their_tmp))

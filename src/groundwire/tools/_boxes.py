@@ -56,6 +56,12 @@ def candidates_box(candidate: Candidate, task: Task) -> Tree:
     return Tree(files, tree.executable & files.keys())
 
 
+def withheld_files(task: Task) -> list[str]:
+    """The fixed files that do not lie where the candidate runs: tests, their data, and what steers the runner."""
+    theirs = candidates_box(Candidate(task.tree.digest, {}), task).files
+    return [path for path in fixed_files(task) if path not in theirs]
+
+
 def fixed_files(task: Task) -> list[str]:
     """The files below the work folder that are none of the candidate's; everything else there is, also what it adds."""
     return sorted(path for path in task.tree.files if is_fixed(path, task))

@@ -29,6 +29,7 @@ from groundwire.tools._boxes import (
     shares_files,
     tests_box,
     why_one_box,
+    withheld_files,
 )
 from groundwire.tools._commands import Invocation, RunnerName, read_command
 from groundwire.tools._controls import as_it_is
@@ -273,6 +274,7 @@ class PythonRunner:
     def _told(self, task: Task, invocation: Invocation) -> dict[str, Any]:
         told = {"fixed": fixed_files(task), "asked": asked_names(task), "names": own_names(task)}
         told["files"] = self.name == "doctest" or shares_files(task)
+        told["withheld"] = withheld_files(task) if told["files"] else []
         if self.name != "doctest":
             return told
         modules = [p for p in invocation.arguments if p in task.tree.files and p.endswith(".py")]

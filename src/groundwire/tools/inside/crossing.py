@@ -114,6 +114,7 @@ class Crossing:
         undecided: told whenever one was not asked, and what it would have said is not known.
         saw: told of each class of the candidate whose objects have come here, by its name.
         scratch: the folder for temporary files, where the tests share files with the code they test; else empty.
+        withheld: those fixed files that do not lie over there; asked for where files are shared.
         case: the number of the case that runs.
         controls: the controls of this run, if it has any.
     """
@@ -131,10 +132,11 @@ class Crossing:
         undecided: Callable[[], None] = lambda: None,
         saw: Callable[[str], None] = lambda _name: None,
         scratch: str = "",
+        withheld: Sequence[str] = (),
         case: Callable[[], int] = lambda: 0,
         controls: Any = None,
     ) -> None:
-        self._root = root
+        self.root = root
         self._peer = peer
         self._unfit = unfit
         self.own_word = own_word
@@ -156,7 +158,7 @@ class Crossing:
         self._turn = threading.RLock()
         self._world = World(self, root)
         self._given = Given(self, root, self.fixed)
-        self._files: AskingFiles | None = _files_of(self, root, scratch, case) if scratch else None
+        self._files: AskingFiles | None = _files_of(self, scratch, withheld, case) if scratch else None
         self.stubs = Stubs(self, self._gone)
 
     def start(self) -> None:
@@ -177,7 +179,7 @@ class Crossing:
         if origin is None:
             return False
         place = os.path.realpath(origin)
-        return place.startswith(self._root + os.sep) and place not in self.fixed
+        return place.startswith(self.root + os.sep) and place not in self.fixed
 
     def may_bring(self, module: str) -> bool:
         """True for a module that may lie over there, though nothing stands for it here."""
@@ -202,7 +204,7 @@ class Crossing:
         Returns:
             Its public names, its text, and if it is a package.
         """
-        names, doc, package = self.ask("import", module, [from_root(place, self._root) for place in sys.path])
+        names, doc, package = self.ask("import", module, [from_root(place, self.root) for place in sys.path])
         self._imported.append(module)
         return [str(name) for name in names], doc if isinstance(doc, str) else None, package is True
 
@@ -443,7 +445,7 @@ class Crossing:
         file = getattr(found, "__file__", None)
         if found is None or type_of(found) is Module or module == "__main__":
             return False
-        return not (isinstance(file, str) and os.path.abspath(file).startswith(self._root + os.sep))
+        return not (isinstance(file, str) and os.path.abspath(file).startswith(self.root + os.sep))
 
     def _number(self, value: Any, ref: Any) -> int:
         if self.stubs.current(ref):
@@ -523,7 +525,7 @@ class Crossing:
         self.stubs.forget(self._gone)
 
 
-def _files_of(crossing: Crossing, root: str, scratch: str, case: Callable[[], int]) -> AskingFiles:
+def _files_of(crossing: Crossing, scratch: str, withheld: Sequence[str], case: Callable[[], int]) -> AskingFiles:
     """What the tests and the code they test share; here, since most tests share nothing."""
     if TYPE_CHECKING:
         from groundwire.tools.inside.crossing_guard import AskingFiles as Files
@@ -537,7 +539,15 @@ def _files_of(crossing: Crossing, root: str, scratch: str, case: Callable[[], in
     def fetch(place: Place) -> None:
         crossing.ask("fetch", *place)
 
-    return Files(root, scratch, fixed=crossing.fixed, unfit=crossing.unfit, fetch=fetch, case=case)
+    return Files(
+        crossing.root,
+        scratch,
+        fixed=crossing.fixed,
+        withheld=withheld,
+        unfit=crossing.unfit,
+        fetch=fetch,
+        case=case,
+    )
 
 
 def vars_of(value: Any) -> dict[str, Any]:
@@ -579,6 +589,7 @@ def make_crossing(settings: dict[str, Any], recorder: Any, controls: Any) -> Cro
         undecided=recorder.undecided,
         saw=saw,
         scratch=scratch,
+        withheld=told["withheld"],
         case=lambda: recorder.cases,
         controls=controls,
     )

@@ -78,6 +78,7 @@ class AskingFiles(SharedFiles):
         work: the work folder, without links.
         scratch: the folder for temporary files, without links.
         fixed: the files below the work folder that are not the candidate's, whole paths.
+        withheld: those of them that do not lie over there, from the work folder on.
         unfit: ends this run: the tests need more than can be sent.
         fetch: asks for what lies at a place over there.
         case: the number of the case that runs.
@@ -89,6 +90,7 @@ class AskingFiles(SharedFiles):
         scratch: str,
         *,
         fixed: frozenset[str],
+        withheld: Iterable[str],
         unfit: Callable[[str], NoReturn],
         fetch: Callable[[Place], None],
         case: Callable[[], int],
@@ -98,11 +100,15 @@ class AskingFiles(SharedFiles):
         self._named_in = -1
         self._fixed = {place[1] for path in fixed if (place := self.place_of(path)) is not None}
         self._fixed_folders = {"/".join(p.split("/")[:n]) for p in self._fixed for n in range(1, p.count("/") + 1)}
+        self._withheld = frozenset(withheld)
+        self._withheld_folders = {above for path in self._withheld for _, above in above_it((WORK, path))}
         self._at_first = {place[1] for place, _ in self._all(work)}
         self._named: set[Place] = set()
         """By the case that runs."""
         self._shown: set[Place] = set()
-        self._from_them: set[Place] = set()
+        """By any case."""
+        self._claimed: set[Place] = set()
+        """What the candidate has named, and the tests had not."""
         self._ways: list[Place] = []
         self._theirs: set[Place] = set()
         self._laid: set[Place] = set()
@@ -186,22 +192,38 @@ class AskingFiles(SharedFiles):
             return None
 
     def heard(self, fields: Iterable[Any]) -> None:
-        """The candidate has sent these encoded fields: what they name is not thereby the tests' to show."""
+        """The candidate has sent these encoded fields: what they name is not thereby the tests' to show, or to read."""
         self._quiet += 1
         try:
-            self._from_them.update(p for p in self._places_in(fields) if self._is_of_tests(p) and p not in self._shown)
+            self._claimed.update(place for place in self._places_in(fields) if not self._is_shown(place))
         finally:
             self._quiet -= 1
 
-    def _is_of_tests(self, place: Place) -> bool:
-        return place[0] == WORK and (place[1] in self._fixed or place[1] in self._fixed_folders)
+    def _is_shown(self, place: Place) -> bool:
+        return place in self._shown or any(above in self._shown for above in above_it(place))
+
+    def _is_answered_with(self, place: Place) -> bool:
+        """True for a file of the tests that the candidate was first to name: it could pass it off as its own."""
+        if place not in self._claimed:
+            return False
+        if place[0] == WORK and place[1] in self._at_first:
+            return place[1] in self._withheld
+        if place[0] == WORK and place[1] in self._withheld_folders:
+            return True
+        status = self._status(self.path_of(place))
+        if status is None or stat.S_ISDIR(status.st_mode):
+            return False
+        self._quiet += 1
+        try:
+            return not self._is_theirs(place, status)
+        finally:
+            self._quiet -= 1
 
     def _name(self, place: Place) -> None:
-        if place in self._from_them:
-            raise NotPlain(f"{place[1]}, a file beside the tests that the code under test has named first")
+        if self._is_answered_with(place):
+            raise NotPlain(f"{place[1]}, a file of the tests that the code under test has named first")
         self._named.add(place)
-        if self._is_of_tests(place):
-            self._shown.add(place)
+        self._shown.add(place)
         for above in reversed([*above_it(place)]):  # where something of that name may be made over there
             if above not in self._known and not (above[0] == WORK and above[1] in self._fixed_folders):
                 self._ways.append(above)
@@ -344,6 +366,8 @@ class AskingFiles(SharedFiles):
                 self._changed.pop(place, None)
             self._wrote(path)
             return
+        if place is not None and self._is_answered_with(place):
+            self._unfit(f"the code under test names {place[1]}, a file of the tests, and they read it")
         if place is not None and self._changed.get(place, self._case()) != self._case():
             self._unfit(f"a case reads {place[1]}, which the code under test changed for another one")
         if place is None or place[0] == SCRATCH or place[1] in self._fixed:
