@@ -206,11 +206,13 @@ async def cost(counts: list[int], rounds: int) -> None:
     """Prints a row for each number of calls; medians."""
     from groundwire.core import Candidate, Isolation, Limits, Task, Tree
     from groundwire.sandbox import open_sandbox
-    from groundwire.tools import Pytest
-    from groundwire.tools._judging import cold
+    from groundwire.tools._baselines import Baselines
+    from groundwire.tools._judging import Judge, cold
+    from groundwire.tools._python_runner import PythonRunner
     from groundwire.tools._running import Launch
 
     sandbox = await open_sandbox("bubblewrap", python=Path(sys.executable))
+    judge = Judge(PythonRunner("pytest", ("pytest", "-q")), Baselines())
     print("| calls | one box, CPU s | two boxes, CPU s | ratio |\n|---|---|---|---|")
     for count in counts:
         test = f"import mod\ndef test_a():\n    assert sum(mod.f(n) for n in range({count})) == {sum(range(count))}\n"
@@ -223,7 +225,7 @@ async def cost(counts: list[int], rounds: int) -> None:
         used: dict[Isolation, list[float]] = {Isolation.IN_PROCESS: [], Isolation.TWO_BOXES: []}
         for _ in range(rounds):
             for isolation, seconds in used.items():
-                start = Pytest()._judge.start(task, isolation=isolation)
+                start = judge.start(task, isolation=isolation)
                 assert isinstance(start, Launch)
                 done = await cold(sandbox, task)(start, candidate, task.limits, "00" * 32)
                 assert done.exit_code == 0, done.stderr

@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.crossing_codec import type_of
+    from groundwire.tools.inside.crossing_codec import inside, type_of
 else:
-    from _gw_crossing_codec import type_of
+    from _gw_crossing_codec import inside, type_of
 
 WITH_A_WORD = frozenset("WX")
 """Options of the interpreter that take a word."""
@@ -56,7 +56,7 @@ def stand_in(asks: Asks) -> None:
         _asks = asks
 
     Popen.__module__, Popen.__qualname__ = "subprocess", "Popen"
-    vars(subprocess)["Popen"] = Popen
+    inside(subprocess)["Popen"] = Popen
 
 
 class _Program:
@@ -86,7 +86,8 @@ class _Program:
     ) -> None:
         self.args = args
         self.returncode: int | None = None
-        words = [os.fsdecode(args)] if isinstance(args, (str, bytes, os.PathLike)) else [os.fsdecode(a) for a in args]
+        given: list[Any] = [args] if isinstance(args, (str, bytes)) or hasattr(args, "__fspath__") else [*args]
+        words = [os.fsdecode(word) for word in given]
         extras = [executable, preexec_fn, shell, startupinfo, creationflags, *more]
         if any(extras) or not OF_HOW.issuperset(named) or not self._is_program(words, cwd):
             self._asks.unfit(f"the tests start a program that is not the candidate's ({_shown(words)})")
@@ -220,8 +221,7 @@ def _read(stdin: Any) -> bytes:
 
 
 def _raw(stream: Any) -> bytes:
-    raw = stream.buffer if isinstance(stream, io.TextIOWrapper) else stream
-    return raw.getvalue()
+    return getattr(stream, "buffer", stream).getvalue()
 
 
 def _write(end: Any, said: bytes, own: int) -> None:
