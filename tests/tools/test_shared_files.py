@@ -97,6 +97,14 @@ HONEST = {
         "import sys\nif __name__ == '__main__':\n    n = sys.stdin.read()\n    print(n.strip() + sys.argv[1])\n    print('e', file=sys.stderr)\n    sys.exit(3)\n",
         "def test_a():\n    done = subprocess.run([sys.executable, 'mod.py', 'b'], input='a', capture_output=True, text=True)\n    assert (done.stdout, done.stderr, done.returncode) == ('ab\\n', 'e\\n', 3)\ndef test_b():\n    with pytest.raises(subprocess.CalledProcessError):\n        subprocess.check_output(['python', 'mod.py', 'x'], stdin=subprocess.DEVNULL)\ndef test_c():\n    p = subprocess.Popen([sys.executable, '-m', 'mod', 'b'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)\n    assert sorted(p.communicate(b'q')[0].split()) == [b'e', b'qb'] and p.returncode == 3\n",
     ),
+    "a program that is faked": (
+        "import subprocess\ndef f(): return subprocess.run(['git', 'status'], capture_output=True, text=True).stdout\n",
+        "import types\ndef test_a(monkeypatch):\n    asked = []\n    monkeypatch.setattr(subprocess, 'run', lambda words, **more: asked.append(words) or types.SimpleNamespace(stdout='clean'))\n    assert mod.f() == 'clean' and asked == [['git', 'status']]\n",
+    ),
+    "data of the code under test": (
+        "def f(): return (pathlib.Path(mod_file).parent / 'made.json').write_text('[1]')\nmod_file = __file__\n",
+        "def test_a():\n    mod.f()\n    assert open('made.json').read() == '[1]' and (pathlib.Path(mod.__file__).parent / 'made.json').exists()\n",
+    ),
     "a program that writes a file": (
         "import sys\nif __name__ == '__main__': open(sys.argv[2], 'w').write(open(sys.argv[1]).read() + os.environ['WITH'])\n",
         "ROOT = pathlib.Path(__file__).resolve().parent.parent\ndef test_a(tmp_path):\n    (tmp_path / 'i').write_text('x')\n    subprocess.run([sys.executable, str(ROOT / 'mod.py'), 'i', 'o'], cwd=tmp_path, check=True, env={**os.environ, 'WITH': 'y'})\n    assert (tmp_path / 'o').read_text() == 'xy'\n",
