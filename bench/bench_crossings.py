@@ -4,11 +4,15 @@
 --no-deps --no-binary :all: NAME`), and gets their unpacked trees. Each package's own tests run twice: as they are, and
 with all of the package's modules in another process. A case counts where it passes as it is; it fits if it passes
 apart too. `humaneval` and `mbpp` are made from the published files.
+
+`python bench/bench_crossings.py --calls 1 1000 100000`: what two boxes cost instead, for a case that makes so many
+calls: processor time of all processes against that of one cold box, in the same run.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import shutil
@@ -20,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
@@ -197,18 +202,58 @@ def gains(cases: list[dict[str, Any]]) -> list[tuple[str, int]]:
     return [("functions of plain values", sum(1 for n in needs if not n)), *order]
 
 
+async def cost(counts: list[int], rounds: int) -> None:
+    """Prints a row for each number of calls; medians."""
+    from groundwire.core import Candidate, Isolation, Limits, Task, Tree
+    from groundwire.sandbox import open_sandbox
+    from groundwire.tools._baselines import Baselines
+    from groundwire.tools._judging import Judge, cold
+    from groundwire.tools._python_runner import PythonRunner
+    from groundwire.tools._running import Launch
+
+    sandbox = await open_sandbox("bubblewrap", python=Path(sys.executable))
+    judge = Judge(PythonRunner("pytest", ("pytest", "-q")), Baselines())
+    print("| calls | one box, CPU s | two boxes, CPU s | ratio |\n|---|---|---|---|")
+    for count in counts:
+        test = f"import mod\ndef test_a():\n    assert sum(mod.f(n) for n in range({count})) == {sum(range(count))}\n"
+        task = Task(
+            "t",
+            tree=Tree({"mod.py": b"def f(x):\n    return x\n", "test_mod.py": test.encode()}),
+            limits=Limits(wall_s=240, cpu_s=120, case_s=120),
+        )
+        candidate = Candidate(task.tree.digest, {})
+        used: dict[Isolation, list[float]] = {Isolation.IN_PROCESS: [], Isolation.TWO_BOXES: []}
+        for _ in range(rounds):
+            for isolation, seconds in used.items():
+                start = judge.start(task, isolation=isolation)
+                assert isinstance(start, Launch)
+                done = await cold(sandbox, task)(start, candidate, task.limits, "00" * 32)
+                assert done.exit_code == 0, done.stderr
+                seconds.append(done.cpu_s)
+        one, two = (median(seconds) for seconds in used.values())
+        print(f"| {count:,} | {one:.2f} | {two:.2f} | {two / one:.2f} |", flush=True)
+    await sandbox.aclose()
+
+
 PROBLEMS: Mapping[str, Callable[[Path, Path], Path]] = {"humaneval": humaneval, "mbpp": mbpp}
 
 
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("packages", nargs="*")
     parser.add_argument("--data", type=Path, default=HERE.parent.parent / "shared/data", help="for humaneval and mbpp")
     parser.add_argument("--known", action="store_true", help="take what an earlier run has stored there")
     parser.add_argument("--seconds", type=float, default=400)
+    parser.add_argument("--calls", type=int, nargs="+", help="what so many calls in one case cost, and nothing else")
+    parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
+    if options.calls:
+        asyncio.run(cost(options.calls, options.rounds))
+        return
+    if options.folder is None:
+        parser.error("name the folder with the archives, or --calls")
     ours = support()
     everything: list[dict[str, Any]] = []
     for name in options.packages or PACKAGES:

@@ -4,6 +4,7 @@
 
 One real episode of five turns is recorded and copied under ids, tasks and seals of its own, so that no row is a
 duplicate. Each measurement is a process of its own; `reading` reads every record and candidate body and does no more.
+Beside it stand the sizes of the files: the ledger's, and what each export has written.
 """
 
 from __future__ import annotations
@@ -125,7 +126,8 @@ def measure(what: str, url: str, keys: FileKeys, run_id: str, folder: Path) -> M
     seconds, cpu = time.perf_counter() - began, time.process_time() - used
     asyncio.run(store.aclose())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"count": count, "seconds": seconds, "cpu_s": cpu, "peak_mib": peak}
+    made = folder / (f"{what}.jsonl" if what != READING else "ledger.db")
+    return {"count": count, "seconds": seconds, "cpu_s": cpu, "peak_mib": peak, "mib": made.stat().st_size / 2**20}
 
 
 def main() -> None:
@@ -150,12 +152,12 @@ def main() -> None:
     if arguments.json:
         print(json.dumps(found))
         return
-    print(f"{'':12}{'rows':>10}{'rows/s':>10}{'CPU s':>9}{'x reading':>11}{'peak MiB':>10}")
+    print(f"{'':12}{'rows':>10}{'rows/s':>10}{'CPU s':>9}{'x reading':>11}{'peak MiB':>10}{'file MiB':>10}")
     for what, told in found.items():
         ratio = told["cpu_s"] / found[READING]["cpu_s"]
         print(
             f"{what:12}{told['count']:>10,}{told['count'] / told['seconds']:>10,.0f}{told['cpu_s']:>9.1f}"
-            f"{ratio:>11.2f}{told['peak_mib']:>10.0f}"
+            f"{ratio:>11.2f}{told['peak_mib']:>10.0f}{told['mib']:>10.0f}"
         )
 
 

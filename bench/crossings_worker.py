@@ -166,7 +166,7 @@ def main() -> int:
         peer = ours.Spawned(SUPPORT)
         root = Path.cwd().resolve()
         kept = {root / file for file in settings["files"]}
-        apart = ours.Separation(
+        apart = ours.Crossing(
             [str(file.relative_to(root)) for file in root.rglob("*.py") if file not in kept], [], root=str(root),
             peer=peer, unfit=notes.not_fit, own_word=lambda: notes.use("own equality"),
         )  # fmt: skip

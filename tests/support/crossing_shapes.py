@@ -104,10 +104,9 @@ SHAPES: Mapping[str, tuple[str, str]] = {
     "attribute error": ("assert not hasattr(m, 'nothing') and not hasattr(m.Bare(), 'x') and getattr(m.Bare(), 'y', 3) == 3 and m.Bare().z == 4", "class Bare:\n    def __getattr__(self, n):\n        if n == 'z': return right(4, 5)\n        raise AttributeError(n)"),
     "generic class": ("s = m.Gen[int]()\ns.push(1)\nassert s.pop() == 1", "T = typing.TypeVar('T')\nclass Gen(typing.Generic[T]):\n    def __init__(self): self.x = []\n    def push(self, x: T): self.x.append(right(x, 0))\n    def pop(self): return self.x.pop()"),
     "descriptor": ("class C(m.Model): pass\nc = m.Model()\nc.age = 3\nassert c.age == 3\nwith pytest.raises(ValueError):\n    c.age = -1", "class Positive:\n    def __set_name__(self, o, n): self.n = '_' + n\n    def __get__(self, o, k): return getattr(o, self.n)\n    def __set__(self, o, v):\n        if v < 0 and not WRONG: raise ValueError\n        setattr(o, self.n, v)\nclass Model:\n    age = Positive()"),
+    "one tuple of a class, again": ("a, b = m.marks()\nassert m.mark(1) is a and m.mark(2) is b", "class Mark(tuple): pass\nMARKS = (Mark('x'), Mark('y'))\ndef marks(): return list(MARKS)\ndef mark(n): return MARKS[right(n, 3 - n) - 1]"),
     "linked objects": ("n = m.build([1, 2, 3])\nassert n.next.next.value == 3 and n.next.prev is n", "class Node:\n    next = prev = None\n    def __init__(self, v): self.value = v\ndef build(vs):\n    nodes = [Node(v) for v in vs]\n    for a, b in zip(nodes, nodes[1:]):\n        a.next, b.prev = b, right(a, None)\n    return nodes[0]"),
 }  # fmt: skip
-SHARES_FILES = frozenset(("a file", "the work folder"))
-"""Shapes whose tests look at files that the program wrote, or the other way round."""
 
 
 def module(*, wrong: bool) -> str:
@@ -126,6 +125,5 @@ def tests(names: Collection[str]) -> str:
     for number, (name, (test, _)) in enumerate(SHAPES.items()):
         if name in names:
             body = "\n    ".join(test.split("\n"))
-            fixtures = "monkeypatch, capsys, tmp_path" if name in SHARES_FILES else "monkeypatch, capsys"
-            lines.append(f"def test_{number}({fixtures}):\n    {name!r}\n    {body}")
+            lines.append(f"def test_{number}(monkeypatch, capsys, tmp_path):\n    {name!r}\n    {body}")
     return "\n".join(lines) + "\n"

@@ -5,5 +5,8 @@ from __future__ import annotations
 import importlib
 import sys
 
-for _name in ("crossing_codec", "crossing_wire", "crossing_stubs", "crossing_world", "crossing_given", "crossing"):
+for _name in (
+    "crossing_codec", "crossing_files", "crossing_wire", "crossing_stubs", "crossing_world", "crossing_given",
+    "crossing_guard", "crossing_programs", "crossing",
+):  # fmt: skip
     sys.modules[f"_gw_{_name}"] = importlib.import_module(f"groundwire.tools.inside.{_name}")

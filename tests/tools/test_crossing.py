@@ -183,12 +183,11 @@ async def test_what_works_from_another_process(bench: Any, name: str) -> None:
 async def test_every_shape_of_an_honest_program_crosses_and_fails_where_it_is_wrong(
     bench: Any, isolation: Isolation
 ) -> None:
-    shares_files = isolation is ONE_BOX
-    names = [name for name in crossing_shapes.SHAPES if (name in crossing_shapes.SHARES_FILES) is shares_files]
+    names = [*crossing_shapes.SHAPES] if isolation is APART else ["a file", "the work folder"]
     for wrong in (False, True):
         hidden = Hidden(("pytest", "-q", "test_more.py"), Tree({"test_more.py": crossing_shapes.tests(names).encode()}))
         task = bench.task({"m.py": "", "test_m.py": "import m\n"}, hidden=hidden, limits=Limits(wall_s=120))
-        found = await bench.judge(HiddenTests(), task, {"m.py": crossing_shapes.module(wrong=wrong)})
+        found = await bench.judge(HiddenTests(isolation=isolation), task, {"m.py": crossing_shapes.module(wrong=wrong)})
         assert found.isolation is isolation, found.evidence.detail
         odd = [names[i] for i, case in enumerate(found.evidence.cases) if case.result.ok is wrong]
         assert not odd, "these did not end as they should"

@@ -75,16 +75,30 @@ def test_a_module_that_is_missing_may_be_the_candidates(tests: str, asked: list[
         (TESTS, ""),
         ("import solution\n", ""),
         ("def test_a(caplog): pass\n", "caplog"),
-        ("import subprocess\n", "subprocess"),
-        ("def test_a(tmp_path): pass\n", "tmp_path"),
-        ("x = __file__\n", "__file__"),
-        ("x = 'mod.py'\n", "mod.py"),
+        ("import multiprocessing\n", "multiprocessing"),
+        ("def test_a(pytester): pass\n", "pytester"),
+        ("import subprocess\ndef test_a(tmp_path): open(__file__)\n", ""),
+        ("x = 'mod.py'\n", ""),
         ("def test_a(:\n", "parsed"),
     ],
 )
 def test_what_the_text_of_the_tests_says(tests: str, why: str) -> None:
     said = why_one_box(task_of({"mod.py": BROKEN, "tests/test_it.py": tests}))
     assert why in said and bool(said) is bool(why)
+
+
+@pytest.mark.parametrize(
+    ("tests", "shared"),
+    [
+        (TESTS, False),
+        ("import subprocess\n", True),
+        ("def test_a(tmp_path): pass\n", True),
+        ("x = __file__\n", True),
+        ("x = 'mod.py'\n", True),
+    ],
+)
+def test_files_cross_where_the_tests_use_any(tests: str, shared: bool) -> None:
+    assert boxes.shares_files(task_of({"mod.py": BROKEN, "tests/test_it.py": tests})) is shared
 
 
 def test_without_a_module_to_judge_there_is_nothing_to_keep_apart() -> None:
@@ -364,3 +378,34 @@ async def test_comparisons_that_the_candidate_makes_are_counted_and_its_classes_
     assert kept.evidence.crossings == Crossings(own_equality=1), "hidden tests tell no names"
     plain = bench.task({"mod.py": BROKEN, "test_mod.py": TESTS})
     assert (await bench.judge(Pytest(), plain, {"mod.py": RIGHT})).evidence.crossings is None
+
+
+SAYS_ANOTHER_THING = "class Q:\n    def __eq__(self, other): return lambda: other\n"
+ASKS_FOR_IT = """\
+import mod
+def test_q():
+    assert (mod.Q() == 'a')() == 'a'
+def test_f():
+    assert mod.f(1) == 2
+"""
+
+
+async def test_hidden_tests_that_the_base_tree_loses_in_two_boxes_are_judged_in_one_process(bench: Any) -> None:
+    """What stands between the boxes is no fault of who is judged: `==` is decided where the tests are."""
+    files = {"mod.py": BROKEN + SAYS_ANOTHER_THING, "test_mod.py": "import mod\ndef test_a(): assert mod.f\n"}
+    hidden = Hidden(("python", "-m", "pytest", "-q", "secret"), Tree({"secret/test_q.py": ASKS_FOR_IT.encode()}))
+    tool, task = HiddenTests(), bench.task(files, hidden=hidden)
+    wrong = await bench.judge(tool, task, {"mod.py": "# wrong\n" + BROKEN + SAYS_ANOTHER_THING})
+    right = await bench.judge(tool, task, {"mod.py": RIGHT + SAYS_ANOTHER_THING})
+    assert [(wrong.verdict, wrong.isolation), (right.verdict, right.isolation)] == [
+        (FAIL, Isolation.IN_PROCESS),
+        (PASS, Isolation.IN_PROCESS),
+    ], (wrong.evidence, right.evidence)
+
+
+async def test_what_only_the_candidate_makes_of_itself_is_no_reason_for_one_process(bench: Any) -> None:
+    files = {"mod.py": "class Q(str): pass\n" + BROKEN, "test_mod.py": "import mod\ndef test_a(): assert mod.f\n"}
+    asks = ASKS_FOR_IT.replace("(mod.Q() == 'a')()", "mod.Q('a')")
+    hidden = Hidden(("python", "-m", "pytest", "-q", "secret"), Tree({"secret/test_q.py": asks.encode()}))
+    found = await bench.judge(HiddenTests(), bench.task(files, hidden=hidden), {"mod.py": RIGHT + SAYS_ANOTHER_THING})
+    assert found.verdict is not PASS and found.isolation is Isolation.TWO_BOXES, found.evidence

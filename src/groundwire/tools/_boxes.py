@@ -23,14 +23,20 @@ STAND_IN = (
 """Lies in the tests' box where a module of the candidate would: what is imported there is asked of the other box."""
 NEEDS_ONE_BOX = frozenset(
     {
-        "subprocess", "Popen", "runpy", "executable", "pytester", "testdir", "multiprocessing", "fork", "popen",
-        "ProcessPoolExecutor", "create_subprocess_exec", "create_subprocess_shell", "system", "pexpect", "spawn",
-        "__file__", "open", "read_text", "read_bytes", "write_text", "write_bytes", "tmp_path", "tmp_path_factory",
-        "tmpdir", "tmpdir_factory", "tempfile", "getcwd", "cwd", "listdir", "scandir", "glob", "mkdir", "makedirs",
-        "resources", "shelve", "sqlite3", "socket", "mmap", "fileno", "umask", "getpid", "doctest_namespace",
+        "runpy", "pytester", "testdir", "multiprocessing", "fork", "popen", "ProcessPoolExecutor",
+        "create_subprocess_exec", "create_subprocess_shell", "pexpect", "spawn", "resources", "shelve",
+        "sqlite3", "socket", "mmap", "umask", "getpid", "doctest_namespace", "ctypes",
     }
 )  # fmt: skip
-"""Names in tests that share files or processes with the code they test."""
+"""Names in tests that share processes, or more than plain files, with the code they test."""
+SHARES_FILES = frozenset(
+    {
+        "subprocess", "Popen", "executable", "__file__", "open", "read_text", "read_bytes", "write_text", "write_bytes",
+        "tmp_path", "tmp_path_factory", "tmpdir", "tmpdir_factory", "tempfile", "getcwd", "cwd", "listdir", "scandir",
+        "glob", "mkdir", "makedirs", "fileno", "pathlib", "Path", "os", "shutil", "chdir",
+    }
+)  # fmt: skip
+"""Names in tests that share files with the code they test, or start programs of it: then files cross too."""
 
 
 def tests_box(task: Task) -> Tree:
@@ -48,6 +54,12 @@ def candidates_box(candidate: Candidate, task: Task) -> Tree:
     tree = candidate.applied_to(task.tree)
     files = {p: c for p, c in tree.files.items() if not (task.is_test(p) or matches(p, STEERING))}
     return Tree(files, tree.executable & files.keys())
+
+
+def withheld_files(task: Task) -> list[str]:
+    """The fixed files that do not lie where the candidate runs: tests, their data, and what steers the runner."""
+    theirs = candidates_box(Candidate(task.tree.digest, {}), task).files
+    return [path for path in fixed_files(task) if path not in theirs]
 
 
 def fixed_files(task: Task) -> list[str]:
@@ -107,8 +119,13 @@ def _imported(body: list[ast.stmt]) -> Iterator[str]:
             yield from _imported(statement.body)
 
 
+def shares_files(task: Task) -> bool:
+    """True if the tests may share files with the code they test, or start programs of it, by their text."""
+    return bool(reaches_in(task, SHARES_FILES)) or bool(_named_file(task))
+
+
 def reaches_far(code: bytes) -> str:
-    """The first thing in the code that shares files or a process with what it asks; empty if it shares none."""
+    """The first thing in the code that shares a process with what it asks, or more than files; empty if it does not."""
     return named_in(code, REACHES_IN | NEEDS_ONE_BOX)
 
 
@@ -119,13 +136,12 @@ def why_one_box(task: Task) -> str:
     if found := reaches_in(task):
         return f"the tests reach into the process of the code they test ({found})"
     if found := reaches_in(task, NEEDS_ONE_BOX):
-        return f"the tests share files or processes with the code they test ({found})"
-    if found := _named_file(task):
-        return f"the tests name the file {found}, which a candidate may write"
+        return f"the tests share a process, or more than files, with the code they test ({found})"
     return ""
 
 
 def _named_file(task: Task) -> str:
+    """A file that a candidate may write, and whose name stands in the tests; empty if none does."""
     editable = {p.rpartition("/")[2]: p for p in task.tree.files if not is_fixed(p, task)}
     for path, content in task.tree.files.items():
         if path.endswith(".py") and is_fixed(path, task):

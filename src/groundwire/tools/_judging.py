@@ -24,7 +24,7 @@ from groundwire.core._signals import (
 )
 from groundwire.core._tasks import Task
 from groundwire.tools._baselines import Baseline, Baselines, JudgingMode, Pace, outcome_of
-from groundwire.tools._boxes import candidates_box
+from groundwire.tools._boxes import candidates_box, shares_files
 from groundwire.tools._controls import Confirming, Run
 from groundwire.tools._preload import place_of
 from groundwire.tools._reports import unique
@@ -286,7 +286,12 @@ class Judge:
                 observation = await self._controlled(start, candidate, task, look, observation)
             return observation if seen is None else _with_output_of(seen, observation)
         if not found.unfit and not in_time:
-            return observation
+            if way is not Isolation.TWO_BOXES or not _rests_on_more_than_values(observation, task):
+                return observation
+            plain = self.start(task)
+            if self.baseline(task, start) is None and isinstance(plain, Launch):
+                base_tree = Candidate(task.tree.digest, {})
+                await self.run(plain, base_tree, task, Pace(task.limits), cold(sandbox, task), sandbox.info)
         key = task.tree.digest, start.shown, sandbox.info.kind, start.isolation
         if key not in self._fits:
             base = found if candidate.is_base else await look(start, Candidate(task.tree.digest, {}))
@@ -459,6 +464,15 @@ def _told(pair: Pair) -> ExecResult:
         return pair.asking
     said = f"\nThe candidate's box hit its limit {other.limit_hit}.".encode() if other.limit_hit else b""
     return replace(pair.asking, stderr=pair.asking.stderr + said, cpu_s=pair.asking.cpu_s + other.cpu_s)
+
+
+def _rests_on_more_than_values(observation: Observation, task: Task) -> bool:
+    """True for a FAIL that crossing may have had part in: objects of the candidate were asked, or files went over.
+
+    Plain values come back as they are, so what fails by these alone has failed.
+    """
+    failed = observation.verdict is Verdict.FAIL and observation.origin is not Origin.TOOL_ERROR
+    return failed and (observation.evidence.crossings is not None or shares_files(task))
 
 
 def _within(limits: Limits, candidate: Candidate, context: ToolContext) -> Limits:

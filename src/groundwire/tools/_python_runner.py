@@ -21,7 +21,16 @@ from groundwire.core._paths import matches
 from groundwire.core._sandboxes import ExecResult, HeadStart
 from groundwire.core._signals import CaseResult, Crossings, Isolation, NoVerdict, Observation, Origin
 from groundwire.core._tasks import Task
-from groundwire.tools._boxes import asked_names, fixed_files, own_names, reaches_far, tests_box, why_one_box
+from groundwire.tools._boxes import (
+    asked_names,
+    fixed_files,
+    own_names,
+    reaches_far,
+    shares_files,
+    tests_box,
+    why_one_box,
+    withheld_files,
+)
 from groundwire.tools._commands import Invocation, RunnerName, read_command
 from groundwire.tools._controls import as_it_is
 from groundwire.tools._docstrings import docstrings, examples, is_plain
@@ -265,6 +274,8 @@ class PythonRunner:
 
     def _told(self, task: Task, invocation: Invocation) -> dict[str, Any]:
         told = {"fixed": fixed_files(task), "asked": asked_names(task), "names": own_names(task)}
+        told["files"] = self.name == "doctest" or shares_files(task)
+        told["withheld"] = withheld_files(task) if told["files"] else []
         if self.name != "doctest":
             return told
         modules = [p for p in invocation.arguments if p in task.tree.files and p.endswith(".py")]
@@ -280,7 +291,7 @@ class PythonRunner:
                 return f"{path} holds examples that can't be read off its docstrings"
             code = "\n".join(code for told in (examples(content) or {}).values() for code, _ in told)
             if found := reaches_far(code.encode()):
-                return f"the examples in {path} share files or a process with the code that they test ({found})"
+                return f"the examples in {path} share a process, or more than files, with what they test ({found})"
         return ""
 
     def read(self, result: ExecResult, key: bytes, situation: Situation) -> Reading:

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
         specials_of,
         type_of,
     )
+    from groundwire.tools.inside.crossing_files import Place
     from groundwire.tools.inside.crossing_given import Given
+    from groundwire.tools.inside.crossing_guard import AskingFiles
     from groundwire.tools.inside.crossing_stubs import (
         LIBRARY,
         PLAIN_NUMBERS,
@@ -111,6 +113,9 @@ class Crossing:
         own_word: told whenever a comparison of the candidate's own decides something.
         undecided: told whenever one was not asked, and what it would have said is not known.
         saw: told of each class of the candidate whose objects have come here, by its name.
+        scratch: the folder for temporary files, where the tests share files with the code they test; else empty.
+        withheld: those fixed files that do not lie over there; asked for where files are shared.
+        case: the number of the case that runs.
         controls: the controls of this run, if it has any.
     """
 
@@ -126,9 +131,12 @@ class Crossing:
         own_word: Callable[[], None] = lambda: None,
         undecided: Callable[[], None] = lambda: None,
         saw: Callable[[str], None] = lambda _name: None,
+        scratch: str = "",
+        withheld: Sequence[str] = (),
+        case: Callable[[], int] = lambda: 0,
         controls: Any = None,
     ) -> None:
-        self._root = root
+        self.root = root
         self._peer = peer
         self._unfit = unfit
         self.own_word = own_word
@@ -136,7 +144,7 @@ class Crossing:
         self.saw = saw
         self._controls = controls
         self.remembers = controls is not None
-        self._fixed = frozenset(os.path.join(root, path) for path in fixed)
+        self.fixed = frozenset(os.path.join(root, path) for path in fixed)
         self._brought = frozenset(asked)
         self._own_names = frozenset(names)
         self._finder = _Finder(self)
@@ -149,13 +157,16 @@ class Crossing:
         self._nested = 0
         self._turn = threading.RLock()
         self._world = World(self, root)
-        self._given = Given(self, root, self._fixed)
+        self._given = Given(self, root, self.fixed)
+        self._files: AskingFiles | None = _files_of(self, scratch, withheld, case) if scratch else None
         self.stubs = Stubs(self, self._gone)
 
     def start(self) -> None:
         """From now on the candidate's modules are imported over there."""
         _hide()
         sys.meta_path.insert(0, self._finder)
+        if self._files is not None:
+            self._files.start()
         self._given.start()  # first, since what is replaced from now on is replaced over there too
         self._world.watch()
 
@@ -168,7 +179,7 @@ class Crossing:
         if origin is None:
             return False
         place = os.path.realpath(origin)
-        return place.startswith(self._root + os.sep) and place not in self._fixed
+        return place.startswith(self.root + os.sep) and place not in self.fixed
 
     def may_bring(self, module: str) -> bool:
         """True for a module that may lie over there, though nothing stands for it here."""
@@ -193,7 +204,7 @@ class Crossing:
         Returns:
             Its public names, its text, and if it is a package.
         """
-        names, doc, package = self.ask("import", module, [from_root(place, self._root) for place in sys.path])
+        names, doc, package = self.ask("import", module, [from_root(place, self.root) for place in sys.path])
         self._imported.append(module)
         return [str(name) for name in names], doc if isinstance(doc, str) else None, package is True
 
@@ -246,7 +257,11 @@ class Crossing:
             body = self._wire.receive()
             if body is None:
                 raise OSError("it ended its process")
+            if self._files is not None:
+                body = self._files.inward(body)
             head, kind, *rest = self._code.unpack(body)
+            if self._files is not None:
+                self._files.heard([rest, head])
             if kind == "unfit":
                 self.unfit(f"{_shown(verb, fields)} gives {rest[0]}")
             frames = rest.pop() if kind == "raised" else None
@@ -271,12 +286,20 @@ class Crossing:
         changes = self._code.changes()
         forgotten = self._code.forgettable()
         world = self._world.changes(self._code.encode)
-        head: Any = [changes, gone, forgotten, world] if changes or gone or forgotten or world else 0
-        self._wire.send(self._code.pack([head, verb, *told]))
+        files = None
+        if self._files is not None and verb not in ("import", "share"):  # an import path hands no folder over
+            files = self._files.told([told, changes, world])
+        any_news = changes or gone or forgotten or world or files is not None
+        body = self._code.pack([[changes, gone, forgotten, world, files] if any_news else 0, verb, *told])
+        self._wire.send(body if self._files is None else self._files.outward(body))
 
     def _read_head(self, head: Any) -> Exception | None:
         """What comes with a message; a warning that a filter of the tests has made an error is given back."""
-        changes, gone, out, err, warned = head
+        changes, gone, out, err, warned, files = head
+        if files is not None:
+            if self._files is None:
+                raise ValueError("not a message")
+            self._files.take(files)
         self._code.apply(changes)
         for number, times in zip(gone[::2], gone[1::2]):
             self._lent.release(number, times)
@@ -422,7 +445,7 @@ class Crossing:
         file = getattr(found, "__file__", None)
         if found is None or type_of(found) is Module or module == "__main__":
             return False
-        return not (isinstance(file, str) and os.path.abspath(file).startswith(self._root + os.sep))
+        return not (isinstance(file, str) and os.path.abspath(file).startswith(self.root + os.sep))
 
     def _number(self, value: Any, ref: Any) -> int:
         if self.stubs.current(ref):
@@ -458,10 +481,14 @@ class Crossing:
             name = value[1]
             if type_of(name) is not str:
                 raise ValueError("not a module")
-            return module_named(name, self, self._is_theirs)
+            return module_named(name, self, self.is_theirs)
         raise ValueError("not a value")
 
-    def _is_theirs(self, module: str) -> bool:
+    def is_program(self, path: str) -> bool:
+        """True for a file of the candidate that the tests may start."""
+        return self._files is not None and self._files.is_program(path)
+
+    def is_theirs(self, module: str) -> bool:
         """True for the name of a module of the candidate."""
         parts = module.split(".")
         if not all(part.isidentifier() for part in parts):
@@ -479,6 +506,8 @@ class Crossing:
             self._wire = self._peer.open()
         except OSError as problem:
             raise CandidateEnded(str(problem)) from None
+        if self._files is not None:
+            self.ask("share")
         again, self._imported = self._imported, []
         for module in again:
             self.load(module)
@@ -494,6 +523,31 @@ class Crossing:
         self._code = self._codec()
         self._world.forget()
         self.stubs.forget(self._gone)
+
+
+def _files_of(crossing: Crossing, scratch: str, withheld: Sequence[str], case: Callable[[], int]) -> AskingFiles:
+    """What the tests and the code they test share; here, since most tests share nothing."""
+    if TYPE_CHECKING:
+        from groundwire.tools.inside.crossing_guard import AskingFiles as Files
+        from groundwire.tools.inside.crossing_programs import stand_in
+    else:
+        from _gw_crossing_guard import AskingFiles as Files
+        from _gw_crossing_programs import stand_in
+
+    stand_in(crossing)
+
+    def fetch(place: Place) -> None:
+        crossing.ask("fetch", *place)
+
+    return Files(
+        crossing.root,
+        scratch,
+        fixed=crossing.fixed,
+        withheld=withheld,
+        unfit=crossing.unfit,
+        fetch=fetch,
+        case=case,
+    )
 
 
 def vars_of(value: Any) -> dict[str, Any]:
@@ -523,6 +577,7 @@ def make_crossing(settings: dict[str, Any], recorder: Any, controls: Any) -> Cro
         recorder.emit("kind", id=name)
 
     line = os.environ.pop("GROUNDWIRE_LINE", "")
+    scratch = os.path.realpath(os.environ["TMPDIR"]) if line and told["files"] else ""
     return Crossing(
         told["fixed"],
         told["asked"],
@@ -533,6 +588,9 @@ def make_crossing(settings: dict[str, Any], recorder: Any, controls: Any) -> Cro
         own_word=recorder.own_equality,
         undecided=recorder.undecided,
         saw=saw,
+        scratch=scratch,
+        withheld=told["withheld"],
+        case=lambda: recorder.cases,
         controls=controls,
     )
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         signature_from,
         type_of,
     )
+    from groundwire.tools.inside.crossing_files import AnsweringFiles
     from groundwire.tools.inside.crossing_wire import Wire
 else:
     from _gw_crossing_codec import (
@@ -59,6 +60,7 @@ else:
         signature_from,
         type_of,
     )
+    from _gw_crossing_files import AnsweringFiles
     from _gw_crossing_wire import Wire
 
 INITS = ("__init__", "__post_init__")
@@ -125,6 +127,8 @@ class _Candidate:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._home = (os.getpid(), threading.get_ident())
         self._root = os.getcwd()
+        self._scratch = os.environ.get("TMPDIR", "")
+        self._files: AnsweringFiles | None = None
         self._at_first: dict[str, Any] = {"environ": dict(os.environ), "argv": list(sys.argv)}
 
     def serve(self) -> None:
@@ -170,8 +174,10 @@ class _Candidate:
         gone, self._gone[:] = list(self._gone), []
         changes = self._code.changes()
         told = [[str(m), self._code.encode(c), str(f), int(n)] for m, c, f, n in warned]
-        head: Any = [changes, gone, out, err, told] if changes or gone or out or err or told else 0
-        self._wire.send(self._code.pack([head, *fields]))
+        files = None if self._files is None else self._files.changes()
+        any_news = changes or gone or out or err or told or files is not None
+        body = self._code.pack([[changes, gone, out, err, told, files] if any_news else 0, *fields])
+        self._wire.send(body if self._files is None else self._files.outward(body))
 
     def _talk(self) -> Any:
         """Does what is asked until the answer to what this side asked comes; forever, if it asked nothing."""
@@ -179,6 +185,8 @@ class _Candidate:
             body = self._wire.receive()
             if body is None:
                 raise _Ends
+            if self._files is not None:
+                body = self._files.inward(body)
             head, verb, *rest = self._code.unpack(body)
             if verb in ("done", "threw"):
                 told = self._code.decode(rest[0])
@@ -191,7 +199,9 @@ class _Candidate:
 
     def _read_head(self, head: Any) -> None:
         if head:
-            changes, gone, forgotten, world = head
+            changes, gone, forgotten, world, files = head
+            if files is not None:
+                self._lay_out(files)
             self._code.apply(changes)
             for number, times in zip(gone[::2], gone[1::2]):
                 self._lent.release(number, times)
@@ -236,6 +246,19 @@ class _Candidate:
             self._wire.send(self._code.pack([0, "unfit", error.what]))
             raise _Ends from None
         return self._talk()
+
+    def _share(self) -> AnsweringFiles:
+        """Files cross from now on."""
+        if self._files is None:
+            self._files = AnsweringFiles(os.path.realpath(self._root), os.path.realpath(self._scratch))
+            self._files.start()
+        return self._files
+
+    def _lay_out(self, files: Any) -> None:
+        try:
+            self._share().apply(files)
+        except OSError as problem:
+            raise NotPlain(f"a file that can't be laid out over there ({problem.strerror})") from None
 
     def _settle(self, world: Mapping[str, Any]) -> None:
         """What the tests changed around the code: variables, folder, arguments."""
@@ -348,6 +371,15 @@ class _Candidate:
     def _do_eval(self, text: str, names: tuple[Any, ...]) -> Any:
         return eval(text, dict(names))
 
+    def _do_share(self) -> None:
+        self._share()
+
+    def _do_fetch(self, number: int, path: str) -> None:
+        self._share().fetched((number, path))
+
+    def _do_program(self, *asked: Any) -> Any:
+        return self._share().run_program(*asked)
+
     def _do_await(self, thing: Any) -> Any:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
@@ -375,7 +407,7 @@ class _Candidate:
                 "H",
                 self._lent.lend(value),
                 self._kind(kind, depth),
-                encode(value.args, depth),
+                encode(_args_of(value), depth),
                 encode(state, depth),
             ]
         extra = None
@@ -518,6 +550,14 @@ def _borrowed(value: Any) -> Any:
     except (AttributeError, TypeError):
         return None
     return found if type_of(found) is Borrowed else None
+
+
+def _args_of(error: BaseException) -> tuple[Any, ...]:
+    """What it is made of; an error of the system does not count its file among its arguments."""
+    if isinstance(error, OSError) and error.filename is not None and len(error.args) == 2:
+        more = () if error.filename2 is None else (None, error.filename2)
+        return (*error.args, error.filename, *more)
+    return error.args
 
 
 def _frames(error: BaseException) -> Iterator[list[Any]]:

@@ -63,6 +63,8 @@ LOOKS_LIKE: dict[str, Any] = {
                  "collections.OrderedDict", "collections.Counter", "collections.defaultdict")
 }  # fmt: skip
 """Built-in containers whose subclasses pass an instance check for them, though their items stay over there."""
+RECENT = 4096
+"""Numbers, texts and tuples of classes over there that are kept to be the same objects when they come again."""
 INITS = ("__init__", "__post_init__")
 """Special names that classes of the tests ask for by `super()`."""
 KEPT = ("_groundwire_kind", "__module__")
@@ -532,6 +534,7 @@ class Stubs:
         self._by_name: dict[str, Any] = {}
         self._instances: Any = weakref.WeakValueDictionary()
         self._lasting: dict[int, Any] = {}
+        self._recent: dict[int, Any] = {}
         self.root: Any = self._make("object", (), dict(_COMMON), None, "builtins")
         self._seen: set[str] = set()
 
@@ -541,6 +544,7 @@ class Stubs:
         self._kinds.clear()
         self._instances.clear()
         self._lasting.clear()
+        self._recent.clear()
 
     def _make(self, name: str, bases: Any, inner: dict[str, Any], ref: Any, module: str) -> Any:
         inner.update(_groundwire_asks=self._asks, _groundwire_kind=ref, __module__=module)
@@ -663,7 +667,7 @@ class Stubs:
         if type_of(number) is not int:
             raise ValueError("not a number")
         kind = decode(value[2])
-        known = self._instances.get(number, self._lasting.get(number))
+        known = self._instances.get(number, self._lasting.get(number, self._recent.get(number)))
         if known is not None:
             if not (isinstance(kind, type) and (type_of(known) is kind or isinstance(known, BaseException))):
                 raise ValueError("an object that changed its class")
@@ -698,6 +702,10 @@ class Stubs:
         except TypeError:  # numbers and tuples can't be held weakly; those that are few and always the same are kept
             if _trait(made, "_groundwire_meta"):
                 self._lasting[number] = made
+                return
+            self._recent[number] = made  # of the others the newest, so that one of them is itself when it comes again
+            if len(self._recent) > RECENT:
+                del self._recent[next(iter(self._recent))]
 
     def _coroutine(self, number: int, kind: Any) -> Any:
         made = object.__new__(kind)

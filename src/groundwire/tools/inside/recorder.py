@@ -97,6 +97,11 @@ class Recorder:
         """True until the command is there that this run is of; nothing of the project may run before that."""
         return self._ready is not None
 
+    @property
+    def cases(self) -> int:
+        """How many have started."""
+        return self._cases
+
     def wait(self) -> None:
         """Waits for the command, if it is not there yet; returns in a process that is the command's alone."""
         if self._ready is not None:
