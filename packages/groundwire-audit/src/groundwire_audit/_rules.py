@@ -15,6 +15,7 @@ RULES = {
     "label-not-in-map": "A router returns a label that its map does not hold.",
     "undeclared-jump": "A node jumps to where its annotation does not lead.",
     "dead-node": "No path from the start reaches the node.",
+    "self-trigger": "A method of a flow waits for its own name, and so starts itself again.",
     "no-exit": "Nothing leads out of the loop.",
     "old-api": "The graph uses an interface that LangGraph has given up.",
     "too-complex": "Too large to follow.",

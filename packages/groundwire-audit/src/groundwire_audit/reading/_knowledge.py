@@ -21,7 +21,8 @@ smolagents.local_python_executor RestrictedPython pyodide tree_sitter_cli langch
 langchain_experimental.utilities openevals.code javascript execjs py_mini_racer quickjs dotnet matlab.engine oct2py
 lean_dojo
 lean_interact clingo minizinc chess.engine stockfish terraform ansible_runner git.Repo dbt.cli pulumi vllm_sandbox
-swerex minisweagent.environments
+swerex minisweagent.environments agents.CodeInterpreterTool agents.LocalShellTool agents.ShellTool agents.ApplyPatchTool
+pydantic_ai.CodeExecutionTool crewai_tools.CodeInterpreterTool
 """
 ENV = """
 gym gymnasium pettingzoo alfworld textworld scienceworld webshop minigrid nle dm_control pybullet mujoco procgen
@@ -36,13 +37,15 @@ google.auth.transport github gitlab jira atlassian slack_sdk slack notion_client
 telegram simple_salesforce hubspot zenpy shopify airtable O365 msgraph exchangelib boto3 botocore aiobotocore
 azure.storage azure.identity azure.search azure.cosmos yfinance alpha_vantage polygon ccxt alpaca fredapi
 openmeteo_requests pyowm geopy.geocoders googlemaps amadeus youtube_transcript_api pytube yt_dlp grpc zeep suds pika
-kafka confluent_kafka nats paho celery composio arcade arcadepy langchain_arcade langgraph_sdk
+kafka confluent_kafka nats paho celery composio arcade arcadepy langchain_arcade langgraph_sdk crewai_tools
+agents.WebSearchTool agents.HostedMCPTool agents.ComputerTool pydantic_ai.WebSearchTool pydantic_ai.WebFetchTool
+pydantic_ai.UrlContextTool pydantic_ai.builtin_tools pydantic_ai.common_tools
 """
 SEARCH = """
 tavily duckduckgo_search ddgs exa_py serpapi googlesearch wikipedia wikipediaapi arxiv scholarly semanticscholar
 habanero Bio.Entrez metapub linkup perplexity_search brave_search you_search jina chromadb pinecone qdrant_client
 weaviate pymilvus lancedb elasticsearch opensearchpy faiss annoy hnswlib vespa marqo turbopuffer typesense
-meilisearch whoosh rank_bm25 bm25s llama_index.core.indices llama_index.core.VectorStoreIndex txtai ragatouille
+meilisearch whoosh agents.FileSearchTool rank_bm25 bm25s llama_index.core.indices llama_index.core.VectorStoreIndex txtai ragatouille
 colbert zep_cloud mem0 cognee graphiti_core neo4j py2neo rdflib SPARQLWrapper networkx_neo4j nltk.corpus.wordnet
 """
 SQL = """
@@ -88,7 +91,9 @@ difflib unicodedata urllib.parse secrets threading queue types abc shutil.get_te
 dateutil locale gettext pprint heapq bisect array struct binascii codecs csv ast tokenize keyword numbers weakref
 contextvars langchain_core langchain.prompts langchain.schema langchain.text_splitter langchain_text_splitters
 langchain.output_parsers langchain.adapters langchain_community.adapters langchain.globals langchain.hub langchainhub
-langgraph matplotlib seaborn plotly altair
+langgraph matplotlib seaborn plotly altair pydantic_graph crewai.flow crewai.project agents.trace agents.ItemHelpers
+agents.RunConfig agents.ModelSettings pydantic_ai.RunContext pydantic_ai.usage pydantic_ai.messages workflows
+llama_index.core.workflow
 scipy sklearn sympy shutil multiprocessing signal gc platform argparse colorama termcolor rich.console rich.markdown
 rich.panel rich.table rich.pretty rich.print humanize inflection slugify tabulate emoji ftfy more_itertools toolz
 tenacity backoff retry cachetools diskcache attr attrs msgspec cattrs omegaconf hydra langsmith nest_asyncio pytest
@@ -110,7 +115,8 @@ MODEL = """
 openai anthropic litellm ollama groq cohere mistralai google.generativeai google.genai vertexai together replicate
 fireworks cerebras transformers.pipeline transformers.AutoModelForCausalLM vllm.LLM llama_cpp ctransformers dspy
 instructor outlines guidance marvin magentic ell promptflow huggingface_hub.InferenceClient langchain.chat_models
-langchain.llms langchain_community.chat_models langchain_community.llms pydantic_ai autogen crewai swarm agents
+langchain.llms langchain_community.chat_models langchain_community.llms pydantic_ai autogen crewai swarm agents.Agent
+agents.Runner agents.extensions agents.models agents.ImageGenerationTool
 smolagents.LiteLLMModel smolagents.CodeAgent boto3.client.invoke_model botocore_bedrock aisuite portkey_ai xai_sdk
 zhipuai dashscope qianfan ai21 aleph_alpha_client llama_index.llms openai_agents claude_agent_sdk semantic_kernel
 haystack.components.generators mirascope baml_client openevals.llm openevals.trajectory.llm

@@ -168,6 +168,7 @@ def make_agent(reader: Reader, path: str, given: Arguments, place: SourcePlace, 
     own = given.named.get("name")
     if own is not None and isinstance(own.thing, Const) and isinstance(own.thing.value, str):
         graph.aliases.add(own.thing.value)
+        graph.called = own.thing.value
     model = given.get(0, "model", "llm", "agent")
     label = model.thing.label if model is not None and isinstance(model.thing, ModelValue) else "model"
     graph.nodes[first] = DeclaredNode(first, Value(ModelValue(label)), place)
@@ -225,23 +226,49 @@ def make_team(reader: Reader, maker: str, given: Arguments, place: SourcePlace, 
         graph.nodes[name] = DeclaredNode(name, agent, place)
     asks = Value(ModelValue("model"))
     if maker == "create_supervisor":
-        graph.nodes["supervisor"] = DeclaredNode("supervisor", Value(ModelValue("model")), place)
-        graph.edges += [
-            DeclaredEdge(START, "supervisor", place),
-            *(DeclaredEdge(n, "supervisor", place) for n in named),
-        ]
-        graph.branches.append(DeclaredBranch("supervisor", asks, {**{n: n for n in named}, END: END}, place))
+        own = given.named.get("supervisor_name")
+        leader = str(own.thing.value) if own is not None and isinstance(own.thing, Const) else "supervisor"
+        graph.nodes[leader] = DeclaredNode(leader, _leader(reader, given, place, frame), place)
+        graph.edges += [DeclaredEdge(START, leader, place), *(DeclaredEdge(n, leader, place) for n in named)]
+        graph.branches.append(DeclaredBranch(leader, asks, {**{n: n for n in named}, END: END}, place))
     else:
         graph.edges += [DeclaredEdge(START, n, place) for n in list(named)[:1]]
-        for name in named:
-            graph.branches.append(DeclaredBranch(name, asks, {**{n: n for n in named if n != name}, END: END}, place))
+        for name, agent in named.items():
+            if not _hands_over(agent):
+                # which tools it has is out of sight, and so whom it can hand over to
+                others = {**{n: n for n in named if n != name}, END: END}
+                graph.branches.append(DeclaredBranch(name, asks, others, place))
+            else:
+                graph.edges.append(DeclaredEdge(name, END, place))
     reader.graphs.append(graph)
     return Value(GraphValue(graph))
 
 
+def _leader(reader: Reader, given: Arguments, place: SourcePlace, frame: Frame) -> Value:
+    """The supervisor: a model, or an agent where it has tools of its own beside those that hand over."""
+    tools = given.named.get("tools")
+    held = tool_list(tools)
+    own = [t for t in held if not (isinstance(t.thing, ToolValue) and t.thing.label == "handoff")] if held else held
+    if tools is None or own == []:
+        return Value(ModelValue("model"))
+    return make_agent(reader, "langgraph.prebuilt.create_react_agent", Arguments([], {"tools": tools}), place, frame)
+
+
+def _hands_over(agent: Value) -> bool:
+    """All tools of an agent are in sight, so that those which hand over are its only ways to others."""
+    if not isinstance(agent.thing, GraphValue) or agent.thing.graph.kind != "agent":
+        return False
+    node = agent.thing.graph.nodes.get("tools")
+    return node is None or (isinstance(node.action.thing, ToolNodeValue) and node.action.thing.tools is not None)
+
+
 def _agent_name(agent: Value, index: int) -> str:
-    if isinstance(agent.thing, GraphValue) and agent.thing.graph.aliases:
-        return sorted(agent.thing.graph.aliases)[0]
+    if isinstance(agent.thing, GraphValue):
+        graph = agent.thing.graph
+        if graph.called:
+            return graph.called
+        if graph.aliases:
+            return sorted(graph.aliases)[0]
     return f"agent{index + 1}"
 
 

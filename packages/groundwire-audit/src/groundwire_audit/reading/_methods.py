@@ -93,7 +93,7 @@ def data_method(reader: Reader, owner: Value, name: str, given: Arguments, node:
         case Choice(options=choices):
             return merge([(data_method(reader, v, name, given, node, frame), f) for v, f in choices])
         case _:
-            return _of_opaque(owner, name, given, node, frame)
+            return _of_opaque(reader, owner, name, given, node, frame)
 
 
 def _receiver(node: ast.AST) -> str:
@@ -187,10 +187,10 @@ def _of_text(owner: Value, name: str, given: Arguments) -> Value:
     return data(owner.taints, given.taints())
 
 
-def _of_opaque(owner: Value, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+def _of_opaque(reader: Reader, owner: Value, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     taints = deep(owner)
     if name in TAKES | ADDS | EXTENDS:
-        return _changed(owner, taints, name, given, node, frame)
+        return _changed(reader, owner, taints, name, given, node, frame)
     if name in TESTS:
         first = given.positional[0] if given.positional else data()
         return boolean(holds(first, "in", data(taints), text_of(node)))
@@ -225,7 +225,9 @@ ACTS = frozenset({"invoke", "ainvoke", "batch", "abatch", "astream", "arun"})
 """What only ever makes something act, whatever it is."""
 
 
-def _changed(owner: Value, taints: Taints, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+def _changed(
+    reader: Reader, owner: Value, taints: Taints, name: str, given: Arguments, node: ast.AST, frame: Frame
+) -> Value:
     """A list that is changed in place: the name it has is bound anew."""
     grown = frozenset({Taint(TaintKind.GROW)}) if any(t.kind is TaintKind.KEY for t in taints) else frozenset[Taint]()
     after = shrunk(owner) if name in TAKES else data(taints, given.taints(), grown)
@@ -233,13 +235,11 @@ def _changed(owner: Value, taints: Taints, name: str, given: Arguments, node: as
         match node.func.value:
             case ast.Name(id=bound):
                 frame.scope.put(bound, after)
-            case ast.Subscript(value=ast.Name(id=holder), slice=ast.Constant(value=str(key))):
-                state = frame.scope.get(holder)
-                if state is not None and isinstance(state.thing, StateValue):
-                    state.thing.written[key] = after
-            case ast.Attribute(value=ast.Name(id=holder), attr=key):
-                state = frame.scope.get(holder)
-                if state is not None and isinstance(state.thing, StateValue):
+            case (
+                ast.Subscript(value=holder, slice=ast.Constant(value=str(key))) | ast.Attribute(value=holder, attr=key)
+            ):
+                state = reader.value(holder, frame)
+                if isinstance(state.thing, StateValue):
                     state.thing.written[key] = after
             case _:
                 pass

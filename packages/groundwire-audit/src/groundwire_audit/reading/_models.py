@@ -176,7 +176,7 @@ def _described(entries: dict[object, Value]) -> SeenTool:
 
 def _nested(reader: Reader, label: str, action: Value) -> SeenTool:
     if isinstance(action.thing, GraphValue):
-        frame = _frame(reader, action)
+        frame = Frame(reader.nowhere, Scope(), label, 1)
         run_graph(reader, action.thing.graph, ast.Pass(), frame)
         if any(e.kind is TaintKind.WORLD for e in frame.effects):
             return SeenTool(ToolKind.WORLD, label, "its agent asks outside")
@@ -273,6 +273,9 @@ RUNS = words(
     """
     invoke ainvoke stream astream batch abatch predict apredict generate agenerate run arun call __call__
     predict_messages complete acomplete chat achat transform atransform astream_events invoke_with_retry forward
+    chat_with_tools achat_with_tools stream_chat_with_tools astream_chat_with_tools stream_chat astream_chat
+    stream_complete astream_complete structured_predict astructured_predict stream_structured_predict
+    predict_and_call apredict_and_call
     """
 )
 SEVERAL = frozenset({"batch", "abatch", "stream", "astream", "generate", "astream_events"})
@@ -392,6 +395,8 @@ def _configured(model: ModelValue, name: str, given: Arguments) -> Value:
         tools = given.get(0, "tools", "functions")
         held = tuple(tools.thing.items) if tools is not None and isinstance(tools.thing, Items) else model.tools
         return Value(ModelValue(model.label, structured=model.structured, tools=held, inferred=model.inferred))
+    if name == "get_tool_calls_from_response":
+        return data(given.taints(), frozenset({Taint(TaintKind.ASK)}))
     if name in {"get_num_tokens", "get_num_tokens_from_messages", "get_token_ids"}:
         return data(given.taints())
     if name in {"model_name", "name", "model"}:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -183,6 +183,32 @@ class Facts:
     def surely(self, kind: TaintKind) -> bool:
         """True if something of this kind is asked on every way through."""
         return any(e.kind is kind for e in self.asked)
+
+
+def nothing_left() -> dict[str, Value]:
+    """A node that leaves nothing on the object that it runs on."""
+    return {}
+
+
+@dataclass
+class Entry:
+    """How a framework other than LangGraph runs a node.
+
+    Args:
+        action: what runs, bound to the object that it runs on.
+        arguments: what it is given.
+        gives: what a thing that it gives back or sends means: jumps and updates, as LangGraph has them.
+        left: keys of the state that it has left on its object, read once it has run.
+        sent: what it sent on the way, each with when.
+        effects: what the framework asks before it runs.
+    """
+
+    action: Value
+    arguments: Arguments
+    gives: Callable[[Value], Value]
+    left: Callable[[], Mapping[str, Value]] = nothing_left
+    sent: list[tuple[Value, Formula]] = field(default_factory=list[tuple[Value, Formula]])
+    effects: tuple[Effect, ...] = ()
 
 
 # What the parts of reading ask of the reader that brings them together.

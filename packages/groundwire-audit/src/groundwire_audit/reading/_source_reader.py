@@ -108,6 +108,7 @@ class SourceReader:
                     continue  # what comes after it is still defined
         finally:
             self._left = left
+            module.loops = frame.loops
 
     def import_module(self, dotted: str, importer: Module, level: int = 0) -> Module | None:
         """The followed module under a name, or None for a library."""

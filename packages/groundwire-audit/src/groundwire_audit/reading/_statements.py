@@ -11,11 +11,13 @@ from groundwire_audit.reading._conditions import NEVER, Taint, TaintKind, counts
 from groundwire_audit.reading._control_flow import leave_loop, run_if, run_loop, run_match, run_try, run_with
 from groundwire_audit.reading._expressions import binary
 from groundwire_audit.reading._frames import Arguments, Frame, Returned, control, deep
+from groundwire_audit.reading._graph import GraphValue
 from groundwire_audit.reading._langgraph_calls import functional
 from groundwire_audit.reading._members import concatenated, shrunk
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import (
     NONE,
+    Bound,
     ClassValue,
     Const,
     External,
@@ -67,14 +69,16 @@ def _decorated(reader: Reader, decorator: ast.expr, made: Value, frame: Frame) -
         return made
     if path.startswith("langgraph.func") and last == "entrypoint":
         return functional(reader, made, frame.module.place(decorator))
-    if last in {"tool", "StructuredTool"} and path.startswith(
-        ("langchain", "langgraph", "smolagents", "crewai", "missing")
+    if last in {"tool", "StructuredTool", "function_tool"} and path.startswith(
+        ("langchain", "langgraph", "smolagents", "crewai", "missing", "agents")
     ):
         label = function.name if function is not None else "tool"
         return Value(ToolValue(_named(reader, decorator, frame) or label, made))
     if path and not path.startswith("."):
         return made
     callee = reader.value(decorator, frame)
+    if isinstance(callee.thing, Bound) and isinstance(callee.thing.owner.thing, GraphValue):
+        return reader.call(callee, Arguments([made]), decorator, frame)  # `@agent.tool`
     if isinstance(callee.thing, FunctionValue | ClassValue) or not isinstance(callee.thing, External):
         return reader.call(callee, Arguments([made]), decorator, frame)
     return made
