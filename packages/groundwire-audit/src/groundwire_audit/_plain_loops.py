@@ -159,7 +159,7 @@ def _holds_loop(node: ast.AST, names: Mapping[str, Value], depth: int) -> bool:
 @lru_cache(maxsize=4096)
 def _has_loop(node: ast.AST) -> bool:
     return any(
-        isinstance(part, LOOPS) and any(isinstance(p, ast.Call) for s in part.body for p in ast.walk(s))
+        isinstance(part, LOOPS) and any(isinstance(p, ast.Call) for p in ast.walk(part))
         for part in ast.walk(node)
     )
 

@@ -387,7 +387,8 @@ def under(taints: Taints, name: str) -> Taints:
 
 def shrunk(value: Value) -> Value:
     """The same list with an item less."""
-    return data(deep(value), SHRINK if any(t.kind is TaintKind.KEY for t in deep(value)) else frozenset[Taint]())
+    listed = any(t.kind in {TaintKind.KEY, TaintKind.FIXED} for t in deep(value))
+    return data(deep(value), SHRINK if listed else frozenset[Taint]())
 
 
 def _slice(reader: Reader, owner: Value, part: ast.Slice, frame: Frame) -> Value:

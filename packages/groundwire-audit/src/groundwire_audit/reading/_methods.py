@@ -85,7 +85,7 @@ def data_method(reader: Reader, owner: Value, name: str, given: Arguments, node:
         return owner  # of a task: its value
     match owner.thing:
         case Items():
-            return _of_items(owner, owner.thing, name, given, frame)
+            return _of_items(owner, owner.thing, name, given, node, frame)
         case Table():
             return _of_table(owner, owner.thing, name, given)
         case Const():
@@ -114,7 +114,7 @@ def _calls_a_model(owner: Value, name: str, node: ast.AST) -> bool:
     return undecided and name in RUNS and is_model_name(_receiver(node))
 
 
-def _of_items(owner: Value, held: Items, name: str, given: Arguments, frame: Frame) -> Value:
+def _of_items(owner: Value, held: Items, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     if name in ADDS and given.positional:
         _add(held, given.positional[-1], frame)
         return NONE
@@ -127,6 +127,11 @@ def _of_items(owner: Value, held: Items, name: str, given: Arguments, frame: Fra
                 _add(held, data(deep(value)), frame, surely=False)
         return NONE
     if name in TAKES:
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=bound))) if frame.loop_stack and name != "clear":
+                frame.scope.put(bound, data(deep(owner), frozenset({Taint(TaintKind.SHRINK)})))
+            case _:
+                pass
         return held.any_item()
     if name in {"index", "count"}:
         return data(deep(owner), given.taints())

@@ -132,6 +132,10 @@ ALWAYS_LIBRARIES = frozenset(
 )
 
 
+ALSO_FOLDERS = frozenset({"agents", "workflows"})
+"""Libraries that are called like many people's own folders: what such a folder lacks is the library's."""
+
+
 def is_library(dotted: str) -> bool:
     """True for names that are never somebody's own module."""
     return dotted.split(".")[0] in ALWAYS_LIBRARIES
@@ -182,6 +186,8 @@ def _imported(reader: Reader, node: ast.ImportFrom, module: Module | None, name:
         if submodule is not None:
             reader.read_module(submodule)
             return Value(ModuleValue(submodule))
+    if dotted.split(".")[0] in ALSO_FOLDERS and not node.level:
+        return external(f"{dotted}.{name}")
     if module is not None:
         return external(f"missing:{module.name}.{name}")
     prefix = f"{'.' * node.level}{dotted}" if node.level else dotted
