@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from groundwire_audit._errors import AuditError
 from groundwire_audit._folders import Chosen, choose
 from groundwire_audit._known import without_ignored
 from groundwire_audit._plain_loops import declare_classes, node_classes, plain_loops
-from groundwire_audit._report import AuditReport, Finding, Mode, SourcePlace, failed
+from groundwire_audit._report import AuditReport, Finding, GraphReport, Mode, SourcePlace, failed
 from groundwire_audit.judging._audit_graph import audit_graphs
 from groundwire_audit.reading._conditions import Taint, TaintKind
 from groundwire_audit.reading._frames import Arguments, Frame
@@ -91,10 +91,19 @@ def audit_path(
         if wanted and not reports:
             raise _no_such(wanted, [*graphs, *plain], target or str(path))
     findings += reader.unused_roles()
-    kept = tuple(r for r in reports if r.place.file in inside or not r.place.file)
+    kept = _unlike(r for r in reports if r.place.file in inside or not r.place.file)
     report = AuditReport(target or str(path), kept, tuple(_once(findings)), _left_out(chosen))
     codes = [m.code for m in finder.modules.values() if m.code.path in {f.resolve() for f in files} or m.code.ignores]
     return without_ignored(report, {c.place(line): said for c in codes for line, said in c.ignores.items()})
+
+
+def _unlike(reports: Iterable[GraphReport]) -> tuple[GraphReport, ...]:
+    """One report of a graph that a function makes and that is the same wherever it is called; the first."""
+    kept: dict[object, GraphReport] = {}
+    for report in reports:
+        ways = tuple((x.path, x.verdict, x.why) for x in report.loops)
+        kept.setdefault((report.place, report.nodes, report.edges, ways) if report.nodes else id(report), report)
+    return tuple(kept.values())
 
 
 def _left_out(chosen: Chosen) -> tuple[str, ...]:

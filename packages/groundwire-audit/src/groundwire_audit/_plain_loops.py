@@ -56,8 +56,11 @@ def plain_loops(reader: SourceReader, modules: Iterable[Module], known: Set[Sour
     for module in held:
         for loop in module.loops:
             found.setdefault(loop.place, loop)
-        for loop in _followed(reader, module):
-            found.setdefault(loop.place, loop)
+        try:
+            for loop in _followed(reader, module):
+                found.setdefault(loop.place, loop)
+        except (TooComplex, RecursionError):
+            continue  # what was found until then counts
     graphs: list[DeclaredGraph] = []
     for module in held:
         mine = [x for p, x in found.items() if p not in known and _stands_in(p, module)]
@@ -102,9 +105,17 @@ def _of_class(reader: SourceReader, cls: ClassValue, own: Mapping[str, Value], f
         return
     called = {c for m in looping.values() for c in _names_called(_node(m))}
     for name in sorted(looping, key=lambda n: n in called):
-        method = reader.attribute(made, name, Frame(frame.module, Scope(frame.module.scope), name, 1))
-        if isinstance(method.thing, FunctionValue):
+        method = _method(reader, made, name, frame)
+        if method is not None and isinstance(method.thing, FunctionValue):
             yield from _follow(reader, method, name, frame)
+
+
+def _method(reader: SourceReader, made: Value, name: str, frame: Frame) -> Value | None:
+    reader.refill()
+    try:
+        return reader.attribute(made, name, Frame(frame.module, Scope(frame.module.scope), name, 1))
+    except (TooComplex, RecursionError):  # a property is followed at once
+        return None
 
 
 def _made(reader: SourceReader, cls: ClassValue, frame: Frame) -> Value | None:
@@ -123,15 +134,10 @@ def _follow(reader: SourceReader, callee: Value, name: str, frame: Frame) -> lis
     reader.refill()
     inner = Frame(frame.module, Scope(frame.module.scope), name, 1)
     try:
-        reader.call(callee, Arguments([], _optional(function)), ast.Pass(), inner)
+        reader.call(callee, Arguments(), ast.Pass(), inner)
     except (TooComplex, RecursionError):
         pass
     return inner.loops
-
-
-def _optional(function: FunctionValue) -> dict[str, Value]:
-    """Parameters that are None by default: whoever calls may give something."""
-    return {}
 
 
 def _module_of(value: Value) -> Module | None:

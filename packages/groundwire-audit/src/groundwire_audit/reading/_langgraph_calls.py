@@ -178,8 +178,11 @@ def make_agent(reader: Reader, path: str, given: Arguments, place: SourcePlace, 
         known = (Value(ToolValue(WITH_OWN_TOOLS[maker], external(f"langchain_community.{maker}.SQLDatabase.run"))),)
     why = "" if known is not None else why_hidden(tools)
     if known is None or known:
+        allowed = _allowed_by_person(given)
+        names = {_tool_name(t) for t in known or ()}
+        gate = _gate(given, "tools") or "*" in allowed or (bool(names) and names <= allowed)
         graph.nodes["tools"] = DeclaredNode(
-            "tools", Value(ToolNodeValue(known, why)), place, human_gate=_gate(given, "tools")
+            "tools", Value(ToolNodeValue(known, why, allowed=allowed)), place, human_gate=gate
         )
         graph.branches.append(
             DeclaredBranch(first, external("langgraph.prebuilt.tools_condition"), {"tools": "tools", END: END}, place)
@@ -190,6 +193,36 @@ def make_agent(reader: Reader, path: str, given: Arguments, place: SourcePlace, 
     graph.edges.append(DeclaredEdge(START, first, place))
     reader.graphs.append(graph)
     return Value(GraphValue(graph))
+
+
+def _tool_name(tool: Value) -> str:
+    match tool.thing:
+        case ToolValue(label=label):
+            return label
+        case FunctionValue(name=name):
+            return name
+        case _:
+            return "?"
+
+
+def _allowed_by_person(given: Arguments) -> frozenset[str]:
+    """Tools that a person has to allow: `middleware=[HumanInTheLoopMiddleware(interrupt_on={…})]`, `interrupt_on={…}`."""
+    middleware = given.named.get("middleware")
+    held = middleware.thing.items if middleware is not None and isinstance(middleware.thing, Items) else []
+    asked = [t.thing.action for t in held if isinstance(t.thing, ToolValue) and t.thing.label == PERSON]
+    found: set[str] = set()
+    for value in (*asked, given.named.get("interrupt_on")):
+        if value is not None and isinstance(value.thing, Table):
+            entries = value.thing.entries.items()
+            found |= {str(k) for k, v in entries if not (isinstance(v.thing, Const) and not v.thing.value)}
+    return frozenset(found)
+
+
+PERSON = "HumanInTheLoopMiddleware"
+
+
+def _person(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    return Value(ToolValue(PERSON, given.get(0, "interrupt_on")))
 
 
 def why_hidden(value: Value | None) -> str:
@@ -406,4 +439,5 @@ MAKERS: dict[str, Maker] = {
     "add_messages": _add_messages,
     "interrupt": _interrupt,
     "RemoteGraph": _remote,
+    "HumanInTheLoopMiddleware": _person,
 }

@@ -229,6 +229,9 @@ def of_tools(reader: Reader, node: ToolNodeValue, where: DeclaredNode) -> Facts:
                 effects.append(Effect(TaintKind.MODEL, "", label, where.place))
             case _:
                 pass
+    for tool in seen:
+        if tool.label in node.allowed or "*" in node.allowed:
+            effects.append(Effect(TaintKind.HUMAN, "", f"a person allows {tool.label}", where.place))
     outside = any(e.kind in {TaintKind.WORLD, TaintKind.HUMAN} for e in effects)
     unseen_too = any(e.kind is TaintKind.UNKNOWN for e in effects)
     echo = frozenset({Taint(TaintKind.MODEL, "fields", "what the model passed to the tool")})

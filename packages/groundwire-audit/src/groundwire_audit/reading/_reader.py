@@ -34,6 +34,8 @@ class Write:
     always: bool = True
     parts: Mapping[str, Write] | None = None
     rest: Taints | None = None
+    constant: Const | None = None
+    """The constant that it always is."""
 
     def part(self, path: str, name: str) -> Write:
         """What a key of it rests on.
@@ -88,7 +90,7 @@ def _write(value: Value, when: Formula, depth: int = 0) -> Write:
     taints = deep(value)
     if isinstance(value.thing, Const) or (not taints and isinstance(value.thing, Items)):
         taints |= control(when)
-    made = Write(taints, _last(value, taints))
+    made = Write(taints, _last(value, taints), constant=value.thing if isinstance(value.thing, Const) else None)
     match value.thing:
         case Table(entries=entries, rest=rest) if entries and depth < MAX_PARTS:
             made.parts = {str(k): _write(v, when, depth + 1) for k, v in entries.items()}
@@ -119,6 +121,7 @@ def united(updates: Sequence[dict[str, Write]]) -> dict[str, Write]:
             frozenset[Taint]().union(*(p.last for p in parts)),
             len(parts) == len(updates) and all(p.always for p in parts),
             *_common(name, parts),
+            parts[0].constant if all(p.constant == parts[0].constant for p in parts) else None,
         )
     return made
 

@@ -228,6 +228,8 @@ class ToolNodeValue(Thing):
     tools: tuple[Value, ...] | None
     why: str = ""
     name: str = "tools"
+    allowed: frozenset[str] = frozenset()
+    """Tools that a person has to allow each time; `*`: all."""
 
 
 @dataclass(frozen=True, slots=True)
