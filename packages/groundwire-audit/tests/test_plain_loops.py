@@ -101,3 +101,16 @@ def test_a_function_can_be_named_as_the_target(tmp_path: Path) -> None:
     assert [g.name for g in audit_path(path, wanted="b").graphs] == ["b"]
     with pytest.raises(AuditError, match="a, b"):
         audit_path(path, wanted="c")
+
+
+def test_a_person_who_is_asked_on_every_round_that_goes_on_is_asked_though_a_way_out_does_not(tmp_path: Path) -> None:
+    source = """
+def chat():
+    while True:
+        try:
+            said = input("> ")
+        except EOFError:
+            break
+        print(ask(said))
+"""
+    assert verdicts(source, tmp_path) == {"chat": "grounded"}

@@ -64,3 +64,20 @@ b = create_react_agent("m", [], name="b")
 swarm = create_swarm([a, b], default_active_agent="a").compile()
 """
     assert verdicts(source, tmp_path) == {}
+
+
+@pytest.mark.parametrize(("options", "wanted"), [("needs_approval=True", "grounded"), ("needs_approval=False", "ungrounded")])
+def test_a_tool_that_needs_approval_asks_a_person(options: str, wanted: str, tmp_path: Path) -> None:
+    source = f"@function_tool({options})\ndef say(u: str):\n    return 'said ' + u\na = Agent(tools=[say])\n"
+    assert verdicts(IMPORTS + source, tmp_path) == {("a", LOOP): wanted}
+
+
+def test_the_source_of_a_library_itself_means_the_same_as_to_everybody(tmp_path: Path) -> None:
+    package = tmp_path / "agents"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .agent import Agent\nfrom .run import Runner\nfrom .tool import function_tool\n")
+    (package / "agent.py").write_text("class Agent:\n    def __init__(self, name, handoffs=()):\n        self.handoffs = handoffs\n")
+    (package / "run.py").write_text("class Runner: ...\n")
+    (package / "tool.py").write_text("def function_tool(f):\n    return f\n")
+    source = "from agents import Agent\none = Agent(name='1')\ntwo = Agent(name='2', handoffs=[one])\none.handoffs = [two]\n"
+    assert verdicts(source, tmp_path) == {("one + two", "one → two → one"): "ungrounded"}

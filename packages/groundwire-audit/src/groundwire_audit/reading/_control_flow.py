@@ -227,6 +227,7 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
             retest = _enter(reader, node, source, frame, again=True)
             repeats = all_of([any_of([*again, *goes_on]), retest])
             inside, surely = tuple(frame.effects), frozenset(frame.asked)
+            each_round = surely  # what a round that leaves has not asked does not matter to those that go on
             if loop.left:
                 surely = surely.intersection(*(w.asked for w in loop.left))
         if _enters_surely(node):
@@ -235,7 +236,7 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
         leaves = leaves or isinstance(node, ast.While) or _is_counted(node, source)
         if leaves and repeats != NEVER and any(e.kind is TaintKind.MODEL for e in inside):
             items = not isinstance(node, ast.While) and not _is_counted(node, source)
-            _keep(frame, SeenLoop(frame.module.place(node), repeats, inside, surely, items))
+            _keep(frame, SeenLoop(frame.module.place(node), repeats, inside, each_round, items))
         after = WayThrough(frame.scope.names, frame.asked, ALWAYS, True)
         not_at_all = WayThrough(dict(before), set(asked), ALWAYS, True)
         for way in loop.left:

@@ -27,6 +27,7 @@ from groundwire_audit.reading._values import (
     ToolValue,
     Value,
     data,
+    external,
 )
 
 # Graphs that are classes.
@@ -69,6 +70,8 @@ def _agent(reader: Reader, path: str, given: Arguments, node: ast.AST, frame: Fr
     unseen = tuple(Value(ToolValue(n, None)) for n in HIDDEN_TOOLS if _is_there(given.named.get(n)))
     provided = given.named.get("builtin_tools")
     own = tool_list(provided) if provided is not None else ()
+    if path.endswith("SandboxAgent"):
+        unseen = (*unseen, Value(ToolValue("sandbox", external("agents.LocalShellTool()"))))
     if known is None:
         with_tools(graph, ToolNodeValue(None, why_hidden(tools)), place)
     elif known or unseen or own:

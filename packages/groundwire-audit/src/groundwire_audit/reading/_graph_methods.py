@@ -80,8 +80,9 @@ def graph_method(reader: Reader, owner: Value, name: str, given: Arguments, node
         case "tool" | "tool_plain" if graph.kind == "agent":
             if not given.positional:
                 return Value(Partial(Value(Bound(owner, name)), (), ()))  # `@agent.tool(retries=2)`
-            give_tool(graph, given.positional[0], place)
-            return given.positional[0]
+            tool = given.positional[0]
+            give_tool(graph, tool, place)
+            return tool
         case _:
             pass
     _limit(graph, given)
@@ -278,6 +279,10 @@ def with_tools(graph: DeclaredGraph, tools: ToolNodeValue, place: SourcePlace) -
         graph.nodes["tools"] = DeclaredNode("tools", Value(tools), place)
     else:
         graph.nodes["tools"].action = Value(tools)
+    held = tools.tools or ()
+    graph.nodes["tools"].human_gate = bool(held) and all(
+        isinstance(t.thing, ToolValue) and t.thing.asks_person for t in held
+    )
 
 
 def _without_keys(taints: frozenset[Taint]) -> frozenset[Taint]:

@@ -22,6 +22,7 @@ langchain_experimental.utilities openevals.code javascript execjs py_mini_racer 
 lean_dojo
 lean_interact clingo minizinc chess.engine stockfish terraform ansible_runner git.Repo dbt.cli pulumi vllm_sandbox
 swerex minisweagent.environments agents.CodeInterpreterTool agents.LocalShellTool agents.ShellTool agents.ApplyPatchTool
+agents.extensions.experimental.codex agents.sandbox
 pydantic_ai.CodeExecutionTool crewai_tools.CodeInterpreterTool
 """
 ENV = """
@@ -116,7 +117,7 @@ openai anthropic litellm ollama groq cohere mistralai google.generativeai google
 fireworks cerebras transformers.pipeline transformers.AutoModelForCausalLM vllm.LLM llama_cpp ctransformers dspy
 instructor outlines guidance marvin magentic ell promptflow huggingface_hub.InferenceClient langchain.chat_models
 langchain.llms langchain_community.chat_models langchain_community.llms pydantic_ai autogen crewai swarm agents.Agent
-agents.Runner agents.extensions agents.models agents.ImageGenerationTool
+agents.Runner agents.models agents.ImageGenerationTool
 smolagents.LiteLLMModel smolagents.CodeAgent boto3.client.invoke_model botocore_bedrock aisuite portkey_ai xai_sdk
 zhipuai dashscope qianfan ai21 aleph_alpha_client llama_index.llms openai_agents claude_agent_sdk semantic_kernel
 haystack.components.generators mirascope baml_client openevals.llm openevals.trajectory.llm

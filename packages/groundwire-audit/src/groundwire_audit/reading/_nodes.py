@@ -35,6 +35,7 @@ from groundwire_audit.reading._values import (
     SendValue,
     StateValue,
     ToolNodeValue,
+    ToolValue,
     Value,
     data,
 )
@@ -215,6 +216,7 @@ def of_tools(reader: Reader, node: ToolNodeValue, where: DeclaredNode) -> Facts:
         unseen: Taints = frozenset({Taint(TaintKind.UNKNOWN, effect.detail)})
         return Facts((effect,), frozenset({effect}), {"messages": Write(unseen, unseen)}, runs_tools=True)
     seen = [inspect_tool(reader, t) for t in node.tools]
+    asking = {t.thing.label for t in node.tools if isinstance(t.thing, ToolValue) and t.thing.asks_person}
     effects: list[Effect] = []
     for tool in seen:
         label = f"{tool.label}: {tool.why}" if tool.label else tool.why
@@ -230,7 +232,7 @@ def of_tools(reader: Reader, node: ToolNodeValue, where: DeclaredNode) -> Facts:
             case _:
                 pass
     for tool in seen:
-        if tool.label in node.allowed or "*" in node.allowed:
+        if tool.label in node.allowed or tool.label in asking or "*" in node.allowed:
             effects.append(Effect(TaintKind.HUMAN, "", f"a person allows {tool.label}", where.place))
     outside = any(e.kind in {TaintKind.WORLD, TaintKind.HUMAN} for e in effects)
     unseen_too = any(e.kind is TaintKind.UNKNOWN for e in effects)

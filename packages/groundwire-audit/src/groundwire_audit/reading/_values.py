@@ -219,6 +219,8 @@ class ToolValue(Thing):
 
     label: str
     action: Value | None = None
+    asks_person: bool = False
+    """A person has to allow each call."""
 
 
 @dataclass(frozen=True, slots=True)
