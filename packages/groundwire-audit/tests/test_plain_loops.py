@@ -114,3 +114,16 @@ def chat():
         print(ask(said))
 """
     assert verdicts(source, tmp_path) == {"chat": "grounded"}
+
+
+@pytest.mark.parametrize(("test", "wanted"), [("'kind' in found", "grounded"), ("'yes' in found['kind']", "ungrounded")])
+def test_whether_a_parsed_reply_has_a_key_is_its_form_and_what_lies_there_is_not(
+    test: str, wanted: str, tmp_path: Path
+) -> None:
+    source = f"def work():\n    while True:\n        found = json.loads(ask('x'))\n        if {test}:\n            return found\n"
+    assert verdicts(source, tmp_path) == {"work": wanted}
+
+
+def test_embeddings_are_no_model(tmp_path: Path) -> None:
+    source = "def work(n):\n    for i in range(n):\n        got = client.embeddings.create(model='e', input=str(i))\n        if got:\n            break\n"
+    assert verdicts(source, tmp_path) == {}

@@ -130,3 +130,28 @@ if __name__ == "__main__":
     main()
 """
     assert [x.path for x in report(source, tmp_path).loops] == ["write → write"]
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ("", "ungrounded"),
+        ('backend=FilesystemBackend(root_dir=".")', "tool_loop"),
+        ("subagents=load_somewhere()", "unknown"),
+        ('subagents=[{"name": "web", "tools": [get]}]', "tool_loop"),
+    ],
+)
+def test_a_deep_agent_has_files_and_agents_that_work_for_it(options: str, wanted: str, tmp_path: Path) -> None:
+    source = f"""
+from deepagents import create_deep_agent
+from deepagents.backends import FilesystemBackend
+@tool
+def say(text: str):
+    return "said " + text
+@tool
+def get(url: str):
+    return urllib.request.urlopen(url).read()
+agent = create_deep_agent(tools=[say], {options})
+"""
+    (loop,) = report(source, tmp_path).loops
+    assert str(loop.verdict) == wanted

@@ -103,6 +103,9 @@ def _single(left: Value, op: str, right: Value, text: str) -> Formula:
         member = _in_known(left, right)
         if member is not None:
             return member
+    if op == "in" and isinstance(left.thing, Const) and _is_parsed(right):
+        # whether a key is there at all is the form of the reply
+        return when(Test(frozenset({Taint(TaintKind.FORM, what=text)}), text=text))
     if op in {"is", "=="} and _is_none(right) and not isinstance(left.thing, Const | Opaque):
         return negate(truth(left, text))
     if op in {"is", "=="} and isinstance(right.thing, Const) and isinstance(right.thing.value, bool):
@@ -123,6 +126,14 @@ def _single(left: Value, op: str, right: Value, text: str) -> Formula:
             constant=isinstance(right.thing, Const) or isinstance(left.thing, Const) or _all_const(right),
         )
     )
+
+
+PARSED = (".loads()", ".safe_load()", ".literal_eval()", "parse_json_markdown()")
+
+
+def _is_parsed(value: Value) -> bool:
+    """A reply as a whole, just parsed: a dict of keys, most likely."""
+    return isinstance(value.thing, External) and value.thing.path.endswith(PARSED)
 
 
 ASKING = frozenset({"tool_use", "tool_calls", "function_call"})

@@ -60,7 +60,7 @@ os.listdir os.walk os.scandir os.stat os.path.exists os.path.isfile os.path.isdi
 glob shutil.which shutil.disk_usage pandas.read_csv pandas.read_excel pandas.read_json pandas.read_parquet
 pandas.read_sql pandas.read_html polars.read_csv numpy.load numpy.loadtxt csv.reader csv.DictReader openpyxl pypdf
 PyPDF2 pdfplumber pymupdf fitz docx pptx pytesseract easyocr PIL.Image.open cv2.imread cv2.VideoCapture psutil
-watchdog unstructured docling markitdown aiofiles fsspec zipfile tarfile soundfile sounddevice speech_recognition
+watchdog deepagents.backends unstructured docling markitdown aiofiles fsspec zipfile tarfile soundfile sounddevice speech_recognition
 """
 HUMAN = """
 builtins.input langgraph.types.interrupt langgraph.errors.NodeInterrupt langgraph.prebuilt.interrupt getpass.getpass
@@ -188,6 +188,8 @@ class KnownCall:
     detail: str = ""
 
 
+EMBEDDING_CLIENTS = frozenset({"openai", "litellm", "mistralai", "ollama"})
+"""Their `client.embeddings.create(…)` is no language model."""
 UNKNOWN = KnownCall("unknown")
 FAMILIES = re.compile(r"^(langchain|langgraph|llama_index|haystack|semantic_kernel)([_.]|$)")
 
@@ -274,6 +276,8 @@ def describe(path: str) -> KnownCall:
     special = BY_METHOD.get((parts[0], parts[-1]))
     if special is not None:
         return KnownCall(*special)
+    if parts[0] in EMBEDDING_CLIENTS and "embeddings" in parts:
+        return KnownCall("pure")
     if parts[0] == "tools" and len(parts) > 1:
         return UNKNOWN
     named: tuple[str, str] | None = None

@@ -177,6 +177,8 @@ def make_agent(reader: Reader, path: str, given: Arguments, place: SourcePlace, 
     if maker in WITH_OWN_TOOLS:
         known = (Value(ToolValue(WITH_OWN_TOOLS[maker], external(f"langchain_community.{maker}.SQLDatabase.run"))),)
     why = "" if known is not None else why_hidden(tools)
+    if maker == "create_deep_agent" and known is not None:
+        known = (*known, *_of_deep_agent(given))
     if known is None or known:
         allowed = _allowed_by_person(given)
         names = {_tool_name(t) for t in known or ()}
@@ -193,6 +195,24 @@ def make_agent(reader: Reader, path: str, given: Arguments, place: SourcePlace, 
     graph.edges.append(DeclaredEdge(START, first, place))
     reader.graphs.append(graph)
     return Value(GraphValue(graph))
+
+
+def _of_deep_agent(given: Arguments) -> tuple[Value, ...]:
+    """What a deep agent has beside its tools: the files of a backend, and agents that work for it."""
+    found: list[Value] = []
+    backend = given.named.get("backend")
+    if backend is not None and backend.thing != Const(None):
+        found.append(Value(ToolValue("files", external("deepagents.backends.FilesystemBackend.read"))))
+    below = given.named.get("subagents")
+    match below.thing if below is not None else Const(None):
+        case Const(value=None):
+            pass
+        case Items(items=held, rest=None):
+            specs = [h.thing.entries.get("tools") for h in held if isinstance(h.thing, Table)]
+            found += [t for s in specs if s is not None for t in tool_list(s) or ()]
+        case _:
+            found.append(Value(ToolValue("task", None)))
+    return tuple(found)
 
 
 def _tool_name(tool: Value) -> str:
