@@ -127,3 +127,14 @@ def test_whether_a_parsed_reply_has_a_key_is_its_form_and_what_lies_there_is_not
 def test_embeddings_are_no_model(tmp_path: Path) -> None:
     source = "def work(n):\n    for i in range(n):\n        got = client.embeddings.create(model='e', input=str(i))\n        if got:\n            break\n"
     assert verdicts(source, tmp_path) == {}
+
+
+def test_counting_tokens_asks_no_model(tmp_path: Path) -> None:
+    source = """
+import litellm
+def cut(text: str, limit: int):
+    while litellm.token_counter(model="m", text=text) > limit:
+        text = text[: len(text) // 2]
+    return text
+"""
+    assert verdicts(source, tmp_path) == {}

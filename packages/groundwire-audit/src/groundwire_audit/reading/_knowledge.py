@@ -98,7 +98,8 @@ llama_index.core.workflow
 scipy sklearn sympy shutil multiprocessing signal gc platform argparse colorama termcolor rich.console rich.markdown
 rich.panel rich.table rich.pretty rich.print humanize inflection slugify tabulate emoji ftfy more_itertools toolz
 tenacity backoff retry cachetools diskcache attr attrs msgspec cattrs omegaconf hydra langsmith nest_asyncio pytest
-unittest future __future__ mimetypes zlib gzip bz2 lzma pickle cloudpickle loguru structlog opentelemetry
+litellm.token_counter litellm.encode litellm.decode litellm.completion_cost litellm.cost_per_token litellm.get_max_tokens
+litellm.model_cost litellm.utils litellm.get_model_info unittest future __future__ mimetypes zlib gzip bz2 lzma pickle cloudpickle loguru structlog opentelemetry
 """
 INERT = """
 builtins.print logging warnings.warn pprint.pprint rich.print rich.console rich.pretty rich.markdown rich.panel
@@ -162,6 +163,7 @@ BY_METHOD: dict[tuple[str, str], tuple[str, str]] = {
     ("re", "fullmatch"): ("form", ""),
     ("re", "match"): ("form", ""),
     ("pydantic", "model_validate"): ("form", ""),
+    **{(m, "count_tokens"): ("pure", "") for m in ("anthropic", "google", "vertexai")},
     ("openai", "embeddings"): ("pure", ""),
     ("openai", "Embedding"): ("pure", ""),
     ("sympy", "solve"): ("world", "exec"),
