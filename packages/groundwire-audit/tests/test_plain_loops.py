@@ -8,6 +8,7 @@ import pytest
 
 from groundwire_audit._discover import audit_path
 from groundwire_audit._errors import AuditError
+from groundwire_audit._rules import change_for
 
 CLIENT = """
 import json, subprocess, os, time
@@ -138,3 +139,19 @@ def cut(text: str, limit: int):
     return text
 """
     assert verdicts(source, tmp_path) == {}
+
+
+def test_a_comment_on_one_loop_leaves_out_that_loop_alone(tmp_path: Path) -> None:
+    loop = "while True:{comment}\n        text = ask('write')\n        if 'yes' in ask(text):\n            break"
+    first = loop.format(comment="  # groundwire: ignore[ungrounded-loop] it is read by an editor")
+    path = tmp_path / "program.py"
+    path.write_text(f"{CLIENT}def work():\n    {first}\n    {loop.format(comment='')}\n")
+    assert [x.suppressed for x in audit_path(path).loops] == ["it is read by an editor", ""]
+
+
+def test_what_ends_a_plain_loop_is_no_limit_of_langgraph(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(f"{CLIENT}def work():\n    while 'yes' not in ask('good?'):\n        ask('write')\n")
+    (loop,) = audit_path(path).loops
+    assert loop.cap == "no cap"
+    assert "compile(" not in change_for(loop)

@@ -65,11 +65,11 @@ def plain_loops(reader: SourceReader, modules: Iterable[Module], known: Set[Sour
     for module in held:
         mine = [x for p, x in found.items() if p not in known and _stands_in(p, module)]
         owners = _owners(module.code.tree)
-        named: dict[str, list[SeenLoop]] = {}
+        named: dict[tuple[str, int], list[SeenLoop]] = {}
         for loop in sorted(mine, key=lambda x: x.place.line):
             named.setdefault(_owner(owners, module, loop.place), []).append(loop)
-        for name, loops in named.items():
-            graph = DeclaredGraph(name, loops[0].place, kind="source", loops=tuple(loops), compiled=True)
+        for (name, line), loops in named.items():
+            graph = DeclaredGraph(name, module.code.place(line), kind="source", loops=tuple(loops), compiled=True, ends="no cap")
             graph.aliases.add(name)
             graphs.append(graph)
     return graphs
@@ -205,6 +205,8 @@ def _owners(tree: ast.Module) -> list[tuple[int, int, str]]:
     return sorted(found)
 
 
-def _owner(owners: list[tuple[int, int, str]], module: Module, place: SourcePlace) -> str:
-    inside = [name for first, last, name in owners if first <= module.code.line_of(place) <= last]
-    return inside[-1] if inside else module.code.path.stem
+def _owner(owners: list[tuple[int, int, str]], module: Module, place: SourcePlace) -> tuple[str, int]:
+    """The function that a loop stands in, and its first line; of a script the file."""
+    line = module.code.line_of(place)
+    inside = [(name, first) for first, last, name in owners if first <= line <= last]
+    return inside[-1] if inside else (module.code.path.stem, line - place.line + 1)

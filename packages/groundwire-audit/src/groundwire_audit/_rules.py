@@ -56,7 +56,7 @@ def change_for(loop: Loop) -> str:
         case Grounding.UNGROUNDED if loop.kind == "fixed rounds":
             said = "# groundwire: ignore[ungrounded-loop] REASON"
             return f"if the rounds are meant, say so: {said}; else let a check decide"
-        case Grounding.UNGROUNDED if loop.inside:
+        case Grounding.UNGROUNDED if loop.inside or not loop.compiled:
             return "let a test run, a checker, a query or a person decide whether it is tried again, not the model"
         case Grounding.UNGROUNDED:
             person = f'compile(interrupt_before=["{first.rsplit("/", 1)[-1]}"])'

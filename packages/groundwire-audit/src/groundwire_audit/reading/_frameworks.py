@@ -57,7 +57,7 @@ Maker = Callable[[Reader, str, Arguments, ast.AST, Frame], Value]
 def _agent(reader: Reader, path: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """`Agent(tools=[…], handoffs=[…])`."""
     place = frame.module.place(node)
-    graph = DeclaredGraph(frame.name, place, kind="agent", compiled=True)
+    graph = DeclaredGraph(frame.name, place, kind="agent", compiled=True, ends="limit of turns only")
     graph.appends.add("messages")
     model = given.get(-1, "model", "llm")
     label = model.thing.label if model is not None and isinstance(model.thing, ModelValue) else "model"
@@ -227,7 +227,7 @@ def team(members: list[DeclaredGraph], name: str, place: SourcePlace, *, by_defa
         place: where it is made.
         by_default: one that names no others can hand over to all of them.
     """
-    graph = DeclaredGraph(name, place, compiled=True)
+    graph = DeclaredGraph(name, place, compiled=True, ends="limit of turns only")
     graph.appends.add("messages")
     names = {id(m): m.called or _own_name(m) for m in members}
     chooses = Value(ModelValue("model"))

@@ -111,6 +111,8 @@ class DeclaredGraph:
     aliases: set[str] = field(default_factory=set[str])
     findings: list[Finding] = field(default_factory=list[Finding])
     recursion_limit: int | None = None
+    ends: str = ""
+    """What ends a loop at the latest where nothing in it does, of another framework than LangGraph."""
     gates: set[str] = field(default_factory=set[str])
     """Nodes before or after which the run pauses for a person; `*`: all."""
     declared: dict[str, str] = field(default_factory=dict[str, str])

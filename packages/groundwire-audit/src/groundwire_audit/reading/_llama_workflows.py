@@ -74,7 +74,7 @@ class Workflow:
     def declare(self) -> DeclaredGraph:
         """The workflow as a graph."""
         cls = self._cls
-        graph = DeclaredGraph(cls.node.name, cls.module.place(cls.node), kind=KIND, owner=cls, compiled=True)
+        graph = DeclaredGraph(cls.node.name, cls.module.place(cls.node), kind=KIND, owner=cls, compiled=True, ends="timeout only")
         graph.aliases.add(cls.node.name)
         for name, step in self._steps.items():
             given = [class_name_of(v) for v in named_in(self._reader, step, getattr(step.node, "returns", None))]

@@ -49,7 +49,7 @@ def declare_nodes(reader: Reader, given: Arguments, place: SourcePlace, frame: F
 
 def declare(reader: Reader, classes: list[ClassValue], name: str, place: SourcePlace = NOWHERE) -> DeclaredGraph:
     """A graph of these node classes."""
-    graph = DeclaredGraph(name, place, kind=KIND, compiled=True)
+    graph = DeclaredGraph(name, place, kind=KIND, compiled=True, ends="no cap")
     by_name = {c.node.name: c for c in classes}
     for cls in classes:
         run = member(cls, "run")
