@@ -52,36 +52,3 @@ def test_what_is_out_of_sight_changes_nothing_where_a_model_decides_and_somethin
 ) -> None:
     assert verdicts(RESEARCH.format(asked=asked, kept=kept, test=test), tmp_path) == {"search → judge → search": wanted}
 
-
-ACTOR = """
-class S(TypedDict):
-    messages: list
-    next: str
-def generate(state):
-    said = llm.invoke(state["messages"]).content
-    failed = sum("error" in m for m in state["messages"])
-    go_on = "<execute>" in said and failed < 3
-    return {{"messages": state["messages"] + [said], "next": "act" if go_on else "end"}}
-def act(state):
-    {act}
-g = StateGraph(S)
-g.add_node("generate", generate)
-g.add_node("act", act)
-g.add_edge(START, "generate")
-g.add_conditional_edges("generate", lambda s: s["next"], {{"act": "act", "end": END}})
-g.add_edge("act", "generate")
-graph = g.compile()
-"""
-RUNS = """done = subprocess.run(["python", "-c", state["messages"][-1]], capture_output=True, text=True)
-    return {"messages": state["messages"] + [done.stdout]}"""
-LOGS = """with sqlite3.connect("log.db") as log:
-        log.execute("insert into drafts values (?)", (state["messages"][-1],))
-    return {}"""
-
-
-@pytest.mark.parametrize(("act", "wanted"), [(RUNS, "tool_loop"), (LOGS, "partly")])
-def test_a_model_that_chooses_actions_and_sees_what_they_bring_advances_on_them(
-    act: str, wanted: str, tmp_path: Path
-) -> None:
-    """What only keeps a draft outside brings the model nothing, so it is no tool loop."""
-    assert verdicts(ACTOR.format(act=act), tmp_path) == {"generate → act → generate": wanted}

@@ -311,29 +311,13 @@ def _is_react(
     models = [n for n in cycle if wiring.facts[n].has(TaintKind.MODEL)]
     if len(models) != 1 or len(cycle) < 2 or any(e.asks_model for e in edges):
         return False
-    deciding = [i for i, o in enumerate(openings) if o.basis in CHOICES or _has_also_seen(o)]
-    if not deciding or any(
-        o.basis not in {Basis.FREE, Basis.COUNTER, *CHOICES} and not _has_also_seen(o) for o in openings
-    ):
+    deciding = [i for i, o in enumerate(openings) if o.basis in CHOICES]
+    if not deciding or any(o.basis not in {Basis.FREE, Basis.COUNTER, *CHOICES} for o in openings):
         return False
     tested = {n for i in deciding for w in edges[i].ways for t, _ in w.literals for n in _keys(t.taints)}
     chosen = tested & wiring.facts[models[0]].writes.keys()
-    others = [wiring.facts[n] for n in cycle if n != models[0]]
-    if any(f.has(TaintKind.WORLD) and f.reads & chosen for f in others):
-        return True
-    return bool(chosen) and any(_carries_out(f, wiring.facts[models[0]]) for f in others)
-
-
-def _carries_out(acts: Facts, model: Facts) -> bool:
-    """It reads what the model said, and the model reads what came from outside."""
-    said = {k for k, w in model.writes.items() if any(t.kind is TaintKind.MODEL for t in w.taints)}
-    came = {k for k, w in acts.writes.items() if any(t.kind is TaintKind.WORLD for t in w.taints)}
-    return bool(acts.reads & said and model.reads & came)
-
-
-def _has_also_seen(opening: Opening) -> bool:
-    """The model chooses, and what was seen in earlier rounds has a part in it."""
-    return opening.basis is Basis.MIXED and not opening.refilled
+    others = (wiring.facts[n] for n in cycle if n != models[0])
+    return any(f.has(TaintKind.WORLD) and f.reads & chosen for f in others)
 
 
 CHOICES = frozenset({Basis.MODEL, Basis.ASK, Basis.ASIDE})
