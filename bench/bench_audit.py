@@ -15,6 +15,7 @@ verdict then counts. Intervals are Wilson's, 95 %.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import sys
@@ -28,22 +29,28 @@ from groundwire.core import wilson
 from groundwire_audit._discover import audit_path
 from groundwire_audit._report import Grounding, Loop
 
-SET = Path(__file__).with_name("audit_set")
-HALVES = ["tuning", "held_out", "later", "fresh"]
+SET = Path(__file__).resolve().with_name("audit_set")
+HALVES = ["tuning", "held_out", "later", "fresh", "beyond"]
 SEED = "groundwire-audit-1"
 MISSED = "(not reported)"
 UNLABELLED = "(not labelled)"
 Key = tuple[frozenset[str], bool]
+Found = tuple[str, Loop]
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A loop as it was labelled."""
+    """A loop as it was labelled. `graph`: what holds it, where several loops of one file have nodes of the same names."""
 
     verdict: str
     nodes: frozenset[str]
     inside: bool
     optional: bool
+    graph: str = ""
+
+    def fits(self, found: Found) -> bool:
+        """True if it is the one that was reported."""
+        return _key(found[1]) == (self.nodes, self.inside) and self.graph in {"", found[0]}
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,8 @@ class Case:
     pattern: str
     loops: tuple[Labelled, ...]
     folder: str = "graphs"
+    shared: bool = False
+    """Other entries label other loops of the same file."""
 
     @property
     def path(self) -> Path:
@@ -78,25 +87,34 @@ class Outcome:
     expected: str
     got: str
     why: str = ""
+    pattern: str = ""
 
 
 def cases() -> list[Case]:
     """All labelled graphs."""
-    return [*_cases("graphs"), *_cases("later"), *_cases("fresh")]
+    return [*_cases("graphs"), *_cases("later"), *_cases("fresh"), *_cases("beyond")]
 
 
 def _cases(folder: str) -> list[Case]:
     file = SET / ("labels.toml" if folder == "graphs" else f"labels_{folder}.toml")
     labels = tomllib.loads(file.read_text(encoding="utf-8"))
+    files = Counter(g["file"] for g in labels["graph"])
     return [
         Case(
             g["file"],
             g["pattern"],
             tuple(
-                Labelled(x["verdict"], frozenset(x["nodes"]), x.get("inside", False), x.get("optional", False))
+                Labelled(
+                    x["verdict"],
+                    frozenset(x["nodes"]),
+                    x.get("inside", False),
+                    x.get("optional", False),
+                    x.get("graph", ""),
+                )
                 for x in g["loops"]
             ),
             folder,
+            files[g["file"]] > 1,
         )
         for g in labels["graph"]
     ]
@@ -104,19 +122,26 @@ def _cases(folder: str) -> list[Case]:
 
 def outcomes(case: Case) -> list[Outcome]:
     """Audits one graph and pairs its loops with the labels."""
-    left = [(_key(x), x) for x in audit_path(case.path).loops]
+    with contextlib.chdir(case.path.parent):  # modules are looked up where one stands: this project has one called `agents`
+        left = [(g.name, x) for g in audit_path(case.path).graphs for x in g.loops]
     found: list[Outcome] = []
     for label in sorted(case.loops, key=lambda x: x.optional):
-        same = [(k, x) for k, x in left if k == (label.nodes, label.inside)]
-        best = next((p for p in same if p[1].verdict == label.verdict), same[0] if same else None)
+        same = [f for f in left if label.fits(f)]
+        best = next((f for f in same if f[1].verdict == label.verdict), same[0] if same else None)
         if best is None:
             if not label.optional:
-                found.append(Outcome(case.file, " ".join(sorted(label.nodes)), label.verdict, MISSED))
+                name = f"{label.graph} {' '.join(sorted(label.nodes))}".strip()
+                found.append(Outcome(case.file, name, label.verdict, MISSED, pattern=case.pattern))
             continue
         left.remove(best)
         if not label.optional or best[1].verdict != label.verdict:
-            found.append(Outcome(case.file, best[1].path, label.verdict, str(best[1].verdict), best[1].why))
-    return found + [Outcome(case.file, x.path, UNLABELLED, str(x.verdict), x.why) for _, x in left]
+            said = Outcome(case.file, best[1].path, label.verdict, str(best[1].verdict), best[1].why, case.pattern)
+            found.append(said)
+    if case.shared:
+        return found
+    return found + [
+        Outcome(case.file, f"{g} {x.path}", UNLABELLED, str(x.verdict), x.why, case.pattern) for g, x in left
+    ]
 
 
 def _key(loop: Loop) -> Key:

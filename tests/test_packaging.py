@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
 import sysconfig
@@ -21,6 +22,17 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "groundwire"
 AUDIT = ROOT / "packages" / "groundwire-audit"
 MIB = 1 << 20
+PLAIN_LOOP = """
+from openai import OpenAI
+client = OpenAI()
+def ask(prompt):
+    return client.responses.create(model="m", input=prompt).output_text
+def write():
+    text = ask("write")
+    while "yes" not in ask("good? " + text):
+        text = ask("better " + text)
+    return text
+"""
 
 
 @dataclass(frozen=True)
@@ -62,8 +74,9 @@ class Fresh:
         made = cls(folder)
         if shared:  # no .pth file of that folder is read, so that no source tree comes with it
             (made.site_packages / "shared.pth").write_text(sysconfig.get_path("purelib") + "\n")
-        command = [sys.executable, "-m", "pip", "--python", str(made.python), "install", "--no-index", "--no-deps"]
-        subprocess.run([*command, "--quiet", *map(str, wheels)], check=True)
+        if wheels:
+            command = [sys.executable, "-m", "pip", "--python", str(made.python), "install", "--no-index", "--no-deps"]
+            subprocess.run([*command, "--quiet", *map(str, wheels)], check=True)
         return made
 
     @property
@@ -122,8 +135,24 @@ def test_the_audit_runs_from_its_wheel_alone(audit: Built, tmp_path: Path) -> No
     assert (code, "audited from the source instead" in said) == (1, True), said
     code, said = fresh.run("groundwire-audit", "target_graph.py", "--import", "--sandbox", "landlock", cwd=tmp_path)
     assert (code, "Install groundwire beside this" in said) == (3, True), said
+    (tmp_path / "loop.py").write_text(PLAIN_LOOP)
+    code, said = fresh.run("groundwire-audit", "loop.py", "--format", "sarif", cwd=tmp_path)
+    assert (code, "ungrounded-loop" in said, "Traceback" in said) == (1, True, False), said
+    code, said = fresh.run("python", "-m", "groundwire_audit", ".", "--json", cwd=tmp_path)
+    assert (code, json.loads(said)["counts"]["ungrounded"]) == (1, 2), said
     subprocess.run([fresh.python, "-m", "compileall", "-q", fresh.site_packages], check=True)
     assert sum(p.stat().st_size for p in fresh.site_packages.rglob("*") if p.is_file()) < 10 * MIB
+
+
+@pytest.mark.slow
+def test_the_audit_is_found_by_its_name_beside_its_wheel(audit: Built, tmp_path: Path) -> None:
+    fresh = Fresh.make(tmp_path / "fresh")
+    where = ["--no-index", "--find-links", str(audit.wheel.parent)]
+    command = [sys.executable, "-m", "pip", "--python", str(fresh.python), "install", *where, "--quiet"]
+    subprocess.run([*command, f"groundwire-audit=={version(AUDIT)}"], check=True)
+    assert fresh.run("groundwire-audit", "--version", cwd=tmp_path)[0] == 0
+    subprocess.run([*command[:5], "uninstall", "--yes", "--quiet", "groundwire-audit"], check=True)
+    assert not (fresh.site_packages / "groundwire_audit").exists()
 
 
 @pytest.mark.slow

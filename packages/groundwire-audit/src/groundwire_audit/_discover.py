@@ -5,21 +5,24 @@ from __future__ import annotations
 import ast
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from groundwire_audit._errors import AuditError
 from groundwire_audit._folders import Chosen, choose
 from groundwire_audit._known import without_ignored
-from groundwire_audit._report import AuditReport, Finding, Mode, SourcePlace, failed
+from groundwire_audit._plain_loops import declare_classes, node_classes, plain_loops
+from groundwire_audit._report import AuditReport, Finding, GraphReport, Mode, SourcePlace, failed
 from groundwire_audit.judging._audit_graph import audit_graphs
 from groundwire_audit.reading._conditions import Taint, TaintKind
 from groundwire_audit.reading._frames import Arguments, Frame
+from groundwire_audit.reading._frameworks import circles_of_agents
 from groundwire_audit.reading._graph import DeclaredGraph, GraphValue
 from groundwire_audit.reading._langgraph_calls import AGENTS, BUILDERS
 from groundwire_audit.reading._members import member
 from groundwire_audit.reading._modules import ModuleFinder
+from groundwire_audit.reading._pydantic_graphs import loose_graphs
 from groundwire_audit.reading._reader import TooComplex
 from groundwire_audit.reading._source_reader import SourceReader
 from groundwire_audit.reading._values import ClassValue, Const, FunctionValue, Instance, Module, Scope, Value, data
@@ -68,23 +71,39 @@ def audit_path(
         try:
             reader.refill()
             reader.read_module(module)
+            declare_classes(reader, module)
             _follow_makers(reader, module)
         except (TooComplex, RecursionError):
             findings.append(Finding("too-complex", "It is too large to follow.", SourcePlace(module.code.shown, 1)))
         except Exception as error:  # strangers write what nobody foresaw
             findings.append(failed(module.code.shown, error, SourcePlace(module.code.shown, 1)))
     _name_graphs(reader, finder)
+    reader.graphs += [*loose_graphs(reader, node_classes(finder.modules.values())), *circles_of_agents(reader.graphs)]
     findings += [f for m in finder.modules.values() for f in m.code.findings]
     graphs = [g for g in _distinct(reader.graphs) if g.nodes or g.kind == "functional"]
-    if wanted:
-        graphs = _called(wanted, graphs, target or str(path))
     inside = {m.code.shown for m in finder.modules.values()}
-    reports = audit_graphs(reader, graphs, Mode.SOURCE)
+    chosen_graphs = [g for g in graphs if _is_called(wanted, g)]
+    reports = audit_graphs(reader, chosen_graphs, Mode.SOURCE)
+    if not (wanted and chosen_graphs):
+        read = [m for m in finder.modules.values() if m.code.path in {f.resolve() for f in files}]
+        plain = plain_loops(reader, read, {x.place for r in reports for x in r.loops})
+        reports += audit_graphs(reader, [g for g in plain if _is_called(wanted, g)], Mode.SOURCE)
+        if wanted and not reports:
+            raise _no_such(wanted, [*graphs, *plain], target or str(path))
     findings += reader.unused_roles()
-    kept = tuple(r for r in reports if r.place.file in inside or not r.place.file)
+    kept = _unlike(r for r in reports if r.place.file in inside or not r.place.file)
     report = AuditReport(target or str(path), kept, tuple(_once(findings)), _left_out(chosen))
     codes = [m.code for m in finder.modules.values() if m.code.path in {f.resolve() for f in files} or m.code.ignores]
     return without_ignored(report, {c.place(line): said for c in codes for line, said in c.ignores.items()})
+
+
+def _unlike(reports: Iterable[GraphReport]) -> tuple[GraphReport, ...]:
+    """One report of a graph that a function makes and that is the same wherever it is called; the first."""
+    kept: dict[object, GraphReport] = {}
+    for report in reports:
+        ways = tuple((x.path, x.verdict, x.why) for x in report.loops)
+        kept.setdefault((report.place, report.nodes, report.edges, ways) if report.nodes else id(report), report)
+    return tuple(kept.values())
 
 
 def _left_out(chosen: Chosen) -> tuple[str, ...]:
@@ -96,18 +115,15 @@ def _left_out(chosen: Chosen) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _called(wanted: str, graphs: list[DeclaredGraph], target: str) -> list[DeclaredGraph]:
-    """The graphs of a name.
+def _is_called(wanted: str, graph: DeclaredGraph) -> bool:
+    return not wanted or wanted in graph.aliases or wanted == graph.name or graph.name.startswith(f"{wanted}.")
 
-    Raises:
-        AuditError: there is none; those that there are, are named.
-    """
-    found = [g for g in graphs if wanted in g.aliases or wanted == g.name or g.name.startswith(f"{wanted}.")]
-    if not found:
-        names = sorted({n for g in graphs for n in (*g.aliases, g.name) if n})
-        there = f"Those that are there: {', '.join(names)}." if names else "No graph was found there at all."
-        raise AuditError(f"There is no graph {wanted!r} in {target.removesuffix(f':{wanted}')}.", do=there)
-    return found
+
+def _no_such(wanted: str, graphs: list[DeclaredGraph], target: str) -> AuditError:
+    """The error that no graph has a name; those that there are, are named."""
+    names = sorted({n for g in graphs for n in (*g.aliases, g.name) if n})
+    there = f"Those that are there: {', '.join(names)}." if names else "No graph was found there at all."
+    return AuditError(f"There is no graph {wanted!r} in {target.removesuffix(f':{wanted}')}.", do=there)
 
 
 def _once(findings: list[Finding]) -> list[Finding]:
@@ -255,7 +271,7 @@ def _name_graphs(reader: SourceReader, finder: ModuleFinder) -> None:
                     graph.aliases.add(name)
     for graph in reader.graphs:
         held = sorted(graph.aliases)
-        graph.name = _best(held) or graph.name or "graph"
+        graph.name = graph.owner.node.name if graph.owner is not None else _best(held) or graph.name or "graph"
 
 
 def _best(names: list[str]) -> str:

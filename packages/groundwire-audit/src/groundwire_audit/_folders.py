@@ -12,7 +12,14 @@ from pathlib import Path
 from groundwire_audit.reading._files import is_too_large
 
 SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "build", "dist", "venv", "env"})
-MENTIONS = (b"langgraph", b"create_agent", b"StateGraph", b"create_react_agent")
+MENTIONS = re.compile(
+    rb"langgraph|create_agent|StateGraph|create_react_agent|crewai|pydantic_ai|pydantic_graph|llama_index|from workflows"
+    rb"|from agents import|import openai|from openai|anthropic|litellm|import ollama|from ollama|genai|generativeai|groq"
+    rb"|mistralai|cohere|langchain"
+)
+"""What a file about agents mentions."""
+ASKS_IN_LOOP = re.compile(rb"(?is)(?=.*\b(?:while|for)\b)(?=.*(?:llm|prompt|completion|chat_model))")
+"""A file that may ask a model in a loop by way of a module of its own."""
 MAX_FILES = 20_000
 MAX_STARS = 12
 TEST_FOLDERS = frozenset({"test", "tests", "testing"})
@@ -109,14 +116,14 @@ def _below(folder: Path, rules: dict[Path, list[_Rule]], chosen: Chosen) -> Iter
 
 
 def _mentions(file: Path) -> bool:
-    """True if it is about LangGraph, or can't be told, so that it is reported."""
+    """True if it is about agents or models, or can't be told, so that it is reported."""
     try:
         if is_too_large(file):
             return True
         content = file.read_bytes()
     except OSError:
         return True
-    return any(word in content for word in MENTIONS)
+    return bool(MENTIONS.search(content) or ASKS_IN_LOOP.match(content))
 
 
 # Patterns of a .gitignore (gitignore(5)): later ones win, `!` takes back, a slash ties them to their folder.

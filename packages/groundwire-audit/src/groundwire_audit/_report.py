@@ -104,6 +104,7 @@ class Loop:
         outside: what outside was seen on the way, as `node: what`.
         suppressed: the reason that a comment gives for leaving it out; its level is then none.
         known: a baseline has it already.
+        compiled: it is a graph's that `compile()` makes, where a person can be put in between.
     """
 
     verdict: Grounding
@@ -120,6 +121,7 @@ class Loop:
     outside: tuple[str, ...] = ()
     suppressed: str = ""
     known: bool = False
+    compiled: bool = True
 
     @property
     def path(self) -> str:
@@ -277,6 +279,7 @@ def _loop(data: Mapping[str, Any]) -> Loop:
         outside=tuple(str(n) for n in data["outside"]),
         suppressed=str(data.get("suppressed", "")),
         known=bool(data.get("known")),
+        compiled=bool(data.get("compiled", True)),
     )
 
 

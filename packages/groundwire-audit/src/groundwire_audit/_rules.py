@@ -15,6 +15,7 @@ RULES = {
     "label-not-in-map": "A router returns a label that its map does not hold.",
     "undeclared-jump": "A node jumps to where its annotation does not lead.",
     "dead-node": "No path from the start reaches the node.",
+    "self-trigger": "A method of a flow waits for its own name, and so starts itself again.",
     "no-exit": "Nothing leads out of the loop.",
     "old-api": "The graph uses an interface that LangGraph has given up.",
     "too-complex": "Too large to follow.",
@@ -55,7 +56,7 @@ def change_for(loop: Loop) -> str:
         case Grounding.UNGROUNDED if loop.kind == "fixed rounds":
             said = "# groundwire: ignore[ungrounded-loop] REASON"
             return f"if the rounds are meant, say so: {said}; else let a check decide"
-        case Grounding.UNGROUNDED if loop.inside:
+        case Grounding.UNGROUNDED if loop.inside or not loop.compiled:
             return "let a test run, a checker, a query or a person decide whether it is tried again, not the model"
         case Grounding.UNGROUNDED:
             person = f'compile(interrupt_before=["{first.rsplit("/", 1)[-1]}"])'

@@ -95,6 +95,9 @@ def _name(graph: DeclaredGraph) -> str:
 
 
 def _report(reader: SourceReader, graph: DeclaredGraph, mode: Mode) -> GraphReport:
+    if graph.kind == "source":
+        loops = loops_in_source(WiredGraph(graph, {}), graph.name, graph.loops)
+        return GraphReport(_name(graph), mode, graph.place, (), (), tuple(_sorted(loops)), ())
     if graph.kind == "functional":
         loops, findings = _functional(reader, graph), list(graph.findings)
         return GraphReport(_name(graph), mode, graph.place, (), (), tuple(_sorted(loops)), tuple(findings))

@@ -205,6 +205,7 @@ def _judged(wiring: WiredGraph, cycle: tuple[str, ...], prefix: str) -> Loop:
         declared=tuple(dict.fromkeys(declared)),
         notes=tuple(judged.notes),
         outside=tuple(dict.fromkeys(outside)),
+        compiled=not wiring.graph.ends,
     )
 
 
@@ -357,6 +358,8 @@ def _cap(openings: Iterable[Opening], graph: DeclaredGraph) -> str:
         return "items"
     if any(o.counted or o.basis is Basis.COUNTER for o in openings):
         return "capped"
+    if graph.ends:
+        return graph.ends
     return f"recursion limit {graph.recursion_limit} only" if graph.recursion_limit else "recursion limit only"
 
 

@@ -304,6 +304,8 @@ class Opening:
     rests_on_person: bool = False
     refilled: bool = False
     why: str = ""
+    said: bool = False
+    """Of UNKNOWN: a model's word is in it too, so that whatever the rest is, the fact is not from outside alone."""
 
     @property
     def words(self) -> str:
@@ -330,6 +332,7 @@ def weakest(ways: list[frozenset[Literal]], at: int, *, before: list[bool], arou
         chosen.rests_on_person,
         chosen.refilled,
         chosen.why,
+        chosen.said,
     )
 
 
@@ -357,6 +360,7 @@ def _of_way(literals: frozenset[Literal], at: int, *, after: bool, around: WayRo
         strong.rests_on_person and all(o.rests_on_person for o in found if o.basis is Basis.OUTSIDE),
         strong.refilled,
         strong.why,
+        strong.said,
     )
 
 
@@ -374,7 +378,8 @@ def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening
     refilled = _refilled(test, around) and TaintKind.MODEL in kinds
     shrinks = TaintKind.SHRINK in kinds
     if TaintKind.UNKNOWN in kinds:
-        return Opening(Basis.UNKNOWN, text=test.text, source=source, why=reason(taints))
+        said = TaintKind.MODEL in kinds
+        return Opening(Basis.UNKNOWN, text=test.text, source=source, why=reason(taints), said=said)
     if TaintKind.ASK in kinds:
         return Opening(Basis.ASK, text=test.text, source=source)
     if outside - {TaintKind.FORM} and TaintKind.MODEL in kinds:

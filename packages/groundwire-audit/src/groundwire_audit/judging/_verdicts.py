@@ -81,6 +81,8 @@ def judge(seen: RoundFacts) -> Judgement:
     if any(o.basis is Basis.WORKLIST for o in seen.openings):
         return Judgement(Grounding.WORKLIST, "items", "works through items that are left; nothing is corrected")
     worlds = seen.of(TaintKind.WORLD)
+    # where a model's word decides too, and something outside is asked on the way, what is out of sight changes nothing
+    doubtful = [o for o in doubtful if not (o.said and worlds)]
     if doubtful or (unseen and not worlds and not any(o.basis is Basis.MIXED for o in seen.openings)):
         return _unknown(doubtful, unseen)
     return _partly(seen, worlds) or _ungrounded(seen)
@@ -160,6 +162,8 @@ def _partly(seen: RoundFacts, worlds: Sequence[tuple[str, Effect]]) -> Judgement
 
 
 def _decider(seen: RoundFacts) -> str:
+    if any(o.basis is Basis.UNKNOWN and o.said for o in seen.openings):
+        return "a model"
     best = max((o for o in seen.openings if o.basis < Basis.UNKNOWN), key=lambda o: o.basis, default=None)
     match best.basis if best is not None else Basis.FREE:
         case Basis.MODEL | Basis.ASK | Basis.ASIDE:

@@ -26,7 +26,7 @@ from groundwire_audit.reading._graph import END, START, DeclaredBranch, Declared
 from groundwire_audit.reading._graph_methods import name_of
 from groundwire_audit.reading._members import bases, member
 from groundwire_audit.reading._nodes import WayOut, facts_of_graph, follow_action, function_of, state_of
-from groundwire_audit.reading._reader import Facts, Reader, TooComplex
+from groundwire_audit.reading._reader import Facts, Reader, TooComplex, Write
 from groundwire_audit.reading._values import (
     Bound,
     ClassValue,
@@ -462,6 +462,29 @@ def _add_unseen(graph: DeclaredGraph) -> None:
             graph.nodes[name] = DeclaredNode(name, unknown(f"the node {name} is not in sight"), place)
 
 
+def _drop_impossible(wiring: WiredGraph) -> None:
+    """Takes out ways that ask for a flag to be other than what the node before always sets it to."""
+    for pair, edge in list(wiring.edges.items()):
+        if edge.kind != "branch" or edge.source not in wiring.facts:
+            continue
+        writes = wiring.facts[edge.source].writes
+        left = [w for w in edge.ways if w.before or not any(_is_impossible(wiring, writes, x) for x in w.literals)]
+        if not left:
+            del wiring.edges[pair]
+        edge.ways = left
+
+
+def _is_impossible(wiring: WiredGraph, writes: Mapping[str, Write], literal: Literal) -> bool:
+    test, holds = literal
+    if test.op or len(test.left) != 1 or test.right:
+        return False
+    (taint,) = test.left
+    write = writes.get(taint.detail) if taint.kind is TaintKind.KEY else None
+    if write is None or not write.always or write.constant is None or taint.detail in wiring.graph.appends:
+        return False
+    return bool(write.constant.value) != holds
+
+
 def wire(reader: Reader, graph: DeclaredGraph) -> WiredGraph:
     """Reads nodes and routers, and puts the steps together."""
     _add_unseen(graph)
@@ -472,6 +495,7 @@ def wire(reader: Reader, graph: DeclaredGraph) -> WiredGraph:
         wiring.add(WiredEdge(edge.source, edge.target, [EdgeWay()], "edge", edge.place, edge.joins))
     for branch in graph.branches:
         add_routes(reader, wiring, branch)
+    _drop_impossible(wiring)
     for node in graph.nodes.values():
         add_jumps(reader, wiring, node)
         if node.error_handler in graph.nodes:

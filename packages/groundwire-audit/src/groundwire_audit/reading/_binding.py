@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from groundwire_audit.reading._conditions import ALWAYS, NEVER, Formula, Taint, Taints, all_of, join
 from groundwire_audit.reading._conditions import key as key_of_state
 from groundwire_audit.reading._frames import Frame, control, deep
+from groundwire_audit.reading._graph import GraphValue
 from groundwire_audit.reading._members import of_key, shrunk
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import (
@@ -118,6 +119,8 @@ def set_attribute(holder: Value, name: str, value: Value, frame: Frame) -> None:
             attributes[name] = chosen_here(value, frame)
         case StateValue(written=written):
             written[name] = chosen_here(value, frame)
+        case GraphValue(graph=graph) if name == "handoffs" and isinstance(value.thing, Items):
+            graph.handoffs = value.thing
         case _:
             pass
 

@@ -20,11 +20,12 @@ from groundwire_audit.reading._conditions import (
 )
 from groundwire_audit.reading._frames import Arguments, Effect, Frame, boolean, deep, text_of, truth
 from groundwire_audit.reading._knowledge import class_name, words
-from groundwire_audit.reading._members import bases
+from groundwire_audit.reading._members import bases, line_of
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import (
     NONE,
     Bound,
+    Choice,
     ClassValue,
     Const,
     External,
@@ -246,12 +247,26 @@ def _is_instance(value: Value, given: Arguments, node: ast.AST) -> Value:
     kinds = given.positional[1] if len(given.positional) > 1 else data()
     named = kinds.thing.items if isinstance(kinds.thing, Items) else [kinds]
     names = {_type_name(k) for k in named}
+    if isinstance(value.thing, Choice) and all(_has_class(v) for v, _ in value.thing.options):
+        # one of several objects, each of a known class: events of a workflow, nodes of a graph
+        return boolean(any_of(formula for v, formula in value.thing.options if names & _classes(v)))
     taints = deep(value)
     if names & {"AgentFinish", "AgentAction"}:
         taints = frozenset({Taint(TaintKind.ASK)})
     elif names <= PLAIN_TYPES and any(t.kind is TaintKind.MODEL for t in taints):
         taints = frozenset({Taint(TaintKind.FORM, what="isinstance")})
     return boolean(when(Test(taints, text=_text(node), constant=True))) if taints else data()
+
+
+def _has_class(value: Value) -> bool:
+    return isinstance(value.thing, Instance | External)
+
+
+def _classes(value: Value) -> set[str]:
+    if isinstance(value.thing, Instance):
+        line = line_of(value.thing.of)
+        return {c.node.name for c in line} | {_type_name(b) for b in bases(value.thing.of)}
+    return {_type_name(value)}
 
 
 def _type_name(value: Value) -> str:

@@ -8,6 +8,7 @@ import re
 from groundwire_audit.reading._builtin_calls import call_builtin
 from groundwire_audit.reading._conditions import Taint, TaintKind, Taints, reason, world
 from groundwire_audit.reading._frames import Arguments, Effect, Frame, deep, merge, text_of
+from groundwire_audit.reading._frameworks import call_framework
 from groundwire_audit.reading._functions import call_function, create_instance, instance_method
 from groundwire_audit.reading._graph import GraphValue
 from groundwire_audit.reading._graph_methods import graph_method
@@ -25,6 +26,7 @@ from groundwire_audit.reading._values import (
     Const,
     External,
     FunctionValue,
+    Handle,
     Instance,
     Items,
     ModelValue,
@@ -67,6 +69,8 @@ def call_external(reader: Reader, path: str, callee: Value, given: Arguments, no
         # the node of a ready-made agent that asks the model
         return model_reply("model", structured=False, node=node, frame=frame)
     named = call_langgraph(reader, path, given, node, frame)
+    if named is None:
+        named = call_framework(reader, path, given, node, frame)
     if named is not None:
         return named
     if path in STARTS:
@@ -240,6 +244,8 @@ def _bound(reader: Reader, bound: Bound, given: Arguments, node: ast.AST, frame:
             return model_method(reader, owner, name, given, node, frame)
         case Instance() | ClassValue():
             return instance_method(reader, owner, name, given, node, frame)
+        case Handle():
+            return owner.thing.method(name, given, node, frame)
         case StateValue():
             return state_method(owner, name, given, frame)
         case _:

@@ -227,6 +227,7 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
             retest = _enter(reader, node, source, frame, again=True)
             repeats = all_of([any_of([*again, *goes_on]), retest])
             inside, surely = tuple(frame.effects), frozenset(frame.asked)
+            each_round = surely  # what a round that leaves has not asked does not matter to those that go on
             if loop.left:
                 surely = surely.intersection(*(w.asked for w in loop.left))
         if _enters_surely(node):
@@ -235,7 +236,7 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
         leaves = leaves or isinstance(node, ast.While) or _is_counted(node, source)
         if leaves and repeats != NEVER and any(e.kind is TaintKind.MODEL for e in inside):
             items = not isinstance(node, ast.While) and not _is_counted(node, source)
-            _keep(frame, SeenLoop(frame.module.place(node), repeats, inside, surely, items))
+            _keep(frame, SeenLoop(frame.module.place(node), repeats, inside, each_round, items))
         after = WayThrough(frame.scope.names, frame.asked, ALWAYS, True)
         not_at_all = WayThrough(dict(before), set(asked), ALWAYS, True)
         for way in loop.left:
@@ -265,7 +266,7 @@ def _enter(
     assert source is not None
     held, _ = iterated(source)
     counted = _is_counted(node, source)
-    item = data(COUNTED) if counted else held[0] if len(held) == 1 else data(*(deep(h) for h in held))
+    item = data(COUNTED) if counted or _runs_along(node) else held[0] if len(held) == 1 else data(*(deep(h) for h in held))
     assign(reader, node.target, item, frame)
     if counted:
         limit = _limit(reader, node.iter, frame)
@@ -274,8 +275,15 @@ def _enter(
     return when(Test(deep(source) | left, text=f"for … in {text_of(node.iter)}"))
 
 
+def _runs_along(node: ast.For | ast.AsyncFor | ast.While) -> bool:
+    """`for i in range(len(items))`: it goes through the items."""
+    if isinstance(node, ast.While) or not isinstance(node.iter, ast.Call) or not _is_range(node.iter):
+        return False
+    return any(isinstance(p, ast.Call) and getattr(p.func, "id", "") == "len" for p in ast.walk(node.iter))
+
+
 def _is_counted(node: ast.For | ast.AsyncFor | ast.While, source: Value | None) -> bool:
-    if isinstance(node, ast.While) or source is None:
+    if isinstance(node, ast.While) or source is None or _runs_along(node):
         return False
     return _is_range(node.iter) or (
         isinstance(source.thing, External) and source.thing.path.startswith("itertools.count")

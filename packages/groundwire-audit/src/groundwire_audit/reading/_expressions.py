@@ -103,11 +103,17 @@ def _single(left: Value, op: str, right: Value, text: str) -> Formula:
         member = _in_known(left, right)
         if member is not None:
             return member
+    if op == "in" and isinstance(left.thing, Const) and _is_parsed(right):
+        # whether a key is there at all is the form of the reply
+        return when(Test(frozenset({Taint(TaintKind.FORM, what=text)}), text=text))
     if op in {"is", "=="} and _is_none(right) and not isinstance(left.thing, Const | Opaque):
         return negate(truth(left, text))
     if op in {"is", "=="} and isinstance(right.thing, Const) and isinstance(right.thing.value, bool):
         said = truth(left, text)
         return said if right.thing.value else negate(said)
+    if isinstance(right.thing, Const) and _asks_for_tool(left, right.thing.value, text):
+        asks = when(Test(frozenset({Taint(TaintKind.ASK)}), text=text))
+        return asks if right.thing.value in ASKING else negate(asks)
     if isinstance(right.thing, StateValue) and isinstance(left.thing, Const):
         return when(Test(frozenset({Taint(TaintKind.KEY, str(left.thing.value))}), op="in", text=text, constant=True))
     return when(
@@ -120,6 +126,25 @@ def _single(left: Value, op: str, right: Value, text: str) -> Formula:
             constant=isinstance(right.thing, Const) or isinstance(left.thing, Const) or _all_const(right),
         )
     )
+
+
+PARSED = (".loads()", ".safe_load()", ".literal_eval()", "parse_json_markdown()")
+
+
+def _is_parsed(value: Value) -> bool:
+    """A reply as a whole, just parsed: a dict of keys, most likely."""
+    return isinstance(value.thing, External) and value.thing.path.endswith(PARSED)
+
+
+ASKING = frozenset({"tool_use", "tool_calls", "function_call"})
+FINISHED = frozenset({"end_turn", "stop", "stop_sequence"})
+
+
+def _asks_for_tool(left: Value, said: object, text: str) -> bool:
+    """`reply.stop_reason == "tool_use"`: the model asks for a tool; `== "end_turn"`: it does not."""
+    if not any(t.kind is TaintKind.MODEL for t in left.taints):
+        return False
+    return said in ASKING or (said in FINISHED and ("stop_reason" in text or "finish_reason" in text))
 
 
 def _constant(left: object, op: str, right: object) -> Formula:

@@ -57,6 +57,11 @@ class Code:
         start, number = max(((s, n) for s, n in self.cells if s <= line), default=(1, 1))
         return SourcePlace(self.shown, line - start + 1, number, column)
 
+    def line_of(self, place: SourcePlace) -> int:
+        """The line of the tree that stands at a place."""
+        start = next((s for s, n in self.cells if n == place.cell), 1)
+        return place.line + start - 1
+
 
 def read_code(path: Path, shown: str) -> Code:
     """Reads a `.py` or `.ipynb` file. Never raises: what can't be read is a finding and an empty tree."""

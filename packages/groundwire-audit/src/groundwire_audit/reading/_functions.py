@@ -6,6 +6,8 @@ import ast
 
 from groundwire_audit.reading._conditions import ALWAYS, Taint, TaintKind, Taints, all_of, world
 from groundwire_audit.reading._frames import Arguments, Effect, Frame, Returned, control, deep, merge
+from groundwire_audit.reading._frameworks import declare_class
+from groundwire_audit.reading._graph import GraphValue
 from groundwire_audit.reading._knowledge import class_name, describe, words
 from groundwire_audit.reading._langgraph_calls import BUILDERS, make_graph
 from groundwire_audit.reading._members import bases, member
@@ -251,7 +253,10 @@ def create_instance(reader: Reader, callee: Value, given: Arguments, node: ast.A
     names = {class_name(p) for p in _library_bases(cls)}
     if names & BUILDERS:
         return make_graph(reader, given, next(iter(names & BUILDERS)), frame.module.place(node), frame)
-    if any(describe(p).kind == "model" for p in _library_bases(cls)) or names & {
+    declared = declare_class(reader, cls)
+    if declared is not None:
+        return Value(GraphValue(declared))
+    if (any(describe(p).kind == "model" for p in _library_bases(cls)) and "BaseTool" not in names) or names & {
         "BaseChatModel",
         "SimpleChatModel",
         "LLM",

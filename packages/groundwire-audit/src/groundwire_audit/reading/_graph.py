@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from groundwire_audit._report import NOWHERE, Finding, SourcePlace
-from groundwire_audit.reading._values import Thing, Value
+from groundwire_audit.reading._values import ClassValue, Items, StateValue, Thing, Value
+
+if TYPE_CHECKING:
+    from groundwire_audit.reading._frames import SeenLoop
+    from groundwire_audit.reading._reader import Entry
 
 START = "__start__"
 END = "__end__"
@@ -24,6 +29,7 @@ class DeclaredNode:
         destinations: declared targets of its jumps; None: none are declared.
         human_gate: the run pauses before or after it.
         error_handler: the node that goes on after an exception, or empty.
+        enter: how its framework runs it, given the state; None: as LangGraph does.
     """
 
     name: str
@@ -32,6 +38,7 @@ class DeclaredNode:
     destinations: tuple[str, ...] | None = None
     human_gate: bool = False
     error_handler: str = ""
+    enter: Callable[[StateValue], Entry] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +77,14 @@ class DeclaredGraph:
     Args:
         name: for people.
         place: where it is made.
-        kind: `state`, `message` (the state is one list), `functional`, `agent` (ready-made), `remote`.
+        kind: `state`, `message` (the state is one list), `functional`, `agent` (ready-made), `crew` (agents in a row),
+            `classes` (of pydantic-graph, or a flow or workflow that is a class), `source` (loops of a function), `remote`.
         schema: annotations of the state.
         appends: keys to which an update is added.
         body: functional API: the function.
+        owner: the class that is the graph.
+        handoffs: of an agent: the agents that it can hand over to.
+        loops: of `source`: the loops.
     """
 
     name: str
@@ -86,6 +97,13 @@ class DeclaredGraph:
     schema_value: Value | None = None
     appends: set[str] = field(default_factory=set[str])
     body: Value | None = None
+    owner: ClassValue | None = None
+    handoffs: Items | None = None
+    structured: bool = False
+    """Of an agent: it replies in fields."""
+    called: str = ""
+    """Of an agent: the name that others hand over to it by."""
+    loops: tuple[SeenLoop, ...] = ()
     compiled: bool = False
     compiled_at: SourcePlace = NOWHERE
     nested: bool = False
@@ -93,6 +111,8 @@ class DeclaredGraph:
     aliases: set[str] = field(default_factory=set[str])
     findings: list[Finding] = field(default_factory=list[Finding])
     recursion_limit: int | None = None
+    ends: str = ""
+    """What ends a loop at the latest where nothing in it does, of another framework than LangGraph."""
     gates: set[str] = field(default_factory=set[str])
     """Nodes before or after which the run pauses for a person; `*`: all."""
     declared: dict[str, str] = field(default_factory=dict[str, str])

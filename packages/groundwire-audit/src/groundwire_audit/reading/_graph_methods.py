@@ -21,6 +21,7 @@ from groundwire_audit.reading._graph import (
 from groundwire_audit.reading._knowledge import words
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import (
+    Bound,
     Const,
     External,
     FunctionValue,
@@ -34,11 +35,14 @@ from groundwire_audit.reading._values import (
     ToolValue,
     Value,
     data,
+    external,
 )
 
 RUNS = words(
     """
-    invoke ainvoke stream astream batch abatch astream_events astream_log run arun __call__ call
+    invoke ainvoke stream astream batch abatch astream_events astream_log run arun __call__ call run_sync run_stream
+    run_stream_sync run_stream_events iter kickoff kickoff_async akickoff kickoff_for_each chat achat stream_chat
+    astream_chat query aquery run_step
     """
 )
 
@@ -73,6 +77,12 @@ def graph_method(reader: Reader, owner: Value, name: str, given: Arguments, node
             return run_graph(reader, graph, node, frame, given)
         case "as_tool":
             return Value(ToolValue(graph.name or "graph", owner))
+        case "tool" | "tool_plain" if graph.kind == "agent":
+            if not given.positional:
+                return Value(Partial(Value(Bound(owner, name)), (), ()))  # `@agent.tool(retries=2)`
+            tool = given.positional[0]
+            give_tool(graph, tool, place)
+            return tool
         case _:
             pass
     _limit(graph, given)
@@ -237,8 +247,8 @@ def run_graph(
         for effect in one.effects:
             guard = effect.guard or f"inside {graph.name or 'a graph'}"
             frame.add(replace(effect, place=place, guard=guard))
-    if graph.kind == "agent":
-        return data(frozenset({Taint(TaintKind.MODEL, "text", "agent")}))
+    if graph.kind in {"agent", "crew"}:
+        return data(frozenset({Taint(TaintKind.MODEL, "fields" if graph.structured else "text", graph.kind)}))
     keys = dict.fromkeys(k for f in facts.values() for k in f.writes)
     entries = {
         k: data(_without_keys(join(f.writes[k].taints for f in facts.values() if k in f.writes)))
@@ -247,6 +257,32 @@ def run_graph(
     }
     rest = data(*(_without_keys(f.writes["*"].taints) for f in facts.values() if "*" in f.writes))
     return Value(Table(dict(entries), rest if rest.taints else None))
+
+
+def give_tool(graph: DeclaredGraph, tool: Value, place: SourcePlace) -> None:
+    """One more tool for a ready-made agent."""
+    known = graph.nodes.get("tools")
+    held = known.action.thing if known is not None else ToolNodeValue(())
+    assert isinstance(held, ToolNodeValue)
+    tools = (*held.tools, tool) if held.tools is not None else None
+    with_tools(graph, ToolNodeValue(tools, held.why), place)
+
+
+def with_tools(graph: DeclaredGraph, tools: ToolNodeValue, place: SourcePlace) -> None:
+    """The node that runs a ready-made agent's tools, and the steps there and back."""
+    first = next(iter(graph.nodes))
+    if "tools" not in graph.nodes:
+        graph.edges = [e for e in graph.edges if e.source != first]
+        asks = external("langgraph.prebuilt.tools_condition")
+        graph.branches.append(DeclaredBranch(first, asks, {"tools": "tools", END: END}, place))
+        graph.edges.append(DeclaredEdge("tools", first, place))
+        graph.nodes["tools"] = DeclaredNode("tools", Value(tools), place)
+    else:
+        graph.nodes["tools"].action = Value(tools)
+    held = tools.tools or ()
+    graph.nodes["tools"].human_gate = bool(held) and all(
+        isinstance(t.thing, ToolValue) and t.thing.asks_person for t in held
+    )
 
 
 def _without_keys(taints: frozenset[Taint]) -> frozenset[Taint]:

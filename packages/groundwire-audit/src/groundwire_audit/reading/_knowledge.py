@@ -21,7 +21,9 @@ smolagents.local_python_executor RestrictedPython pyodide tree_sitter_cli langch
 langchain_experimental.utilities openevals.code javascript execjs py_mini_racer quickjs dotnet matlab.engine oct2py
 lean_dojo
 lean_interact clingo minizinc chess.engine stockfish terraform ansible_runner git.Repo dbt.cli pulumi vllm_sandbox
-swerex minisweagent.environments
+swerex minisweagent.environments agents.CodeInterpreterTool agents.LocalShellTool agents.ShellTool agents.ApplyPatchTool
+agents.extensions.experimental.codex agents.sandbox
+pydantic_ai.CodeExecutionTool crewai_tools.CodeInterpreterTool
 """
 ENV = """
 gym gymnasium pettingzoo alfworld textworld scienceworld webshop minigrid nle dm_control pybullet mujoco procgen
@@ -36,13 +38,15 @@ google.auth.transport github gitlab jira atlassian slack_sdk slack notion_client
 telegram simple_salesforce hubspot zenpy shopify airtable O365 msgraph exchangelib boto3 botocore aiobotocore
 azure.storage azure.identity azure.search azure.cosmos yfinance alpha_vantage polygon ccxt alpaca fredapi
 openmeteo_requests pyowm geopy.geocoders googlemaps amadeus youtube_transcript_api pytube yt_dlp grpc zeep suds pika
-kafka confluent_kafka nats paho celery composio arcade arcadepy langchain_arcade langgraph_sdk
+kafka confluent_kafka nats paho celery composio arcade arcadepy langchain_arcade langgraph_sdk crewai_tools
+agents.WebSearchTool agents.HostedMCPTool agents.ComputerTool pydantic_ai.WebSearchTool pydantic_ai.WebFetchTool
+pydantic_ai.UrlContextTool pydantic_ai.builtin_tools pydantic_ai.common_tools
 """
 SEARCH = """
 tavily duckduckgo_search ddgs exa_py serpapi googlesearch wikipedia wikipediaapi arxiv scholarly semanticscholar
 habanero Bio.Entrez metapub linkup perplexity_search brave_search you_search jina chromadb pinecone qdrant_client
 weaviate pymilvus lancedb elasticsearch opensearchpy faiss annoy hnswlib vespa marqo turbopuffer typesense
-meilisearch whoosh rank_bm25 bm25s llama_index.core.indices llama_index.core.VectorStoreIndex txtai ragatouille
+meilisearch whoosh agents.FileSearchTool rank_bm25 bm25s llama_index.core.indices llama_index.core.VectorStoreIndex txtai ragatouille
 colbert zep_cloud mem0 cognee graphiti_core neo4j py2neo rdflib SPARQLWrapper networkx_neo4j nltk.corpus.wordnet
 """
 SQL = """
@@ -56,7 +60,7 @@ os.listdir os.walk os.scandir os.stat os.path.exists os.path.isfile os.path.isdi
 glob shutil.which shutil.disk_usage pandas.read_csv pandas.read_excel pandas.read_json pandas.read_parquet
 pandas.read_sql pandas.read_html polars.read_csv numpy.load numpy.loadtxt csv.reader csv.DictReader openpyxl pypdf
 PyPDF2 pdfplumber pymupdf fitz docx pptx pytesseract easyocr PIL.Image.open cv2.imread cv2.VideoCapture psutil
-watchdog unstructured docling markitdown aiofiles fsspec zipfile tarfile soundfile sounddevice speech_recognition
+watchdog deepagents.backends unstructured docling markitdown aiofiles fsspec zipfile tarfile soundfile sounddevice speech_recognition
 """
 HUMAN = """
 builtins.input langgraph.types.interrupt langgraph.errors.NodeInterrupt langgraph.prebuilt.interrupt getpass.getpass
@@ -88,11 +92,14 @@ difflib unicodedata urllib.parse secrets threading queue types abc shutil.get_te
 dateutil locale gettext pprint heapq bisect array struct binascii codecs csv ast tokenize keyword numbers weakref
 contextvars langchain_core langchain.prompts langchain.schema langchain.text_splitter langchain_text_splitters
 langchain.output_parsers langchain.adapters langchain_community.adapters langchain.globals langchain.hub langchainhub
-langgraph matplotlib seaborn plotly altair
+langgraph matplotlib seaborn plotly altair pydantic_graph crewai.flow crewai.project agents.trace agents.ItemHelpers
+agents.RunConfig agents.ModelSettings pydantic_ai.RunContext pydantic_ai.usage pydantic_ai.messages workflows
+llama_index.core.workflow
 scipy sklearn sympy shutil multiprocessing signal gc platform argparse colorama termcolor rich.console rich.markdown
 rich.panel rich.table rich.pretty rich.print humanize inflection slugify tabulate emoji ftfy more_itertools toolz
 tenacity backoff retry cachetools diskcache attr attrs msgspec cattrs omegaconf hydra langsmith nest_asyncio pytest
-unittest future __future__ mimetypes zlib gzip bz2 lzma pickle cloudpickle loguru structlog opentelemetry
+litellm.token_counter litellm.encode litellm.decode litellm.completion_cost litellm.cost_per_token litellm.get_max_tokens
+litellm.model_cost litellm.utils litellm.get_model_info unittest future __future__ mimetypes zlib gzip bz2 lzma pickle cloudpickle loguru structlog opentelemetry
 """
 INERT = """
 builtins.print logging warnings.warn pprint.pprint rich.print rich.console rich.pretty rich.markdown rich.panel
@@ -110,7 +117,8 @@ MODEL = """
 openai anthropic litellm ollama groq cohere mistralai google.generativeai google.genai vertexai together replicate
 fireworks cerebras transformers.pipeline transformers.AutoModelForCausalLM vllm.LLM llama_cpp ctransformers dspy
 instructor outlines guidance marvin magentic ell promptflow huggingface_hub.InferenceClient langchain.chat_models
-langchain.llms langchain_community.chat_models langchain_community.llms pydantic_ai autogen crewai swarm agents
+langchain.llms langchain_community.chat_models langchain_community.llms pydantic_ai autogen crewai swarm agents.Agent
+agents.Runner agents.models agents.ImageGenerationTool
 smolagents.LiteLLMModel smolagents.CodeAgent boto3.client.invoke_model botocore_bedrock aisuite portkey_ai xai_sdk
 zhipuai dashscope qianfan ai21 aleph_alpha_client llama_index.llms openai_agents claude_agent_sdk semantic_kernel
 haystack.components.generators mirascope baml_client openevals.llm openevals.trajectory.llm
@@ -155,6 +163,7 @@ BY_METHOD: dict[tuple[str, str], tuple[str, str]] = {
     ("re", "fullmatch"): ("form", ""),
     ("re", "match"): ("form", ""),
     ("pydantic", "model_validate"): ("form", ""),
+    **{(m, "count_tokens"): ("pure", "") for m in ("anthropic", "google", "vertexai")},
     ("openai", "embeddings"): ("pure", ""),
     ("openai", "Embedding"): ("pure", ""),
     ("sympy", "solve"): ("world", "exec"),
@@ -181,6 +190,8 @@ class KnownCall:
     detail: str = ""
 
 
+EMBEDDING_CLIENTS = frozenset({"openai", "litellm", "mistralai", "ollama"})
+"""Their `client.embeddings.create(…)` is no language model."""
 UNKNOWN = KnownCall("unknown")
 FAMILIES = re.compile(r"^(langchain|langgraph|llama_index|haystack|semantic_kernel)([_.]|$)")
 
@@ -267,6 +278,8 @@ def describe(path: str) -> KnownCall:
     special = BY_METHOD.get((parts[0], parts[-1]))
     if special is not None:
         return KnownCall(*special)
+    if parts[0] in EMBEDDING_CLIENTS and "embeddings" in parts:
+        return KnownCall("pure")
     if parts[0] == "tools" and len(parts) > 1:
         return UNKNOWN
     named: tuple[str, str] | None = None

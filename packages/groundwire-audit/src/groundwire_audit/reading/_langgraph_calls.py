@@ -168,6 +168,7 @@ def make_agent(reader: Reader, path: str, given: Arguments, place: SourcePlace, 
     own = given.named.get("name")
     if own is not None and isinstance(own.thing, Const) and isinstance(own.thing.value, str):
         graph.aliases.add(own.thing.value)
+        graph.called = own.thing.value
     model = given.get(0, "model", "llm", "agent")
     label = model.thing.label if model is not None and isinstance(model.thing, ModelValue) else "model"
     graph.nodes[first] = DeclaredNode(first, Value(ModelValue(label)), place)
@@ -176,9 +177,14 @@ def make_agent(reader: Reader, path: str, given: Arguments, place: SourcePlace, 
     if maker in WITH_OWN_TOOLS:
         known = (Value(ToolValue(WITH_OWN_TOOLS[maker], external(f"langchain_community.{maker}.SQLDatabase.run"))),)
     why = "" if known is not None else why_hidden(tools)
+    if maker == "create_deep_agent" and known is not None:
+        known = (*known, *_of_deep_agent(given))
     if known is None or known:
+        allowed = _allowed_by_person(given)
+        names = {_tool_name(t) for t in known or ()}
+        gate = _gate(given, "tools") or "*" in allowed or (bool(names) and names <= allowed)
         graph.nodes["tools"] = DeclaredNode(
-            "tools", Value(ToolNodeValue(known, why)), place, human_gate=_gate(given, "tools")
+            "tools", Value(ToolNodeValue(known, why, allowed=allowed)), place, human_gate=gate
         )
         graph.branches.append(
             DeclaredBranch(first, external("langgraph.prebuilt.tools_condition"), {"tools": "tools", END: END}, place)
@@ -189,6 +195,54 @@ def make_agent(reader: Reader, path: str, given: Arguments, place: SourcePlace, 
     graph.edges.append(DeclaredEdge(START, first, place))
     reader.graphs.append(graph)
     return Value(GraphValue(graph))
+
+
+def _of_deep_agent(given: Arguments) -> tuple[Value, ...]:
+    """What a deep agent has beside its tools: the files of a backend, and agents that work for it."""
+    found: list[Value] = []
+    backend = given.named.get("backend")
+    if backend is not None and backend.thing != Const(None):
+        found.append(Value(ToolValue("files", external("deepagents.backends.FilesystemBackend.read"))))
+    below = given.named.get("subagents")
+    match below.thing if below is not None else Const(None):
+        case Const(value=None):
+            pass
+        case Items(items=held, rest=None):
+            specs = [h.thing.entries.get("tools") for h in held if isinstance(h.thing, Table)]
+            found += [t for s in specs if s is not None for t in tool_list(s) or ()]
+        case _:
+            found.append(Value(ToolValue("task", None)))
+    return tuple(found)
+
+
+def _tool_name(tool: Value) -> str:
+    match tool.thing:
+        case ToolValue(label=label):
+            return label
+        case FunctionValue(name=name):
+            return name
+        case _:
+            return "?"
+
+
+def _allowed_by_person(given: Arguments) -> frozenset[str]:
+    """Tools that a person has to allow: `middleware=[HumanInTheLoopMiddleware(interrupt_on={…})]`, `interrupt_on={…}`."""
+    middleware = given.named.get("middleware")
+    held = middleware.thing.items if middleware is not None and isinstance(middleware.thing, Items) else []
+    asked = [t.thing.action for t in held if isinstance(t.thing, ToolValue) and t.thing.label == PERSON]
+    found: set[str] = set()
+    for value in (*asked, given.named.get("interrupt_on")):
+        if value is not None and isinstance(value.thing, Table):
+            entries = value.thing.entries.items()
+            found |= {str(k) for k, v in entries if not (isinstance(v.thing, Const) and not v.thing.value)}
+    return frozenset(found)
+
+
+PERSON = "HumanInTheLoopMiddleware"
+
+
+def _person(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    return Value(ToolValue(PERSON, given.get(0, "interrupt_on")))
 
 
 def why_hidden(value: Value | None) -> str:
@@ -225,23 +279,49 @@ def make_team(reader: Reader, maker: str, given: Arguments, place: SourcePlace, 
         graph.nodes[name] = DeclaredNode(name, agent, place)
     asks = Value(ModelValue("model"))
     if maker == "create_supervisor":
-        graph.nodes["supervisor"] = DeclaredNode("supervisor", Value(ModelValue("model")), place)
-        graph.edges += [
-            DeclaredEdge(START, "supervisor", place),
-            *(DeclaredEdge(n, "supervisor", place) for n in named),
-        ]
-        graph.branches.append(DeclaredBranch("supervisor", asks, {**{n: n for n in named}, END: END}, place))
+        own = given.named.get("supervisor_name")
+        leader = str(own.thing.value) if own is not None and isinstance(own.thing, Const) else "supervisor"
+        graph.nodes[leader] = DeclaredNode(leader, _leader(reader, given, place, frame), place)
+        graph.edges += [DeclaredEdge(START, leader, place), *(DeclaredEdge(n, leader, place) for n in named)]
+        graph.branches.append(DeclaredBranch(leader, asks, {**{n: n for n in named}, END: END}, place))
     else:
         graph.edges += [DeclaredEdge(START, n, place) for n in list(named)[:1]]
-        for name in named:
-            graph.branches.append(DeclaredBranch(name, asks, {**{n: n for n in named if n != name}, END: END}, place))
+        for name, agent in named.items():
+            if not _hands_over(agent):
+                # which tools it has is out of sight, and so whom it can hand over to
+                others = {**{n: n for n in named if n != name}, END: END}
+                graph.branches.append(DeclaredBranch(name, asks, others, place))
+            else:
+                graph.edges.append(DeclaredEdge(name, END, place))
     reader.graphs.append(graph)
     return Value(GraphValue(graph))
 
 
+def _leader(reader: Reader, given: Arguments, place: SourcePlace, frame: Frame) -> Value:
+    """The supervisor: a model, or an agent where it has tools of its own beside those that hand over."""
+    tools = given.named.get("tools")
+    held = tool_list(tools)
+    own = [t for t in held if not (isinstance(t.thing, ToolValue) and t.thing.label == "handoff")] if held else held
+    if tools is None or own == []:
+        return Value(ModelValue("model"))
+    return make_agent(reader, "langgraph.prebuilt.create_react_agent", Arguments([], {"tools": tools}), place, frame)
+
+
+def _hands_over(agent: Value) -> bool:
+    """All tools of an agent are in sight, so that those which hand over are its only ways to others."""
+    if not isinstance(agent.thing, GraphValue) or agent.thing.graph.kind != "agent":
+        return False
+    node = agent.thing.graph.nodes.get("tools")
+    return node is None or (isinstance(node.action.thing, ToolNodeValue) and node.action.thing.tools is not None)
+
+
 def _agent_name(agent: Value, index: int) -> str:
-    if isinstance(agent.thing, GraphValue) and agent.thing.graph.aliases:
-        return sorted(agent.thing.graph.aliases)[0]
+    if isinstance(agent.thing, GraphValue):
+        graph = agent.thing.graph
+        if graph.called:
+            return graph.called
+        if graph.aliases:
+            return sorted(graph.aliases)[0]
     return f"agent{index + 1}"
 
 
@@ -379,4 +459,5 @@ MAKERS: dict[str, Maker] = {
     "add_messages": _add_messages,
     "interrupt": _interrupt,
     "RemoteGraph": _remote,
+    "HumanInTheLoopMiddleware": _person,
 }

@@ -16,6 +16,7 @@ from groundwire_audit.reading._values import (
     Const,
     External,
     FunctionValue,
+    Handle,
     Instance,
     Items,
     ModuleValue,
@@ -54,8 +55,13 @@ def attribute(reader: Reader, owner: Value, name: str, frame: Frame) -> Value:
         case Choice(options=choices):
             kept = [(v, f) for v, f in choices if not (isinstance(v.thing, Const) and v.thing.value is None)]
             return merge([(attribute(reader, v, name, frame), f) for v, f in kept]).with_taints(_asks(name))
+        case Handle(attributes=attributes):
+            return attributes.get(name) or Value(Bound(owner, name), owner.taints)
+        case GraphValue(graph=graph) if name == "handoffs" and graph.handoffs is not None:
+            return Value(graph.handoffs)
         case StateValue():
-            return read_key(owner.thing, name) if name not in STATE_METHODS else Value(Bound(owner, name))
+            is_key = name in owner.thing.annotations or name not in STATE_METHODS
+            return read_key(owner.thing, name) if is_key else Value(Bound(owner, name))
         case FunctionValue(name=own) if name in {"__name__", "name"}:
             return const(own)
         case ToolValue(label=label) if name in {"name", "__name__"}:
@@ -157,7 +163,7 @@ def _bind(reader: Reader, found: Value, owner: Value, frame: Frame) -> Value:
 
 def _undeclared(reader: Reader, owner: Value, cls: ClassValue, name: str, frame: Frame) -> Value:
     """An attribute that is only annotated, or comes from a base class of a library."""
-    for one in _line(cls):
+    for one in line_of(cls):
         annotation = one.annotations.get(name)
         if annotation is not None:
             meant = reader.value(annotation, Frame(one.module, Scope(one.scope), depth=frame.depth))
@@ -188,23 +194,23 @@ def _of_class(owner: Value, name: str) -> Value:
     return found
 
 
-def _line(cls: ClassValue, depth: int = 0) -> list[ClassValue]:
+def line_of(cls: ClassValue, depth: int = 0) -> list[ClassValue]:
     line = [cls]
     if depth < 12:
         for base in cls.bases:
             if isinstance(base.thing, ClassValue):
-                line += _line(base.thing, depth + 1)
+                line += line_of(base.thing, depth + 1)
     return line
 
 
 def member(cls: ClassValue, name: str) -> Value | None:
     """What a class or its bases define under a name."""
-    return next((c.members[name] for c in _line(cls) if name in c.members), None)
+    return next((c.members[name] for c in line_of(cls) if name in c.members), None)
 
 
 def bases(cls: ClassValue) -> list[Value]:
     """All bases, near ones first."""
-    return [b for c in _line(cls) for b in c.bases]
+    return [b for c in line_of(cls) for b in c.bases]
 
 
 # Lists, tuples, sets, dicts and what is taken out of them.
@@ -321,9 +327,9 @@ def of_key(owner: Value, key: Value) -> Value:
             return attributes[name]
         case ClassValue() | GraphValue():
             return owner
-        case External(path=path) if path.startswith(
-            ("typing", "langgraph", "collections", "builtins")
-        ) and not path.endswith(")"):
+        case External(path=path) if "()" not in path and (
+            path.startswith(("typing", "langgraph", "collections", "builtins")) or path.endswith(GENERIC)
+        ):
             return owner if path.rsplit(".", 1)[-1] not in WRAPPERS else _annotated(key)
         case External(path=path):
             return Value(External(f"{path}[]") if "()" in path else OPAQUE, _taken(deep(owner), name) | key.taints)
@@ -336,6 +342,8 @@ def _of_rest(rest: Value, key: Value) -> Value:
     return of_key(rest, key) if isinstance(rest.thing, Opaque) and rest.taints else rest
 
 
+GENERIC = (".Agent", ".BaseNode", ".Graph", ".Flow", ".Workflow", ".GraphRunContext", ".RunContext", ".End")
+"""Classes of other frameworks that are written with their types: `Flow[State]`."""
 WRAPPERS = frozenset({"Annotated", "Optional", "Required", "NotRequired", "ReadOnly"})
 
 
@@ -379,7 +387,8 @@ def under(taints: Taints, name: str) -> Taints:
 
 def shrunk(value: Value) -> Value:
     """The same list with an item less."""
-    return data(deep(value), SHRINK if any(t.kind is TaintKind.KEY for t in deep(value)) else frozenset[Taint]())
+    listed = any(t.kind in {TaintKind.KEY, TaintKind.FIXED} for t in deep(value))
+    return data(deep(value), SHRINK if listed else frozenset[Taint]())
 
 
 def _slice(reader: Reader, owner: Value, part: ast.Slice, frame: Frame) -> Value:

@@ -85,7 +85,7 @@ def data_method(reader: Reader, owner: Value, name: str, given: Arguments, node:
         return owner  # of a task: its value
     match owner.thing:
         case Items():
-            return _of_items(owner, owner.thing, name, given, frame)
+            return _of_items(owner, owner.thing, name, given, node, frame)
         case Table():
             return _of_table(owner, owner.thing, name, given)
         case Const():
@@ -93,7 +93,7 @@ def data_method(reader: Reader, owner: Value, name: str, given: Arguments, node:
         case Choice(options=choices):
             return merge([(data_method(reader, v, name, given, node, frame), f) for v, f in choices])
         case _:
-            return _of_opaque(owner, name, given, node, frame)
+            return _of_opaque(reader, owner, name, given, node, frame)
 
 
 def _receiver(node: ast.AST) -> str:
@@ -114,7 +114,7 @@ def _calls_a_model(owner: Value, name: str, node: ast.AST) -> bool:
     return undecided and name in RUNS and is_model_name(_receiver(node))
 
 
-def _of_items(owner: Value, held: Items, name: str, given: Arguments, frame: Frame) -> Value:
+def _of_items(owner: Value, held: Items, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     if name in ADDS and given.positional:
         _add(held, given.positional[-1], frame)
         return NONE
@@ -127,6 +127,11 @@ def _of_items(owner: Value, held: Items, name: str, given: Arguments, frame: Fra
                 _add(held, data(deep(value)), frame, surely=False)
         return NONE
     if name in TAKES:
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=bound))) if frame.loop_stack and name != "clear":
+                frame.scope.put(bound, data(deep(owner), frozenset({Taint(TaintKind.SHRINK)})))
+            case _:
+                pass
         return held.any_item()
     if name in {"index", "count"}:
         return data(deep(owner), given.taints())
@@ -187,10 +192,10 @@ def _of_text(owner: Value, name: str, given: Arguments) -> Value:
     return data(owner.taints, given.taints())
 
 
-def _of_opaque(owner: Value, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+def _of_opaque(reader: Reader, owner: Value, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     taints = deep(owner)
     if name in TAKES | ADDS | EXTENDS:
-        return _changed(owner, taints, name, given, node, frame)
+        return _changed(reader, owner, taints, name, given, node, frame)
     if name in TESTS:
         first = given.positional[0] if given.positional else data()
         return boolean(holds(first, "in", data(taints), text_of(node)))
@@ -225,7 +230,9 @@ ACTS = frozenset({"invoke", "ainvoke", "batch", "abatch", "astream", "arun"})
 """What only ever makes something act, whatever it is."""
 
 
-def _changed(owner: Value, taints: Taints, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+def _changed(
+    reader: Reader, owner: Value, taints: Taints, name: str, given: Arguments, node: ast.AST, frame: Frame
+) -> Value:
     """A list that is changed in place: the name it has is bound anew."""
     grown = frozenset({Taint(TaintKind.GROW)}) if any(t.kind is TaintKind.KEY for t in taints) else frozenset[Taint]()
     after = shrunk(owner) if name in TAKES else data(taints, given.taints(), grown)
@@ -233,13 +240,11 @@ def _changed(owner: Value, taints: Taints, name: str, given: Arguments, node: as
         match node.func.value:
             case ast.Name(id=bound):
                 frame.scope.put(bound, after)
-            case ast.Subscript(value=ast.Name(id=holder), slice=ast.Constant(value=str(key))):
-                state = frame.scope.get(holder)
-                if state is not None and isinstance(state.thing, StateValue):
-                    state.thing.written[key] = after
-            case ast.Attribute(value=ast.Name(id=holder), attr=key):
-                state = frame.scope.get(holder)
-                if state is not None and isinstance(state.thing, StateValue):
+            case (
+                ast.Subscript(value=holder, slice=ast.Constant(value=str(key))) | ast.Attribute(value=holder, attr=key)
+            ):
+                state = reader.value(holder, frame)
+                if isinstance(state.thing, StateValue):
                     state.thing.written[key] = after
             case _:
                 pass

@@ -20,6 +20,7 @@ from groundwire_audit.reading._values import (
     Const,
     External,
     FunctionValue,
+    Handle,
     Instance,
     Items,
     ModelValue,
@@ -176,7 +177,7 @@ def _described(entries: dict[object, Value]) -> SeenTool:
 
 def _nested(reader: Reader, label: str, action: Value) -> SeenTool:
     if isinstance(action.thing, GraphValue):
-        frame = _frame(reader, action)
+        frame = Frame(reader.nowhere, Scope(), label, 1)
         run_graph(reader, action.thing.graph, ast.Pass(), frame)
         if any(e.kind is TaintKind.WORLD for e in frame.effects):
             return SeenTool(ToolKind.WORLD, label, "its agent asks outside")
@@ -196,7 +197,7 @@ def _function(reader: Reader, label: str, action: Value) -> SeenTool:
     directive = function.module.directive(*range(first_line(function.node), function.node.lineno + 1))
     if directive in BY_ROLE:
         return _declared(label, directive)
-    named = {p.arg: data(ARGUMENT) for p in _chosen_by_model(function, action)}
+    named = {p.arg: _given(p) for p in _chosen_by_model(function, action)}
     result = reader.call(action, Arguments([], named), function.node, frame)
     jumps = tuple(v.thing for v in _outcomes(result) if isinstance(v.thing, CommandValue) and v.thing.goto is not None)
     kinds = {e.kind for e in frame.effects}
@@ -214,9 +215,36 @@ def _function(reader: Reader, label: str, action: Value) -> SeenTool:
         return SeenTool(ToolKind.HANDOFF, label, "it hands over", jumps, effects)
     if TaintKind.MODEL in kinds:
         return SeenTool(ToolKind.MODEL, label, "it asks a model", jumps, effects)
-    if computes(function.node):
+    if _computes(function, result):
         return SeenTool(ToolKind.WORLD, label, "computes", jumps, effects)
+    if _from_application(result):
+        return SeenTool(ToolKind.WORLD, label, "what the application gives", jumps, effects)
     return SeenTool(ToolKind.NOTHING, label, "it only gives back what it is given", jumps, effects)
+
+
+HELPERS = 3
+
+
+def _computes(function: FunctionValue, result: Value, depth: int = 0) -> bool:
+    """A function works something out, itself or in a helper in sight whose result it uses."""
+    if computes(function.node):
+        return True
+    called = {p.func.id for p in ast.walk(function.node) if isinstance(p, ast.Call) and isinstance(p.func, ast.Name)}
+    helpers = (function.scope.get(n) for n in called) if depth < HELPERS else ()
+    return any(
+        h is not None and isinstance(h.thing, FunctionValue) and h.thing.node is not function.node
+        and _computes(h.thing, result, depth + 1)
+        for h in helpers
+    )
+
+
+def _from_application(result: Value) -> bool:
+    """What it gives back holds something of the context that the application hands to a run."""
+    return any(t.kind is TaintKind.FIXED and t.what == CONTEXT for t in deep(result))
+
+
+CONTEXT = "the context of the run"
+HANDED_IN = words("ToolRuntime RunContextWrapper RunContext ToolContext RunnableConfig Runtime InjectedStore")
 
 
 def _chosen_by_model(function: FunctionValue, action: Value) -> list[ast.arg]:
@@ -224,6 +252,22 @@ def _chosen_by_model(function: FunctionValue, action: Value) -> list[ast.arg]:
     found = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     skip = {n for n, _ in action.thing.named} if isinstance(action.thing, Partial) else set[str]()
     return [a for a in (found[1:] if function.bound is not None else found) if a.arg not in skip]
+
+
+def _given(parameter: ast.arg) -> Value:
+    """An argument of a tool: the model chooses it, except where the framework hands in the run."""
+    annotation = parameter.annotation
+    names = {getattr(p, "id", getattr(p, "attr", "")) for p in ast.walk(annotation)} if annotation is not None else set()
+    if names & HANDED_IN or (annotation is None and parameter.arg in {"runtime", "wrapper"}):
+        return Value(Handle({n: _CONTEXT for n in ("context", "deps", "store")}, _nothing))
+    return data(ARGUMENT)
+
+
+_CONTEXT = data(frozenset({Taint(TaintKind.FIXED, what=CONTEXT)}))
+
+
+def _nothing(name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
+    return data(ARGUMENT)
 
 
 def _outcomes(value: Value) -> list[Value]:
@@ -273,6 +317,9 @@ RUNS = words(
     """
     invoke ainvoke stream astream batch abatch predict apredict generate agenerate run arun call __call__
     predict_messages complete acomplete chat achat transform atransform astream_events invoke_with_retry forward
+    chat_with_tools achat_with_tools stream_chat_with_tools astream_chat_with_tools stream_chat astream_chat
+    stream_complete astream_complete structured_predict astructured_predict stream_structured_predict
+    predict_and_call apredict_and_call
     """
 )
 SEVERAL = frozenset({"batch", "abatch", "stream", "astream", "generate", "astream_events"})
@@ -392,6 +439,8 @@ def _configured(model: ModelValue, name: str, given: Arguments) -> Value:
         tools = given.get(0, "tools", "functions")
         held = tuple(tools.thing.items) if tools is not None and isinstance(tools.thing, Items) else model.tools
         return Value(ModelValue(model.label, structured=model.structured, tools=held, inferred=model.inferred))
+    if name == "get_tool_calls_from_response":
+        return data(given.taints(), frozenset({Taint(TaintKind.ASK)}))
     if name in {"get_num_tokens", "get_num_tokens_from_messages", "get_token_ids"}:
         return data(given.taints())
     if name in {"model_name", "name", "model"}:

@@ -13,7 +13,17 @@ from groundwire_audit.reading._frames import Arguments, Effect, Frame, options
 from groundwire_audit.reading._functions import body_frame
 from groundwire_audit.reading._graph import END, START, DeclaredGraph, DeclaredNode, GraphValue
 from groundwire_audit.reading._models import ToolKind, inspect_tool
-from groundwire_audit.reading._reader import Facts, Jump, Reader, TooComplex, Write, as_declared, read_update, united
+from groundwire_audit.reading._reader import (
+    Entry,
+    Facts,
+    Jump,
+    Reader,
+    TooComplex,
+    Write,
+    as_declared,
+    read_update,
+    united,
+)
 from groundwire_audit.reading._values import (
     CommandValue,
     FunctionValue,
@@ -25,6 +35,7 @@ from groundwire_audit.reading._values import (
     SendValue,
     StateValue,
     ToolNodeValue,
+    ToolValue,
     Value,
     data,
 )
@@ -205,6 +216,7 @@ def of_tools(reader: Reader, node: ToolNodeValue, where: DeclaredNode) -> Facts:
         unseen: Taints = frozenset({Taint(TaintKind.UNKNOWN, effect.detail)})
         return Facts((effect,), frozenset({effect}), {"messages": Write(unseen, unseen)}, runs_tools=True)
     seen = [inspect_tool(reader, t) for t in node.tools]
+    asking = {t.thing.label for t in node.tools if isinstance(t.thing, ToolValue) and t.thing.asks_person}
     effects: list[Effect] = []
     for tool in seen:
         label = f"{tool.label}: {tool.why}" if tool.label else tool.why
@@ -219,6 +231,9 @@ def of_tools(reader: Reader, node: ToolNodeValue, where: DeclaredNode) -> Facts:
                 effects.append(Effect(TaintKind.MODEL, "", label, where.place))
             case _:
                 pass
+    for tool in seen:
+        if tool.label in node.allowed or tool.label in asking or "*" in node.allowed:
+            effects.append(Effect(TaintKind.HUMAN, "", f"a person allows {tool.label}", where.place))
     outside = any(e.kind in {TaintKind.WORLD, TaintKind.HUMAN} for e in effects)
     unseen_too = any(e.kind is TaintKind.UNKNOWN for e in effects)
     echo = frozenset({Taint(TaintKind.MODEL, "fields", "what the model passed to the tool")})
@@ -295,7 +310,11 @@ def _facts(reader: Reader, graph: DeclaredGraph, node: DeclaredNode) -> Facts:
 
 def _of_action(reader: Reader, graph: DeclaredGraph, node: DeclaredNode) -> Facts:
     state = state_of(reader, graph)
-    frame, outcomes = follow_action(reader, node.action, state, node.name)
+    entry = node.enter(state) if node.enter is not None else None
+    if entry is None:
+        frame, outcomes = follow_action(reader, node.action, state, node.name)
+    else:
+        frame, outcomes = _entered(reader, entry)
     updates: list[dict[str, Write]] = []
     jumps: list[Jump] = []
     for outcome in outcomes:
@@ -303,6 +322,8 @@ def _of_action(reader: Reader, graph: DeclaredGraph, node: DeclaredNode) -> Fact
             found = all_of([outcome.when, formula])
             _read_value(replace(outcome, value=value, when=found), updates, jumps)
     writes = united(updates)
+    if entry is not None:
+        state.written.update(entry.left())
     for key, write in read_update(Value(StateValue(written=state.written)), ALWAYS).items():
         # what was changed in place and is not handed back: of a list or dict the state holds the very same one
         writes.setdefault(key, replace(write, always=False))
@@ -316,6 +337,24 @@ def _of_action(reader: Reader, graph: DeclaredGraph, node: DeclaredNode) -> Fact
         nested=tuple(dict.fromkeys(frame.nested)),
         runs_tools=any(e.kind is TaintKind.WORLD and e.detail == "tool" for e in frame.effects),
     )
+
+
+def _entered(reader: Reader, entry: Entry) -> tuple[Frame, list[WayOut]]:
+    """Follows a node as its framework runs it; what it gives back and sends is put as LangGraph has it."""
+    function = entry.action.thing
+    assert isinstance(function, FunctionValue)
+    inner = body_frame(reader, function, entry.arguments, Frame(function.module, Scope(), function.name, 1))
+    for effect in entry.effects:
+        inner.effects.setdefault(effect)
+        inner.asked.add(effect)
+    asked = frozenset(entry.effects)
+    sent = [WayOut(value, formula, asked) for value, formula in entry.sent]
+    given = [WayOut(r.value, r.when, r.asked | asked) for r in inner.returned]
+    return inner, [
+        WayOut(entry.gives(value), all_of([way.when, formula]), way.asked)
+        for way in (*sent, *given)
+        for value, formula in options(way.value)
+    ]
 
 
 def _read_value(outcome: WayOut, updates: list[dict[str, Write]], jumps: list[Jump]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -34,6 +34,8 @@ class Write:
     always: bool = True
     parts: Mapping[str, Write] | None = None
     rest: Taints | None = None
+    constant: Const | None = None
+    """The constant that it always is."""
 
     def part(self, path: str, name: str) -> Write:
         """What a key of it rests on.
@@ -88,7 +90,7 @@ def _write(value: Value, when: Formula, depth: int = 0) -> Write:
     taints = deep(value)
     if isinstance(value.thing, Const) or (not taints and isinstance(value.thing, Items)):
         taints |= control(when)
-    made = Write(taints, _last(value, taints))
+    made = Write(taints, _last(value, taints), constant=value.thing if isinstance(value.thing, Const) else None)
     match value.thing:
         case Table(entries=entries, rest=rest) if entries and depth < MAX_PARTS:
             made.parts = {str(k): _write(v, when, depth + 1) for k, v in entries.items()}
@@ -119,6 +121,7 @@ def united(updates: Sequence[dict[str, Write]]) -> dict[str, Write]:
             frozenset[Taint]().union(*(p.last for p in parts)),
             len(parts) == len(updates) and all(p.always for p in parts),
             *_common(name, parts),
+            parts[0].constant if all(p.constant == parts[0].constant for p in parts) else None,
         )
     return made
 
@@ -183,6 +186,32 @@ class Facts:
     def surely(self, kind: TaintKind) -> bool:
         """True if something of this kind is asked on every way through."""
         return any(e.kind is kind for e in self.asked)
+
+
+def nothing_left() -> dict[str, Value]:
+    """A node that leaves nothing on the object that it runs on."""
+    return {}
+
+
+@dataclass
+class Entry:
+    """How a framework other than LangGraph runs a node.
+
+    Args:
+        action: what runs, bound to the object that it runs on.
+        arguments: what it is given.
+        gives: what a thing that it gives back or sends means: jumps and updates, as LangGraph has them.
+        left: keys of the state that it has left on its object, read once it has run.
+        sent: what it sent on the way, each with when.
+        effects: what the framework asks before it runs.
+    """
+
+    action: Value
+    arguments: Arguments
+    gives: Callable[[Value], Value]
+    left: Callable[[], Mapping[str, Value]] = nothing_left
+    sent: list[tuple[Value, Formula]] = field(default_factory=list[tuple[Value, Formula]])
+    effects: tuple[Effect, ...] = ()
 
 
 # What the parts of reading ask of the reader that brings them together.

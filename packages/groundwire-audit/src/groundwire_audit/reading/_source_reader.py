@@ -21,7 +21,7 @@ from groundwire_audit.reading._models import first_line
 from groundwire_audit.reading._modules import ModuleFinder
 from groundwire_audit.reading._nodes import facts_of_graph
 from groundwire_audit.reading._reader import ROLES, Facts, Lifter, TooComplex
-from groundwire_audit.reading._statements import is_library, run_statements
+from groundwire_audit.reading._statements import ALSO_FOLDERS, is_library, is_library_itself, run_statements
 from groundwire_audit.reading._values import FunctionValue, Module, Partial, Scope, Value, unknown
 
 MAX_STEPS = 250_000
@@ -108,12 +108,18 @@ class SourceReader:
                     continue  # what comes after it is still defined
         finally:
             self._left = left
+            module.loops = frame.loops
 
     def import_module(self, dotted: str, importer: Module, level: int = 0) -> Module | None:
         """The followed module under a name, or None for a library."""
         if not level and is_library(dotted):
             return None
         found = self.finder.find(dotted, importer=importer, level=level)
+        if not level and found is not None:
+            top = dotted.split(".")[0]
+            root = self.finder.find(top, importer=importer) if top in ALSO_FOLDERS else None
+            if root is not None and is_library_itself(root.code.tree, top):
+                return None
         if found is not None:
             self.read_module(found)
         return found

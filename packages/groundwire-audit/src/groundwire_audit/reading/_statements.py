@@ -11,11 +11,13 @@ from groundwire_audit.reading._conditions import NEVER, Taint, TaintKind, counts
 from groundwire_audit.reading._control_flow import leave_loop, run_if, run_loop, run_match, run_try, run_with
 from groundwire_audit.reading._expressions import binary
 from groundwire_audit.reading._frames import Arguments, Frame, Returned, control, deep
+from groundwire_audit.reading._graph import GraphValue
 from groundwire_audit.reading._langgraph_calls import functional
 from groundwire_audit.reading._members import concatenated, shrunk
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import (
     NONE,
+    Bound,
     ClassValue,
     Const,
     External,
@@ -67,17 +69,28 @@ def _decorated(reader: Reader, decorator: ast.expr, made: Value, frame: Frame) -
         return made
     if path.startswith("langgraph.func") and last == "entrypoint":
         return functional(reader, made, frame.module.place(decorator))
-    if last in {"tool", "StructuredTool"} and path.startswith(
-        ("langchain", "langgraph", "smolagents", "crewai", "missing")
+    if last in {"tool", "StructuredTool", "function_tool"} and path.startswith(
+        ("langchain", "langgraph", "smolagents", "crewai", "missing", "agents")
     ):
         label = function.name if function is not None else "tool"
-        return Value(ToolValue(_named(reader, decorator, frame) or label, made))
+        return Value(ToolValue(_named(reader, decorator, frame) or label, made, needs_person(decorator)))
     if path and not path.startswith("."):
         return made
     callee = reader.value(decorator, frame)
+    if isinstance(callee.thing, Bound) and isinstance(callee.thing.owner.thing, GraphValue):
+        return reader.call(callee, Arguments([made]), decorator, frame)  # `@agent.tool`
     if isinstance(callee.thing, FunctionValue | ClassValue) or not isinstance(callee.thing, External):
         return reader.call(callee, Arguments([made]), decorator, frame)
     return made
+
+
+def needs_person(node: ast.AST) -> bool:
+    """`needs_approval=True` and the like, in the call that makes a tool."""
+    return isinstance(node, ast.Call) and any(
+        k.arg in {"needs_approval", "requires_approval", "requires_confirmation"}
+        and not (isinstance(k.value, ast.Constant) and not k.value.value)
+        for k in node.keywords
+    )
 
 
 def _path_of(reader: Reader, decorator: ast.expr, frame: Frame) -> str:
@@ -121,11 +134,29 @@ ALWAYS_LIBRARIES = frozenset(
         "langchain_core",
         "langchain_community",
         "pydantic",
+        "pydantic_ai",
+        "pydantic_graph",
+        "crewai",
+        "llama_index",
         "typing",
         "__future__",
         "typing_extensions",
     }
 )
+
+
+ALSO_FOLDERS = {"agents": {"Agent", "Runner", "function_tool"}, "workflows": {"Workflow", "step", "Context"}}
+"""Libraries that are called like many people's own folders: what such a folder lacks is the library's, and a folder that
+defines all of these names is the library itself."""
+
+
+def is_library_itself(tree: ast.Module, dotted: str) -> bool:
+    """True for the source of such a library, whose names are to mean the same as to everybody else."""
+    names = ALSO_FOLDERS.get(dotted)
+    if names is None:
+        return False
+    given = {a.asname or a.name for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names}
+    return names <= given
 
 
 def is_library(dotted: str) -> bool:
@@ -173,11 +204,13 @@ def _imported(reader: Reader, node: ast.ImportFrom, module: Module | None, name:
         if found is not None:
             return found
     inner = f"{dotted}.{name}" if dotted else name
-    if not is_library(dotted):
+    if not is_library(dotted) and not (module is None and dotted.split(".")[0] in ALSO_FOLDERS):
         submodule = reader.finder.find(inner, importer=frame.module, level=node.level)
         if submodule is not None:
             reader.read_module(submodule)
             return Value(ModuleValue(submodule))
+    if dotted.split(".")[0] in ALSO_FOLDERS and not node.level:
+        return external(f"{dotted}.{name}")
     if module is not None:
         return external(f"missing:{module.name}.{name}")
     prefix = f"{'.' * node.level}{dotted}" if node.level else dotted

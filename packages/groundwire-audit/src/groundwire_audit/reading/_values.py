@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from groundwire_audit._report import NOWHERE, SourcePlace
 from groundwire_audit.reading._conditions import NOTHING, Formula, Taints, join
 from groundwire_audit.reading._conditions import unknown as unknown_taint
 from groundwire_audit.reading._files import Code
+
+if TYPE_CHECKING:
+    from groundwire_audit.reading._frames import SeenLoop
 
 
 class Thing:
@@ -128,6 +131,8 @@ class Module:
         self.name = name
         self.code = code
         self.scope: Lookup = scope if scope is not None else Scope()
+        self.loops: list[SeenLoop] = []
+        """Loops with a model in them that its own statements run."""
         self.is_package = code.path.name == "__init__.py"
 
     def place(self, node: ast.AST) -> SourcePlace:
@@ -214,6 +219,8 @@ class ToolValue(Thing):
 
     label: str
     action: Value | None = None
+    asks_person: bool = False
+    """A person has to allow each call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +230,8 @@ class ToolNodeValue(Thing):
     tools: tuple[Value, ...] | None
     why: str = ""
     name: str = "tools"
+    allowed: frozenset[str] = frozenset()
+    """Tools that a person has to allow each time; `*`: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +277,15 @@ class Bound(Thing):
 
     owner: Value
     name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Handle(Thing):
+    """An object that a framework hands in: attributes by name, and what a call of any other of its names gives."""
+
+    attributes: Mapping[str, Value]
+    method: Callable[..., Value]
+    """Called with the name, `Arguments`, the node and the `Frame`."""
 
 
 def const(value: str | int | float | bool | bytes | None, taints: Taints = NOTHING) -> Value:

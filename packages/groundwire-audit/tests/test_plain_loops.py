@@ -1,0 +1,157 @@
+"""Loops of plain functions that ask a model: which of them are reported, and as what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from groundwire_audit._discover import audit_path
+from groundwire_audit._errors import AuditError
+from groundwire_audit._rules import change_for
+
+CLIENT = """
+import json, subprocess, os, time
+from openai import OpenAI
+client = OpenAI()
+def ask(prompt):
+    reply = client.chat.completions.create(model="m", messages=[{"role": "user", "content": prompt}])
+    return reply.choices[0].message.content
+"""
+
+
+def verdicts(source: str, folder: Path) -> dict[str, str]:
+    """Function → verdict of its one loop."""
+    path = folder / "program.py"
+    path.write_text(CLIENT + source)
+    return {g.name: str(x.verdict) for g in audit_path(path).graphs for x in g.loops}
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ("text = ask('write')\n    while 'DONE' not in ask('done? ' + text):\n        text = ask('better ' + text)", "ungrounded"),
+        ("while True:\n        text = ask('write')\n        if ask('ok?').strip() == 'yes':\n            break", "ungrounded"),
+        ("while True:\n        code = ask('code')\n        if subprocess.call(['python', '-c', code]) == 0:\n            return code", "grounded"),
+        ("while (said := input('> ')) != 'quit':\n        print(ask(said))", "grounded"),
+        ("for _ in range(3):\n        try:\n            return json.loads(ask('json'))\n        except ValueError:\n            continue", "grounded"),
+        ("for attempt in range(5):\n        text = ask('write')\n        if 'good' in ask(text):\n            break", "ungrounded"),
+    ],
+)
+def test_a_loop_that_tests_the_models_own_answer(body: str, wanted: str, tmp_path: Path) -> None:
+    assert verdicts(f"def work():\n    {body}\n", tmp_path) == {"work": wanted}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for text in texts:\n        print(ask(text))",
+        "for i in range(len(texts)):\n        print(ask(texts[i]))",
+        "for i in range(0, len(texts), 10):\n        print(ask(str(texts[i : i + 10])))",
+        "for text in texts:\n        time.sleep(1)\n    return ask('x')",
+        "while texts:\n        ask(texts.pop())",
+        "for chunk in client.chat.completions.create(model='m', messages=texts, stream=True):\n        print(chunk)",
+    ],
+)
+def test_going_through_given_things_is_no_finding(body: str, tmp_path: Path) -> None:
+    assert verdicts(f"def work(texts: list):\n    {body}\n", tmp_path) == {}
+
+
+def test_a_loop_is_named_after_the_method_that_holds_it_and_seen_with_its_callers_arguments(tmp_path: Path) -> None:
+    source = """
+class Writer:
+    def __init__(self, judge):
+        self.judge = judge
+    def until(self, good):
+        text = ask("write")
+        while not good(text):
+            text = ask("again")
+        return text
+    def work(self):
+        return self.until(lambda text: "yes" in ask("good? " + text))
+"""
+    assert verdicts(source, tmp_path) == {"Writer.until": "ungrounded"}
+
+
+def test_a_loop_of_a_graphs_node_is_reported_once(tmp_path: Path) -> None:
+    source = """
+from langgraph.graph import StateGraph, START, END
+def node(state):
+    while True:
+        text = ask("write")
+        if "yes" in ask(text):
+            return {"text": text}
+graph = StateGraph(dict)
+graph.add_node("node", node)
+graph.add_edge(START, "node")
+app = graph.compile()
+"""
+    assert verdicts(source, tmp_path) == {"app": "ungrounded"}
+
+
+def test_a_script_and_a_notebook_hold_loops_too(tmp_path: Path) -> None:
+    script = "text = ask('write')\nwhile 'yes' not in ask(text):\n    text = ask('again')\n"
+    assert verdicts(script, tmp_path) == {"program": "ungrounded"}
+    guarded = "def main():\n    while 'yes' not in ask('x'):\n        pass\nif __name__ == '__main__':\n    main()\n"
+    assert verdicts(guarded, tmp_path) == {"main": "ungrounded"}
+
+
+def test_a_function_can_be_named_as_the_target(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(f"{CLIENT}def a():\n    while 'y' not in ask('x'):\n        pass\ndef b():\n    while 'y' not in ask('x'):\n        pass\n")
+    assert [g.name for g in audit_path(path, wanted="b").graphs] == ["b"]
+    with pytest.raises(AuditError, match="a, b"):
+        audit_path(path, wanted="c")
+
+
+def test_a_person_who_is_asked_on_every_round_that_goes_on_is_asked_though_a_way_out_does_not(tmp_path: Path) -> None:
+    source = """
+def chat():
+    while True:
+        try:
+            said = input("> ")
+        except EOFError:
+            break
+        print(ask(said))
+"""
+    assert verdicts(source, tmp_path) == {"chat": "grounded"}
+
+
+@pytest.mark.parametrize(("test", "wanted"), [("'kind' in found", "grounded"), ("'yes' in found['kind']", "ungrounded")])
+def test_whether_a_parsed_reply_has_a_key_is_its_form_and_what_lies_there_is_not(
+    test: str, wanted: str, tmp_path: Path
+) -> None:
+    source = f"def work():\n    while True:\n        found = json.loads(ask('x'))\n        if {test}:\n            return found\n"
+    assert verdicts(source, tmp_path) == {"work": wanted}
+
+
+def test_embeddings_are_no_model(tmp_path: Path) -> None:
+    source = "def work(n):\n    for i in range(n):\n        got = client.embeddings.create(model='e', input=str(i))\n        if got:\n            break\n"
+    assert verdicts(source, tmp_path) == {}
+
+
+def test_counting_tokens_asks_no_model(tmp_path: Path) -> None:
+    source = """
+import litellm
+def cut(text: str, limit: int):
+    while litellm.token_counter(model="m", text=text) > limit:
+        text = text[: len(text) // 2]
+    return text
+"""
+    assert verdicts(source, tmp_path) == {}
+
+
+def test_a_comment_on_one_loop_leaves_out_that_loop_alone(tmp_path: Path) -> None:
+    loop = "while True:{comment}\n        text = ask('write')\n        if 'yes' in ask(text):\n            break"
+    first = loop.format(comment="  # groundwire: ignore[ungrounded-loop] it is read by an editor")
+    path = tmp_path / "program.py"
+    path.write_text(f"{CLIENT}def work():\n    {first}\n    {loop.format(comment='')}\n")
+    assert [x.suppressed for x in audit_path(path).loops] == ["it is read by an editor", ""]
+
+
+def test_what_ends_a_plain_loop_is_no_limit_of_langgraph(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(f"{CLIENT}def work():\n    while 'yes' not in ask('good?'):\n        ask('write')\n")
+    (loop,) = audit_path(path).loops
+    assert loop.cap == "no cap"
+    assert "compile(" not in change_for(loop)
