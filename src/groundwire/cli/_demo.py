@@ -78,7 +78,7 @@ def what_is_missing() -> tuple[str, str] | None:
         check_model_calls("local")
     except GroundwireError as error:
         return "model calls are refused here", error.do
-    engine = engine_is_installed() and importlib.util.find_spec("litellm") is not None
+    engine = engine_is_installed() and importlib.util.find_spec("aiohttp") is not None
     model = find_model() is not None
     if engine and model:
         return None
