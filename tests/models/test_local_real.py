@@ -61,7 +61,7 @@ class TestARealModel:
         assert isinstance(json.loads(answer.texts[0])["n"], int)
 
     async def test_streamed_directly_or_at_once_it_says_the_same(self) -> None:
-        """llama.cpp's server, by this backend and by the one it goes through: text, probabilities, n, schema, errors."""
+        """llama.cpp's server, by this backend and the one below it: text, probabilities, n, schema, errors."""
         request = sampled(3, logprobs=True, top_logprobs=2)
         said: list[str] = []
         async with local_backend() as backend:

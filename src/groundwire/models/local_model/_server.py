@@ -1,4 +1,4 @@
-"""llama.cpp's OpenAI-compatible server in a process of its own: started at first use, one a model file, ended at exit."""
+"""llama.cpp's OpenAI-compatible server in a process of its own: started at first use, one a model file."""
 
 from __future__ import annotations
 
