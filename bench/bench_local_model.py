@@ -4,9 +4,9 @@
 
 As in the demo's second act, but all twenty functions: the likeliest answer first; only where the visible tests FAIL,
 up to sixteen samples more, eight at once; a right answer passes the hidden tests too, which judge once. The functions
-are our own (`src/groundwire/demo/functions.toml`), written before any model saw them. The first answer is the same for every seed,
-so its interval is over functions; the share after the check is also averaged over seeds. Needs the extra `local` and
-`groundwire model install`.
+are our own (`src/groundwire/demo/functions.toml`), written before any model saw them. The first answer is the same for
+every seed, so its interval is over functions; the share after the check is also averaged over seeds. Needs the extra
+`local` and `groundwire model install`.
 """
 
 from __future__ import annotations
