@@ -69,5 +69,13 @@ $(STAMP): $(DEMO_STAMP)
 	$(BIN)/python -m pip install --quiet torch==2.13.0+cpu trl datasets || echo "going on without trainers"
 	@touch $@
 
+$(VENV)/.installed-release: pyproject.toml | $(BIN)/python
+	@$(call install,--group release)
+	@touch $@
+
+release: $(VENV)/.installed-release
+	@rm -rf dist
+	@$(BIN)/python .ci/release.py
+
 clean:
 	rm -rf $(VENV) dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
