@@ -2,8 +2,8 @@
 
     .ci/bare python3 .ci/first_five_minutes.py [PAGE]      default: the page in docs
 
-CI runs it in place of `make demo`, on a machine on which nothing is installed, and fails where a command does not end as
-it has to. What is a person's own (paths, ids) is written as it would be anywhere.
+CI runs it in place of `make demo`, on a machine on which nothing is installed, and fails where a command does not end
+as it has to. What is a person's own (paths, ids) is written as it would be anywhere.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ graph.compile()
 HEAD = """\
 # The first five minutes
 
-What each command printed in a fresh clone ({where}), recorded by `.ci/first_five_minutes.py`, which CI runs. Long lines are cut.
+What each command printed in a fresh clone ({where}), recorded by
+`.ci/first_five_minutes.py`, which CI runs. Long lines are cut.
 
 """
 
