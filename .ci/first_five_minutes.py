@@ -91,7 +91,13 @@ WIDTH = 118
 def cleaned(text: str, project: Path) -> list[str]:
     """What was printed, without what is this machine's own."""
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "\n")
-    for own, instead in ((project, "my_project"), (ROOT, "groundwire"), (Path.home(), "~")):
+    data = os.environ.get("XDG_DATA_HOME", str(Path.home() / ".local/share"))
+    for own, instead in (
+        (project, "my_project"),
+        (data, "~/.local/share"),
+        (ROOT, "groundwire"),
+        (Path.home(), "~"),
+    ):
         text = text.replace(str(own), instead)
     lines = [line.rstrip() for line in text.split("\n") if not line.startswith(("WARNING:", "make["))]
     return [line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…" for line in lines]
