@@ -78,8 +78,8 @@ def steps(project: Path) -> list[Step]:
         ),
         Step(
             "What is wrong is said before a run is made.",
-            "groundwire repair my_project --model gpt5 --sandbox dokcer",
-            (PROGRAM, "repair", str(project), "--model", "gpt5", "--sandbox", "dokcer"),
+            "groundwire repair my_project --model gpt5 --sandbox podman",
+            (PROGRAM, "repair", str(project), "--model", "gpt5", "--sandbox", "podman"),
             code=2,
         ),
     ]
