@@ -13,9 +13,9 @@ from own_source import SOURCE, foreign_imports, parsed
 
 PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS: dict[str, Collection[str]] = {
-    "models/_http_client.py": ("openai-compatible", "vllm"),
-    "models/_library.py": ("llm", "local"),
-    "models/_litellm_faults.py": ("llm", "local"),
+    "models/_http_client.py": ("local", "openai-compatible", "vllm"),
+    "models/_library.py": ("llm",),
+    "models/_litellm_faults.py": ("llm",),
     "models/local_model/": ("local",),
     "models/_minilm.py": ("embeddings",),
     "models/_chat.py": ("llm", "local", "openai-compatible", "vllm"),

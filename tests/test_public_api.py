@@ -125,7 +125,7 @@ def test_public_names_are_pinned_and_load(module: str) -> None:
 OWN_PROGRAMS = frozenset(
     {
         "__main__.py", "agents/programs/program_guest.py", "benchmarks/lr2bench/rules.py",
-        "models/model_server/keeper.py", "models/vllm_engine/watch.py",
+        "models/local_model/serve.py", "models/model_server/keeper.py", "models/vllm_engine/watch.py",
     }
 )  # fmt: skip
 """Run or copied by their path, beside what runs inside a sandbox."""

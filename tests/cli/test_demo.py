@@ -5,9 +5,22 @@ from __future__ import annotations
 import pytest
 from cli import groundwire
 
-pytestmark = pytest.mark.slow
+from groundwire.cli._demo import LIMITS, busy_line, gain_line
 
 
+def test_its_limits_are_work_so_that_a_busy_machine_changes_nothing_but_the_time() -> None:
+    assert LIMITS.keys() == {"max_trials", "width"}
+    assert busy_line(0.4, 2) == ""
+    assert busy_line(9.5, 2) == "This machine is busy (load 9.5, 2 cores): it takes longer, and ends the same."
+
+
+def test_what_the_check_brought_is_said_with_its_interval_or_why_it_has_none() -> None:
+    assert gain_line(4, 9) == "what the check brought: +44 points (95 % interval +19 to +73)"
+    assert gain_line(0, 9) == "what the check brought: +0 points (95 % interval +0 to +30): nothing, this time"
+    assert gain_line(0, 0) == "what the check brought can't be said: no function was finished"
+
+
+@pytest.mark.slow
 def test_the_demo_repairs_what_is_within_reach() -> None:
     ran = groundwire("demo", "--json")
     outcomes = {e["task_id"]: e for e in ran.data["episodes"]}

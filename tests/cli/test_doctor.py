@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 
 import pytest
 from cli import groundwire
+
+from groundwire.cli._doctor import EXTRAS
 
 
 def test_the_doctor_tries_each_part_and_names_the_cure(tmp_path: Path) -> None:
@@ -32,3 +35,12 @@ def test_the_doctor_looks_for_an_engine_and_a_gpu(tmp_path: Path, monkeypatch: p
     assert (gpu["ok"], gpu["needed"]) == (False, False)
     assert gpu["detail"] == "NVIDIA H200: 1000 of 143771 MiB free, driver 580.1"
     assert "gpu_memory_utilization" in gpu["cure"]
+
+
+def test_every_extra_is_looked_for_and_named_apart_from_what_it_is_for() -> None:
+    pyproject = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    extras = set(pyproject["project"]["optional-dependencies"])
+    assert EXTRAS.keys() | {"local", "embeddings", "vllm"} == extras
+    said = groundwire("doctor", env={"COLUMNS": "80", "NO_COLOR": "1"}).out
+    assert "extra openai-compatible  " in said
+    assert all(f"extra {extra} " in said for extra in EXTRAS)

@@ -39,3 +39,9 @@ def test_one_graph_is_shown_with_its_drawing() -> None:
 def test_an_unknown_graph_is_a_usage_error() -> None:
     ran = groundwire("graphs", "prefligth")
     assert ran.code == 2 and "no graph 'prefligth'" in ran.err and "preflight" in ran.err
+
+
+def test_the_list_can_be_read_at_80_columns() -> None:
+    lines = groundwire("graphs", env={"COLUMNS": "80"}).out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) < 3 * len(NAMES), "most take one line or two"

@@ -18,10 +18,10 @@ TASKS = {task.id: task for task in function_tasks()}
 RIGHT, WRONG = "\n    return text.count(' ')\n", "\n    return len(text)\n"
 
 
-async def written(tmp_path: Path, backend: ScriptedBackend, *names: str, seconds: float = 60) -> list[WrittenFunction]:
+async def written(tmp_path: Path, backend: ScriptedBackend, *names: str) -> list[WrittenFunction]:
     tasks: list[Task] = [TASKS[name] for name in names]
     async with aclosing(SqlStore(f"sqlite:///{tmp_path}/ledger.db")) as store:
-        found = [one async for one in write_functions(tasks, backend, store, seconds=seconds)]
+        found = [one async for one in write_functions(tasks, backend, store)]
         kept = [await store.records(one.result.episode_id) for one in found]
     assert all(any(isinstance(record, EpisodeEnd) for record in records) for records in kept)
     return found
@@ -30,12 +30,12 @@ async def written(tmp_path: Path, backend: ScriptedBackend, *names: str, seconds
 async def test_right_at_the_first_try(tmp_path: Path) -> None:
     backend = ScriptedBackend(lambda _request: RIGHT)
     (one,) = await written(tmp_path, backend, "count_spaces")
-    assert (one.right, one.right_at_once, one.finished) == (True, True, True)
+    assert (one.right, one.right_at_once) == (True, True)
     assert len(backend.requests) == 1
 
 
 async def test_right_among_samples_that_the_tests_told_apart(tmp_path: Path) -> None:
-    backend = ScriptedBackend([WRONG, WRONG, "\n    return 0\n", RIGHT, WRONG])
+    backend = ScriptedBackend([WRONG, WRONG, "\n    return 0\n", RIGHT, *[WRONG] * 5])
     (one,) = await written(tmp_path, backend, "count_spaces")
     assert (one.right, one.right_at_once) == (True, False)
     assert [request.n for request in backend.requests] == [1, SAMPLES]
@@ -55,12 +55,6 @@ async def test_an_answer_made_for_the_visible_tests_is_refused_by_the_hidden_one
     (one,) = await written(tmp_path, ScriptedBackend(lambda _request: by_heart), "count_spaces")
     assert (one.right, one.result.patch) == (False, "")
     assert one.result.stop_reason is StopReason.HIDDEN_FAILED
-
-
-async def test_no_time_begins_nothing(tmp_path: Path) -> None:
-    backend = ScriptedBackend(lambda _request: RIGHT)
-    assert await written(tmp_path, backend, "count_spaces", "shout", seconds=0) == []
-    assert backend.requests == []
 
 
 async def test_a_model_that_can_t_be_used_ends_it(tmp_path: Path) -> None:

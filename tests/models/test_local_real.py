@@ -61,7 +61,7 @@ class TestARealModel:
         assert isinstance(json.loads(answer.texts[0])["n"], int)
 
     async def test_streamed_directly_or_at_once_it_says_the_same(self) -> None:
-        """llama.cpp's server, through LiteLLM and by the direct path: text, probabilities, n, schema, errors."""
+        """llama.cpp's server, by this backend and the one below it: text, probabilities, n, schema, errors."""
         request = sampled(3, logprobs=True, top_logprobs=2)
         said: list[str] = []
         async with local_backend() as backend:
@@ -192,14 +192,22 @@ async def ask(tokens):
 """
 IN_FLIGHT = """
 from contextlib import suppress
+import urllib.request
 from groundwire.core._errors import ModelRejected
 
 def work():
     with suppress(ModelRejected):
         asyncio.run(ask(400))
 
+def slots():
+    asked = urllib.request.Request(
+        f"{backend.server.url}/slots", headers={"authorization": f"Bearer {backend.server.key}"}
+    )
+    directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    return directly.open(asked, timeout=60).read()
+
 threading.Thread(target=work, daemon=True).start()
-while backend.server is None or b'"is_processing":true' not in (backend.server._get("/slots") or b""):
+while backend.server is None or b'"is_processing":true' not in slots():
     time.sleep(0.05)
 print("leaving")
 """

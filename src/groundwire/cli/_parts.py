@@ -14,7 +14,7 @@ from typing import Any, TypedDict, TypeVar
 from groundwire import agents
 from groundwire.core._contexts import Actor, Critic, Tool, TwoBoxTool
 from groundwire.core._errors import ConfigError
-from groundwire.core._models import Backend
+from groundwire.core._models import Backend, Message, Readiness, Request
 from groundwire.core._settings import Settings
 from groundwire.core._tasks import Task, split_command
 from groundwire.graphs import Budget, Rules, RunBudget, SandboxOptions
@@ -181,6 +181,28 @@ def backend_of(settings: Settings) -> Backend:
     price = settings.usd_per_token
     per_token = None if price is None else (price, price)
     return backend_for(settings.model or "", usd_per_token=per_token, timeout_s=settings.model_seconds)
+
+
+def check_ready(settings: Settings, backend: Backend | None) -> None:
+    """Refuses a model that can't answer, before a run is made: no such provider, no key, no price under a money limit.
+
+    Args:
+        settings: what is asked for.
+        backend: the model; None: there is none.
+
+    Raises:
+        ConfigError: why, and what to do.
+    """
+    if isinstance(backend, Readiness):
+        backend.check_ready()
+    if backend is None or (settings.max_usd is None and settings.total_usd is None):
+        return
+    if backend.price(Request(messages=(Message(role="user", content="?"),), max_tokens=1)) is None:
+        flag = "--max-usd" if settings.max_usd is not None else "--total-usd"
+        raise ConfigError(
+            f"The price of {backend.model} is unknown, so {flag} can't be kept.",
+            do="Give it in US dollars a token:  --usd-per-token 0.000002  (0 if it is free).",
+        )
 
 
 def budget_of(settings: Settings, trials: int) -> Budget:

@@ -152,6 +152,10 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
     embedder = _embedder() if settings.embeddings else None
     async with aclosing(open_store(settings, embedder=embedder)) as store:
         app = build(settings, task, store)
+        if not job.run_id and settings.model:
+            from groundwire.cli._parts import backend_of, check_ready
+
+            check_ready(settings, backend_of(settings))
         run_id = view.run_id = job.run_id or await app.start_run({"cli": _asked(job)})
         if not job.as_json:
             console.print(Text(f"run {run_id}   {task.id}   {' '.join(task.command)}", style="dim"), soft_wrap=True)
@@ -193,9 +197,9 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
             sys.stdout.write("\n")
         else:
             print_outcome(console, result, task, patch_file, applied, apart, strength)
-    if problems:
+    if problems and not job.as_json:  # the object that was printed holds them, and there is only one
         raise problems[0]
-    return result.exit_code
+    return problems[0].exit_code if problems else result.exit_code
 
 
 def _tried(act: Callable[[], Done], problems: list[GroundwireError]) -> Done | None:

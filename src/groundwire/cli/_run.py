@@ -15,7 +15,7 @@ from rich.text import Text
 from groundwire.benchmarks import Item
 from groundwire.cli._arms import Control, Main, Resampling, RunArm, Ungrounded, control_run_of, first_app
 from groundwire.cli._graph_choice import Builder, builder_of, full_name
-from groundwire.cli._parts import GraphParts
+from groundwire.cli._parts import GraphParts, check_ready
 from groundwire.cli._repair import open_store, unique_run
 from groundwire.cli._run_state import end_of_run
 from groundwire.cli._suite import Suite
@@ -126,6 +126,8 @@ class SuiteRun:
         self._check_same(items)
         async with AsyncExitStack() as closing:
             main = self.main(builder, await closing.enter_async_context(aclosing(open_store(suite.settings))))
+            if not self._run_id:
+                check_ready(suite.settings, main.parts.backend)
             sandboxes = Sandboxes(main.parts.sandbox)
             closing.push_async_callback(sandboxes.aclose)
             controls = self.controls(main)
@@ -163,7 +165,7 @@ class SuiteRun:
     def head(self, tasks: int) -> str:
         """What is run, for people."""
         suite = self.suite
-        return f"{plain(suite.graph)}   {tasks} tasks   shard {suite.shard}   seed {suite.settings.seed}"
+        return f"{plain(suite.graph)}   {plural(tasks, 'task')}   shard {suite.shard}   seed {suite.settings.seed}"
 
     async def _arm(self, arm: Main, items: Sequence[Item], sandboxes: Sandboxes) -> None:
         suite = self.suite
@@ -195,7 +197,7 @@ class SuiteRun:
         if self.as_json:
             print_line({"type": "run", "arm": arm.name, "run_id": arm.run_id, "control_of": main.run_id})
         else:
-            said = f"control {arm.run_id}   {arm.name}, at {arm.held_to}   {len(judged)} tasks"
+            said = f"control {arm.run_id}   {arm.name}, at {arm.held_to}   {plural(len(judged), 'task')}"
             self.console.print(Text(said, style="dim"), soft_wrap=True)
         await self._episodes(arm, judged, sandboxes)
 

@@ -152,6 +152,20 @@ class Tree:
     files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     executable: frozenset[str] = frozenset()
 
+    def __post_init__(self) -> None:
+        """Refuses files that are no bytes.
+
+        Raises:
+            TaskError: naming the first of them.
+        """
+        for path, content in self.files.items():
+            given: object = content
+            if not isinstance(given, bytes):
+                raise TaskError(
+                    f"The content of {path!r} is of type {type(given).__name__}; bytes are expected.",
+                    do=f'Write  Tree({{{path!r}: "…".encode()}})',
+                )
+
     @cached_property
     def digest(self) -> str:
         """sha256 over paths, contents and executable bits, as hex."""

@@ -198,6 +198,15 @@ class Streaming(Protocol):
         ...
 
 
+@runtime_checkable
+class Readiness(Protocol):
+    """A backend that can say, without a call, that a call of it could only fail."""
+
+    def check_ready(self) -> None:
+        """Raises ConfigError where something is missing that the user has to give: a provider's name, a key."""
+        ...
+
+
 # What turns texts into vectors that are near where the texts mean the same; `groundwire.models` has one.
 
 

@@ -155,7 +155,7 @@ def _from_project(project: Path | None) -> dict[str, Any]:
         )
     if str(values.get("model", "")).startswith("local:"):
         raise ConfigError(
-            f"{path} names a model file, which a project may not: llama.cpp would read it in this process.",
+            f"{path} names a model file, which a project may not: llama.cpp would read it outside the sandbox.",
             do="Give it with --model or GROUNDWIRE_MODEL, if you trust the file.",
         )
     return values

@@ -86,6 +86,26 @@ class Task:
     python: Path | None = None
     stars_cross: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuses what Python would take and every use would stumble over.
+
+        Raises:
+            TaskError: the tree is no `Tree`, or one text stands where a tuple of texts belongs.
+        """
+        tree: object = self.tree
+        if not isinstance(tree, Tree):
+            raise TaskError(
+                f"The tree of task {self.id} is of type {type(tree).__name__}; a Tree is expected.",
+                do=f'Write  Task({self.id!r}, tree=Tree({{"main.py": b"…"}}))  or  Task.from_folder(FOLDER)',
+            )
+        for name in ("command", "editable", "test_files"):
+            given: object = getattr(self, name)
+            if isinstance(given, str):
+                split = tuple(given.split()) if name == "command" else (given,)
+                raise TaskError(
+                    f"{name} of task {self.id} is one text; a tuple of texts is expected.", do=f"Write  {name}={split}"
+                )
+
     def public(self) -> Task:
         """The task as actors, critics and memory may see it: without anything hidden, and not where it came from.
 
@@ -229,6 +249,16 @@ def _outside_of_packages(path: str, tree: Tree) -> str:
     while folder.as_posix() != "." and (folder / "__init__.py").as_posix() in tree.files:
         folder = folder.parent
     return folder.as_posix()
+
+
+def check_task(task: object) -> None:
+    """Raises TaskError where something else stands in the place of a task."""
+    if not isinstance(task, Task):
+        what = f"the text {task!r:.60}" if isinstance(task, str) else f"{type(task).__name__}"
+        raise TaskError(
+            f"A Task is expected; what was given is {what}.",
+            do='Write  app.run(Task.from_folder(FOLDER))  or  app.run(Task("NAME", prompt="…", tree=Tree({…})))',
+        )
 
 
 def split_command(text: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ for), and what broke off is told from what never was an answer.
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -106,9 +107,9 @@ class HttpClient:
 
     @asynccontextmanager
     async def _answer(self, path: str, body: Mapping[str, Any] | None) -> AsyncGenerator[aiohttp.ClientResponse]:
+        session = await self._session()  # where aiohttp is missing, it says so
         import aiohttp
 
-        session = await self._session()
         method = "GET" if body is None else "POST"
         try:
             async with session.request(method, self._url + path, json=body, allow_redirects=False) as response:
@@ -157,6 +158,14 @@ class HttpClient:
 
     def _said(self, error: Exception) -> str:
         return said_plainly(str(error) or type(error).__name__, self._api_key)
+
+
+def check_client() -> None:
+    """Raises ConfigError where aiohttp, which is loaded at the first request, is not installed."""
+    if importlib.util.find_spec("aiohttp") is None:
+        raise ConfigError(
+            "A server can't be asked: aiohttp is not installed.", do='pip install "groundwire[openai-compatible]"'
+        )
 
 
 def read_body(raw: bytes, charset: str | None = None, *, model: str, api_key: str | None) -> dict[str, Any]:
@@ -247,12 +256,9 @@ async def _once(body: bytes) -> AsyncGenerator[bytes]:
 
 
 async def _session(api_key: str | None, connect_s: float) -> AsyncGenerator[aiohttp.ClientSession]:
-    try:
-        import aiohttp
-    except ImportError as error:
-        raise ConfigError(
-            "A server can't be asked: aiohttp is not installed.", do='pip install "groundwire[openai-compatible]"'
-        ) from error
+    check_client()
+    import aiohttp
+
     headers = {"accept-encoding": "identity"} | ({"authorization": f"Bearer {api_key}"} if api_key else {})
     async with aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT_OPEN_S),

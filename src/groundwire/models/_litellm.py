@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -136,6 +137,18 @@ class _Answer:
     first_token_s: float | None = None
 
 
+def _key_missing(litellm: Any, model: str, provider: str) -> str:
+    """The environment variable that has to hold the provider's key and is not set; empty where nothing is sure.
+
+    A provider has other ways to let one in (a token, an address of one's own), by variables that begin with its name.
+    """
+    ways = tuple(f"{provider.upper()}_{way}" for way in ("BASE_URL", "API_BASE", "AUTH_TOKEN", "AD_TOKEN"))
+    if any(os.environ.get(way) for way in ways):
+        return ""
+    variable = f"{provider.upper()}_API_KEY"
+    return variable if missing_keys(litellm, model) == [variable] else ""
+
+
 class LiteLLMBackend:
     """A model behind LiteLLM. LiteLLM is imported when the first call is made or priced.
 
@@ -203,6 +216,28 @@ class LiteLLMBackend:
     def model(self) -> str:
         """See `Backend`."""
         return self._name
+
+    def check_ready(self) -> None:
+        """See `Readiness`. Nothing is sent.
+
+        Raises:
+            ConfigError: LiteLLM is not installed, knows no provider of a model, or its provider's key is not set.
+        """
+        litellm = load_litellm()
+        for index, model in enumerate(self._models):
+            base, key = (None, None) if index else (self._api_base, self._api_key)
+            try:
+                _, provider, _, _ = litellm.get_llm_provider(model, api_base=base)
+            except Exception:  # whatever class: each version has its own
+                raise ConfigError(
+                    f"LiteLLM knows no provider of the model {model!r}.",
+                    do="Write PROVIDER/MODEL, for example openai/gpt-5-mini; for a server of your own"
+                    " openai-compatible:URL#MODEL.",
+                ) from None
+            if not (key or base) and (variable := _key_missing(litellm, model, str(provider))):
+                raise ConfigError(
+                    f"{model} needs a key, and {variable} is not set.", do=f"Set it:  export {variable}=…"
+                )
 
     async def complete(self, request: Request) -> Completion:
         """See `Backend`.

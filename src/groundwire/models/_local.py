@@ -1,4 +1,4 @@
-"""`local`: a language model on this machine's CPU, through llama.cpp's server and LiteLLM. No key, no network, free."""
+"""`local`: a language model on this machine's CPU, through llama.cpp's server. No key, no network, free."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from groundwire.core._models import Completion, OnText, Request
 from groundwire.core._paths import expand_user
 from groundwire.models._chat import all_of, merged, split
 from groundwire.models._guard import check_model_calls
-from groundwire.models._litellm import LiteLLMBackend
+from groundwire.models._openai_compatible import OpenAICompatibleBackend
 from groundwire.models.local_model import (
     SMOLLM2,
     LlamaServer,
@@ -33,7 +33,7 @@ DIGEST_SHOWN = 12
 
 
 class LocalBackend:
-    """A GGUF model on the CPU, in this process. The engine is loaded when the first call is made.
+    """A GGUF model on the CPU. Its server, a process of ours, starts when the first call is made.
 
     The same request with the same seed gives the same texts, whatever else is asked at the time; on another processor
     or with another number of threads they may differ. What answered is recorded as `NAME@` and the beginning of the
@@ -56,7 +56,7 @@ class LocalBackend:
         self._options = options or ServerOptions()
         self._model = "local" if path is None else f"local:{path}"
         self._name = ""
-        self._connected: tuple[LlamaServer, LiteLLMBackend] | None = None
+        self._connected: tuple[LlamaServer, OpenAICompatibleBackend] | None = None
 
     def __repr__(self) -> str:
         return f"LocalBackend({self._model!r})"
@@ -82,7 +82,7 @@ class LocalBackend:
         Raises:
             ModelRejected: the file is damaged or was changed, llama.cpp can't load it, or the prompt is too long.
             ModelRetryable, ModelReplyInvalid: see `Backend`.
-            ConfigError: LiteLLM is not installed, or the engine can't be loaded.
+            ConfigError: aiohttp is not installed.
         """
         return await self._complete(request, lambda client: self._many(client, request))
 
@@ -99,23 +99,23 @@ class LocalBackend:
             on_text(index, text)
         return completion
 
-    async def _many(self, client: LiteLLMBackend, request: Request) -> Completion:
+    async def _many(self, client: OpenAICompatibleBackend, request: Request) -> Completion:
         # llama.cpp rejects more samples in one request than it has slots
         return merged(await client.complete_many(split(request, self._options.slots)))
 
     async def _complete(
-        self, request: Request, ask: Callable[[LiteLLMBackend], Coroutine[Any, Any, Completion]]
+        self, request: Request, ask: Callable[[OpenAICompatibleBackend], Coroutine[Any, Any, Completion]]
     ) -> Completion:
         check_model_calls(self._model)
         server, client = await self._connect()
         try:
-            return await server.call(ask(client))
+            return await ask(client)
         except ModelRetryable:
             if await asyncio.to_thread(server.is_alive):
                 raise
         server, client = await self._connect(dead=server)
         try:
-            return await server.call(ask(client))
+            return await ask(client)
         except ModelRetryable as error:
             raise ModelRetryable(
                 f"The server of {self._model} ended, and after a new start it failed too. {error.what}",
@@ -135,14 +135,14 @@ class LocalBackend:
         if self._connected is not None:
             await self._connected[1].aclose()
 
-    async def _connect(self, dead: LlamaServer | None = None) -> tuple[LlamaServer, LiteLLMBackend]:
+    async def _connect(self, dead: LlamaServer | None = None) -> tuple[LlamaServer, OpenAICompatibleBackend]:
         if self._connected is not None and self._connected[0] is not dead:
             return self._connected
         server = await asyncio.to_thread(self._start, dead)
-        client = LiteLLMBackend(
-            f"openai/{self._name}",
+        client = OpenAICompatibleBackend(
+            f"{server.url}/v1",
+            self._name,
             name=self._model,
-            api_base=f"{server.url}/v1",
             api_key=server.key,
             usd_per_token=(0.0, 0.0),
             timeout_s=TIMEOUT_S,

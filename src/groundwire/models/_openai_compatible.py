@@ -21,7 +21,7 @@ from groundwire.core._prompt_text import estimate_tokens
 from groundwire.models._chat import all_of, chat_body, is_begun, with_attempts
 from groundwire.models._faults import KEY_VARIABLE, late, said_plainly, unreachable
 from groundwire.models._guard import check_model_calls
-from groundwire.models._http_client import DONE, HttpClient
+from groundwire.models._http_client import DONE, HttpClient, check_client
 from groundwire.models._prices import Rates, prompt_tokens_bound
 from groundwire.models._responses import read_response, usage_of
 from groundwire.models._retries import Retries
@@ -122,6 +122,14 @@ class OpenAICompatibleBackend:
     def model(self) -> str:
         """See `Backend`."""
         return self._name
+
+    def check_ready(self) -> None:
+        """See `Readiness`. Nothing is sent.
+
+        Raises:
+            ConfigError: aiohttp is not installed.
+        """
+        check_client()
 
     async def complete(self, request: Request) -> Completion:
         """See `Backend`. Where some samples don't hold to the schema, there are fewer texts than `n`, never none.

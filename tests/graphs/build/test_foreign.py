@@ -227,7 +227,7 @@ def test_what_sends_is_seen() -> None:
 
 
 class Holder:
-    """An actor that asks a graph of its own."""
+    """A part of any kind that asks a graph of its own."""
 
     def __init__(self, graph: Any) -> None:
         self.graphs = {"helpers": [graph]}
@@ -235,6 +235,10 @@ class Holder:
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         await self.graphs["helpers"][0].ainvoke({"text": ""})
         return [answer(context.task, "right")]
+
+    async def reflect(self, context: object) -> None: ...
+
+    async def judge(self, *given: object) -> None: ...
 
 
 @pytest.mark.parametrize("kind", ["actor", "critic", "tool", "node"])
@@ -270,6 +274,8 @@ def test_graphs_of_the_same_name_are_told_apart() -> None:
     class Two:
         def __init__(self) -> None:
             self.one, self.other = builder(*LOOP).compile(name="g"), builder(*LOOP).compile(name="g")
+
+        async def judge(self, *given: object) -> None: ...
 
     graph = FeedbackGraph().add_tool("test", Two()).set_entry("test")  # pyright: ignore[reportArgumentType]
     assert {"test/g/plan", "test/g-2/plan"} <= graph.wiring().roles.keys()

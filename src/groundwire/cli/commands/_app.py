@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from collections import UserDict
 from importlib import import_module
@@ -99,7 +100,6 @@ app = typer.Typer(
     name="groundwire",
     cls=_Group,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Agents in which nothing is corrected unless something outside the model said it was wrong.",
@@ -126,23 +126,44 @@ def root(
 
 
 def main() -> None:
-    """The program: every error of ours is a message and an exit code, never a traceback."""
+    """The program: every error of ours is a message and an exit code, never a traceback.
+
+    Under `--json` the error is one JSON object on standard output too, `{"error": {"what", "do", "exit_code"}}`.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no reason to stop
+    as_json = "--json" in sys.argv[1:]
     try:
-        app()
+        _run(as_json)
     except GroundwireError as error:
-        _fail(error)
+        _fail(error.what, error.do, error.exit_code, as_json=as_json)
     except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        sys.exit(130)
+        _fail("interrupted", "", 130, as_json=as_json)
 
 
-def _fail(error: GroundwireError) -> NoReturn:
+def _run(as_json: bool) -> None:
+    if not as_json:
+        app()
+        return
+    try:
+        code = app(standalone_mode=False)  # what is wrong in the words of a command is raised, not printed
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except Exception as error:
+        shown = getattr(error, "format_message", None)  # of Click's errors, whose classes Typer has of its own
+        if shown is None:
+            raise
+        _fail(str(shown()), "See its flags:  groundwire COMMAND --help", 2, as_json=True)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(what: str, do: str, code: int, *, as_json: bool) -> NoReturn:
     from groundwire.core._text import plain
 
-    typer.echo(f"error: {plain(error.what, limit=2000)}", err=True)
-    if error.do:
-        typer.echo(f"  {plain(error.do, limit=2000)}", err=True)
-    sys.exit(error.exit_code)
+    if as_json:
+        typer.echo(json.dumps({"error": {"what": what, "do": do, "exit_code": code}}))
+    typer.echo(what if code == 130 else f"error: {plain(what, limit=2000)}", err=True)
+    if do:
+        typer.echo(f"  {plain(do, limit=2000)}", err=True)
+    sys.exit(code)

@@ -3,9 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from inspect import isfunction, ismethod, signature
+from typing import NamedTuple
 
 from groundwire.core._errors import GraphError, UngroundedPartError
 from groundwire.graphs.build._declarations import Parts, parts_of
+
+
+class _Shape(NamedTuple):
+    """What a part must be able to do."""
+
+    article: str
+    method: str
+    arguments: str
+    example: str
+
+
+_SHAPES = {
+    "actor": _Shape("an", "propose", "context, n", "LLMActor(MODEL)"),
+    "critic": _Shape("a", "reflect", "context", "RuleCritic()"),
+    "tool": _Shape("a", "judge", "candidate, task, context", "Pytest()"),
+}
+_AWAITED = ("Awaitable", "Coroutine")
+_ASYNC = 0x80 | 0x100
+"""Flags of a code object: a coroutine, or a generator that may be awaited."""
+
+
+def check_part(name: str, part: object, kind: str) -> None:
+    """Checks that what is added as an actor, a critic or a tool can be one.
+
+    Args:
+        name: the node's name.
+        part: what was given.
+        kind: `actor`, `critic` or `tool`.
+
+    Raises:
+        GraphError: naming what was given, what was expected, and a line to write.
+    """
+    shape = _SHAPES[kind]
+    expected = f"{shape.article} {kind} is an object with  async def {shape.method}(self, {shape.arguments})"
+    if isinstance(part, type):
+        raise GraphError(
+            f"{name} was given the class {part.__name__}; {expected}.",
+            do=f'Make one of it:  graph.add_{kind}("{name}", {part.__name__}(…))',
+        )
+    method = getattr(part, shape.method, None)
+    if not callable(method):
+        what = "a function" if isfunction(part) or ismethod(part) else f"{type(part).__name__} {part!r:.60}"
+        raise GraphError(
+            f"{name} was given {what}; {expected}.",
+            do=f'Write a class with that method, or take one that is there:  graph.add_{kind}("{name}", '
+            f"{shape.example})",
+        )
+    if _is_plain(method):
+        raise GraphError(
+            f"{type(part).__name__}.{shape.method} of the node {name} is not async; {expected}.",
+            do=f"Write  async def {shape.method}(self, {shape.arguments}):",
+        )
+
+
+def _is_plain(method: object) -> bool:
+    """True for a function that is surely not awaited: it is not async, and does not say that it gives an awaitable."""
+    function = getattr(method, "__func__", method)
+    if not isfunction(function) or hasattr(function, "__wrapped__") or function.__code__.co_flags & _ASYNC:
+        return False
+    said = str(signature(function).return_annotation)
+    return not any(word in said for word in _AWAITED)
 
 
 def check_declared(parts: Parts) -> None:

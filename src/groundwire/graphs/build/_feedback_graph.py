@@ -13,7 +13,7 @@ from groundwire.core._records import StopReason, Store
 from groundwire.core._signals import Origin
 from groundwire.core._traits import ActorTraits, CriticTraits, ToolTraits
 from groundwire.graphs.build._bounds import annotated_jumps, mentions_jump
-from groundwire.graphs.build._checks import check_declared, check_grounded, check_parallel
+from groundwire.graphs.build._checks import check_declared, check_grounded, check_parallel, check_part
 from groundwire.graphs.build._compiler import to_state_graph
 from groundwire.graphs.build._declarations import (
     ActorPart,
@@ -96,13 +96,14 @@ class FeedbackGraph:
             roles: `GRAPH/NODE` → `pure`, `world` or `unknown`, for the nodes of these.
 
         Raises:
-            GraphError: the name is taken, or the width is under 1.
+            GraphError: the name is taken, the width is under 1, or it has no async `propose`.
             ConfigError: what it declares is no `ActorTraits`.
         """
         self.parts.check_new(name)
         if width < 1:
             raise GraphError(f"The width of {name} is {width}.", do="Ask for at least 1 candidate a trial.")
         ActorTraits.of(actor, name=name)
+        check_part(name, actor, "actor")
         self.parts.actors[name] = ActorPart(actor, width, Helpers(graphs or {}, roles or {}))
         return self
 
@@ -112,6 +113,7 @@ class FeedbackGraph:
         """Adds a node that turns a failing signal into a reflection; arguments and errors as for `add_actor`."""
         self.parts.check_new(name)
         CriticTraits.of(critic, name=name)
+        check_part(name, critic, "critic")
         self.parts.critics[name] = CriticPart(critic, Helpers(graphs or {}, roles or {}))
         return self
 
@@ -124,6 +126,7 @@ class FeedbackGraph:
         """
         self.parts.check_new(name)
         ToolTraits.of(tool, name=name)
+        check_part(name, tool, "tool")
         self.parts.tools[name] = ToolPart(tool, Helpers(graphs or {}, roles or {}))
         return self
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 from itertools import chain
 
@@ -270,8 +271,17 @@ def _check_names(wiring: Wiring) -> None:
             if name not in known:
                 raise GraphError(
                     f"The edge {edge.source} → {edge.target} names {name!r}, which is not a node.",
-                    do=f"Nodes are: {', '.join(sorted(wiring.roles)) or 'none yet'}.",
+                    do=f"Nodes are: {', '.join(sorted(wiring.roles)) or 'none yet'}.{_meant(edge, name, wiring.roles)}",
                 )
+
+
+def _meant(edge: Edge, name: str, known: Iterable[str]) -> str:
+    """The edge as it was meant, where the name is nearly that of a node."""
+    near = get_close_matches(name, known, n=1)
+    if not near or edge.gate or START in (edge.source, edge.target):
+        return ""
+    source, target = (near[0] if end == name else end for end in (edge.source, edge.target))
+    return f'  Perhaps:  graph.add_edge("{source}", "{target}")'
 
 
 def _check_entries(wiring: Wiring) -> None:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownVariableType]  it has no annotations
 
-from groundwire.core._errors import ConfigError
+from groundwire.core._errors import ConfigError, TaskError
 from groundwire.core._ids import SeedRule, new_id
 from groundwire.core._models import OnText
 from groundwire.core._records import EpisodeRecord, Record, StopReason, Store
 from groundwire.core._seal import Keys
 from groundwire.core._signals import Origin
-from groundwire.core._tasks import Task
+from groundwire.core._tasks import Task, check_task
 from groundwire.graphs.build._declarations import Rules
 from groundwire.graphs.build._proof import Wiring
 from groundwire.graphs.replay._reuse import Cache, Reuse
@@ -172,6 +172,7 @@ class FeedbackApp:
             RecordNotFound: the ledger has no such episode, or it is about other files.
             SealError: a recorded signal is not what was minted.
         """
+        check_task(task)
         own = sandboxes or Sandboxes(self._sandbox)
         known = await find_episode(self.store, run_id, episode_id, task) if episode_id else None
         task = as_recorded(task, known) if known else task
@@ -396,6 +397,10 @@ class FeedbackApp:
 
         if times < 1:
             raise ConfigError(f"times is {times}.", do="Run each task at least once.")
+        for task in tasks if isinstance(tasks, Sequence) and not isinstance(tasks, str) else [tasks]:
+            check_task(task)
+        if isinstance(tasks, Task):
+            raise TaskError("A list of tasks is expected; what was given is one.", do="Write  app.batch([task])")
         run_id = await self.start_run()
         sandboxes = Sandboxes(self._sandbox)
         works = [QueuedEpisode(self, task, seed + more) for task in tasks for more in range(times)]
