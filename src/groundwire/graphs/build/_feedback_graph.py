@@ -159,7 +159,8 @@ class FeedbackGraph:
             raise GraphError(f"The width of {name} is {width}.", do="Ask for at least 1 candidate a trial.")
         actor = FunctionActor(actor) if is_plain_function(actor, "propose") else actor
         ActorTraits.of(actor, name=name)
-        self.parts.actors[name] = ActorPart(actor, width, Helpers(graphs or {}, roles or {}))
+        known: Roles = getattr(actor, "graph_roles", {})  # of a graph that the actor is (`from_langgraph`)
+        self.parts.actors[name] = ActorPart(actor, width, Helpers(graphs or {}, {**known, **(roles or {})}))
         return self
 
     def add_critic(

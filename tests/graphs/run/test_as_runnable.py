@@ -1,0 +1,58 @@
+"""A compiled graph beside LangChain's runnables: invoke, ainvoke and batch, with their config."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain_core.runnables import RunnableLambda
+
+from groundwire import ActorContext, EpisodeResult, FeedbackGraph, Task, Verdict
+from groundwire.core._errors import ConfigError
+
+
+def app(most: list[int] | None = None) -> Any:
+    under_way: list[int] = []
+
+    async def write(context: ActorContext) -> str:
+        under_way.append(1)
+        if most is not None:
+            most.append(len(under_way))
+        await asyncio.sleep(0.01)
+        under_way.pop()
+        return context.task.prompt.upper()
+
+    return FeedbackGraph.loop(write, lambda candidate: candidate.text.isupper()).compile()
+
+
+def text(result: EpisodeResult) -> str:
+    assert result.best is not None
+    return result.best.candidate.text
+
+
+def test_it_stands_in_a_chain_sync_and_async() -> None:
+    loop = app()
+    chain: Any = RunnableLambda(Task.of) | RunnableLambda(loop.invoke, loop.ainvoke) | text
+    assert chain.invoke("hello") == "HELLO"
+    assert asyncio.run(chain.ainvoke("hello")) == "HELLO"
+    assert chain.batch(["a", "b"]) == ["A", "B"]
+
+
+def test_a_batch_takes_how_many_run_at_once_from_the_config() -> None:
+    for at_once in (1, 3):
+        most: list[int] = []
+        results = app(most).batch([Task.of(c) for c in "abcdef"], {"max_concurrency": at_once, "tags": ["ignored"]})
+        assert [text(r) for r in results] == list("ABCDEF")
+        assert max(most) == at_once
+
+
+def test_options_of_run_go_through() -> None:
+    seen: list[object] = []
+    result = app().invoke(Task.of("x"), {"recursion_limit": 50}, observers=[seen.append], seed=3)
+    assert result.verdict is Verdict.PASS and seen
+
+
+async def test_inside_a_running_loop_the_async_twin_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"await app\.ainvoke"):
+        app().invoke(Task.of("x"))
