@@ -1,13 +1,14 @@
 # make demo   real repairs on this machine: no key, GPU or daemon
 # make test   the whole test suite; what needs a service that is not here (Docker, PostgreSQL, Chromium) is skipped and says so
 # make test-services   only the tests that need one
+# make docs   the documentation as a site, in build/docs: strict, every page and link
 # make check  ruff, pyright strict, import-linter, typos
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-services check format clean model embeddings
+.PHONY: demo test test-services docs check format clean model embeddings
 
 demo: model
 	$(BIN)/groundwire demo
@@ -32,6 +33,9 @@ model: $(STAMP)
 # some of the tests marked `model` need it
 embeddings: $(STAMP)
 	@$(BIN)/groundwire model install embeddings || echo "going on without the embedding model"
+
+docs: $(STAMP)
+	$(BIN)/mkdocs build --quiet
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -6,7 +6,8 @@ import ast
 import importlib
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def _index(made: Mapping[str, str]) -> str:
 # Commands, from typer.
 
 
-def _commands() -> Iterator[tuple[str, str]] | dict[str, str]:
+def _commands() -> dict[str, str]:
     from groundwire.cli.commands import app
 
     group: Any = get_command(app)
@@ -94,10 +95,8 @@ def plain_reference(package: str) -> str:
         value = getattr(module, name)
         lines += [f"## {name}", ""]
         if callable(value):
-            try:
+            with suppress(TypeError, ValueError):
                 lines += ["```python", f"{name}{inspect.signature(value)}", "```", ""]
-            except (TypeError, ValueError):
-                pass
         if isinstance(value, type) or inspect.isfunction(value):
             lines += [inspect.cleandoc(value.__doc__ or ""), ""]
     return "\n".join(lines)

@@ -37,14 +37,25 @@ PAGES: Entries = (
             ("Tasks and parts", ("short-forms.md", "tasks.md", "actors.md", "tools.md", "models.md", "memory.md")),
             ("Worlds", ("environments.md", "worlds.md", "learning.md")),
             ("Running", ("budgets.md", "replay.md", "telemetry.md", "logs.md")),
-            ("Measuring", ("evaluation-running.md", "evaluation.md", "methods.md", "results/index.md", "results/*.md")),
+            (
+                "Measuring",
+                (
+                    "evaluation-running.md",
+                    "evaluation.md",
+                    "methods.md",
+                    ("Measured", ("results/index.md", "results/*.md")),
+                ),
+            ),
             ("Training", ("training.md", "training-methods.md", "training-filters.md")),
             ("Auditing", ("audit.md", "audit-*.md", ("Rules", ("audit-rules/*.md",)))),
         ),
     ),
     ("Concepts", ("concepts.md", "grounding.md", "signals.md", "security.md")),
     ("Graphs", ("graphs/index.md", "graphs/*.md")),
-    ("Reference", ("reference/index.md", ("Python", ("reference/python/*.md",)), ("Commands", ("reference/cli/*.md",)))),
+    (
+        "Reference",
+        ("reference/index.md", ("Python", ("reference/python/*.md",)), ("Commands", ("reference/cli/*.md",))),
+    ),
 )
 
 

@@ -78,10 +78,10 @@ def _listed(entry: Any, marks: str) -> list[str]:
 
 
 def _line(path: str) -> str:
-    body = TEXTS[path].partition("\n")[2]
-    said = next((p for p in re.split(r"\n\s*\n", body) if re.match(r"\s*[A-Za-z`*\[]", p)), "")
-    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", lambda m: m[1] or "", " ".join(said.split()))
-    first = re.split(r"(?<=[.:])\s", plain)[0].rstrip(":")
+    text = re.sub(r"^(`{3,}).*?^\1[ \t]*$", "", TEXTS[path].partition("\n")[2], flags=re.MULTILINE | re.DOTALL)
+    said = next((part for part in re.split(r"\n\s*\n", text) if re.match(r"\s*[A-Za-z`*\[]", part)), "")
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", lambda found: found[1] or "", " ".join(said.split()))
+    first = re.split(r"(?<=[.?!])\s|: ?$", plain)[0]
     return f"- [{TITLES[path]}]({path})" + (f": {first}" if first else "")
 
 

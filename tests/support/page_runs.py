@@ -13,13 +13,15 @@ What each kind of block means:
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import re
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
+from collections.abc import Iterator, Mapping
 from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,18 +60,19 @@ def blocks_of(markdown: str) -> list[Block]:
     return found
 
 
-def run_page(markdown: str, folder: Path, env: Mapping[str, str]) -> None:
+def run_page(markdown: str, folder: Path, env: Mapping[str, str], given: Mapping[str, Any] | None = None) -> None:
     """Runs a page's blocks in `folder`.
 
     Args:
         markdown: the page.
-        folder: an empty folder.
+        folder: where it runs.
         env: of its commands.
+        given: names that its first block finds: those of a program of which the page shows a part.
 
     Raises:
         AssertionError: a block printed something else than the page says, or failed; with the block's line.
     """
-    names: dict[str, Any] = {"__name__": "__main__"}
+    names: dict[str, Any] = {"__name__": "__main__", **(given or {})}
     said: str | None = None
     with chdir(folder):
         for block in blocks_of(markdown):
@@ -106,7 +109,9 @@ def _run_python(code: str, names: dict[str, Any]) -> str:
     printed = io.StringIO()
     with redirect_stdout(printed):
         try:
-            exec(compile(code, "<page>", "exec"), names)
+            waits = eval(compile(code, "<page>", "exec", flags=PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+            if waits is not None:
+                asyncio.run(waits)
         except GroundwireError as error:
             print(f"{type(error).__name__}: {error}")
         except Exception:
@@ -115,7 +120,7 @@ def _run_python(code: str, names: dict[str, Any]) -> str:
 
 
 def _run_command(command: str, wanted: str, where: str, env: Mapping[str, str]) -> None:
-    """Runs one command line, as the reader's shell would. What the page says it prints is compared, exit code or not."""
+    """Runs one command line as the reader's shell would; where the page says what it prints, that alone is compared."""
     ran = subprocess.run(
         ["bash", "-c", command], env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
     )
@@ -139,9 +144,3 @@ def environment(folder: Path) -> dict[str, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     homes = {name: str(folder / f".{name}") for name in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")}
     return {**kept, **homes, "PATH": path, "NO_COLOR": "1", "COLUMNS": "120", "PYTHONDONTWRITEBYTECODE": "1"}
-
-
-def unrun(markdown: str) -> Sequence[Block]:
-    """Blocks of code that no run of the page would look at."""
-    kinds = ("python", "text", "console", "mermaid", "json", "toml", "yaml", "markdown")
-    return [block for block in blocks_of(markdown) if block.kind not in kinds and not block.title]
