@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.runnables import RunnableLambda
 
 from groundwire import ActorContext, EpisodeResult, FeedbackGraph, Task, Verdict
+from groundwire.agents import LLMActor
 from groundwire.core._errors import ConfigError
+from groundwire.graphs.run._resuming import task_of
+from groundwire.memory import SqlStore
+from groundwire.models import ScriptedBackend
 
 
 def app(most: list[int] | None = None) -> Any:
@@ -56,3 +61,19 @@ def test_options_of_run_go_through() -> None:
 async def test_inside_a_running_loop_the_async_twin_is_named() -> None:
     with pytest.raises(ConfigError, match=r"await app\.ainvoke"):
         app().invoke(Task.of("x"))
+
+
+async def test_what_a_model_was_told_is_replayed_from_the_ledger_alone(tmp_path: Path) -> None:
+    """The kind of a task decides which prompt is sent, so the ledger has to know it."""
+    store = SqlStore(f"sqlite:///{tmp_path}/ledger.db")
+    backend = ScriptedBackend(["two words", "one"])
+    loop = FeedbackGraph.loop(LLMActor(backend), lambda candidate: len(candidate.text.split()) == 1).compile(
+        store=store
+    )
+    result = await loop.arun(Task.of("One word."))
+    (record,) = await store.episodes(result.run_id)
+    recorded = await task_of(record, store)
+    assert recorded.kind == "write"
+    replayed = await loop.areplay(recorded, run_id=result.run_id, episode_id=result.episode_id)
+    assert replayed.difference is None and len(backend.requests) == 2
+    await store.aclose()
