@@ -13,7 +13,14 @@ from groundwire.tools import Check
 db = sqlite3.connect(":memory:")
 db.executescript("CREATE TABLE sale(who, cups); INSERT INTO sale VALUES ('Ada', 2), ('Ada', 1), ('Bo', 1)")
 READING = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION)
-db.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in READING else sqlite3.SQLITE_DENY)
+
+
+def only_read(action: int, *_: object) -> int:
+    """Lets a query read."""
+    return sqlite3.SQLITE_OK if action in READING else sqlite3.SQLITE_DENY
+
+
+db.set_authorizer(only_read)
 
 
 def right_rows(candidate: Candidate) -> str:

@@ -44,16 +44,16 @@ GIVEN: Mapping[str, Any] = {
     "MODEL": "openai/gpt-5-mini",
     "graph": FeedbackGraph(),
     "trajectories": (),
-    "range": lambda *given: range(min(2, given[-1])) if given == (100,) else range(*given),  # pyright: ignore[reportUnknownLambdaType]
+    "range": lambda *given: range(min(2, given[-1])) if given == (100,) else range(*given),  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     "Maze": Grid,
     "environment_task": environment_task,
     "read": read,
     "delete": read,
     "pay": read,
-    "check": lambda answer: "not that",  # pyright: ignore[reportUnknownLambdaType]
+    "check": lambda answer: "not that",  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     "obeys_policy": nobody_minds,
-    "is_complete": lambda text: "",  # pyright: ignore[reportUnknownLambdaType]
-    "input": lambda prompt: "",  # pyright: ignore[reportUnknownLambdaType]
+    "is_complete": lambda text: "",  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    "input": lambda prompt: "",  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
 }
 """What the parts of programs on the pages take from the reader's own."""
 FILES = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Leads links that leave the docs folder to pages."""
     own = page.file.src_uri
     known = {file.src_uri for file in files}
-    text = _outside_fences(markdown, lambda part: LINK.sub(lambda found: _link(found, own, known), part))
+
+    def led(part: str) -> str:
+        return LINK.sub(lambda found: _link(found, own, known), part)
+
+    text = _outside_fences(markdown, led)
     TEXTS[own] = text
     return text
 
@@ -111,7 +116,7 @@ def _page_of(place: str) -> str:
     return place.removeprefix("docs/")
 
 
-def _outside_fences(markdown: str, change: Any) -> str:
+def _outside_fences(markdown: str, change: Callable[[str], str]) -> str:
     parts = re.split(r"(^(`{3,}|~{3,}).*?^\2[ \t]*$)", markdown, flags=re.MULTILINE | re.DOTALL)
     text = ""
     for number in range(0, len(parts), 3):

@@ -13,7 +13,7 @@ from groundwire.agents import LLMActor, LLMCritic, ReActActor, StepWriter, TextA
 from groundwire.agents.patching._edit_blocks import WholeFile
 from groundwire.agents.patching._reply_format import DO_THE_TASK, read_text
 from groundwire.agents.prompting._templates import load_prompt
-from groundwire.core import Request, StepRules
+from groundwire.core import Backend, Request, StepRules
 from groundwire.core._errors import CandidateError, Contradiction
 from groundwire.core._traits import BackendTraits
 from groundwire.models import ScriptedBackend
@@ -148,7 +148,11 @@ async def test_a_text_may_say_that_the_check_contradicts_the_task(scene: Scene) 
         await actor.propose(scene.context(task=task), 1)
 
 
-@pytest.mark.parametrize("make", [lambda m: None, LLMCritic], ids=["alone", "critic"])
+def nothing(backend: Backend) -> None:
+    """No critic."""
+
+
+@pytest.mark.parametrize("make", [nothing, LLMCritic], ids=["alone", "critic"])
 def test_a_loop_of_text_goes_round_until_the_check_holds(make: Callable[[Any], Any]) -> None:
     backend = ScriptedBackend(
         ["```\nWaves and waves.\n```", "Say less.", "Waves."] if make is LLMCritic else ["Waves and waves.", "Waves."]

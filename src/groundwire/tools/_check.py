@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias, cast, overload
 
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ToolContext
@@ -18,11 +18,10 @@ from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Observat
 from groundwire.core._tasks import Task
 from groundwire.core._toolcalls import answer_of
 
-Said: TypeAlias = "bool | float | str | Observation"
+Said: TypeAlias = bool | float | str | Observation
 """What a check may say: right or wrong; a score; what is wrong, empty where nothing is; or a whole observation."""
 CheckFunction: TypeAlias = (
-    "Callable[[Candidate], Said] | Callable[[Candidate], Awaitable[Said]]"
-    " | Callable[[Candidate, Task], Said] | Callable[[Candidate, Task], Awaitable[Said]]"
+    Callable[[Candidate], Said | Awaitable[Said]] | Callable[[Candidate, Task], Said | Awaitable[Said]]
 )
 MESSAGE_CHARS = 4000
 FORMS = "True or False, a number, what is wrong in words ('' where nothing is), or an Observation"
@@ -185,11 +184,11 @@ def _takes_task(function: Callable[..., Any]) -> bool:
 
 
 def _exceptions(given: object) -> tuple[type[Exception], ...]:
-    kinds: tuple[object, ...] = given if isinstance(given, tuple) else (given,)
+    kinds = cast("tuple[object, ...]", given) if isinstance(given, tuple) else (given,)
     for kind in kinds:
         if not (isinstance(kind, type) and issubclass(kind, Exception)):
             raise ConfigError(f"fails_on names {kind!r:.80}.", do="Name exceptions:  fails_on=(ValueError, KeyError)")
-    return kinds  # pyright: ignore[reportReturnType]  each was looked at
+    return cast("tuple[type[Exception], ...]", kinds)
 
 
 def _name_of(function: Callable[..., Any]) -> str:

@@ -77,7 +77,8 @@ async def test_one_that_is_not_async_runs_in_a_thread_and_an_async_one_does_not(
         async def __call__(self, context: ActorContext) -> None:
             sync(context)
 
-    for function in (sync, later, Later(), lambda context: later(context)):  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    functions: tuple[Any, ...] = (sync, later, Later(), lambda context: later(context))
+    for function in functions:  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
         await FunctionActor(function).propose(scene.context(), 1)
     assert where == [False, True, True, True]
 
@@ -105,9 +106,9 @@ async def test_a_critic_gives_a_text_or_a_reflection(scene: Scene) -> None:
         await FunctionCritic(lambda context: None).reflect(context)  # pyright: ignore[reportArgumentType, reportUnknownLambdaType]
 
 
-@pytest.mark.parametrize("function", [lambda: "x", lambda a, b: "x"])  # pyright: ignore[reportUnknownLambdaType]
+@pytest.mark.parametrize("function", [lambda: "x", lambda a, b: "x"])  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
 def test_a_function_of_other_arguments_is_met_where_it_is_made(function: Callable[..., Any]) -> None:
-    with pytest.raises(ConfigError, match="takes? .*positional|missing|too many"):
+    with pytest.raises(ConfigError, match=r"takes? .*positional|missing|too many"):
         FunctionActor(function)
     with pytest.raises(ConfigError, match=r"def critic\(context\)"):
         FunctionCritic(function)

@@ -60,7 +60,7 @@ def one_node(node: Any) -> Any:
 
 def sync(*answers: str, counted: bool = True) -> Any:
     asked = model(*answers, counted=counted)
-    return one_node(lambda state: {"messages": [asked.invoke(state["messages"])]})  # pyright: ignore[reportUnknownLambdaType]
+    return one_node(lambda state: {"messages": [asked.invoke(state["messages"])]})  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
 
 
 def later(*answers: str, counted: bool = True) -> Any:
@@ -118,7 +118,7 @@ def add(a: int, b: int) -> int:
 def agent(*answers: str | AIMessage) -> Any:
     asked = model(*answers)
     builder: Any = StateGraph(MessagesState)
-    builder.add_node("model", lambda state: {"messages": [asked.invoke(state["messages"])]})  # pyright: ignore[reportUnknownLambdaType]
+    builder.add_node("model", lambda state: {"messages": [asked.invoke(state["messages"])]})  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     builder.add_node("tools", ToolNode([add]))
     builder.add_edge(START, "model").add_edge("tools", "model").add_conditional_edges("model", tools_condition)
     return builder.compile(name="agent")
@@ -141,10 +141,10 @@ async def test_an_agent_with_tools_is_let_in_since_they_touch_the_world() -> Non
 def test_one_that_refines_by_its_own_word_is_refused() -> None:
     asked = model("x")
     builder: Any = StateGraph(Question)
-    builder.add_node("write", lambda state: {"answer": asked.invoke(state["question"]).text})  # pyright: ignore[reportUnknownLambdaType]
-    builder.add_node("criticise", lambda state: {"question": asked.invoke(state["answer"]).text})  # pyright: ignore[reportUnknownLambdaType]
+    builder.add_node("write", lambda state: {"answer": asked.invoke(state["question"]).text})  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    builder.add_node("criticise", lambda state: {"question": asked.invoke(state["answer"]).text})  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     builder.add_edge(START, "write").add_edge("write", "criticise")
-    builder.add_conditional_edges("criticise", lambda state: "write", ["write", END])  # pyright: ignore[reportUnknownLambdaType]
+    builder.add_conditional_edges("criticise", lambda state: "write", ["write", END])  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     actor = wrapped(builder.compile(), input="question", output="answer")
     with pytest.raises(UngroundedLoopError, match="write/LangGraph/write → write/LangGraph/criticise"):
         FeedbackGraph.loop(actor, valid).compile()
@@ -229,7 +229,7 @@ async def test_a_graph_that_waits_for_a_person_has_no_answer() -> None:
 @pytest.mark.parametrize("answer", ["[1]", {"answer.txt": "[1]"}, ["[1]", "ignored"]])
 async def test_fields_and_functions_say_what_goes_in_and_out(answer: Any) -> None:
     builder: Any = StateGraph(Question)
-    builder.add_node("ask", lambda state: {"answer": state["question"] + "!"})  # pyright: ignore[reportUnknownLambdaType]
+    builder.add_node("ask", lambda state: {"answer": state["question"] + "!"})  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     graph = builder.add_edge(START, "ask").compile()
     seen: list[str] = []
 
@@ -245,7 +245,7 @@ async def test_fields_and_functions_say_what_goes_in_and_out(answer: Any) -> Non
 
 @pytest.mark.parametrize("final", [7, {"answer.txt": 7}, {"../x": "y"}, {"other.txt": "y"}])
 async def test_what_is_no_proposal_ends_the_trial_and_is_said(final: Any) -> None:
-    result = await ran(later("[1]"), output=lambda state: final)  # pyright: ignore[reportUnknownLambdaType]
+    result = await ran(later("[1]"), output=lambda state: final)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     assert result.verdict is Verdict.NONE and result.detail
 
 

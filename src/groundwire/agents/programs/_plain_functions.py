@@ -20,13 +20,11 @@ from groundwire.core._errors import CandidateError, ConfigError
 from groundwire.core._tasks import Task
 from groundwire.core._traits import ActorTraits, CriticTraits
 
-Proposal: TypeAlias = "str | bytes | Mapping[str, str | bytes | None] | Candidate"
+Proposal: TypeAlias = str | bytes | Mapping[str, str | bytes | None] | Candidate
 """The answer's text; texts by their paths, None for a file that goes; or a candidate as it is."""
-Proposals: TypeAlias = "Proposal | Sequence[Proposal] | None"
-ActorFunction: TypeAlias = "Callable[[ActorContext], Proposals] | Callable[[ActorContext], Awaitable[Proposals]]"
-CriticFunction: TypeAlias = (
-    "Callable[[CriticContext], str | Reflection] | Callable[[CriticContext], Awaitable[str | Reflection]]"
-)
+Proposals: TypeAlias = Proposal | Sequence[Proposal] | None
+ActorFunction: TypeAlias = Callable[[ActorContext], Proposals | Awaitable[Proposals]]
+CriticFunction: TypeAlias = Callable[[CriticContext], str | Reflection | Awaitable[str | Reflection]]
 
 
 class FunctionActor:

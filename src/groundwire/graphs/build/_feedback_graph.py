@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
@@ -56,7 +56,7 @@ OPTIONS = frozenset({"cache_policy", "defer", "input_schema", "metadata", "retry
 """Of LangGraph's options for a node; an error handler would be a way on that the proof does not see."""
 
 
-def is_plain_function(part: object, method: str) -> bool:
+def is_plain(part: object, method: str) -> bool:
     """True for a function where a part with that method may stand; for a class never, whose instance was meant."""
     return callable(part) and not isinstance(part, type) and not hasattr(part, method)
 
@@ -121,7 +121,8 @@ class FeedbackGraph:
         Raises:
             GraphError, ConfigError: as `add_actor`.
         """
-        graph = cls(**{"name": "loop", **options})
+        options.setdefault("name", "loop")
+        graph = cls(**options)
         graph.add_actor("write", actor, width=width, roles=roles).add_tool("check", check).add_edge("write", "check")
         if critic is not None:
             graph.add_critic("reflect", critic)
@@ -157,10 +158,10 @@ class FeedbackGraph:
         self.parts.check_new(name)
         if width < 1:
             raise GraphError(f"The width of {name} is {width}.", do="Ask for at least 1 candidate a trial.")
-        actor = FunctionActor(actor) if is_plain_function(actor, "propose") else actor
-        ActorTraits.of(actor, name=name)
-        known: Roles = getattr(actor, "graph_roles", {})  # of a graph that the actor is (`from_langgraph`)
-        self.parts.actors[name] = ActorPart(actor, width, Helpers(graphs or {}, {**known, **(roles or {})}))
+        part = cast("Actor", FunctionActor(cast("ActorFunction", actor)) if is_plain(actor, "propose") else actor)
+        ActorTraits.of(part, name=name)
+        known: Roles = getattr(part, "graph_roles", {})  # of a graph that the actor is (`from_langgraph`)
+        self.parts.actors[name] = ActorPart(part, width, Helpers(graphs or {}, {**known, **(roles or {})}))
         return self
 
     def add_critic(
@@ -172,9 +173,9 @@ class FeedbackGraph:
         `add_actor`.
         """
         self.parts.check_new(name)
-        critic = FunctionCritic(critic) if is_plain_function(critic, "reflect") else critic
-        CriticTraits.of(critic, name=name)
-        self.parts.critics[name] = CriticPart(critic, Helpers(graphs or {}, roles or {}))
+        part = cast("Critic", FunctionCritic(cast("CriticFunction", critic)) if is_plain(critic, "reflect") else critic)
+        CriticTraits.of(part, name=name)
+        self.parts.critics[name] = CriticPart(part, Helpers(graphs or {}, roles or {}))
         return self
 
     def add_tool(
@@ -186,9 +187,9 @@ class FeedbackGraph:
         `add_actor`.
         """
         self.parts.check_new(name)
-        tool = Check(tool) if is_plain_function(tool, "judge") else tool
-        ToolTraits.of(tool, name=name)
-        self.parts.tools[name] = ToolPart(tool, Helpers(graphs or {}, roles or {}))
+        part = cast("Tool", Check(cast("CheckFunction", tool)) if is_plain(tool, "judge") else tool)  # pyright: ignore[reportCallIssue, reportArgumentType]  no overload takes both forms
+        ToolTraits.of(part, name=name)
+        self.parts.tools[name] = ToolPart(part, Helpers(graphs or {}, roles or {}))
         return self
 
     def add_node(

@@ -213,11 +213,11 @@ def _state(name: str, told: str) -> Any:
 
 
 def _field(final: Any, name: str) -> Any:
-    value = final[name] if isinstance(final, Mapping) else getattr(final, name, None)
+    value: Any = cast("Mapping[str, Any]", final)[name] if isinstance(final, Mapping) else getattr(final, name, None)
     if name != MESSAGES:
         return value
-    last = value[-1] if value else None
-    return last.text if isinstance(last, BaseMessage) else last
+    last: Any = value[-1] if value else None
+    return str(last.text) if isinstance(last, BaseMessage) else last
 
 
 def _check_field(side: object, fields: Sequence[str]) -> None:
@@ -447,10 +447,11 @@ def _message(message: BaseMessage) -> Message:
 def _completion(response: LLMResult, one: _Open) -> Completion:
     generations: list[Any] = [g for several in response.generations for g in several]
     messages = [getattr(g, "message", None) for g in generations]
-    counted = next((u for m in messages if (u := getattr(m, "usage_metadata", None))), None) or {}
+    found = (getattr(message, "usage_metadata", None) for message in messages)
+    counted: Mapping[str, Any] = next((usage for usage in found if usage), None) or {}
     told: Mapping[str, Any] = (response.llm_output or {}).get("token_usage") or {}
-    prompt = counted.get("input_tokens") or told.get("prompt_tokens")
-    written = counted.get("output_tokens") or told.get("completion_tokens")
+    prompt: int | None = counted.get("input_tokens") or told.get("prompt_tokens")
+    written: int | None = counted.get("output_tokens") or told.get("completion_tokens")
     if prompt is None:
         prompt = sum(estimate_tokens(message.content) for message in one.request.messages)
     if written is None:
