@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -77,8 +77,11 @@ async def test_one_that_is_not_async_runs_in_a_thread_and_an_async_one_does_not(
         async def __call__(self, context: ActorContext) -> None:
             sync(context)
 
-    functions: tuple[Any, ...] = (sync, later, Later(), lambda context: later(context))
-    for function in functions:  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    def gives_later(context: ActorContext) -> Awaitable[None]:
+        return later(context)
+
+    functions: tuple[Any, ...] = (sync, later, Later(), gives_later)
+    for function in functions:
         await FunctionActor(function).propose(scene.context(), 1)
     assert where == [False, True, True, True]
 

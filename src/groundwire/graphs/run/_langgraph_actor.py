@@ -456,6 +456,7 @@ def _completion(response: LLMResult, one: _Open) -> Completion:
         prompt = sum(estimate_tokens(message.content) for message in one.request.messages)
     if written is None:
         written = sum(estimate_tokens(str(g.text)) for g in generations)
+    details: Mapping[str, Any] = counted.get("input_token_details") or {}
     calls = tuple(_message(m).tool_calls for m in messages if isinstance(m, BaseMessage))
     rates = one.backend.rates
     return Completion(
@@ -463,7 +464,7 @@ def _completion(response: LLMResult, one: _Open) -> Completion:
         model=str((response.llm_output or {}).get("model_name") or one.backend.model),
         prompt_tokens=prompt,
         completion_tokens=written,
-        cached_prompt_tokens=(counted.get("input_token_details") or {}).get("cache_read") or 0,
+        cached_prompt_tokens=details.get("cache_read") or 0,
         usd=rates and rates.usd(prompt, written),
         tool_calls=calls if any(calls) else (),
     )
