@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -114,6 +115,28 @@ def test_a_loop_in_a_dozen_lines_is_no_longer_than_that() -> None:
         lines = [line for line in block.text.splitlines() if line.strip()]
         assert len(lines) + (shared if number else 0) <= 12 + 6 * bool(number), block.text
     assert len([line for line in blocks[0].text.splitlines() if line.strip()]) <= 12
+
+
+def test_the_order_of_the_pages_bears_pages_that_come_and_go() -> None:
+    nav = runpy.run_path(str(DOCS / "_site" / "_nav.py"))["nav_of"]
+    few = nav(
+        [
+            "index.md",
+            "concepts.md",
+            "new.md",
+            "audit-rules/no-exit.md",
+            "audit-anything.md",
+            "graphs/index.md",
+            "graphs/a.md",
+        ]
+    )
+    assert few == [
+        "index.md",
+        {"Guides": [{"Auditing": ["audit-anything.md", {"Rules": ["audit-rules/no-exit.md"]}]}]},
+        {"Concepts": ["concepts.md"]},
+        {"Graphs": ["graphs/index.md", "graphs/a.md"]},
+        {"More": ["new.md"]},
+    ]
 
 
 @pytest.mark.parametrize("guide", sorted(DOCS.rglob("*.md")), ids=lambda path: path.name)
