@@ -1,6 +1,7 @@
 # make demo   real repairs on this machine: no key, GPU or daemon; installs what that needs, and no more
 # make test   the whole test suite; what needs a service that is not here (Docker, PostgreSQL, Chromium) is skipped and says so
 # make test-services   only the tests that need one
+# make docs   the documentation as a site, in build/docs: strict, every page and link
 # make check  ruff, pyright strict, import-linter, typos
 # make release   builds, checks and describes what would be uploaded, in dist/; nothing is uploaded
 PYTHON ?= python3
@@ -14,7 +15,7 @@ UV := $(or $(shell command -v uv 2>/dev/null),$(BIN)/uv)
 install = $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python $(1) 2>$(VENV)/uv.log || $(BIN)/python -m pip install --quiet $(1)
 PROJECT := --editable packages/groundwire-audit --editable
 
-.PHONY: demo test test-services check format clean model embeddings release
+.PHONY: demo test test-services docs check format clean model embeddings release
 
 demo: model
 	@$(BIN)/groundwire demo
@@ -39,6 +40,9 @@ model: $(DEMO_STAMP)
 # some of the tests marked `model` need it
 embeddings: $(STAMP)
 	@$(BIN)/groundwire model install embeddings || echo "going on without the embedding model"
+
+docs: $(STAMP)
+	$(BIN)/mkdocs build --quiet
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -27,6 +27,8 @@ EXPECTED = {
         "blue was wrong: it locks.",
         "lost",
     ],
+    "json_loop.py": ['pass 2 {"total": 12}', ""],
+    "langgraph_agent.py": ["pass 2 12"],
     "own_check.py": ["fail 4 + 7 + 8 + 8 = 27", "fail (4 * 7) - 8 + 8 = 28", "pass (7 - 8 / 8) * 4 = 24", "verified"],
     "own_graph.py": [
         "parses: invalid syntax",
@@ -42,6 +44,8 @@ EXPECTED = {
         "check pass the answer holds",
         "verified",
     ],
+    "sql_loop.py": ["pass 3 SELECT who, sum(cups) FROM sale GROUP BY who", ""],
+    "until_valid.py": ["told: Input should be greater than 0", 'pass 2 {"guests": 2}'],
     "own_tools.py": [
         "call fail step 1: KeyError: 'drft'",
         "call go_on old",

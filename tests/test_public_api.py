@@ -20,6 +20,7 @@ PUBLIC = {
         "EpisodeResult", "EpisodeState", "Evidence", "FeedbackApp", "FeedbackGraph", "GroundwireError",
         "Limits", "NoVerdict", "Observation", "Origin", "Rules", "RunBudget", "SandboxOptions", "Signal",
         "StopReason", "Task", "Tool", "ToolContext", "Tree", "UngroundedLoopError", "Verdict", "audit",
+        "from_langgraph",
     },
     "groundwire.agents": {
         "Asking", "BanditActor", "BlindActor", "BlindResampling", "ChosenPast", "CommandActor",
@@ -72,7 +73,7 @@ PUBLIC = {
         "Budget", "Episode", "EpisodeResult", "EpisodeState", "FeedbackApp", "FeedbackGraph", "GateKind",
         "GateQuestion", "GraphCard", "Refusal", "Rules", "RunBudget", "SandboxOptions", "Sandboxes", "Select",
         "admit", "blind_resampling", "builder", "card", "cards", "code_repair", "confident_vote",
-        "correction_memory", "episodic", "fusion", "mad_debate", "parallel_refine", "perturb_vote",
+        "correction_memory", "episodic", "from_langgraph", "fusion", "mad_debate", "parallel_refine", "perturb_vote",
         "plan_ahead", "preflight", "refined_best_of_n", "round_table", "search_judge", "self_refine", "sets",
         "side_by_side_judge", "ssr", "step_beam", "strategy_router", "tool_account", "tool_recovery",
         "trajectory_factory", "verified_steps",
@@ -99,7 +100,7 @@ PUBLIC = {
         "ToldOfCall", "ToldOfEpisode", "episode_span", "is_wanted", "model_call_span",
     },
     "groundwire.tools": {
-        "AnswerCheck", "BUILT_IN", "ByMeaning", "ByWords", "Command", "Corpus", "Doctest", "EnvironmentTool",
+        "AnswerCheck", "BUILT_IN", "ByMeaning", "ByWords", "Check", "Command", "Corpus", "Doctest", "EnvironmentTool",
         "FunctionTool", "GymnasiumEnvironment", "HiddenTests", "ModelTests", "Person", "Preflight", "Pytest",
         "Relevance", "RuleReviewer", "Separation", "StepChecker", "Supported", "Toolbox", "Unittest", "World",
         "WorldServer", "answer_task", "gymnasium_world", "http_world", "mcp_tools", "normalised", "own_world",

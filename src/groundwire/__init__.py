@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Rules,
         RunBudget,
         SandboxOptions,
+        from_langgraph,
     )
     from groundwire_audit import audit
 
@@ -67,6 +68,7 @@ __all__ = [
     "UngroundedLoopError",
     "Verdict",
     "audit",
+    "from_langgraph",
 ]
 
 __getattr__, __dir__ = at_first_use(
@@ -101,6 +103,7 @@ __getattr__, __dir__ = at_first_use(
         "Tree": "core._candidates",
         "UngroundedLoopError": "core._errors",
         "Verdict": "core._signals",
+        "from_langgraph": "graphs",
     },
     elsewhere={"audit": "groundwire_audit"},
 )

@@ -315,6 +315,24 @@ class Candidate:
         """True if it changes nothing."""
         return not self.changes
 
+    @property
+    def text(self) -> str:
+        """The one file that it writes, as text: an answer, as a rule. Empty where it writes none.
+
+        Bytes that are not UTF-8 are shown as `\\xff`.
+
+        Raises:
+            CandidateError: it writes several files.
+        """
+        written = {path: content for path, content in self.changes.items() if content is not None}
+        if len(written) > 1:
+            first = min(written)
+            raise CandidateError(
+                f"The candidate writes {len(written)} files, so it has no one text.",
+                do=f"Name the file you mean:  candidate.changes[{first!r}]",
+            )
+        return next(iter(written.values()), b"").decode("utf-8", "backslashreplace")
+
     def applied_to(self, tree: Tree) -> Tree:
         """The tree that it makes of another one."""
         return tree.with_changes(self.changes, self.modes)

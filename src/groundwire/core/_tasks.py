@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
@@ -37,6 +38,12 @@ COLLECTED = ("**/test_*.py", "**/*_test.py")
 """Files that pytest collects by themselves."""
 _TEST = re.compile(rb"(?m)^\s*(?:async\s+)?def\s+test|^class\s+\w+\(.*TestCase")
 _IMPORTED = re.compile(rb"(?m)^\s*(?:from|import)\s+([A-Za-z_]\w*)")
+ANSWER_FILE = "answer.txt"
+"""Where the answer to a task without files goes."""
+ID_CHARS = 40
+
+TaskKind = Literal["repair", "write"]
+"""What actors are told that they do: `repair` a program, or `write` what the prompt asks for."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,7 @@ class Task:
         limits: ceilings for one judging.
         folder: where the project came from, if it came from a folder.
         python: the interpreter that runs the project; None: the project's `.venv`, else the current one.
+        kind: what actors are told that they do, where nobody gives them other instructions.
         stars_cross: True for what was recorded while `*` in a glob stood for `/` too. An episode is read, gone on with
             and replayed by the rule that it began with.
     """
@@ -85,6 +93,7 @@ class Task:
     folder: Path | None = None
     python: Path | None = None
     stars_cross: bool = False
+    kind: TaskKind = "repair"
 
     def __post_init__(self) -> None:
         """Refuses what Python would take and every use would stumble over.
@@ -147,7 +156,80 @@ class Task:
                 "folder": str(self.folder) if self.folder else None,
                 "limits": self.limits.model_dump(mode="json"),
                 "python": str(self.python) if self.python else None,
+                **({} if self.kind == "repair" else {"kind": self.kind}),
             }
+        )
+
+    @property
+    def answer_file(self) -> str:
+        """The one file that an answer without a path goes to: the only one that may be edited.
+
+        Raises:
+            TaskError: there are several, or none.
+        """
+        found = [path for path in sorted(self.tree.files) if self.may_edit(path)]
+        if not found and self.may_edit(ANSWER_FILE):
+            return ANSWER_FILE
+        if len(found) != 1:
+            many = f"lets a candidate edit {len(found)} files ({', '.join(found[:3])}, …)" if found else "has no file"
+            raise TaskError(
+                f"Task {self.id} {many}, so an answer that is one text belongs nowhere.",
+                do='Answer with files by their paths, {"a.py": "…"}, or name one:  Task.of(…, answer="answer.txt")',
+            )
+        return found[0]
+
+    @classmethod
+    def of(
+        cls,
+        prompt: str,
+        *,
+        files: Mapping[str, str | bytes] | None = None,
+        answer: str | None = None,
+        editable: Sequence[str] = (),
+        test: str | None = None,
+        id: str | None = None,
+        family: str = "",
+        limits: Limits | None = None,
+    ) -> Task:
+        """A task out of a prompt, and of files where it has any.
+
+            Task.of("A haiku about the sea.")
+            Task.of("Summarise the log.", files={"app.log": log}, answer="summary.md")
+            Task.of("Make slug() pass its tests.", files={"slug.py": code, "test_slug.py": tests}, test="pytest -q")
+
+        Args:
+            prompt: what is asked for.
+            files: path → text or bytes; they are shown to actors. Tests among them (`test_*.py`, …) are read-only.
+            answer: the file that is to be written, where nothing else may be; default without `files`: `answer.txt`.
+            editable: globs of what a candidate may change; default with `files` and without `answer`: all of it, tests
+                left out, and new files.
+            test: command that judges a candidate, for the tools that run one.
+            id: its name; default: made of the prompt, so that the same prompt finds its lessons again.
+            family: tasks that share lessons.
+            limits: ceilings for one judging.
+
+        Raises:
+            TaskError: the prompt is empty, or a file is neither text nor bytes.
+            CandidateError: a path is not one.
+            ConfigError: the command can't be split, or a glob is not one.
+        """
+        if not isinstance(prompt, str) or not prompt.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TaskError("A task needs a prompt.", do='Say what is asked for:  Task.of("Write a haiku.")')
+        tree = {check_path(path): _content(path, content) for path, content in (files or {}).items()}
+        if answer is None and not files:
+            answer = ANSWER_FILE
+        if answer is not None:
+            tree.setdefault(check_path(answer), b"")
+            editable = editable or (glob.escape(answer),)
+        return cls(
+            id=id or _id_of(prompt),
+            prompt=prompt,
+            tree=Tree(tree),
+            command=split_command(test) if test else (),
+            family=family,
+            editable=_globs(editable) or ("**",),
+            limits=limits or Limits(),
+            kind="write",
         )
 
     @classmethod
@@ -259,6 +341,32 @@ def check_task(task: object) -> None:
             f"A Task is expected; what was given is {what}.",
             do='Write  app.run(Task.from_folder(FOLDER))  or  app.run(Task("NAME", prompt="…", tree=Tree({…})))',
         )
+
+
+def _content(path: str, content: object) -> bytes:
+    if isinstance(content, str):
+        return content.encode("utf-8", "surrogatepass")
+    if isinstance(content, bytes):
+        return content
+    raise TaskError(
+        f"The file {path} is given as {type(content).__name__}.",
+        do='Give its text or its bytes:  files={"a.py": "x = 1\\n"}',
+    )
+
+
+def _globs(editable: Sequence[str]) -> tuple[str, ...]:
+    try:
+        return tuple(map(check_glob, (editable,) if isinstance(editable, str) else editable))
+    except ValueError as error:
+        raise ConfigError(
+            f"What may be edited can't be told: {error}.", do='Give globs:  editable=["src/**"]'
+        ) from error
+
+
+def _id_of(prompt: str) -> str:
+    words = re.sub(r"[^a-z0-9]+", "-", prompt.casefold())[:ID_CHARS].strip("-")
+    digest = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{words}-{digest}" if words else digest
 
 
 def split_command(text: str) -> tuple[str, ...]:

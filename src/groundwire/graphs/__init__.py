@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from groundwire.graphs.run._budget import Budget, RunBudget
     from groundwire.graphs.run._episode import Episode
     from groundwire.graphs.run._gate import GateKind, GateQuestion, Refusal, admit
+    from groundwire.graphs.run._langgraph_actor import from_langgraph
     from groundwire.graphs.run._result import EpisodeResult
     from groundwire.graphs.run._sandboxes import Sandboxes, SandboxOptions
     from groundwire.graphs.run._state import EpisodeState
@@ -69,6 +70,7 @@ __all__ = [
     "confident_vote",
     "correction_memory",
     "episodic",
+    "from_langgraph",
     "fusion",
     "mad_debate",
     "parallel_refine",
@@ -117,6 +119,7 @@ __getattr__, __dir__ = at_first_use(
         "confident_vote": "library._confident_vote",
         "correction_memory": "library._correction_memory",
         "episodic": "library._episodic",
+        "from_langgraph": "run._langgraph_actor",
         "fusion": "library._fusion",
         "mad_debate": "library._mad_debate",
         "parallel_refine": "library._parallel_refine",

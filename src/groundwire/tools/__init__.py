@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from groundwire.core._first_use import at_first_use
 
 if TYPE_CHECKING:
+    from groundwire.tools._check import AnswerCheck, Check
     from groundwire.tools._command_tool import Command
     from groundwire.tools._functions import FunctionTool, Toolbox
     from groundwire.tools._hidden_tests import HiddenTests, tool_for
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from groundwire.tools._search import ByMeaning, ByWords, Corpus, Relevance, Supported, normalised
     from groundwire.tools._stdlib_runners import Doctest, Unittest
     from groundwire.tools._step_checker import StepChecker
-    from groundwire.tools._tool_calls import AnswerCheck, Preflight, RuleReviewer
+    from groundwire.tools._tool_calls import Preflight, RuleReviewer
     from groundwire.tools.environments._catalogue import BUILT_IN, world
     from groundwire.tools.environments._one_shot import answer_task, step_rules
     from groundwire.tools.environments._own import own_world
@@ -32,6 +33,7 @@ __all__ = [
     "AnswerCheck",
     "ByMeaning",
     "ByWords",
+    "Check",
     "Command",
     "Corpus",
     "Doctest",
@@ -66,11 +68,12 @@ __all__ = [
 __getattr__, __dir__ = at_first_use(
     __name__,
     {
-        "AnswerCheck": "_tool_calls",
+        "AnswerCheck": "_check",
         "Separation": "_running",
         "BUILT_IN": "environments._catalogue",
         "ByMeaning": "_search",
         "ByWords": "_search",
+        "Check": "_check",
         "Command": "_command_tool",
         "Corpus": "_search",
         "Doctest": "_stdlib_runners",

@@ -1,4 +1,4 @@
-"""Makes the last call of a sequence, once; what is asked before one that can't be undone, and who judges the answer."""
+"""Makes the last call of a sequence, once; and what is asked before one that can't be undone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from groundwire.core._toolcalls import (
     Ruling,
     SeenCall,
     Steps,
-    answer_of,
     anything,
     ruled,
     seen_calls,
@@ -155,35 +154,3 @@ class Preflight:
         steps = Steps.of(candidate)
         seen = seen_calls(steps, context.past())
         return ruled(await self._reviewer.review(steps, seen, task, context.call), steps, Origin.VERIFIER)
-
-
-# A function of yours as the judge of the answer that a sequence of calls ends with.
-
-CASE = "answer"
-
-
-class AnswerCheck:
-    """Judges the answer by plain code.
-
-    Args:
-        check: gets the answer; gives True or False, or why it is wrong in words for the actor, empty where it is right.
-        oracle: True if it knows the right answer: the actor is told no more than that its own is wrong, and every
-            report says that the key was used.
-    """
-
-    def __init__(self, check: Callable[[str], bool | str], *, oracle: bool = False) -> None:
-        self._check = check
-        self._oracle = oracle
-
-    async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
-        """See `groundwire.core._contexts.Tool`."""
-        said = self._check(answer_of(candidate))
-        right = said if isinstance(said, bool) else not said
-        message = "" if right else said if isinstance(said, str) else "the answer is wrong"
-        case = CaseOutcome(id=CASE, result=CaseResult.PASSED if right else CaseResult.FAILED, message=message)
-        return Observation(
-            verdict=Verdict.PASS if right else Verdict.FAIL,
-            origin=Origin.VERIFIER,
-            oracle=self._oracle,
-            evidence=Evidence(cases=(case,), detail=message or "the answer holds"),
-        )

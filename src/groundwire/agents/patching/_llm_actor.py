@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from typing import Literal
 
 from groundwire.agents.patching._edit_apply import candidate_from
-from groundwire.agents.patching._edit_blocks import (
-    MAX_ANSWER_CHARS,
-    MAX_EDITS,
-    Edit,
-    SearchReplace,
-    clean_path,
-    parse_answer,
-)
 from groundwire.agents.patching._evidence import (
     attempt_as_data,
     failing_evidence,
@@ -27,127 +16,26 @@ from groundwire.agents.patching._evidence import (
     reflection_as_data,
 )
 from groundwire.agents.patching._project_view import ProjectView, relevance_of, view_project
+from groundwire.agents.patching._reply_format import (
+    DO_THE_TASK,
+    AnswerForm,
+    FileForm,
+    ReplyFormat,
+    form_named,
+    text_form,
+)
 from groundwire.agents.prompting._structured import complained, replied
-from groundwire.agents.prompting._templates import load_prompt, risen, with_more
+from groundwire.agents.prompting._templates import digest_with, load_prompt, risen, with_more
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
-from groundwire.core._contradictions import contradicted, said_in
+from groundwire.core._contradictions import contradicted
 from groundwire.core._errors import CandidateError, ConfigError, Contradiction, ModelReplyInvalid
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Message, Request, SwitchPenalty
-from groundwire.core._prompt_text import data, plain, tagged, unfence
+from groundwire.core._prompt_text import data, plain, tagged
+from groundwire.core._tasks import Task
 from groundwire.core._traits import ActorTraits, BackendTraits, Needs
 from groundwire.models._choice import backend_for
-
-# The forms in which a model may answer, each with its prompt, its schema if it has one, and how it is read.
-
-AnswerForm = Literal["auto", "edits", "whole", "schema"]
-
-
-class _Strict(BaseModel):
-    # what providers with strict schemas ask for: no other fields, and none that may be left out
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class ProposedEdit(_Strict):
-    """Lines to find in a file, once, and lines to put in their place."""
-
-    path: str = Field(description="The file, relative to the project's root.")
-    search: str = Field(description="Whole lines exactly as the file has them now; empty to make a new file.")
-    replace: str = Field(description="The lines that take their place; empty to delete them.")
-
-
-class ProposedChange(_Strict):
-    """A whole answer."""
-
-    cause: str = Field(description="What is wrong, in one or two sentences.")
-    edits: tuple[ProposedEdit, ...] = Field(description="All edits that together fix it.")
-
-
-class ChangeOrContradiction(ProposedChange):
-    """A whole answer, where a model may also say that a test contradicts the task."""
-
-    contradiction: str = Field(description="Id of the failed case that contradicts the task; as a rule empty.")
-
-
-@dataclass(frozen=True)
-class ReplyFormat:
-    """One form of answer.
-
-    Args:
-        prompt: the prompt file that asks for it.
-        read: a model's text → edits; raises CandidateError with words for the model.
-        schema: the JSON schema that the request carries; None: free text.
-        more: a prompt file whose text comes last; "": none.
-    """
-
-    prompt: str
-    read: Callable[[str], tuple[Edit, ...]]
-    schema: Mapping[str, Any] | None = None
-    more: str = ""
-
-
-def read_structured(answer: str, form: type[ProposedChange] = ProposedChange) -> tuple[Edit, ...]:
-    """Reads an answer that is JSON in the form of `ProposedChange`. A provider's promise is not relied on.
-
-    Raises:
-        Contradiction: it says so in the place of edits.
-        CandidateError: it is something else, or too much.
-    """
-    if len(answer) > MAX_ANSWER_CHARS:
-        raise CandidateError(
-            f"The answer has {len(answer)} characters; at most {MAX_ANSWER_CHARS} are read.",
-            do="Give only the lines that change.",
-        )
-    try:
-        change = form.model_validate_json(answer)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the answer"
-        raise CandidateError(
-            f"The answer is not JSON of the form that was asked for; at {place}: {first['msg']}.",
-            do="Answer with the JSON object alone.",
-        ) from None
-    if isinstance(change, ChangeOrContradiction) and change.contradiction.strip() and not change.edits:
-        raise Contradiction(change.contradiction, change.cause)
-    if not 0 < len(change.edits) <= MAX_EDITS:
-        raise CandidateError(
-            f"The answer holds {len(change.edits)} edits.", do=f"Give at least one and at most {MAX_EDITS}."
-        )
-    return tuple(SearchReplace(clean_path(e.path), _lines(e.search), _lines(e.replace)) for e in change.edits)
-
-
-def _lines(text: str) -> str:
-    plain = unfence(text.replace("\r\n", "\n"))
-    return plain if not plain or plain.endswith("\n") else f"{plain}\n"
-
-
-@cache
-def form_named(name: Literal["edits", "whole", "schema"], *, may_contradict: bool = False) -> ReplyFormat:
-    """The form of that name.
-
-    Args:
-        name: its name.
-        may_contradict: the model may say, in the place of edits, that a test contradicts the task.
-    """
-    if name == "schema":
-        schema = ChangeOrContradiction if may_contradict else ProposedChange
-        more = "may_contradict_schema_v1" if may_contradict else ""
-        return ReplyFormat("repair_schema_v1", partial(read_structured, form=schema), schema.model_json_schema(), more)
-    prompt = "repair_whole_v2" if name == "whole" else "repair_edits_v2"
-    if may_contradict:
-        return ReplyFormat(prompt, _read_either, more="may_contradict_v1")
-    return ReplyFormat(prompt, parse_answer)
-
-
-def _read_either(answer: str) -> tuple[Edit, ...]:
-    try:
-        return parse_answer(answer)
-    except CandidateError as error:
-        raise said_in(answer) or error from None
-
-
-# An actor that asks a language model for a change: search/replace blocks, whole files, or JSON where the model can.
 
 TEMPERATURE, TEMPERATURE_OF_MANY = 0.2, 0.8
 """One answer had better be the likeliest; several are worth their price only if they differ."""
@@ -165,14 +53,17 @@ class LLMActor:
 
     Args:
         model: a LiteLLM id, `scripted:FILE`, or a backend.
+        instructions: what the model is told that it is to do, before the rules of the form of its answer; empty: what
+            the task's kind says, that it repairs programs (`Task.from_folder`) or does what is asked for (`Task.of`).
         temperature: of the first call, raised by 0.15 for each escalation and each renewed try, up to 1.5; None: 0.2
             for one answer, 0.8 for several.
         max_tokens: tokens of each answer.
         samples: answers asked for at once; fewer where the graph wants fewer. Equal ones make one candidate.
         context_tokens: tokens that files and tests may take in the prompt, at 3.5 characters a token.
-        answer: `edits` for search/replace blocks, `whole` for whole files, `schema` for JSON by a schema; `auto`: whole
-            for one small file, else JSON where the backend declares `structured`, else blocks. Where JSON
-            was asked for and something else came, blocks are asked for.
+        answer: `edits` for search/replace blocks, `whole` for whole files, `schema` for JSON by a schema, `text` where
+            the answer itself is the one file's text; `auto`: text where a task of `Task.of` is to write one small
+            file, else whole for one small file, else JSON where the backend declares `structured`, else blocks. Where
+            JSON was asked for and something else came, blocks are asked for.
         repairs: calls a trial that may send an unusable answer back.
         resamples: calls a trial that may ask again for something new.
         coverage: wants to know which lines the failing cases ran, to choose what is shown of a large project.
@@ -187,6 +78,7 @@ class LLMActor:
         self,
         model: str | Backend,
         *,
+        instructions: str = "",
         temperature: float | None = None,
         max_tokens: int = 4096,
         samples: int = 1,
@@ -207,6 +99,7 @@ class LLMActor:
         calls_only = type(self).propose is LLMActor.propose
         self.traits = ActorTraits(needs=Needs(coverage=coverage), calls_only=calls_only)
         self._backend = backend_for(model)
+        self._instructions = instructions.strip()
         self._temperature = temperature
         self._max_tokens = max_tokens
         self._samples = samples
@@ -298,17 +191,16 @@ class LLMActor:
             prompt_digest=question.prompt_digest,
         )
 
-    def _opening(
-        self, context: ActorContext, samples: int, form: Literal["edits", "whole", "schema"] | None = None
-    ) -> _Question:
+    def _opening(self, context: ActorContext, samples: int, form: FileForm | None = None) -> _Question:
         task = context.task.public()
         failing = failing_of(context)
         signal = failing.signal if failing else None
         changed = {path for judged in (failing, context.best) if judged for path in judged.candidate.changes}
         relevance = relevance_of(context.tree, signal, context.coverage, sorted(changed))
         view = view_project(task, context.tree, relevance, self._context_tokens, last=changed)
-        chosen = form_named(form or self._form(view, context), may_contradict=self._may_contradict)
+        chosen = self._form_for(form or self._form(view, context), task)
         prompt = load_prompt(chosen.prompt)
+        instructions = {"instructions": self._instructions or DO_THE_TASK} if "instructions" in prompt.fields() else {}
         messages = prompt.messages(
             task=data("task", task.prompt, id=task.id),
             tests=view.tests,
@@ -320,19 +212,35 @@ class LLMActor:
             evidence=failing_evidence(signal) if signal else "",
             reflection=reflection_as_data(context),
             stuck=tagged("stuck", "", times=context.escalation) if context.escalation else "",
+            **instructions,
         )
-        digest = prompt.digest
+        digest = digest_with(prompt.digest, self._instructions)
         if chosen.more:
-            messages, digest = with_more(messages, prompt, load_prompt(chosen.more))
+            messages, digest = with_more(messages, digest, load_prompt(chosen.more))
         return _Question(messages, digest, chosen, samples)
 
-    def _form(self, view: ProjectView, context: ActorContext) -> Literal["edits", "whole", "schema"]:
+    def _form_for(self, name: FileForm | Literal["text"], task: Task) -> ReplyFormat:
+        if name == "text":
+            return text_form(task.answer_file, may_contradict=self._may_contradict)
+        writes = bool(self._instructions) or task.kind == "write"
+        return form_named(name, may_contradict=self._may_contradict, writes=writes)
+
+    def _form(self, view: ProjectView, context: ActorContext) -> FileForm | Literal["text"]:
         if self._answer != "auto":
             return self._answer
         shown = view.editable
-        if len(shown) == 1 and context.tree.files[shown[0]].count(b"\n") <= WHOLE_FILE_LINES:
+        is_small = len(shown) == 1 and context.tree.files[shown[0]].count(b"\n") <= WHOLE_FILE_LINES
+        if context.task.kind == "write" and _is_one_small_text(context.task):
+            return "text"
+        if is_small:
             return "whole"
         return "schema" if BackendTraits.of(self._backend).structured else "edits"
+
+
+def _is_one_small_text(task: Task) -> bool:
+    """True where one file is to be written; by the task's own files, so that every trial answers in one form."""
+    editable = [content for path, content in task.tree.files.items() if task.may_edit(path)]
+    return len(editable) == 1 and editable[0].count(b"\n") <= WHOLE_FILE_LINES
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from groundwire.agents.patching._evidence import difference, failing_evidence, lessons_as_data
 from groundwire.agents.patching._project_view import relevance_of, view_project
+from groundwire.agents.patching._reply_format import DO_THE_TASK
 from groundwire.agents.prompting._structured import answered
-from groundwire.agents.prompting._templates import load_prompt
+from groundwire.agents.prompting._templates import digest_with, load_prompt
 from groundwire.core._contexts import CriticContext, Reflection
 from groundwire.core._errors import ConfigError, ModelReplyInvalid
 from groundwire.core._ids import seed_in
@@ -29,6 +30,8 @@ class LLMCritic:
 
     Args:
         model: a LiteLLM id, `scripted:FILE`, or a backend.
+        instructions: who the model is and what matters; empty: what the task's kind says, the programmer whose change
+            failed (`Task.from_folder`) or whoever answered (`Task.of`).
         temperature: of the call.
         max_tokens: tokens of the reflection.
         context_tokens: tokens that files and tests may take in the prompt, at 3.5 characters a token.
@@ -43,6 +46,7 @@ class LLMCritic:
         self,
         model: str | Backend,
         *,
+        instructions: str = "",
         temperature: float = 0.2,
         max_tokens: int = 1024,
         context_tokens: int = 6000,
@@ -53,6 +57,7 @@ class LLMCritic:
                 do="max_tokens and context_tokens are at least 1, temperature at least 0.",
             )
         self._backend = backend_for(model)
+        self._instructions = instructions.strip()
         self._temperature = temperature
         self._max_tokens = max_tokens
         self._context_tokens = context_tokens
@@ -77,7 +82,8 @@ class LLMCritic:
         relevance = relevance_of(context.tree, signal, None, sorted(candidate.changes))
         view = view_project(task, context.tree, relevance, self._context_tokens, last=candidate.changes.keys())
         changes = difference(context.failing, task.tree, task.tree)
-        prompt = load_prompt("reflect_v1")
+        writes = bool(self._instructions) or task.kind == "write"
+        prompt = load_prompt("reflect_on_answer_v1" if writes else "reflect_v1")
         messages = prompt.messages(
             task=data("task", task.prompt, id=task.id),
             tests=view.tests,
@@ -85,6 +91,7 @@ class LLMCritic:
             lessons=lessons_as_data(context.lessons),
             attempt=data("attempt", changes, applied="yes") if changes else "",
             evidence=failing_evidence(signal),
+            **({"instructions": self._instructions or DO_THE_TASK} if writes else {}),
         )
         return Request(
             messages=messages,
@@ -92,7 +99,7 @@ class LLMCritic:
             max_tokens=self._max_tokens,
             seed=seed_in(context, "reflect"),
             purpose="reflect",
-            prompt_digest=prompt.digest,
+            prompt_digest=digest_with(prompt.digest, self._instructions),
         )
 
 

@@ -84,7 +84,7 @@ def hand_over(context: ActorContext, *, timeout_s: float, may_contradict: bool =
     )
     digest = prompt.digest
     if may_contradict:
-        (message,), digest = with_more((message,), prompt, load_prompt("may_contradict_v1"))
+        (message,), digest = with_more((message,), digest, load_prompt("may_contradict_v1"))
     return HandOver(_fitting(message.content), digest, _fields(context, failing.signal if failing else None))
 
 

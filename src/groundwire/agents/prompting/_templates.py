@@ -56,17 +56,40 @@ class Prompt:
         )
 
 
-def with_more(messages: tuple[Message, ...], prompt: Prompt, more: Prompt) -> tuple[tuple[Message, ...], str]:
+def with_more(messages: tuple[Message, ...], digest: str, more: Prompt) -> tuple[tuple[Message, ...], str]:
     """Filled messages with another file's text at their end, and the digest that stands for both files.
 
     Args:
-        messages: of `prompt`.
-        prompt: the first file.
+        messages: of the first file.
+        digest: that file's.
         more: the other one; it has no placeholders and no system part.
     """
     last = messages[-1]
     longer = last.model_copy(update={"content": f"{last.content}\n\n{more.user}"})
-    return (*messages[:-1], longer), hashlib.sha256(f"{prompt.digest} {more.digest}".encode()).hexdigest()
+    return (*messages[:-1], longer), hashlib.sha256(f"{digest} {more.digest}".encode()).hexdigest()
+
+
+def digest_with(digest: str, instructions: str) -> str:
+    """What stands for a prompt with a user's instructions in it: the prompt's own digest where there are none."""
+    return hashlib.sha256(f"{digest} {instructions}".encode()).hexdigest() if instructions else digest
+
+
+def instructed(messages: tuple[Message, ...], digest: str, instructions: str) -> tuple[tuple[Message, ...], str]:
+    """Filled messages that a user's instructions open, and the digest that stands for both; as they are without any.
+
+    Args:
+        messages: of a prompt; the first one is the system's, or one is put there.
+        digest: the prompt's.
+        instructions: the user's, trusted as the prompt file is; empty: none.
+    """
+    if not instructions:
+        return messages, digest
+    first, *rest = messages
+    if first.role == "system":
+        opening = first.model_copy(update={"content": f"{instructions}\n\n{first.content}"})
+    else:
+        opening, rest = Message(role="system", content=instructions), [first, *rest]
+    return (opening, *rest), digest_with(digest, instructions)
 
 
 def _fill(text: str, values: dict[str, str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from groundwire.agents.patching._evidence import lessons_as_data, lessons_to_show
 from groundwire.agents.prompting._structured import answered
-from groundwire.agents.prompting._templates import check_range, load_prompt, risen
+from groundwire.agents.prompting._templates import check_range, instructed, load_prompt, risen
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext, Judged
 from groundwire.core._ids import seed_in
@@ -30,6 +30,7 @@ class StepWriter:
 
     Args:
         model: a LiteLLM id, `scripted:FILE`, or a backend. One that can't stream is read as a whole and cut afterwards.
+        instructions: what the model is told first, before what it is told of its work here; empty: nothing more.
         rules: the same as the judging tool's.
         path: the file of the task that the answer is written to.
         temperature: of a call, raised by 0.15 for each escalation, up to 1.5.
@@ -46,6 +47,7 @@ class StepWriter:
         rules: StepRules,
         *,
         path: str = "answer.md",
+        instructions: str = "",
         temperature: float = 0.0,
         max_tokens: int = 2048,
         lessons: int = 3,
@@ -53,6 +55,7 @@ class StepWriter:
         check_range("StepWriter", temperature=temperature, max_tokens=max_tokens)
         self.traits = ActorTraits(needs=Needs(lessons=lessons))
         self._backend = backend_for(model)
+        self._instructions = instructions.strip()
         self._rules = rules
         self._path = path
         self._temperature = temperature
@@ -112,13 +115,14 @@ class StepWriter:
         if kept:
             written = Message(role="assistant", content=inert("".join(kept)))
             messages = (*messages, written, *load_prompt("go_on_v1").messages(broken=broken))
+        messages, digest = instructed(messages, prompt.digest, self._instructions)
         return Request(
             messages=messages,
             temperature=risen(self._temperature, context.escalation),
             max_tokens=self._max_tokens,
             seed=seed_in(context, "propose"),
             purpose="propose",
-            prompt_digest=prompt.digest,
+            prompt_digest=digest,
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from groundwire.agents.patching._evidence import lessons_as_data, lessons_to_show, may_be_shown, reflection_as_data
-from groundwire.agents.prompting._templates import load_prompt, risen
+from groundwire.agents.prompting._templates import instructed, load_prompt, risen
 from groundwire.agents.steps._step_reader import read_step, schema_of
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
@@ -148,6 +148,7 @@ class ToolActor:
     Args:
         model: a LiteLLM id, `scripted:FILE`, or a backend.
         tools: what may be called (`Toolbox.specs`).
+        instructions: what the model is told first, before what it is told of its work here; empty: nothing more.
         form: `text`: one JSON object in the model's text; `schema`: the same, held to a schema; `native`: the model's
             own tool calls; `auto`: `schema` where the backend declares `structured`, else `text`.
         temperature: of the first call, raised by 0.15 for each escalation and each renewed try, up to 1.5.
@@ -170,6 +171,7 @@ class ToolActor:
         model: str | Backend,
         tools: Sequence[ToolSpec],
         *,
+        instructions: str = "",
         form: StepForm = "auto",
         temperature: float = 0.2,
         max_tokens: int = 512,
@@ -183,6 +185,7 @@ class ToolActor:
                 "ToolActor got an argument out of range.", do="max_tokens is at least 1; the others are at least 0."
             )
         self._backend = backend_for(model)
+        self._instructions = instructions.strip()
         if form == "auto":
             form = "schema" if BackendTraits.of(self._backend).structured else "text"
         self._form = form
@@ -243,6 +246,7 @@ class ToolActor:
             lessons=lessons_as_data(lessons_to_show(context)),
             **values,
         )
+        messages, digest = instructed(messages, prompt.digest, self._instructions)
         for place, call in enumerate(seen, 1):
             messages += self._talk.call_made(call, offered(offer) if place == len(seen) and not failed else "")
         for place, (step, signal) in enumerate(failed, 1):
@@ -254,7 +258,7 @@ class ToolActor:
                 reflection=reflection_as_data(context) if is_last else "",
                 said=offered(offer) if is_last else "",
             )
-        return _Question(messages, prompt.digest, offer)
+        return _Question(messages, digest, offer)
 
     def _request(self, context: ActorContext, steps: Steps, question: _Question, call: int, warmer: int) -> Request:
         return Request(

@@ -16,7 +16,7 @@ from groundwire.agents.patching._evidence import (
     reflection_as_data,
 )
 from groundwire.agents.patching._function_writer import STOPS, begun_answer, find_stub
-from groundwire.agents.prompting._templates import load_prompt
+from groundwire.agents.prompting._templates import instructed, load_prompt
 from groundwire.agents.width._sampling import NOTHING, Extra, Question, SampledAnswer
 from groundwire.core._candidates import Candidate, check_path
 from groundwire.core._contexts import ActorContext
@@ -76,14 +76,21 @@ class TextAnswer:
         path: the file, which the task has to let a candidate edit.
         normalise: brings an answer to the form in which answers are compared.
         shows: globs of the task's files that the prompt shows; none by default, since tests may hold the answer.
+        instructions: what the model is told first, before what it is told of its work here; empty: nothing more.
     """
 
     def __init__(
-        self, path: str = "answer.txt", *, normalise: Callable[[str], str] = plain_answer, shows: tuple[str, ...] = ()
+        self,
+        path: str = "answer.txt",
+        *,
+        normalise: Callable[[str], str] = plain_answer,
+        shows: tuple[str, ...] = (),
+        instructions: str = "",
     ) -> None:
         self.path = check_path(path)
         self._normalise = normalise
         self._shows = shows
+        self._instructions = instructions.strip()
 
     def question(self, context: ActorContext, added: Extra = NOTHING, *, told: bool = True) -> Question:
         """See `Asking`."""
@@ -102,7 +109,7 @@ class TextAnswer:
             reflection=reflection_as_data(context) if told else "",
             method=added.text,
         )
-        return Question(messages, added.digest or prompt.digest)
+        return Question(*instructed(messages, added.digest or prompt.digest, self._instructions))
 
     def statement(self, context: ActorContext) -> str:
         """See `Asking`."""

@@ -14,7 +14,7 @@ from groundwire.agents.patching._evidence import (
     reflection_as_data,
 )
 from groundwire.agents.patching._llm_critic import reflection_by
-from groundwire.agents.prompting._templates import check_range, load_prompt, risen
+from groundwire.agents.prompting._templates import check_range, instructed, load_prompt, risen
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext, CriticContext, Reflection
 from groundwire.core._environments import Move, actions_in, attempt, moves_of, moves_so_far, start_of
@@ -74,6 +74,7 @@ class ReActActor:
 
     Args:
         model: a LiteLLM id, `scripted:FILE`, or a backend.
+        instructions: what the model is told first, before what it is told of its work here; empty: nothing more.
         remembers: what a new trial is told of earlier ones: `reflections` (what memory recalls, and the critic's text),
             `last_attempt` (its steps), `both` or `nothing` (the baselines of Reflexion, arXiv 2303.11366).
         lessons: the most that memory recalls for one trial, Ω; 3 there.
@@ -88,6 +89,7 @@ class ReActActor:
         self,
         model: str | Backend,
         *,
+        instructions: str = "",
         remembers: Remembers = "reflections",
         lessons: int = 3,
         temperature: float = 0.0,
@@ -102,6 +104,7 @@ class ReActActor:
         self._replays = remembers in ("last_attempt", "both")
         self.traits = ActorTraits(needs=Needs(lessons=lessons if self._reflects else 0))
         self._backend = backend_for(model)
+        self._instructions = instructions.strip()
         self._temperature = temperature
         self._max_tokens = max_tokens
 
@@ -147,13 +150,14 @@ class ReActActor:
             can_do=hints_as_data(scene),
             stuck=tagged("stuck", "", times=context.escalation) if context.escalation else "",
         )
+        messages, digest = instructed(messages, prompt.digest, self._instructions)
         return Request(
             messages=messages,
             temperature=risen(self._temperature, context.escalation + call),
             max_tokens=self._max_tokens,
             seed=seed_in(context, "propose", call=step, sample=call),
             purpose="propose",
-            prompt_digest=prompt.digest,
+            prompt_digest=digest,
         )
 
 

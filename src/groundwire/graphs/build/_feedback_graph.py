@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from groundwire.agents.programs._plain_functions import (
+    ActorFunction,
+    CriticFunction,
+    FunctionActor,
+    FunctionCritic,
+)
 from groundwire.core._contexts import Actor, Critic, Tool
 from groundwire.core._errors import GraphError
 from groundwire.core._records import StopReason, Store
@@ -38,6 +44,7 @@ from groundwire.graphs.run._driver import Durability
 from groundwire.graphs.run._gate import GateKind
 from groundwire.graphs.run._sandboxes import SandboxChoice
 from groundwire.graphs.run._state import EpisodeState
+from groundwire.tools._check import Check, CheckFunction
 
 PlainRole = Literal["pure", "unknown"]
 NodeLike: TypeAlias = "Callable[[Any], Any] | Any"
@@ -47,6 +54,11 @@ Roles = Mapping[str, str]
 
 OPTIONS = frozenset({"cache_policy", "defer", "input_schema", "metadata", "retry_policy", "timeout", "trace_policy"})
 """Of LangGraph's options for a node; an error handler would be a way on that the proof does not see."""
+
+
+def is_plain(part: object, method: str) -> bool:
+    """True for a function where a part with that method may stand; for a class never, whose instance was meant."""
+    return callable(part) and not isinstance(part, type) and not hasattr(part, method)
 
 
 class FeedbackGraph:
@@ -83,14 +95,58 @@ class FeedbackGraph:
         self.budget = budget or Budget()
         self.parts = Parts()
 
+    @classmethod
+    def loop(
+        cls,
+        actor: Actor | ActorFunction,
+        check: Tool | CheckFunction,
+        *,
+        critic: Critic | CriticFunction | None = None,
+        width: int = 1,
+        baseline: bool = False,
+        roles: Roles | None = None,
+        **options: Any,
+    ) -> Self:
+        """The whole loop in one line: `write`, then `check`, whose sealed FAIL alone leads back to `write`.
+
+        Args:
+            actor: proposes; an actor, or a function (`add_actor`).
+            check: judges; a tool, or a function of the candidate (`add_tool`).
+            critic: reflects on each FAIL first, as `reflect`; None: the actor is told what failed, and nothing else.
+            width: candidates of one trial.
+            baseline: True to judge the task's own files first; where they pass, nothing is proposed.
+            roles: as for `add_actor`.
+            **options: of `FeedbackGraph`: `name`, `budget`, `rules`, …
+
+        Raises:
+            GraphError, ConfigError: as `add_actor`.
+        """
+        options.setdefault("name", "loop")
+        graph = cls(**options)
+        graph.add_actor("write", actor, width=width, roles=roles).add_tool("check", check).add_edge("write", "check")
+        if critic is not None:
+            graph.add_critic("reflect", critic)
+        if baseline:
+            graph.add_tool("baseline", check).set_entry("baseline").refine("baseline", to="write")
+        graph.refine("check", via=None if critic is None else "reflect", to="write")
+        return graph
+
     def add_actor(
-        self, name: str, actor: Actor, *, width: int = 1, graphs: Graphs | None = None, roles: Roles | None = None
+        self,
+        name: str,
+        actor: Actor | ActorFunction,
+        *,
+        width: int = 1,
+        graphs: Graphs | None = None,
+        roles: Roles | None = None,
     ) -> FeedbackGraph:
         """Adds a node that proposes candidates.
 
         Args:
             name: the node's name.
-            actor: see `groundwire.core._contexts.Actor`.
+            actor: see `groundwire.core._contexts.Actor`; or a function, sync or async, that gets the `ActorContext` and
+                gives the answer's text, texts by their paths, a `Candidate`, or a list of any of these. One that is not
+                async runs in a thread.
             width: candidates asked for in one trial; each is judged, one is admitted.
             graphs: LangGraph graphs that it calls, by a name of your choice; those that it holds are found anyway.
             roles: `GRAPH/NODE` → `pure`, `world` or `unknown`, for the nodes of these.
@@ -102,32 +158,41 @@ class FeedbackGraph:
         self.parts.check_new(name)
         if width < 1:
             raise GraphError(f"The width of {name} is {width}.", do="Ask for at least 1 candidate a trial.")
-        ActorTraits.of(actor, name=name)
-        check_part(name, actor, "actor")
-        self.parts.actors[name] = ActorPart(actor, width, Helpers(graphs or {}, roles or {}))
+        part = cast("Actor", FunctionActor(cast("ActorFunction", actor)) if is_plain(actor, "propose") else actor)
+        ActorTraits.of(part, name=name)
+        check_part(name, part, "actor")
+        known: Roles = getattr(part, "graph_roles", {})  # of a graph that the actor is (`from_langgraph`)
+        self.parts.actors[name] = ActorPart(part, width, Helpers(graphs or {}, {**known, **(roles or {})}))
         return self
 
     def add_critic(
-        self, name: str, critic: Critic, *, graphs: Graphs | None = None, roles: Roles | None = None
+        self, name: str, critic: Critic | CriticFunction, *, graphs: Graphs | None = None, roles: Roles | None = None
     ) -> FeedbackGraph:
-        """Adds a node that turns a failing signal into a reflection; arguments and errors as for `add_actor`."""
+        """Adds a node that turns a failing signal into a reflection.
+
+        A function gets the `CriticContext` and gives the reflection's text. Other arguments and errors as for
+        `add_actor`.
+        """
         self.parts.check_new(name)
-        CriticTraits.of(critic, name=name)
-        check_part(name, critic, "critic")
-        self.parts.critics[name] = CriticPart(critic, Helpers(graphs or {}, roles or {}))
+        part = cast("Critic", FunctionCritic(cast("CriticFunction", critic)) if is_plain(critic, "reflect") else critic)
+        CriticTraits.of(part, name=name)
+        check_part(name, part, "critic")
+        self.parts.critics[name] = CriticPart(part, Helpers(graphs or {}, roles or {}))
         return self
 
     def add_tool(
-        self, name: str, tool: Tool, *, graphs: Graphs | None = None, roles: Roles | None = None
+        self, name: str, tool: Tool | CheckFunction, *, graphs: Graphs | None = None, roles: Roles | None = None
     ) -> FeedbackGraph:
         """Adds a node that judges candidates; the only kind of node from which a signal can come.
 
-        Arguments and errors as for `add_actor`.
+        A function gets the candidate, and stands for `tools.Check(function)`. Other arguments and errors as for
+        `add_actor`.
         """
         self.parts.check_new(name)
-        ToolTraits.of(tool, name=name)
-        check_part(name, tool, "tool")
-        self.parts.tools[name] = ToolPart(tool, Helpers(graphs or {}, roles or {}))
+        part = cast("Tool", Check(cast("CheckFunction", tool)) if is_plain(tool, "judge") else tool)  # pyright: ignore[reportCallIssue, reportArgumentType]  no overload takes both forms
+        ToolTraits.of(part, name=name)
+        check_part(name, part, "tool")
+        self.parts.tools[name] = ToolPart(part, Helpers(graphs or {}, roles or {}))
         return self
 
     def add_node(

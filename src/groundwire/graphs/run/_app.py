@@ -367,6 +367,7 @@ class FeedbackApp:
     async def abatch(
         self,
         tasks: Sequence[Task],
+        config: Mapping[str, Any] | None = None,
         *,
         at_once: int | None = None,
         seed: int = 0,
@@ -379,6 +380,7 @@ class FeedbackApp:
 
         Args:
             tasks: what is to be solved.
+            config: LangChain's config, of which `max_concurrency` stands for `at_once`; the rest says nothing here.
             at_once: episodes at a time; None: four, or, where the model's engine says how busy it is, as many as keep
                 it so (`graphs.run.in_flight`).
             seed: for reproducible choices.
@@ -395,6 +397,7 @@ class FeedbackApp:
         """
         from groundwire.graphs.run._batch import QueuedEpisode, run_batch
 
+        at_once = (config or {}).get("max_concurrency") if at_once is None else at_once
         if times < 1:
             raise ConfigError(f"times is {times}.", do="Run each task at least once.")
         for task in tasks if isinstance(tasks, Sequence) and not isinstance(tasks, str) else [tasks]:
@@ -441,9 +444,25 @@ class FeedbackApp:
         """`arun` for where a person types; options as there."""
         return wait_for(self.arun(task, **options), "run", "arun")
 
-    def batch(self, tasks: Sequence[Task], **options: Any) -> list[EpisodeResult]:
+    def batch(
+        self, tasks: Sequence[Task], config: Mapping[str, Any] | None = None, **options: Any
+    ) -> list[EpisodeResult]:
         """`abatch` for where a person types; options as there."""
-        return wait_for(self.abatch(tasks, **options), "batch", "abatch")
+        return wait_for(self.abatch(tasks, config, **options), "batch", "abatch")
+
+    def invoke(self, task: Task, config: Mapping[str, Any] | None = None, **options: Any) -> EpisodeResult:
+        """`run` as LangChain's runnables call it, so that `RunnableLambda(app.invoke, app.ainvoke)` is one.
+
+        Args:
+            task: what is to be solved.
+            config: LangGraph's config, as for `arun`.
+            **options: as for `arun`.
+        """
+        return wait_for(self.ainvoke(task, config, **options), "invoke", "ainvoke")
+
+    async def ainvoke(self, task: Task, config: Mapping[str, Any] | None = None, **options: Any) -> EpisodeResult:
+        """`arun` as LangChain's runnables call it; arguments as for `invoke`."""
+        return await self.arun(task, config=config, **options)
 
     def stream(self, task: Task, **options: Any) -> Iterator[Record | EpisodeResult]:
         """`astream` for where a person types; options as there."""

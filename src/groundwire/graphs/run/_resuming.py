@@ -106,6 +106,7 @@ async def task_of(record: EpisodeRecord, store: Store) -> Task:
         editable=tuple(told["editable"]),
         test_files=tuple(told["test_files"]),
         stars_cross=stars_crossed(told),
+        kind=told.get("kind", "repair"),
         hidden=Hidden(tuple(hidden["command"]), Tree({})) if hidden else None,
     )
 
