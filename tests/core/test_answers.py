@@ -261,9 +261,11 @@ FORTY_TWO = [
     "```\nANSWER: 42\n```", "ANSWER: 42\n\nI hope this helps!", "ANSWER: 42\nThis is because 6*7 is 42.",
     "ANSWER: 42 because 6*7 is that.", "ANSWER: 42. That is what it comes to.", "ANSWER: 42\nANSWER: 42.0",
     "<think>ANSWER: 41</think>\nANSWER: 42", "so ANSWER: 41?\n</think>ANSWER: 42", '{"answer": 42}',
-    '```json\n{"answer": "42"}\n```', 'Here it is: {"reason": "6*7", "answer": 42}', "<answer>42</answer>", "6*7\n#### 42",
+    '```json\n{"answer": "42"}\n```', 'Here it is: {"reason": "6*7", "answer": 42}', "<answer>42</answer>",
+    "6*7\n#### 42",
     "So $$\\boxed{42}$$", "Thus the answer is 42.", "The final answer is $\\boxed{42}$. I hope it is correct.",
-    "Final Answer: 42", "## Final answer\n\n42", "**Final Answer**\n42", "The correct answer is: **42**, since 6*7 is 42",
+    "Final Answer: 42", "## Final answer\n\n42", "**Final Answer**\n42",
+    "The correct answer is: **42**, since 6*7 is 42",
     "It might be \\boxed{41}.\n\nANSWER: 42", "ANSWER: the answer alone\n\nANSWER: 42", "Answer: x = 42",
 ]  # fmt: skip
 
@@ -327,8 +329,9 @@ def test_any_text_has_a_form_that_is_its_own_form(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["\\frac{" * 50_000, "(" * 50_000, "9" * 100_000, "1e999999999", "1,000" * 20_000, "\\boxed{" * 20_000 + "}" * 20_000,
-     "ANSWER: " * 12_000, "{" * 90_000, '{"answer":' * 9_000, "**" * 50_000, "the " * 25_000 + "answer", "<answer>" * 9_000,
+    ["\\frac{" * 50_000, "(" * 50_000, "9" * 100_000, "1e999999999", "1,000" * 20_000, "\\boxed{" * 9_000 + "}" * 9_000,
+     "ANSWER: " * 12_000, "{" * 90_000, '{"answer":' * 9_000, "**" * 50_000, "the " * 25_000 + "answer",
+     "<answer>" * 9_000,
      "10^(" * 300, "1 1/" * 300, "$" * 90_000, "\n" * 90_000 + "a", " " * 90_000 + "a", "ANSWER: " + "a. " * 30_000,
      "# " * 40_000, "I " * 40_000, "9" * 59 + "/" + "7" * 59, "9**9**9**9", "((((9^9)^9)^9)^9)!"],
 )  # fmt: skip

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from groundwire.agents.steps._step_reader import ModelReviewer
     from groundwire.agents.steps._step_writer import StepWriter
     from groundwire.agents.steps._tool_actor import ToolActor
-    from groundwire.agents.width._answers import FunctionBody, TextAnswer, after_mark, plain_answer
+    from groundwire.agents.width._answers import FunctionBody, TextAnswer, plain_answer, stated_answer
     from groundwire.agents.width._confident_vote import ConfidentVote, KillBelow, Mode
     from groundwire.agents.width._parallel_refine import ParallelRefine
     from groundwire.agents.width._perturb_vote import Perturbation, PerturbVote, relabelled_digits, shuffled_options
@@ -113,7 +113,6 @@ __all__ = [
     "ToolActor",
     "Value",
     "WorldModel",
-    "after_mark",
     "ask_for",
     "plain_answer",
     "relabelled_digits",
@@ -182,7 +181,6 @@ __getattr__, __dir__ = at_first_use(
         "ToolActor": "steps._tool_actor",
         "Value": "worlds",
         "WorldModel": "worlds",
-        "after_mark": "width._answers",
         "ask_for": "prompting._structured",
         "plain_answer": "width._answers",
         "relabelled_digits": "width._perturb_vote",

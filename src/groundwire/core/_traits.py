@@ -185,10 +185,13 @@ class BackendTraits(_Traits):
     Args:
         structured: it holds answers to `Request.json_schema`, so that an actor may ask for JSON by itself.
         prioritises: it serves requests by `Request.priority`.
+        continues: it writes on where a begun answer stands, which is a last message of the assistant's. What does not
+            is told to go on in a turn of its own.
     """
 
     structured: bool = False
     prioritises: bool = False
+    continues: bool = False
 
 
 # Which models a part asks: nobody is made the judge of its own text.
