@@ -237,13 +237,14 @@ class ToolActor:
         """
         steps = _go_on_from(context)
         question = self._opening(context, steps)
-        repairs, warmer = self._repairs, 0
+        repairs, warmer, why = self._repairs, 0, ""
         for call in range(1 + self._repairs + self._resamples):
             completion: Completion | None = None
             try:
                 completion = await context.call(self._backend, self._request(context, steps, question, call, warmer))
                 step = read_step(completion, native=self._talk.native)
             except (CandidateError, ModelReplyInvalid) as problem:
+                why = f" {problem.what}"
                 if not repairs:
                     break
                 repairs -= 1
@@ -257,7 +258,7 @@ class ToolActor:
             warmer += 1
             question = question.then(self._talk.asked_again(step, made.ids[-1]), "repeat")
         raise ModelReplyInvalid(
-            f"{self._backend.model} named no step that could be read.",
+            f"{self._backend.model} named no step that could be read.{why}",
             do="Use a stronger model, or raise max_tokens if its answers are cut off.",
         )
 
