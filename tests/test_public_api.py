@@ -50,7 +50,7 @@ PUBLIC = {
         "ProgramRequest",
         "ProgramResult", "ProgramRun",
         "Recall", "Record", "RecordNotFound", "Recorded", "Recording", "RecordingError",
-        "RecordingExhausted", "RecordingMissing", "Reflection", "ReflectionRecord", "ReportsLoad", "Request",
+        "RecordingExhausted", "RecordingMissing", "Reflection", "ReflectionRecord", "ReportsLoad", "Request", "Reranker",
         "Ruling", "RunEnd", "RunRecord", "Sample", "Sandbox", "SandboxCrashed", "SandboxError", "SandboxInfo",
         "SandboxUnavailable", "Scene", "SealError", "Settings", "Signal", "Status", "StepRules", "StopReason",
         "StorageBusy", "StorageError", "Store", "Streaming", "SwitchPenalty", "Task", "TaskError", "Tool",
@@ -87,7 +87,7 @@ PUBLIC = {
         "export_lessons", "fingerprint", "import_lessons", "locate", "says_the_same", "size_of",
     },
     "groundwire.models": {
-        "Fallbacks", "LiteLLMBackend", "LocalBackend", "MiniLM", "OpenAICompatibleBackend", "Patience",
+        "Fallbacks", "LiteLLMBackend", "LiteLLMReranker", "LocalBackend", "MiniLM", "OpenAICompatibleBackend", "Patience",
         "ReplayBackend", "SMOLLM2", "ScriptedBackend", "ServerOptions", "VllmBackend", "VllmServerBackend",
         "WatchedBackend", "allow_model_calls", "backend_for", "load_litellm",
     },
@@ -98,7 +98,7 @@ PUBLIC = {
         "ToldOfCall", "ToldOfEpisode", "episode_span", "is_wanted", "model_call_span",
     },
     "groundwire.tools": {
-        "AnswerCheck", "BUILT_IN", "ByMeaning", "ByWords", "Command", "Corpus", "Doctest", "EnvironmentTool",
+        "AnswerCheck", "BUILT_IN", "ByMeaning", "ByReranking", "ByWords", "Command", "Corpus", "Doctest", "EnvironmentTool",
         "FunctionTool", "GymnasiumEnvironment", "HiddenTests", "ModelTests", "Person", "Preflight", "Pytest",
         "Relevance", "RuleReviewer", "Separation", "StepChecker", "Supported", "Toolbox", "Unittest", "World",
         "WorldServer", "answer_task", "gymnasium_world", "http_world", "mcp_tools", "normalised", "own_world",

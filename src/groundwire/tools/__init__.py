@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from groundwire.tools._person import Person
     from groundwire.tools._pytest_tool import Pytest
     from groundwire.tools._running import Separation
-    from groundwire.tools._search import ByMeaning, ByWords, Corpus, Relevance, Supported, normalised
+    from groundwire.tools._search import ByMeaning, ByReranking, ByWords, Corpus, Relevance, Supported, normalised
     from groundwire.tools._stdlib_runners import Doctest, Unittest
     from groundwire.tools._step_checker import StepChecker
     from groundwire.tools._tool_calls import AnswerCheck, Preflight, RuleReviewer
@@ -31,6 +31,7 @@ __all__ = [
     "BUILT_IN",
     "AnswerCheck",
     "ByMeaning",
+    "ByReranking",
     "ByWords",
     "Command",
     "Corpus",
@@ -70,6 +71,7 @@ __getattr__, __dir__ = at_first_use(
         "Separation": "_running",
         "BUILT_IN": "environments._catalogue",
         "ByMeaning": "_search",
+        "ByReranking": "_search",
         "ByWords": "_search",
         "Command": "_command_tool",
         "Corpus": "_search",
