@@ -318,7 +318,8 @@ def _value(rest: str) -> str:
     kept = [_line_value(first)]
     for line in others:
         ends = not line.strip() or line.lstrip().startswith(("```", "~~~")) or _is_prose(line)
-        if ends or bool(_WORD.search(line)) is not bool(_WORD.search(first)) or kept[0] != first.strip() or _is_prose(first):
+        alike = bool(_WORD.search(line)) is bool(_WORD.search(first)) and not _is_prose(first)
+        if ends or not alike or kept[0] != first.strip():
             break
         kept.append(line)
     return "\n".join(kept)

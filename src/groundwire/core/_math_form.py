@@ -28,7 +28,7 @@ _EXACT = re.compile(r"-?\d+(?:\.\d+)?(?:/\d+)?%?")
 
 
 class MathForm:
-    """Brings an answer to the form of the first one that it equals: `(x+1)^2` to `x^2+2x+1`, `\\sqrt{8}` to `2\\sqrt{2}`.
+    """Brings an answer to the form of the first that it equals: `x^2+2x+1` to `(x+1)^2`, `2\\sqrt{2}` to `\\sqrt{8}`.
 
     Two answers of one `plain_answer` are equal; of others, those that are mathematics are compared by `math-verify`.
     What it can't read, or not in time, equals nothing but itself. The library runs in a process of its own, held to

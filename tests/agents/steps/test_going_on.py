@@ -17,7 +17,8 @@ NEXT = "so it is four\n"
 @pytest.mark.parametrize(
     "text",
     [
-        NEXT, KEPT + NEXT, f"add two and two\n{NEXT}", f"Continuing:\n{NEXT}", f"Continuing: {NEXT}", f"```\n{NEXT}```\n",
+        NEXT, KEPT + NEXT, f"add two and two\n{NEXT}", f"Continuing:\n{NEXT}", f"Continuing: {NEXT}",
+        f"```\n{NEXT}```\n",
         f"```text\n{KEPT}{NEXT}```\nThat is all!", f"<think>four?</think>{NEXT}", f"so four?</think>\n{NEXT}",
         f"Sure! Here is the rest:\n\n{NEXT}", f"Here are the remaining steps:\n\n```\n{NEXT}```",
         f"Continuing...\n\n**carry the one**\n  add two and two\n{NEXT}", f"Okay.\n{KEPT}{NEXT}",

@@ -57,7 +57,8 @@ def test_the_first_step_in_a_text_is_read(text: str, step: Call | Answer) -> Non
     [
         *["", "4", "{", '{"tool": 3}', '{"tool": "add", "arguments": [1]}', '{"tool": "", "arguments": {}}'],
         *['{"answer": "4"} {"answer": "5"}', "ANSWER: 4\nANSWER: 5", '{"answer": "I can\'t help with that."}'],
-        *["I'm sorry, I can't do that.", '{"answer": null}', '{"tool": "add", "arguments": {"a": NaN}}', "[" * 100_000, '{"a":' * 20_000],
+        "I'm sorry, I can't do that.",
+        *['{"answer": null}', '{"tool": "add", "arguments": {"a": NaN}}', "[" * 100_000, '{"a":' * 20_000],
     ],
 )
 def test_what_is_no_step_is_said_so(text: str) -> None:

@@ -210,7 +210,7 @@ async def test_debate_ends_with_the_moderator_or_with_one_judge_who_sees_the_las
 
 
 async def test_each_of_a_debate_remembers_its_own_dialogue() -> None:
-    """Row 17: what a side and the moderator were asked and said in all rounds before stands in what they are asked now."""
+    """Row 17: what a side and the moderator were asked and said before stands in what they are asked now."""
     said = iter(f"s{number}" for number in range(99))
 
     def says(request: Request, purpose: str) -> str:
@@ -219,7 +219,8 @@ async def test_each_of_a_debate_remembers_its_own_dialogue() -> None:
     backend, check = model(says), Check(["?"])
     await ran(mad_debate(MadDebate(backend, TEXT), check, allow_ungrounded=True), check)
     by_phase = {request.purpose: request.messages for request in backend.requests}
-    for phase, own, others in (("propose.6", ["s0", "s2"], ["s1", "s3"]), ("propose.7", ["s1", "s3"], ["s0", "s2", "s4"])):
+    dialogues = (("propose.6", ["s0", "s2"], ["s1", "s3"]), ("propose.7", ["s1", "s3"], ["s0", "s2", "s4"]))
+    for phase, own, others in dialogues:
         messages = by_phase[phase]
         assert [m.content[-2:] for m in messages if m.role == "assistant"] == own
         told = "".join(m.content for m in messages if m.role == "user")

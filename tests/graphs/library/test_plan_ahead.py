@@ -16,7 +16,7 @@ from groundwire.core._contexts import ActorContext, Lesson
 from groundwire.core._environments import Move, actions_in, environment_task
 from groundwire.core._errors import ConfigError
 from groundwire.core._ids import SeedRule
-from groundwire.core._models import Request
+from groundwire.core._models import Message, Request
 from groundwire.core._records import Admission, CandidateRecord
 from groundwire.core._scene import Scene, Status
 from groundwire.core._signals import Signal
@@ -203,6 +203,20 @@ async def test_what_was_really_seen_is_valued_by_the_model_and_lessons_are_in_wh
     imagined = await model.imagine(context, moves, "on")
     assert (imagined.value, imagined.scene.status) == (0.3, Status.RUNNING)
     assert all("never go bright" in text for text in asked)
+
+
+async def test_a_value_that_a_model_gives_is_asked_for_in_a_replay_as_it_was() -> None:
+    class Asked:
+        async def __call__(self, context: ActorContext, moves: Sequence[Move]) -> float:
+            request = Request(messages=(Message(role="user", content=scene_of(moves)),), purpose="plan")
+            return float((await context.call(backend, request)).texts[0])
+
+    backend = ScriptedBackend(lambda _request: "0.5")
+    app = plan_ahead(LookaheadActor(Simulator(Trap), value=Asked()), Trap).compile(budget=Budget(trials=1))
+    for _ in range(2):
+        result, _, _ = await play(app, TRAP)
+        replayed = await app.areplay(TRAP, run_id=result.run_id, episode_id=result.episode_id)
+        assert replayed.difference is None
 
 
 async def test_a_model_proposes_foresees_and_values_and_each_call_is_on_record() -> None:

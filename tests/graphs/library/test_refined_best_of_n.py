@@ -51,7 +51,7 @@ async def test_the_pool_is_the_samples_and_one_continuation_of_the_one_with_a_ba
         "<think>ANSWER: 41</think>```\nFirst, 2.\n\nSix times seven is 42.\n\nANSWER: 42\n```",
     ],
 )
-async def test_a_backend_that_continues_nothing_is_asked_for_what_follows_and_may_repeat_what_is_kept(more: str) -> None:
+async def test_a_backend_that_continues_nothing_is_asked_for_what_follows_and_may_repeat_itself(more: str) -> None:
     def says(request: Request, purpose: str) -> str:
         return more if "What stands above is kept" in request.messages[-1].content else writes(request, purpose)
 

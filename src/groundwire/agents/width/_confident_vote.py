@@ -220,9 +220,7 @@ class ConfidentVote:
             case _:
                 return majority(keys)
 
-    async def _online(
-        self, context: ActorContext, question: Question, samples: int
-    ) -> tuple[list[Draft], VoteResult]:
+    async def _online(self, context: ActorContext, question: Question, samples: int) -> tuple[list[Draft], VoteResult]:
         drafts = await self._drafts(context, question, self._warm_up, phase=0)
         lowest = [self._lowest(draft) for draft in drafts if draft.key is not None]
         # without any answer nothing says how confident a trace should be, and none is ended

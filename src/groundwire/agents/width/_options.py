@@ -15,7 +15,8 @@ _BEGINS_LINE = re.compile(
 )
 _IN_LINE = re.compile(
     r"(?<![\w(\[])[(\[]?(?P<label>[A-Za-z])[)\].:]{1,2}[ \t]{1,4}"
-    r"(?![(\[]?[A-Za-z][)\].:]{1,2}[ \t])(?P<text>\S(?:(?![ \t,;]{1,4}(?:(?:and|or)[ ])?[(\[]?[A-Za-z][)\].:]{1,2}[ \t])[^\n]){0,400})"
+    r"(?![(\[]?[A-Za-z][)\].:]{1,2}[ \t])"
+    r"(?P<text>\S(?:(?![ \t,;]{1,4}(?:(?:and|or)[ ])?[(\[]?[A-Za-z][)\].:]{1,2}[ \t])[^\n]){0,400})"
 )
 _NAMED = re.compile(
     r"(?:(?:the[ ])?(?:correct[ ]|right[ ])?(?:option|choice)(?:[ ]is)?[ :]{1,3})?[(\[*_]{0,4}"
@@ -71,7 +72,9 @@ def _option(found: re.Match[str]) -> ChoiceOption:
     return ChoiceOption(found["label"], found["text"].rstrip(" \t,;"), found.start("text"))
 
 
-def _list_of(found: Iterable[ChoiceOption], is_of: Callable[[str], bool], labels: Sequence[str]) -> Sequence[ChoiceOption]:
+def _list_of(
+    found: Iterable[ChoiceOption], is_of: Callable[[str], bool], labels: Sequence[str]
+) -> Sequence[ChoiceOption]:
     """The last of the lists whose labels are of one kind and follow one another from the first on."""
     lists: list[list[ChoiceOption]] = []
     for option in found:

@@ -82,7 +82,7 @@ def relabelled_digits(prompt: str, rng: random.Random) -> Perturbed:
 def shuffled_options(prompt: str, rng: random.Random) -> Perturbed:
     """Choices change places, in whatever form they are listed (`options_in`), and an answer's label is mapped back.
 
-    Options that speak of others ("none of the above", "both A and B") keep their place, and the others move around them.
+    Options that speak of others ("none of the above", "both A and B") keep their place; the others move around them.
     """
     options = options_in(prompt)
     moving = [place for place, option in enumerate(options) if not _MOVES_NOT.search(option.text)]
@@ -104,8 +104,9 @@ def shuffled_options(prompt: str, rng: random.Random) -> Perturbed:
             return text
         label, rest = named[0].label, named[1]
         begins = text[: len(text.rstrip()) - len(rest.rstrip())] if rest.strip() else text
-        return re.sub(rf"\b{re.escape(label)}\b", back[label.casefold()], begins, count=1, flags=re.IGNORECASE) + (
-            text[len(begins) :]
+        return (
+            re.sub(rf"\b{re.escape(label)}\b", back[label.casefold()], begins, count=1, flags=re.IGNORECASE)
+            + (text[len(begins) :])
         )
 
     return Perturbed(shuffled, undo)
@@ -146,9 +147,9 @@ def _grid(text: str) -> list[int]:
     rows: list[list[int]] = []
     for start, line in _lines(text):
         cells = [start + found.start() for found in re.finditer(_CELL, line)] if _ROW.fullmatch(line) else []
-        if math.isqrt(len(cells)) in SIZES and len(cells) == math.isqrt(len(cells)) ** 2 and not rows:
-            if len(cells) not in SIZES or not _is_row(text, start, len(cells)):
-                return cells
+        is_square = math.isqrt(len(cells)) in SIZES and len(cells) == math.isqrt(len(cells)) ** 2
+        if is_square and not rows and not (len(cells) in SIZES and _is_row(text, start, len(cells))):
+            return cells
         if cells and (not rows or len(cells) == len(rows[0])):
             rows.append(cells)
             if len(rows) == len(rows[0]) and len(rows) in SIZES:

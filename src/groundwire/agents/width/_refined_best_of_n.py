@@ -20,7 +20,9 @@ from groundwire.core._traits import models_of
 
 STEP_TOKENS = 600
 MOST_STEPS = 64
-_STEP = re.compile(r"^[ \t*_]{0,10}step[ \t*_]{0,6}[:=][ \t*_#]{0,5}(?:step[ ])?(\d{1,4}|none)", re.IGNORECASE | re.MULTILINE)
+_STEP = re.compile(
+    r"^[ \t*_]{0,10}step[ \t*_]{0,6}[:=][ \t*_#]{0,5}(?:step[ ])?(\d{1,4}|none)", re.IGNORECASE | re.MULTILINE
+)
 _CORRECTED = re.compile(r"^[ \t*_]{0,10}corrected(?:[ ]step)?[ \t*_]{0,6}[:=][*_]{0,3}", re.IGNORECASE | re.MULTILINE)
 
 

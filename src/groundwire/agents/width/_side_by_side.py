@@ -31,7 +31,10 @@ from groundwire.core._reasoning_text import without_reasoning
 
 SHOWN_TOKENS = 800
 MOST = 10
-_BEST = re.compile(r"^[ \t*_]{0,10}best[ \t*_]{0,6}[:=][ \t*_#]{0,5}(?:(?:candidate|answer|number)[ ]{1,2}#?)?(\d{1,3})", re.IGNORECASE | re.MULTILINE)
+_BEST = re.compile(
+    r"^[ \t*_]{0,10}best[ \t*_]{0,6}[:=][ \t*_#]{0,5}(?:(?:candidate|answer|number)[ ]{1,2}#?)?(\d{1,3})",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)

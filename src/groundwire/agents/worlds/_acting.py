@@ -171,8 +171,9 @@ def _last_attempt(context: ActorContext) -> str:
 def read_action(text: str, scene: Scene) -> str:
     """The action that an answer names, as one printable line; empty where it names none.
 
-    It stands after the last `Action:` (or `>`), or in a JSON object's `action`, thinking and markup left out. Where the world gives hints and there is no such line, it is the hint
-    that is mentioned last. A hint is returned as the world spells it.
+    It stands after the last `Action:` (or `>`), or in a JSON object's `action`; thinking and markup are left out. Where
+    the world gives hints and there is no such line, it is the hint that is mentioned last. A hint is returned as the
+    world spells it.
     """
     said = printable(without_reasoning(text))
     named = [*_in_objects(said), *(match["action"] for match in ACTION.finditer(said))]

@@ -6,12 +6,13 @@ import math
 import random
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 from groundwire.agents.worlds._foresight import Imagined, Proposer, ValuesPlaces, WorldModel, hinted, scene_after
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext
+from groundwire.core._contexts import ActorContext, ModelCaller
 from groundwire.core._environments import (
     Move,
     Transition,
@@ -22,6 +23,7 @@ from groundwire.core._environments import (
     transitions,
 )
 from groundwire.core._errors import ConfigError
+from groundwire.core._models import Backend, Completion, Request
 from groundwire.core._scene import Scene, Status
 from groundwire.core._signals import Verdict
 from groundwire.core._traits import ActorTraits, Needs
@@ -188,7 +190,7 @@ class LookaheadActor:
             ModelError, BudgetExceeded: from `context.call`.
         """
         moves = moves_so_far(context.judged, context.failing)
-        plan = _Plan(self._settings, self._score, context, moves)
+        plan = _Plan(self._settings, partial(self._score, {}), context, moves)
         root = TreeNode(moves[-1].scene if moves else start_of(context.task).scene)
         for _ in range(self._settings.simulations):
             if not await plan.simulate(root):
@@ -199,27 +201,44 @@ class LookaheadActor:
         note = f"{made.note} (value {child.mean if child else 0.0:.2f}, {root.visits} trajectories)"
         return (Candidate(made.base_digest, made.changes, ("plan.lookahead",), note),)
 
-    async def _score(self, context: ActorContext, moves: Sequence[Move]) -> float:
+    async def _score(self, of_plan: dict[str, float], context: ActorContext, moves: Sequence[Move]) -> float:
         """The value of a trajectory that is not over; one that ends in a place that was valued before is not valued
-        again, unless there are other lessons by now."""
+        again, unless there are other lessons by now. What a model said counts for one plan: the next one asks again, so
+        that what is asked follows from the ledger alone, and a replay asks the same."""
         if self._value is None and self._world is None:
             return UNKNOWN
         where = place_of(moves, context, sees_all=self._settings.sees_all)
+        if where in of_plan:
+            return of_plan[where]
         place = (context.task.tree.digest, where, *(lesson.id for lesson in context.lessons))
         if place in self._scores:
             self._scores.move_to_end(place)
-        else:
-            self._scores[place] = await self._asked(context, moves)
+            return self._scores[place]
+        caller = _Caller(context.call)
+        of_plan[where] = value = await self._asked(replace(context, call=caller), moves)
+        if not caller.called:
+            self._scores[place] = value
             if len(self._scores) > REMEMBERED:
                 self._scores.popitem(last=False)
-        return self._scores[place]
-
+        return value
 
     async def _asked(self, context: ActorContext, moves: Sequence[Move]) -> float:
         if self._value is not None:
             return await self._value(context, moves)
         said = await self._world.value(context, moves) if self._world else None
         return UNKNOWN if said is None else said
+
+
+class _Caller:
+    """Calls models, and knows whether it was asked to."""
+
+    def __init__(self, call: ModelCaller) -> None:
+        self.called = False
+        self._call = call
+
+    async def __call__(self, backend: Backend, request: Request) -> Completion:
+        self.called = True
+        return await self._call(backend, request)
 
 
 def place_of(moves: Sequence[Move], context: ActorContext, *, sees_all: bool) -> str:
