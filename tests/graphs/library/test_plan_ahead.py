@@ -196,7 +196,7 @@ async def test_what_was_really_seen_is_valued_by_the_model_and_lessons_are_in_wh
     model = LLMForesight(ScriptedBackend(answers))
     context: Any = type("Context", (), {
         "task": TRAP, "seed": 1, "lessons": (Lesson("1", "never go bright", "trap"),), "seed_rule": SeedRule.HASHED,
-        "trial": 1, "call": staticmethod(lambda backend, request: backend.complete(request)),
+        "trial": 1, "judged": (), "failing": None, "call": staticmethod(lambda backend, request: backend.complete(request)),
     })  # fmt: skip
     moves = [Move("dark", Scene("a dark hall", actions=("on",)))]
     assert await model.value(context, moves) == 0.9
@@ -208,7 +208,7 @@ async def test_what_was_really_seen_is_valued_by_the_model_and_lessons_are_in_wh
 async def test_a_value_that_a_model_gives_is_asked_for_in_a_replay_as_it_was() -> None:
     class Asked:
         async def __call__(self, context: ActorContext, moves: Sequence[Move]) -> float:
-            request = Request(messages=(Message(role="user", content=scene_of(moves)),), purpose="plan")
+            request = Request(messages=(Message(role="user", content=scene_of(moves)),), seed=len(context.judged))
             return float((await context.call(backend, request)).texts[0])
 
     backend = ScriptedBackend(lambda _request: "0.5")

@@ -12,7 +12,7 @@ from groundwire.agents.prompting._structured import answered
 from groundwire.agents.prompting._templates import check_range, load_prompt
 from groundwire.agents.worlds._acting import hints_as_data, moves_as_data, scene_as_data
 from groundwire.core._contexts import ActorContext
-from groundwire.core._environments import Environment, Move, start_of
+from groundwire.core._environments import Environment, Move, moves_so_far, start_of
 from groundwire.core._errors import CandidateError
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Request
@@ -196,7 +196,8 @@ class LLMForesight:
             messages=prompt.messages(task=data("task", context.task.prompt, id=context.task.id), **values),
             temperature=self._temperature,
             max_tokens=self._max_tokens,
-            seed=seed_in(context, "plan"),
+            # what one plan asks is asked again by the next; a seed of its own keeps them apart in the ledger
+            seed=seed_in(context, "plan", call=len(moves_so_far(context.judged, context.failing))),
             purpose="plan",
             prompt_digest=prompt.digest,
         )
