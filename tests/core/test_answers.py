@@ -69,6 +69,7 @@ $1,250.50               | 1250.5
 42 red apples           | 42
 7 people.               | 7
 18\text{ dollars}       | 18
+18 (eighteen)           | 18
 90^\circ                | 90 degrees
 90^{\circ}              | 90°
 50%                     | 50 percent
@@ -184,6 +185,7 @@ x_1                     | x1
 20°C                    | 20°F
 3 million               | 3
 3 times                 | 3
+3 (mod 7)               | 3
 3 or 4                  | 3
 3 and 4                 | 3
 more than 3             | 3
@@ -266,6 +268,8 @@ FORTY_TWO = [
     "So $$\\boxed{42}$$", "Thus the answer is 42.", "The final answer is $\\boxed{42}$. I hope it is correct.",
     "Final Answer: 42", "## Final answer\n\n42", "**Final Answer**\n42",
     "The correct answer is: **42**, since 6*7 is 42",
+    "Answer: Let us see what six times seven comes to, step by step.\n6*7 = 42\n\nANSWER: 42",
+    "Answer: We multiply six by seven, as the task says, so the answer is 42.",
     "It might be \\boxed{41}.\n\nANSWER: 42", "ANSWER: the answer alone\n\nANSWER: 42", "Answer: x = 42",
 ]  # fmt: skip
 

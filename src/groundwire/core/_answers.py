@@ -212,6 +212,8 @@ def stated_answer(text: str, form: Callable[[str], str] = plain_answer) -> State
     said = printable(without_reasoning(text))[-MAX_CHARS:]
     for find in (_marked, _tagged, _objects, _hashed, _boxed, _in_sentences):
         found = [bare for value in find(said) if (bare := bare_answer(value)) and not _PLACEHOLDER.fullmatch(bare)]
+        # "Answer: Let's see. …" begins to reason, and what it comes to is said later
+        found = [bare for bare in found if not _is_long(bare)] or [_concluded(bare) for bare in found]
         if not found:
             continue
         if any(_REFUSAL.search(bare[:200]) for bare in found):
@@ -220,6 +222,16 @@ def stated_answer(text: str, form: Callable[[str], str] = plain_answer) -> State
             return Stated(problem=TWO)
         return Stated(found[-1])
     return Stated(problem=REFUSED if _REFUSAL.search(said[:2000]) else NONE_SAID)
+
+
+def _is_long(bare: str) -> bool:
+    return len(_WORD.findall(bare)) >= LONG_WORDS
+
+
+def _concluded(prose: str) -> str:
+    """What prose comes to, where it says so in a box or in a sentence; else all of it."""
+    said = [*_boxed(prose), *_in_sentences(prose)]
+    return bare_answer(said[-1]) if said else prose
 
 
 def _is_hedged(bare: str, form: Callable[[str], str]) -> bool:
@@ -310,7 +322,8 @@ def _value(rest: str) -> str:
     if fence:
         return fence[2]
     first, *others = rest.split("\n")
-    if len(_WORD.findall(first)) >= LONG_WORDS and not _GOES_ON.search(first):
+    goes_on = _GOES_ON.search(first)
+    if _is_long(first) and (goes_on is None or len(_WORD.findall(first[: goes_on.start()])) >= LONG_WORDS // 2):
         return rest
     if any(boxes := list(_boxed(first))):
         # one box a line is the answer, whatever is said around it; several are for the reader to refuse

@@ -264,6 +264,9 @@ def _unit(rest: str) -> tuple[int, str] | None:
         return 0, f" {_MONEY[rest]}"
     if rest in _PER_CENT:
         return 0, "%"
+    gloss = rest[1:-1] if rest[0] == "(" and rest[-1] == ")" else ""
+    if re.fullmatch(r"[^\W\d_]{3,}(?:[ -][^\W\d_]+){0,5}", gloss) and not _NO_UNIT & set(re.split("[ -]", gloss)):
+        return 0, ""  # 18 (eighteen)
     words = re.findall(r"°?[^\W\d_]+(?:/[^\W\d_]+)?(?:\^[23])?|\S", rest.replace("-", " "))
     if any(word.split("^")[0] in _UNITS for word in words) and all(re.match(r"°?[^\W\d_]", word) for word in words):
         return 0, " " + " ".join(_UNITS.get(word, word) for word in _powers(words))
