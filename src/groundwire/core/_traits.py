@@ -122,8 +122,9 @@ class ActorTraits(_Traits):
         patient: it goes through a plan of its own and ends that by itself: no rule of standstill ends it.
         grounded: False for a control, which revises its own answers without an outside signal; a graph lets it
             in with `allow_ungrounded=True` only, and every report says so.
-        revision: raised whenever it would propose otherwise than before, without asking a model or a program. A replay
-            of a run that another revision made takes its recorded candidates, where else it proposes them again.
+        revision: raised whenever it would propose otherwise than before, or ask a model otherwise. A replay of a run
+            that another revision made takes its recorded candidates, and asks the ledger what was asked for them, where
+            else it proposes them again.
     """
 
     needs: Needs = Needs()
