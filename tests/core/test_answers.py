@@ -270,6 +270,7 @@ FORTY_TWO = [
     "The correct answer is: **42**, since 6*7 is 42",
     "Answer: Let us see what six times seven comes to, step by step.\n6*7 = 42\n\nANSWER: 42",
     "Answer: We multiply six by seven, as the task says, so the answer is 42.",
+    "ANSWER: \\boxed{42} = \\boxed{42.0}",
     "It might be \\boxed{41}.\n\nANSWER: 42", "ANSWER: the answer alone\n\nANSWER: 42", "Answer: x = 42",
 ]  # fmt: skip
 

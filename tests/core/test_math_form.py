@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -10,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.core import _math_form
 from groundwire.core._errors import ConfigError
 from groundwire.core._math_form import PROGRAM, MathForm
 from groundwire.core.math_equality import is_harmless
@@ -76,8 +76,11 @@ def test_no_text_is_run(form: MathForm, tmp_path: Path) -> None:
     assert not any(is_harmless(code) for code in hostile)
 
 
+def no_package(_name: str) -> None: ...
+
+
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_math_form.importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", no_package)
     with pytest.raises(ConfigError, match=r"groundwire\[math\]"):
         MathForm()
     with pytest.raises(ConfigError, match="seconds"):

@@ -25,7 +25,7 @@ class Ranks(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.asked.append(body)
-        texts = body["documents"][: 1 if body["query"] == "short" else None]
+        texts: list[str] = body["documents"][: 1 if body["query"] == "short" else None]
         results = [{"index": i, "relevance_score": len(text) / 10} for i, text in reversed(list(enumerate(texts)))]
         said = json.dumps({"id": "1", "results": results, "usage": {"total_tokens": 1}}).encode()
         self.send_response(400 if body["query"] == "broken" else 200)

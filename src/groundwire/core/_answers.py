@@ -325,9 +325,9 @@ def _value(rest: str) -> str:
     goes_on = _GOES_ON.search(first)
     if _is_long(first) and (goes_on is None or len(_WORD.findall(first[: goes_on.start()])) >= LONG_WORDS // 2):
         return rest
-    if any(boxes := list(_boxed(first))):
-        # one box a line is the answer, whatever is said around it; several are for the reader to refuse
-        return boxes[0] if len(boxes) == 1 else " or ".join(boxes)
+    if boxes := list({plain_answer(box): box for box in _boxed(first)}.values()):
+        # one box a line is the answer, whatever is said around it; several that differ are refused as such
+        return " or ".join(boxes[:2])
     kept = [_line_value(first)]
     for line in others:
         ends = not line.strip() or line.lstrip().startswith(("```", "~~~")) or _is_prose(line)

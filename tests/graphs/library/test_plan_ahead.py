@@ -16,7 +16,7 @@ from groundwire.core._contexts import ActorContext, Lesson
 from groundwire.core._environments import Move, actions_in, environment_task
 from groundwire.core._errors import ConfigError
 from groundwire.core._ids import SeedRule
-from groundwire.core._models import Message, Request
+from groundwire.core._models import Backend, Completion, Message, Request
 from groundwire.core._records import Admission, CandidateRecord
 from groundwire.core._scene import Scene, Status
 from groundwire.core._signals import Signal
@@ -183,6 +183,10 @@ async def test_a_way_that_was_lost_looks_worse_than_before_and_is_not_taken_agai
     assert result.stop_reason is StopReason.VERIFIED and result.trials == 2
 
 
+async def completed(backend: Backend, request: Request) -> Completion:
+    return await backend.complete(request)
+
+
 async def test_what_was_really_seen_is_valued_by_the_model_and_lessons_are_in_what_it_is_asked() -> None:
     asked: list[str] = []
 
@@ -196,7 +200,7 @@ async def test_what_was_really_seen_is_valued_by_the_model_and_lessons_are_in_wh
     model = LLMForesight(ScriptedBackend(answers))
     context: Any = type("Context", (), {
         "task": TRAP, "seed": 1, "lessons": (Lesson("1", "never go bright", "trap"),), "seed_rule": SeedRule.HASHED,
-        "trial": 1, "judged": (), "failing": None, "call": staticmethod(lambda backend, request: backend.complete(request)),
+        "trial": 1, "judged": (), "failing": None, "call": staticmethod(completed),
     })  # fmt: skip
     moves = [Move("dark", Scene("a dark hall", actions=("on",)))]
     assert await model.value(context, moves) == 0.9

@@ -34,6 +34,7 @@ from groundwire.core._models import Backend, Request
 from groundwire.core._scene import Scene, Status
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Observation, Signal
 from groundwire.core._steps import StepRules
+from groundwire.core._toolcalls import Ruling
 from groundwire.graphs.library._catalogue import NAMES, builder, card
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
@@ -147,7 +148,10 @@ async def test_two_answers_or_a_refusal_are_no_answer_and_it_is_said(name: str) 
 async def test_five_spellings_of_one_wrong_answer_are_one_trial(name: str) -> None:
     spelled = ["1000", "1,000", "$1000$", "1000.0", "1000 dollars", "\\boxed{1{,}000}"]
     given = iter(spelled * 100)
-    answers = lambda r, purpose: f"ANSWER: {next(given)}" if purpose == "propose" else "STEP: none"  # noqa: E731
+
+    def answers(_request: Request, purpose: str) -> str:
+        return f"ANSWER: {next(given)}" if purpose == "propose" else "STEP: none"
+
     judge = Judge()
     options = {} if card(name).grounded else {"allow_ungrounded": True}
     another = ScriptedBackend(lambda r: answers(r, r.purpose.partition(".")[0]), model="another")
@@ -189,7 +193,7 @@ def with_tools(name: str, text: str) -> tuple[FeedbackGraph, Task]:
 
     tools = Toolbox(FunctionTool(throw, irreversible=True))
     actor = ToolActor(backend, tools.specs, form="text")
-    reviewers = (RuleReviewer(lambda call: None),) if name == "preflight" else ()
+    reviewers = (RuleReviewer(lambda call: Ruling(True)),) if name == "preflight" else ()
     return builder(name)(actor, tools, check, *reviewers), task
 
 
