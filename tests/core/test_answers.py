@@ -106,8 +106,10 @@ x=\frac{5}{2}           | 2.5
 "12"                    | 12
 “Paris”                 | paris
 __Paris__.              | Paris
-- 42                    | 42
-1. Paris                | Paris
+* 42                    | 42
+- Paris                 | Paris
+- 42                    | -42
+42 ✓                    | 42
 {"answer": 42}          | 42
 {"final_answer": "Paris"} | paris
 <answer>42</answer>     | 42
@@ -271,6 +273,7 @@ FORTY_TWO = [
     "Answer: Let us see what six times seven comes to, step by step.\n6*7 = 42\n\nANSWER: 42",
     "Answer: We multiply six by seven, as the task says, so the answer is 42.",
     "ANSWER: \\boxed{42} = \\boxed{42.0}",
+    "Answer: 6 a day\nAnswer: 7 days\n\nFinal Answer: 42",
     "It might be \\boxed{41}.\n\nANSWER: 42", "ANSWER: the answer alone\n\nANSWER: 42", "Answer: x = 42",
 ]  # fmt: skip
 
@@ -284,7 +287,8 @@ def test_a_stated_answer_is_found_bare_in_whatever_form(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("ANSWER: 41\nANSWER: 42", TWO), ("\\boxed{41} and \\boxed{42}", TWO), ("ANSWER: 41 or 42", TWO),
+    [("ANSWER: 41\nANSWER: 42", TWO), ("ANSWER: 41\nAnswer: 42", TWO), ("\\boxed{41} and \\boxed{42}", TWO),
+     ("ANSWER: 41 or 42", TWO),
      ("ANSWER: B or C", TWO), ("#### 41\n#### 42", TWO), ('{"answer": 1} {"answer": 2}', TWO),
      ("ANSWER: \\boxed{1} \\boxed{2}", TWO), ("The answer is 41. No, the answer is 42.", TWO),
      ("I'm sorry, but I can't help with that.", REFUSED), ("ANSWER: I don't know", REFUSED),
@@ -304,6 +308,11 @@ def test_answers_of_several_lines_and_words_stay_whole() -> None:
         f"ANSWER:\n{grid}\n\nThat solves it, I think.": grid,
         f"ANSWER:\n```text\n{grid}\n```\nDone.": grid,
         "ANSWER: x = 1 or x = 2": "x = 1 or x = 2",
+        "ANSWER:\n- 42\n\nDone.": "42",
+        "ANSWER:\n- one\n- two": "- one\n- two",
+        "ANSWER: - 3": "- 3",
+        "ANSWER: def f(x):\n    return x": "def f(x):\n    return x",
+        "ANSWER: 1. FC Union": "1. FC Union",
         "ANSWER: St. Petersburg": "St. Petersburg",
         "ANSWER: U.S.": "U.S.",
         "ANSWER: The Who": "The Who",

@@ -37,7 +37,10 @@ _LEADS = re.compile(
     re.IGNORECASE,
 )
 _ENDS_SO = re.compile(r"(.{1,200}?)[ \t]is[ \t](?:the|my)(?:[ \t](?:final|correct))?[ \t]answer[.!]?", re.IGNORECASE)
-_ITEM = re.compile(r"(?:[-+*•>]|#{1,6}|\d{1,2}[.)])[ \t]{1,4}(?=\S)")
+_ITEM = re.compile(r"(?:[*•>]|#{1,6}|[-+](?=[ \t]{1,4}[^\d.\\$ \t]))[ \t]{1,4}(?=\S)")
+"""The mark of a list's item; a number that stands behind a dash and a blank may be a negative one."""
+_BULLET = re.compile(r"(?:[-+*•>]|\d{1,2}[.)])[ \t]{1,4}(?=\S)")
+_TICK = re.compile(r"[ \t]*[✓✔✅☑]+\Z")
 _FENCE = re.compile(r"\A(`{3,}|~{3,})[^\n`]{0,40}\n(.*?)\n?[ \t]{0,3}\1[ \t]*(?:\n|\Z)", re.DOTALL)
 _PAIRS = (
     ("```", "```"), ("**", "**"), ("__", "__"), ("*", "*"), ("_", "_"), ("``", "``"), ("`", "`"), ('"', '"'),
@@ -104,6 +107,8 @@ def _without_one_layer(said: str) -> str:
 
 
 def _without_stop(said: str) -> str:
+    if tick := _TICK.search(said):
+        return said[: tick.start()]
     if said.endswith(("!", "?")):
         return said[:-1] if _WORD.search(said[-3:-1]) else said
     if not said.endswith((".", ",", ";", ":", "。")) or _SPELLED.search(said) or len(said.split()) > 6:
@@ -246,8 +251,15 @@ def _is_hedged(bare: str, form: Callable[[str], str]) -> bool:
 
 def _marked(said: str) -> Iterator[str]:
     marks = list(_MARK.finditer(said))
+    ends_as_asked = bool(marks) and _is_final(marks[-1][0])
     for mark, after in zip_longest(marks, marks[1:]):
-        yield _value(said[mark.end() : after.start() if after else len(said)])
+        # answers of steps on the way to a final one are none of the whole
+        if _is_final(mark[0]) or not ends_as_asked:
+            yield _value(said[mark.end() : after.start() if after else len(said)])
+
+
+def _is_final(mark: str) -> bool:
+    return "ANSWER" in mark or "final" in mark.casefold()
 
 
 def _tagged(said: str) -> Iterator[str]:
@@ -315,7 +327,11 @@ def _held(value: object) -> Iterator[str]:
 
 def _value(rest: str) -> str:
     """What of the text behind a mark is the answer: the line, the lines that go on with it, or a fence below."""
-    rest = rest.strip("\n") if not rest.split("\n", 1)[0].strip(" \t*_`") else rest
+    if not rest.split("\n", 1)[0].strip(" \t*_`"):
+        rest = rest.strip("\n")
+        listed = _BULLET.match(rest.lstrip(" \t*_\n"))
+        if listed and not _BULLET.search(rest.lstrip(" \t*_\n").partition("\n")[2][:LONG]):
+            rest = rest.lstrip(" \t*_\n")[listed.end() :]  # the only item of a list below
     rest = rest.lstrip(" \t")
     below = rest.lstrip("*_ \t\n")
     fence = _FENCE.match(below)
@@ -332,7 +348,8 @@ def _value(rest: str) -> str:
     for line in others:
         ends = not line.strip() or line.lstrip().startswith(("```", "~~~")) or _is_prose(line)
         alike = bool(_WORD.search(line)) is bool(_WORD.search(first)) and not _is_prose(first)
-        if ends or not alike or kept[0] != first.strip():
+        goes_with = line.startswith(("  ", "\t")) and bool(line.strip())  # what is indented belongs to what is above
+        if not goes_with and (ends or not alike or kept[0] != first.strip()):
             break
         kept.append(line)
     return "\n".join(kept)
