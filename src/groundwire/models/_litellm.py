@@ -192,7 +192,8 @@ class LiteLLMBackend:
         self._slots = Slots(max_in_flight, timeout_s)
         self._api_base = api_base
         self._api_key = api_key
-        self.traits = BackendTraits(continues=echoes)
+        if echoes:
+            self.traits = BackendTraits(continues=True)
         self._echoes = echoes
         first = {"api_base": api_base, "api_key": api_key}
         own = {name: value for name, value in first.items() if value}

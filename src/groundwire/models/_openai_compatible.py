@@ -106,7 +106,8 @@ class OpenAICompatibleBackend:
         self._api_key = _key(api_key or os.environ.get(KEY_VARIABLE, ""))
         self._client = HttpClient(base, self._api_key, self._name, connect_s=self._slots.connect_s)
         self._looking = PerLoop(asyncio.Lock)
-        self.traits = BackendTraits(continues=echoes)
+        if echoes:
+            self.traits = BackendTraits(continues=True)
         self._echoes = echoes
         self._extra = extra
         self._has_windows = has_windows

@@ -47,7 +47,8 @@ class ScriptedBackend:
         latency_s: float = 0.0,
         continues: bool = False,
     ) -> None:
-        self.traits = BackendTraits(continues=continues)
+        if continues:
+            self.traits = BackendTraits(continues=True)
         self._function = replies if callable(replies) else None
         self._script: tuple[Reply, ...] = () if callable(replies) else tuple(replies)
         self._model = model
