@@ -51,7 +51,9 @@ def gone_on(kept: str, text: str, *, is_whole: bool = True) -> str:
         repeated = len(own)
     elif repeated == 1 and len(own) > 1 and len(own[-1]) < DISTINCT:
         repeated = 0  # two short steps may well be the same
-    return "".join(lines[said[repeated - 1] + 1 :] if repeated else lines)
+    new = "".join(lines[said[repeated - 1] + 1 :] if repeated else lines)
+    # chat templates strip what they end with, so that a model may write the line's end once more
+    return new.lstrip("\n") if kept.endswith("\n") else new
 
 
 def _may_repeat(own: Sequence[str], shown: Sequence[str]) -> bool:
