@@ -21,6 +21,7 @@ EXTRAS: dict[str, Collection[str]] = {
     "models/_chat.py": ("llm", "local", "openai-compatible", "vllm"),
     "models/vllm_engine/": ("vllm",),
     "evaluation/": ("eval",),
+    "core/math_equality.py": ("math",),
     "memory/_place.py": ("postgres",),
     "sandbox/_container_run.py": ("docker",),
     "sandbox/_docker_engine.py": ("docker",),

@@ -26,13 +26,14 @@ PUBLIC = {
         "Asking", "BanditActor", "BlindActor", "BlindResampling", "ChosenPast", "CommandActor",
         "ConfidentVote", "Distiller", "EpisodeCritic", "Extra", "FunctionBody", "FunctionWriter", "Fusion",
         "HeuristicActor", "Imagined", "KillBelow", "LLMActor", "LLMCaseWriter", "LLMCritic", "LLMForesight",
-        "LocalOrGlobal", "LookaheadActor", "MadDebate", "Mode", "ModelReviewer", "ModelStepJudge", "NextStep",
+        "LocalOrGlobal", "LookaheadActor", "MadDebate", "MathForm", "Mode", "ModelReviewer", "ModelStepJudge",
+        "NextStep",
         "ParallelRefine", "PerturbVote", "Perturbation", "PlaceCritic", "Question", "RandomActor", "ReActActor",
         "RefinedBestOfN", "ReplayActor", "RollOutActor", "Rollouts", "RoundTable", "RuleCritic", "SampledAnswer",
         "Sampler", "SearchActor", "SelfRefine", "Sets", "SideBySide", "Simulator", "SocraticRefine", "StepBeamActor",
         "StepJudge", "StepWriter", "StepsCritic", "StrategyRouter", "Structured", "TabularActor", "TextAnswer",
-        "ToolActor", "Value", "WorldModel", "after_mark", "ask_for", "plain_answer", "relabelled_digits",
-        "shuffled_options",
+        "ToolActor", "Value", "WorldModel", "ask_for", "plain_answer", "relabelled_digits", "shuffled_options",
+        "stated_answer", "swapped_lines",
     },
     "groundwire.benchmarks": {
         "BENCHMARKS", "Benchmark", "HumanEval", "HumanEvalFix", "HumanEvalPlus", "Item", "Lr2Bench", "Mbpp",
@@ -52,6 +53,7 @@ PUBLIC = {
         "ProgramResult", "ProgramRun",
         "Recall", "Record", "RecordNotFound", "Recorded", "Recording", "RecordingError",
         "RecordingExhausted", "RecordingMissing", "Reflection", "ReflectionRecord", "ReportsLoad", "Request",
+        "Reranker",
         "Ruling", "RunEnd", "RunRecord", "Sample", "Sandbox", "SandboxCrashed", "SandboxError", "SandboxInfo",
         "SandboxUnavailable", "Scene", "SealError", "Settings", "Signal", "Status", "StepRules", "StopReason",
         "StorageBusy", "StorageError", "Store", "Streaming", "SwitchPenalty", "Task", "TaskError", "Tool",
@@ -89,7 +91,8 @@ PUBLIC = {
         "export_lessons", "fingerprint", "import_lessons", "locate", "says_the_same", "size_of",
     },
     "groundwire.models": {
-        "Fallbacks", "LiteLLMBackend", "LocalBackend", "MiniLM", "OpenAICompatibleBackend", "Patience",
+        "Fallbacks", "LiteLLMBackend", "LiteLLMReranker", "LocalBackend", "MiniLM", "OpenAICompatibleBackend",
+        "Patience",
         "ReplayBackend", "SMOLLM2", "ScriptedBackend", "ServerOptions", "VllmBackend", "VllmServerBackend",
         "WatchedBackend", "allow_model_calls", "backend_for", "load_litellm",
     },
@@ -100,7 +103,8 @@ PUBLIC = {
         "ToldOfCall", "ToldOfEpisode", "episode_span", "is_wanted", "model_call_span",
     },
     "groundwire.tools": {
-        "AnswerCheck", "BUILT_IN", "ByMeaning", "ByWords", "Check", "Command", "Corpus", "Doctest", "EnvironmentTool",
+        "AnswerCheck", "BUILT_IN", "ByMeaning", "ByReranking", "ByWords", "Check", "Command", "Corpus", "Doctest",
+        "EnvironmentTool",
         "FunctionTool", "GymnasiumEnvironment", "HiddenTests", "ModelTests", "Person", "Preflight", "Pytest",
         "Relevance", "RuleReviewer", "Separation", "StepChecker", "Supported", "Toolbox", "Unittest", "World",
         "WorldServer", "answer_task", "gymnasium_world", "http_world", "mcp_tools", "normalised", "own_world",
@@ -125,7 +129,7 @@ def test_public_names_are_pinned_and_load(module: str) -> None:
 
 OWN_PROGRAMS = frozenset(
     {
-        "__main__.py", "agents/programs/program_guest.py", "benchmarks/lr2bench/rules.py",
+        "__main__.py", "agents/programs/program_guest.py", "core/math_equality.py", "benchmarks/lr2bench/rules.py",
         "models/local_model/serve.py", "models/model_server/keeper.py", "models/vllm_engine/watch.py",
     }
 )  # fmt: skip

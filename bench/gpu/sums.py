@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from groundwire.agents import Extra, Question, SampledAnswer, TextAnswer, after_mark
+from groundwire.agents import Extra, Question, SampledAnswer, TextAnswer, stated_answer
 from groundwire.agents.width._sampling import NOTHING
 from groundwire.core import (
     ActorContext,
@@ -111,7 +111,7 @@ class ShownExamples(TextAnswer):
 
     def said(self, text: str) -> str:
         """The answer in a model's text, before it goes on with problems of its own; empty where there is none."""
-        return after_mark(text.split("\n\n")[0]).split("\n")[0]
+        return stated_answer(text.split("\n\n")[0]).answer.split("\n")[0]
 
 
 class AnswerKey:

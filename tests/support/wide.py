@@ -41,9 +41,13 @@ async def ran(graph: FeedbackGraph, check: Check, *, task: Task = QUESTION, tria
     return Ran(result, store, await store.records(result.episode_id), judged)
 
 
-def model(answers: Callable[[Request, str], str], name: str = "scripted") -> ScriptedBackend:
+def model(
+    answers: Callable[[Request, str], str], name: str = "scripted", *, continues: bool = False
+) -> ScriptedBackend:
     """A model that answers by the request and by its purpose without the stage."""
-    return ScriptedBackend(lambda request: answers(request, request.purpose.partition(".")[0]), model=name)
+    return ScriptedBackend(
+        lambda request: answers(request, request.purpose.partition(".")[0]), model=name, continues=continues
+    )
 
 
 def asked(messages: Sequence[Message]) -> str:

@@ -21,10 +21,16 @@ if TYPE_CHECKING:
     from groundwire.agents.steps._step_reader import ModelReviewer
     from groundwire.agents.steps._step_writer import StepWriter
     from groundwire.agents.steps._tool_actor import ToolActor
-    from groundwire.agents.width._answers import FunctionBody, TextAnswer, after_mark, plain_answer
+    from groundwire.agents.width._answers import FunctionBody, TextAnswer
     from groundwire.agents.width._confident_vote import ConfidentVote, KillBelow, Mode
     from groundwire.agents.width._parallel_refine import ParallelRefine
-    from groundwire.agents.width._perturb_vote import Perturbation, PerturbVote, relabelled_digits, shuffled_options
+    from groundwire.agents.width._perturb_vote import (
+        Perturbation,
+        PerturbVote,
+        relabelled_digits,
+        shuffled_options,
+        swapped_lines,
+    )
     from groundwire.agents.width._refined_best_of_n import ModelStepJudge, RefinedBestOfN, StepJudge
     from groundwire.agents.width._round_table import RoundTable
     from groundwire.agents.width._sampling import Asking, Extra, Question, SampledAnswer, Sampler
@@ -52,6 +58,8 @@ if TYPE_CHECKING:
         Value,
         WorldModel,
     )
+    from groundwire.core._answers import plain_answer, stated_answer
+    from groundwire.core._math_form import MathForm
 
 __all__ = [
     "Asking",
@@ -77,6 +85,7 @@ __all__ = [
     "LocalOrGlobal",
     "LookaheadActor",
     "MadDebate",
+    "MathForm",
     "Mode",
     "ModelReviewer",
     "ModelStepJudge",
@@ -113,11 +122,12 @@ __all__ = [
     "ToolActor",
     "Value",
     "WorldModel",
-    "after_mark",
     "ask_for",
     "plain_answer",
     "relabelled_digits",
     "shuffled_options",
+    "stated_answer",
+    "swapped_lines",
 ]
 
 __getattr__, __dir__ = at_first_use(
@@ -182,10 +192,14 @@ __getattr__, __dir__ = at_first_use(
         "ToolActor": "steps._tool_actor",
         "Value": "worlds",
         "WorldModel": "worlds",
-        "after_mark": "width._answers",
         "ask_for": "prompting._structured",
-        "plain_answer": "width._answers",
         "relabelled_digits": "width._perturb_vote",
         "shuffled_options": "width._perturb_vote",
+        "swapped_lines": "width._perturb_vote",
+    },
+    elsewhere={
+        "MathForm": "groundwire.core._math_form",
+        "plain_answer": "groundwire.core._answers",
+        "stated_answer": "groundwire.core._answers",
     },
 )

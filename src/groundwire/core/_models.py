@@ -210,6 +210,25 @@ class Readiness(Protocol):
 # What turns texts into vectors that are near where the texts mean the same; `groundwire.models` has one.
 
 
+@runtime_checkable
+class Reranker(Protocol):
+    """A model that says how relevant passages are to a query. Whoever made it pays for it, and owns its retries."""
+
+    @property
+    def name(self) -> str:
+        """Of the model, for people."""
+        ...
+
+    async def rerank(self, query: str, passages: Sequence[str]) -> Sequence[float]:
+        """One score a passage, 0 to 1, in their order.
+
+        Raises:
+            ModelError: it can't be done.
+        """
+        ...
+
+
+@runtime_checkable
 class Embedder(Protocol):
     """A model that embeds texts. Whoever made it closes it, pays for it, and owns its retries."""
 

@@ -130,17 +130,25 @@ class Recording:
         model: the model that answered, where the calls don't name it.
         structured: True where that model was asked for JSON by a schema (`Request.json_schema`), so that the same
             requests are made again.
+        continues: True where it wrote on where a begun answer stood (`BackendTraits.continues`), for the same reason.
 
     Raises:
         RecordingError: the samples of a request are not numbered in order.
     """
 
     def __init__(
-        self, calls: Iterable[Recorded], *, source: str = "", model: str = "", structured: bool = False
+        self,
+        calls: Iterable[Recorded],
+        *,
+        source: str = "",
+        model: str = "",
+        structured: bool = False,
+        continues: bool = False,
     ) -> None:
         self.source = source
         self.model = model
         self.structured = structured
+        self.continues = continues
         self._requests: dict[str, _Track] = {}
         self._tasks: dict[str, _Track] = {}
         for call in calls:
@@ -180,7 +188,8 @@ class Recording:
     def lines(self) -> Iterator[str]:
         """The recording in its file form, a line at a time, without line ends. `read_recording` reads it back."""
         head = {"format": FORMAT, "version": VERSION, "source": self.source, "model": self.model}
-        yield _json({**head, **({"structured": True} if self.structured else {})})
+        told = {"structured": self.structured, "continues": self.continues}
+        yield _json({**head, **{name: True for name, value in told.items() if value}})
         for tracks in (self._requests, self._tasks):
             for track in tracks.values():
                 yield from (_line(s.recorded, at) for at, s in enumerate(track.samples) if s.index == 0)
@@ -213,7 +222,8 @@ def read_recording(path: str | Path) -> Recording:
     nothing: tuple[int, dict[str, object]] = (1, {})
     number, first = next(lines, nothing)
     head = _head(first, f"{file}:{number}")
-    recording = Recording((), source=head.source or file.name, model=head.model, structured=head.structured)
+    source = head.source or file.name
+    recording = Recording((), source=source, model=head.model, structured=head.structured, continues=head.continues)
     chars = 0
     for number, fields in lines:
         where = f"{file}:{number}"
@@ -244,6 +254,7 @@ class _Head(_Strict):
     source: str = ""
     model: str = ""
     structured: bool = False
+    continues: bool = False
 
 
 class _Error(_Strict):

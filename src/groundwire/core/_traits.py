@@ -122,8 +122,9 @@ class ActorTraits(_Traits):
         patient: it goes through a plan of its own and ends that by itself: no rule of standstill ends it.
         grounded: False for a control, which revises its own answers without an outside signal; a graph lets it
             in with `allow_ungrounded=True` only, and every report says so.
-        revision: raised whenever it would propose otherwise than before, without asking a model or a program. A replay
-            of a run that another revision made takes its recorded candidates, where else it proposes them again.
+        revision: raised whenever it would propose otherwise than before, or ask a model otherwise. A replay of a run
+            that another revision made takes its recorded candidates, and asks the ledger what was asked for them, where
+            else it proposes them again.
         calls_only: all that it does in the world are the calls and programs that its context runs for it. These are in
             the ledger first, but for calls that cost nothing, so nothing else need be before it begins: all that a
             trial comes to can be written at once.
@@ -194,10 +195,13 @@ class BackendTraits(_Traits):
     Args:
         structured: it holds answers to `Request.json_schema`, so that an actor may ask for JSON by itself.
         prioritises: it serves requests by `Request.priority`.
+        continues: it writes on where a begun answer stands, which is a last message of the assistant's. What does not
+            is told to go on in a turn of its own.
     """
 
     structured: bool = False
     prioritises: bool = False
+    continues: bool = False
 
 
 # Which models a part asks: nobody is made the judge of its own text.

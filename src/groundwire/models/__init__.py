@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from groundwire.models._minilm import MiniLM
     from groundwire.models._openai_compatible import OpenAICompatibleBackend
     from groundwire.models._replay import ReplayBackend
+    from groundwire.models._rerank import LiteLLMReranker
     from groundwire.models._scripted import ScriptedBackend
     from groundwire.models._vllm import VllmBackend
     from groundwire.models._vllm_server import VllmServerBackend
@@ -25,6 +26,7 @@ __all__ = [
     "SMOLLM2",
     "Fallbacks",
     "LiteLLMBackend",
+    "LiteLLMReranker",
     "LocalBackend",
     "MiniLM",
     "OpenAICompatibleBackend",
@@ -45,6 +47,7 @@ __getattr__, __dir__ = at_first_use(
     {
         "Fallbacks": "_litellm",
         "LiteLLMBackend": "_litellm",
+        "LiteLLMReranker": "_rerank",
         "LocalBackend": "_local",
         "MiniLM": "_minilm",
         "OpenAICompatibleBackend": "_openai_compatible",

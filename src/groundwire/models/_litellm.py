@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from groundwire.core._errors import ConfigError, ModelError, ModelRejected, ModelRetryable
 from groundwire.core._models import Completion, OnText, Request
+from groundwire.core._traits import BackendTraits
 from groundwire.models._chat import all_of, chat_body, is_begun, merged, split, with_attempts
 from groundwire.models._faults import unreachable
 from groundwire.models._guard import check_model_calls
@@ -204,6 +205,8 @@ class LiteLLMBackend:
         self._slots = Slots(max_in_flight, timeout_s)
         self._api_base = api_base
         self._api_key = api_key
+        if echoes:
+            self.traits = BackendTraits(continues=True)
         self._echoes = echoes
         first = {"api_base": api_base, "api_key": api_key}
         own = {name: value for name, value in first.items() if value}

@@ -11,6 +11,7 @@ from typing import Any
 from groundwire.core._errors import ConfigError, ModelRetryable
 from groundwire.core._models import Completion, OnText, Request
 from groundwire.core._paths import expand_user
+from groundwire.core._traits import BackendTraits
 from groundwire.models._chat import all_of, merged, split
 from groundwire.models._guard import check_model_calls
 from groundwire.models._openai_compatible import OpenAICompatibleBackend
@@ -46,6 +47,9 @@ class LocalBackend:
     Raises:
         ConfigError: the engine or the model is not installed, or the file is no GGUF model.
     """
+
+    traits = BackendTraits(continues=True)
+    """llama.cpp's server writes on where a begun answer stands."""
 
     def __init__(self, path: str | Path | None = None, options: ServerOptions | None = None) -> None:
         if not engine_is_installed():

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from groundwire.core._errors import ConfigError, ModelError, ModelRejected, Usage
 from groundwire.core._models import Completion, OnText, Request
 from groundwire.core._prompt_text import estimate_tokens
+from groundwire.core._traits import BackendTraits
 from groundwire.models._chat import all_of, chat_body, is_begun, with_attempts
 from groundwire.models._faults import KEY_VARIABLE, late, said_plainly, unreachable
 from groundwire.models._guard import check_model_calls
@@ -105,6 +106,8 @@ class OpenAICompatibleBackend:
         self._api_key = _key(api_key or os.environ.get(KEY_VARIABLE, ""))
         self._client = HttpClient(base, self._api_key, self._name, connect_s=self._slots.connect_s)
         self._looking = PerLoop(asyncio.Lock)
+        if echoes:
+            self.traits = BackendTraits(continues=True)
         self._echoes = echoes
         self._extra = extra
         self._has_windows = has_windows

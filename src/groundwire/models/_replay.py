@@ -61,8 +61,8 @@ class ReplayBackend:
 
     @property
     def traits(self) -> BackendTraits:
-        """`structured` where the recorded model was asked for JSON by a schema."""
-        return BackendTraits(structured=self._recording.structured)
+        """Those of the recorded model by which an actor asks otherwise, so that the same requests are made again."""
+        return BackendTraits(structured=self._recording.structured, continues=self._recording.continues)
 
     async def complete(self, request: Request) -> Completion:
         """See `Backend`. Fewer texts than asked for: no more are recorded.

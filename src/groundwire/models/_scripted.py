@@ -10,6 +10,7 @@ from pathlib import Path
 from groundwire.core._errors import ConfigError, ModelRejected
 from groundwire.core._models import Completion, OnText, Request
 from groundwire.core._paths import expand_user
+from groundwire.core._traits import BackendTraits
 from groundwire.models._chat import all_of, cut_at_stop, reasoning_and_answer, valid_samples
 
 Reply = str | Exception
@@ -32,6 +33,7 @@ class ScriptedBackend:
         replies: texts and errors in the order they are played, or a function that makes the text of one sample.
         model: the name it reports.
         latency_s: seconds each request waits before it answers.
+        continues: True where its replies go on with an answer that is begun (`BackendTraits.continues`).
 
     Attributes:
         requests: every request it got, in order, also those that were not answered.
@@ -43,7 +45,10 @@ class ScriptedBackend:
         *,
         model: str = "scripted",
         latency_s: float = 0.0,
+        continues: bool = False,
     ) -> None:
+        if continues:
+            self.traits = BackendTraits(continues=True)
         self._function = replies if callable(replies) else None
         self._script: tuple[Reply, ...] = () if callable(replies) else tuple(replies)
         self._model = model

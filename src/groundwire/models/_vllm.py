@@ -42,7 +42,7 @@ class VllmBackend:
         ConfigError: the model or the adapter is not there, or an option is not known.
     """
 
-    traits = BackendTraits(structured=True, prioritises=True)
+    traits = BackendTraits(structured=True, prioritises=True, continues=True)
     """The engine holds answers to a schema. Requests are served by their `priority`."""
 
     def __init__(

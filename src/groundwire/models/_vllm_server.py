@@ -63,7 +63,7 @@ class VllmServerBackend:
         ConfigError: vLLM, the model or the adapter is not there, or an option is not known.
     """
 
-    traits = BackendTraits(structured=True, prioritises=True)
+    traits = BackendTraits(structured=True, prioritises=True, continues=True)
     """The server holds answers to a schema. It serves what is urgent first."""
 
     def __init__(

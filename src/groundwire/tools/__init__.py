@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from groundwire.tools._person import Person
     from groundwire.tools._pytest_tool import Pytest
     from groundwire.tools._running import Separation
-    from groundwire.tools._search import ByMeaning, ByWords, Corpus, Relevance, Supported, normalised
+    from groundwire.tools._search import ByMeaning, ByReranking, ByWords, Corpus, Relevance, Supported, normalised
     from groundwire.tools._stdlib_runners import Doctest, Unittest
     from groundwire.tools._step_checker import StepChecker
     from groundwire.tools._tool_calls import Preflight, RuleReviewer
@@ -32,6 +32,7 @@ __all__ = [
     "BUILT_IN",
     "AnswerCheck",
     "ByMeaning",
+    "ByReranking",
     "ByWords",
     "Check",
     "Command",
@@ -72,6 +73,7 @@ __getattr__, __dir__ = at_first_use(
         "Separation": "_running",
         "BUILT_IN": "environments._catalogue",
         "ByMeaning": "_search",
+        "ByReranking": "_search",
         "ByWords": "_search",
         "Check": "_check",
         "Command": "_command_tool",

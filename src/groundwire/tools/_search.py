@@ -14,7 +14,7 @@ from typing import Protocol
 
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ToolContext
-from groundwire.core._models import Embedder
+from groundwire.core._models import Embedder, Reranker
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.core._tasks import Task
 from groundwire.core._toolcalls import RELEVANT, SeenCall, Steps, answer_of, seen_calls
@@ -159,6 +159,33 @@ class ByMeaning:
         """See `Scorer`."""
         asked, *found = await self._embedder.embed([f"{question} {query}", *passages])
         return [max(0.0, _cosine(asked, vector)) for vector in found]
+
+
+class ByReranking:
+    """What a reranker says of a passage and the question with the query. It is a model's word.
+
+    Args:
+        reranker: the model, for example `LiteLLMReranker("cohere/rerank-v3.5")`, or one of your own.
+        threshold: see `Scorer`; rerankers differ in what their scores mean.
+    """
+
+    def __init__(self, reranker: Reranker, threshold: float = 0.5) -> None:
+        self.threshold = threshold
+        self.origin = Origin.OTHER_MODEL
+        self._reranker = reranker
+
+    async def score(self, question: str, query: str, known: str, passages: Sequence[str]) -> Sequence[float]:
+        """See `Scorer`."""
+        return await self._reranker.rerank(f"{question} {query}", passages) if passages else ()
+
+
+def scorer_of(relevance: Scorer | Reranker | Embedder | None) -> Scorer:
+    """How relevance is scored: by a model where one is given, by words where none is."""
+    if relevance is None:
+        return ByWords()
+    if isinstance(relevance, Reranker):
+        return ByReranking(relevance)
+    return ByMeaning(relevance) if isinstance(relevance, Embedder) else relevance
 
 
 class Relevance:

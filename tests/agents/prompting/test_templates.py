@@ -48,8 +48,8 @@ PUBLISHED = {
     "verify_own_v1": "00ca0830be0a79c6e93514cc2b420ae3ff48bcbf2b4888b8af60ec786116ba96",
 }
 """Ledgers name prompts by digest, so a file that is listed here is never edited: a change is a new version."""
-PIECES = ("may_contradict",)
-"""Put behind another file's text, as they are."""
+PIECES = ("may_contradict", "go_on_to_the_end")
+"""Put behind another text, as they are."""
 
 
 def test_every_prompt_loads_with_the_digest_of_its_file() -> None:

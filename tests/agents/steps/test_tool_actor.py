@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,7 +39,11 @@ def said(text: str, *calls: ToolCall) -> Completion:
         ('{"tool": "add", "arguments": {"a": 1}}', Call("add", {"a": 1})),
         ('{"tool": "add"}', Call("add", {})),
         ('I think {so}: ```json\n{"tool": "add", "arguments": {"a": {"b": "}"}}}\n```', Call("add", {"a": {"b": "}"}})),
-        ('{"thought": "x"} {"answer": " 4 "} {"answer": "5"}', Answer("4")),
+        ('{"thought": "x"} {"answer": " 4 "} {"answer": "4.0"}', Answer("4")),
+        ('<think>{"answer": "5"}</think>{"answer": "\\\\boxed{4}"}', Answer("4")),
+        ('- {"answer": "**4**"}\n\nI hope this helps!', Answer("4")),
+        ("So it is 2 and 2.\n\n**Answer:** 4", Answer("4")),
+        ("The final answer is $\\boxed{4}$.", Answer("4")),
         ('{"answer": 4}', Answer("4")),
         ('{"a": {"tool": "add"}} {"answer": "4"}', Answer("4")),
     ],
@@ -51,6 +56,8 @@ def test_the_first_step_in_a_text_is_read(text: str, step: Call | Answer) -> Non
     "text",
     [
         *["", "4", "{", '{"tool": 3}', '{"tool": "add", "arguments": [1]}', '{"tool": "", "arguments": {}}'],
+        *['{"answer": "4"} {"answer": "5"}', "ANSWER: 4\nANSWER: 5", '{"answer": "I can\'t help with that."}'],
+        "I'm sorry, I can't do that.",
         *['{"answer": null}', '{"tool": "add", "arguments": {"a": NaN}}', "[" * 100_000, '{"a":' * 20_000],
     ],
 )
@@ -99,6 +106,49 @@ def after_a_failure(scene: Scene) -> ActorContext:
     ]
     tried = frozenset(j.candidate.digest for j in judged)
     return scene.context(task, failing=judged[1], judged=judged, tried=tried, trial=2)
+
+
+THOUGHT = "Both stores count. The first one is done. I take the word as it stands."
+
+
+async def test_what_was_said_before_calls_stays_and_the_failed_step_is_gone_back_into(scene: Scene) -> None:
+    """Row 68 (THOR): the reasoning's beginning is kept, its last sentence is written anew, with the error in view."""
+    for continues in (False, True):
+        replies = [f'{THOUGHT}\n{{"tool": "add", "arguments": {{"a": 2}}}}', 'Now 3.\n{"answer": "3"}']
+        backend = ScriptedBackend(replies, continues=continues)
+        actor = ToolActor(backend, [ADD], form="text")
+        context = after_a_failure(scene)
+        begins = replace(context, failing=context.judged[0], judged=context.judged[:1], tried=frozenset())
+        (second,) = await actor.propose(begins, 1)
+        assert second.note == f"call 2: {THOUGHT}" and Steps.of(second).calls[-1] == Call("add", {"a": 2})
+        judged = [context.judged[0], replace(context.judged[1], candidate=second)]
+        failed = replace(context, failing=judged[1], judged=judged)
+        (third,) = await actor.propose(failed, 1)
+        shown = [message.content for message in backend.requests[-1].messages]
+        assert f'{THOUGHT}\n{{"tool": "add", "arguments": {{"a": 2}}}}' in shown, "the turn as it was"
+        kept = "Both stores count. The first one is done."
+        if continues:
+            assert shown[-1] == f"{kept} " and backend.requests[-1].messages[-1].role == "assistant"
+            assert third.note == f"answer after 1 calls: {kept} Now 3."
+        else:
+            assert f"<kept_reasoning>\n{kept}\n</kept_reasoning>" in shown[-1]
+            assert third.note == "answer after 1 calls: Now 3."
+        assert third.digest == Steps(third.base_digest, (Call("add", {"a": 1}), Answer("3"))).candidate.digest
+
+
+async def test_an_answer_that_failed_is_not_given_again_in_another_spelling(scene: Scene) -> None:
+    context = after_a_failure(scene)
+    answered = Steps.of(context.judged[0].candidate).then(Answer("1000")).candidate
+    case = CaseOutcome(id=Steps.of(answered).ids[-1], result=CaseResult.FAILED)
+    failed = Observation(verdict=Verdict.FAIL, origin=Origin.VERIFIER, evidence=Evidence(cases=(case,)))
+    signal = MINT.signal(failed, episode_id="e", trial=2, issuer="check", candidate_digest=answered.digest)
+    judged = [context.judged[0], Judged(answered, signal)]
+    tried = frozenset(j.candidate.digest for j in judged)
+    spelled = [f'{{"answer": "{text}"}}' for text in ("1,000", "$1000$", "1000.0")]
+    context = scene.context(context.task, failing=judged[1], judged=judged, tried=tried, trial=3)
+    backend = ScriptedBackend(spelled)
+    (again,) = await ToolActor(backend, [ADD], form="text").propose(context, 1)
+    assert again.digest == answered.digest and [r.purpose for r in backend.requests] == ["propose", "repeat", "repeat"]
 
 
 class Native(ScriptedBackend):

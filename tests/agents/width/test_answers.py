@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from groundwire.agents.width._answers import TextAnswer, bounded, final_part, plain_answer
+from groundwire.agents.width._answers import TextAnswer, bounded, final_part
 from groundwire.core._errors import TaskError
 from groundwire.core._reasoning_text import without_reasoning
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("\\boxed{1,000.0}.", "$1000$"), ("(B)", "b."), ("  New\nYork ", "new york"), ("+3.50", "3.5"),
-        ("**12**", "12"), ("-0.5", "-0.50"),
-    ],
-)  # fmt: skip
-def test_answers_that_say_the_same_have_one_form(one: str, other: str) -> None:
-    assert plain_answer(one) == plain_answer(other)
-
-
-def test_answers_that_differ_stay_apart() -> None:
-    assert len({plain_answer(text) for text in ("100", "1000", "10.5", "105", "a", "-a", "1 000 2")}) == 7
-
-
-def test_the_last_marked_answer_counts_and_thinking_does_not(scene: Any) -> None:
+def test_the_one_answer_counts_and_thinking_does_not(scene: Any) -> None:
     context = scene.context(scene.task({"answer.txt": ""}, editable=("answer.txt",)))
     read = TextAnswer().read
-    found = read("ANSWER: 1\n<think>ANSWER: 2</think>so\n**Answer:** `3`.\nand no more", context)
-    assert found is not None and found.text.startswith("3`.\nand")
+    found = read("ANSWER: 3\n<think>ANSWER: 2</think>so\n**Answer:** `3`.\nand no more", context)
+    assert found is not None and found.text == "3"
+    assert read("ANSWER: 1\n<think>ANSWER: 2</think>so\n**Answer:** `3`.", context) is None, "two that differ"
     assert (read("**ANSWER:** 7\x1b[31m\n", context) or found).candidate.changes == {"answer.txt": b"7\n"}
     assert [read(text, context) for text in ("no mark", "ANSWER:", "ANSWER: 4 <think>", "<think>ANSWER: 5")][3] is None
     assert read("no mark", context) is None and read("ANSWER: ", context) is None
+
+
+def test_a_choice_is_one_answer_by_its_label_its_text_or_both(scene: Any) -> None:
+    task = scene.task({"answer.txt": ""}, editable=("answer.txt",))
+    context = scene.context(replace(task, prompt="Which is prime?\nA. four\nB. six\nC. seven"))
+    said = ["C", "c", "(C)", "C.", "C) seven", "**C. Seven**", "seven", "Option C", "The answer is (C)."]
+    found = [TextAnswer().read(f"ANSWER: {text}", context) for text in said]
+    assert {answer.key for answer in found if answer} == {"c"} and None not in found
+    handed = {answer.candidate.changes["answer.txt"] for answer in found if answer}
+    assert handed == {b"C\n", b"seven\n"}, "a label where one was named"
+    assert TextAnswer().read("ANSWER: B or C", context) is None
 
 
 def test_only_named_files_are_shown_and_a_task_must_let_the_answer_be_written(scene: Any) -> None:

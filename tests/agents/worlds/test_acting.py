@@ -29,6 +29,11 @@ HINTED = Scene("A room.", actions=("go north", "go north-east", "Take Lamp"))
         ("First go north, then take lamp.", HINTED, "Take Lamp"),
         ("I don't know", HINTED, ""),
         ("Action: a\x1b[31m\u202eb", FREE, "a\ufffdb"),
+        ("<think>Action: fly</think>\nAction: take lamp", HINTED, "Take Lamp"),
+        ('{"thought": "so", "action": "take lamp"}', HINTED, "Take Lamp"),
+        ("```\nAction: **take lamp**.\n```", HINTED, "Take Lamp"),
+        ("- ACTION: TAKE LAMP", HINTED, "Take Lamp"),
+        ("```\nopen door\n```", FREE, "open door"),
     ],
 )
 def test_one_action_is_read(text: str, scene: Scene, action: str) -> None:

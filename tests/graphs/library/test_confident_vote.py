@@ -8,7 +8,7 @@ import pytest
 from guessing import Check
 from sample_numbers import sample_of
 from traces import Trace, Traces
-from wide import QUESTION, model, ran
+from wide import QUESTION, asked, model, ran
 
 from groundwire import StopReason
 from groundwire.agents.width._answers import TextAnswer
@@ -83,6 +83,36 @@ async def test_online_ends_traces_whose_group_falls_and_sampling_at_consensus() 
     ended, whole = runs
     assert ended.calls == whole.calls == 96
     assert ended.written < whole.written - 40 * 60
+
+
+async def test_traces_without_an_answer_take_no_place_among_those_that_vote() -> None:
+    """Half of ten are the most confident, and hold no answer: of the other five, not of ten, 40 % vote."""
+
+    def trace(seed: int) -> Trace:
+        return ("", [9.5] * 200) if seed < 5 else ("right", SURE) if seed < 7 else ("wrong", UNSURE)
+
+    check = Check(["right"])
+    got = await ran(confident_vote(vote(Traces(trace), samples=10, mode="offline", keep=40), check), check)
+    assert got.judged == ["right\n"] and "100% of 2 answers" in got.candidates[0].note
+
+
+async def test_where_no_trace_is_confident_the_majority_decides() -> None:
+    certain = [0.0] * 200  # as if every alternative were as likely as can be: nothing is left to weigh by
+    for mode in ("offline", "online"):
+        backend, check = Traces(lambda seed: ("7" if seed % 4 else "8", certain)), Check(["7"])
+        got = await ran(confident_vote(vote(backend, samples=8, mode=mode, warm_up=4), check), check)
+        assert got.judged == ["7\n"] and got.candidates[0].note.startswith("majority vote: 75% of 8 answers")
+
+
+async def test_a_loop_that_is_stuck_draws_as_many_as_code_repair_does() -> None:
+    backend, check = model(lambda _request, _: "ANSWER: 7"), Check(["8"])
+    got = await ran(confident_vote(vote(backend, samples=2), check), check, trials=9)
+    assert got.judged == ["7\n"] and got.result.stop_reason is StopReason.STUCK
+    assert len(backend.requests) == 2 + 2 + 5 + 25
+    assert "These answers were given before" in asked(backend.requests[-1].messages)
+    assert [round(r.temperature, 2) for r in (backend.requests[2], backend.requests[4], backend.requests[-1])] == [
+        0.6, 0.75, 0.9,
+    ]  # fmt: skip
 
 
 async def test_what_the_vote_rests_on_has_to_be_there() -> None:

@@ -209,6 +209,26 @@ async def test_debate_ends_with_the_moderator_or_with_one_judge_who_sees_the_las
         assert "ANSWER: a3" in judge and "ANSWER: n3" in judge and "a1" not in judge
 
 
+async def test_each_of_a_debate_remembers_its_own_dialogue() -> None:
+    """Row 17: what a side and the moderator were asked and said before stands in what they are asked now."""
+    said = iter(f"s{number}" for number in range(99))
+
+    def says(request: Request, purpose: str) -> str:
+        return '{"preference": "none", "reason": "m"}' if purpose == "moderate" else f"Because.\nANSWER: {next(said)}"
+
+    backend, check = model(says), Check(["?"])
+    await ran(mad_debate(MadDebate(backend, TEXT), check, allow_ungrounded=True), check)
+    by_phase = {request.purpose: request.messages for request in backend.requests}
+    dialogues = (("propose.6", ["s0", "s2"], ["s1", "s3"]), ("propose.7", ["s1", "s3"], ["s0", "s2", "s4"]))
+    for phase, own, others in dialogues:
+        messages = by_phase[phase]
+        assert [m.content[-2:] for m in messages if m.role == "assistant"] == own
+        told = "".join(m.content for m in messages if m.role == "user")
+        assert all(f"ANSWER: {name}" in told for name in others)
+    moderator = by_phase["moderate.8"]
+    assert [m.role for m in moderator].count("assistant") == 2 and "round 3" in moderator[-1].content
+
+
 async def test_sets_corrects_what_its_own_model_calls_wrong_and_never_calls_more_than_it_says() -> None:
     """Row 97: four samples, two rounds, at most 4 · (1 + 2 · 2) calls; one that is called correct is left alone."""
     wrong = model(lambda r, purpose: "VERDICT: wrong" if purpose == "verify" else f"ANSWER: {r.seed}")

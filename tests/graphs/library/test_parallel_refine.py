@@ -57,6 +57,17 @@ async def test_pdr_distils_into_a_bounded_workspace_that_is_made_anew_each_round
     assert got.result.completion_tokens - got.result.critical_tokens == waited_for_others
 
 
+async def test_agreement_is_measured_over_all_drafts_those_without_an_answer_among_them() -> None:
+    """Two of eight that agree are no 90 %: the others may have been refusals."""
+
+    def says(request: Request, purpose: str) -> str:
+        return "ANSWER: 42" if request.purpose != "propose.0" or number(request) < 2 else "I can't tell."
+
+    backend, check = model(says), Check(["42"])
+    got = await ran(parallel_refine(ParallelRefine(backend, TEXT, rounds=(8, 1)), check), check)
+    assert "propose.2" in purposes(backend) and got.candidates[0].edits == (SYNTHESIS,)
+
+
 async def test_gsr_shows_shuffled_final_parts_with_the_sentence_of_doubt_and_may_say_what_no_draft_said() -> None:
     """Row 91: no thinking, an order of its own for each seed, right with none right."""
 

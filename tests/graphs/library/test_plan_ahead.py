@@ -12,10 +12,11 @@ from worlds import Chain, Porch, Trap, Trouble
 
 from groundwire import Budget, EpisodeResult, FeedbackApp, Origin, StopReason, Verdict
 from groundwire.agents.worlds import Imagined, LLMForesight, LookaheadActor, Rollouts, Simulator, Value, WorldModel
-from groundwire.core._contexts import ActorContext
+from groundwire.core._contexts import ActorContext, Lesson
 from groundwire.core._environments import Move, actions_in, environment_task
 from groundwire.core._errors import ConfigError
-from groundwire.core._models import Request
+from groundwire.core._ids import SeedRule
+from groundwire.core._models import Backend, Completion, Message, Request
 from groundwire.core._records import Admission, CandidateRecord
 from groundwire.core._scene import Scene, Status
 from groundwire.core._signals import Signal
@@ -132,6 +133,94 @@ async def test_a_loss_of_an_earlier_trial_is_known_in_the_next() -> None:
     app = plan_ahead(LookaheadActor(Blind(), depth=1), Porch).compile(budget=Budget(trials=2))
     _, ways, _ = await play(app, environment_task(Porch(), id="porch"))
     assert (ways[0], ways[1][0]) == (["kick door"], "look"), "what was lost here before is not done here again"
+
+
+class Gullible:
+    """Thinks most of the way that leads nowhere, and can value what was really seen."""
+
+    def __init__(self, *, values: bool = True) -> None:
+        self.valued: list[str] = []
+
+    async def imagine(self, context: ActorContext, moves: Sequence[Move], action: str) -> Imagined:
+        scene = scene_of(moves)
+        worth = {"left": 0.8, "right": 0.6}.get(action, 0.7)
+        return Imagined(Scene(f"{scene} {action}?", actions=("on", "back")), worth)
+
+    async def value(self, context: ActorContext, moves: Sequence[Move]) -> float:
+        self.valued.append(scene_of(moves))
+        return 0.8 if "left" in scene_of(moves) else 0.6
+
+
+def scene_of(moves: Sequence[Move]) -> str:
+    return moves[-1].scene.text if moves else "a fork"
+
+
+class Fork:
+    """On the left one can go on, and is lost at the second step; the right way is won at the second."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def reset(self, seed: int) -> Scene:
+        self.done = []
+        return Scene("a fork", actions=("left", "right"))
+
+    def act(self, action: str) -> Scene:
+        self.done.append(action)
+        if len(self.done) == 1:
+            return Scene(f"{action} path", actions=("on", "back"))
+        return Scene("home", Status.WON) if self.done[0] == "right" else Scene("a swamp", Status.LOST)
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+async def test_a_way_that_was_lost_looks_worse_than_before_and_is_not_taken_again(depth: int) -> None:
+    world = Gullible()
+    app = plan_ahead(LookaheadActor(world, depth=depth, simulations=8), Fork).compile(budget=Budget(trials=4))
+    result, ways, _ = await play(app, environment_task(Fork(), id="fork"))
+    assert ways[0][0] == "left" and ways[1][0] == "right"
+    assert result.stop_reason is StopReason.VERIFIED and result.trials == 2
+
+
+async def completed(backend: Backend, request: Request) -> Completion:
+    return await backend.complete(request)
+
+
+async def test_what_was_really_seen_is_valued_by_the_model_and_lessons_are_in_what_it_is_asked() -> None:
+    asked: list[str] = []
+
+    def answers(request: Request) -> str:
+        system, text = (message.content for message in request.messages)
+        asked.append(text)
+        if "say how good a place" in system:
+            return "**Value:** 9/10" if "dark" in text else "Value: 20%"
+        return "Scene: a hall\nStatus: running (so far)\nValue: 3 out of 10"
+
+    model = LLMForesight(ScriptedBackend(answers))
+    context: Any = type("Context", (), {
+        "task": TRAP, "seed": 1, "lessons": (Lesson("1", "never go bright", "trap"),), "seed_rule": SeedRule.HASHED,
+        "trial": 1, "judged": (), "failing": None, "call": staticmethod(completed),
+    })  # fmt: skip
+    moves = [Move("dark", Scene("a dark hall", actions=("on",)))]
+    assert await model.value(context, moves) == 0.9
+    imagined = await model.imagine(context, moves, "on")
+    assert (imagined.value, imagined.scene.status) == (0.3, Status.RUNNING)
+    assert all("never go bright" in text for text in asked)
+
+
+async def test_a_value_that_a_model_gives_is_asked_for_in_a_replay_as_it_was() -> None:
+    class Asked:
+        async def __call__(self, context: ActorContext, moves: Sequence[Move]) -> float:
+            request = Request(messages=(Message(role="user", content=scene_of(moves)),), seed=len(context.judged))
+            return float((await context.call(backend, request)).texts[0])
+
+    backend = ScriptedBackend(lambda _request: "0.5")
+    app = plan_ahead(LookaheadActor(Simulator(Trap), value=Asked()), Trap).compile(budget=Budget(trials=1))
+    for _ in range(2):
+        result, _, _ = await play(app, TRAP)
+        replayed = await app.areplay(TRAP, run_id=result.run_id, episode_id=result.episode_id)
+        assert replayed.difference is None
 
 
 async def test_a_model_proposes_foresees_and_values_and_each_call_is_on_record() -> None:

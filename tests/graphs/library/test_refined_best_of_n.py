@@ -32,7 +32,7 @@ def judges(request: Request, _purpose: str) -> str:
 
 
 async def test_the_pool_is_the_samples_and_one_continuation_of_the_one_with_a_bad_step() -> None:
-    author, judge, check = model(writes), model(judges, "judge"), Check(["42"])
+    author, judge, check = model(writes, continues=True), model(judges, "judge"), Check(["42"])
     actor = RefinedBestOfN(author, TEXT, ModelStepJudge(judge), samples=4)
     got = await ran(refined_best_of_n(actor, check, width=8), check)
     assert len(author.requests) == 5 and len(judge.requests) == 4
@@ -40,6 +40,27 @@ async def test_the_pool_is_the_samples_and_one_continuation_of_the_one_with_a_ba
     assert (begun.role, begun.content) == ("assistant", "First, 2.\n\nSix times seven is 42.\n\n")
     assert [record.edits for record in got.candidates].count(("best_of_n.refined",)) == 1 and len(got.candidates) == 5
     assert got.judged[-1] == "42\n" and got.result.stop_reason is StopReason.VERIFIED
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "So that is it.\n\nANSWER: 42",
+        "Continuing:\n\nSo that is it.\n\nANSWER: 42",
+        "First, 2.\n\nSix times seven is 42.\n\nSo that is it.\n\nANSWER: 42",
+        "<think>ANSWER: 41</think>```\nFirst, 2.\n\nSix times seven is 42.\n\nANSWER: 42\n```",
+    ],
+)
+async def test_a_backend_that_continues_nothing_is_asked_for_what_follows_and_may_repeat_itself(more: str) -> None:
+    def says(request: Request, purpose: str) -> str:
+        return more if "What stands above is kept" in request.messages[-1].content else writes(request, purpose)
+
+    author, judge, check = model(says), model(judges, "judge"), Check(["42"])
+    actor = RefinedBestOfN(author, TEXT, ModelStepJudge(judge), samples=4)
+    got = await ran(refined_best_of_n(actor, check, width=8), check)
+    *_, begun, told = author.requests[-1].messages
+    assert (begun.role, begun.content, told.role) == ("assistant", "First, 2.\n\nSix times seven is 42.\n\n", "user")
+    assert got.judged[-1] == "42\n" and [r.edits for r in got.candidates].count(("best_of_n.refined",)) == 1
 
 
 async def test_without_a_right_one_the_best_fraction_is_kept_and_the_task_is_unsolved() -> None:
@@ -61,7 +82,7 @@ async def test_lines_of_code_are_steps_too() -> None:
         )
 
     judge = model(lambda _request, _: "STEP: 2\nCORRECTED: m = n * 2", "judge")
-    actor = RefinedBestOfN(model(says), FunctionBody(), ModelStepJudge(judge), samples=1)
+    actor = RefinedBestOfN(model(says, continues=True), FunctionBody(), ModelStepJudge(judge), samples=1)
     result = await refined_best_of_n(actor, Doctest(), width=2).compile().arun(task)
     assert result.stop_reason is StopReason.VERIFIED and "+    m = n * 2\n+    return m" in result.patch
 

@@ -71,3 +71,15 @@ def test_weights_are_the_published_ones_and_one_above_1_is_taken_for_1() -> None
         0,
         0,
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "confidence"),
+    [("CONFIDENCE: 40", 0.4), ("CONFIDENCE: 9/10", 0.9), ("CONFIDENCE: .9", 0.9), ("Confidence = 0.9", 0.9),
+     ("**Confidence:** 0.9", 0.9), ("Confidence: **90%**", 0.9), ("Confidence level: 90 percent", 0.9),
+     ("Confidence: 0,9", 0.9), ("Confidence: 9 out of 10", 0.9), ("CONFIDENCE: 9", 0.9), ("CONFIDENCE: 100", 1),
+     ('"confidence": 0.9', 0.9), ("My confidence is 0.9.", 0.9), ("CONFIDENCE: 0.2\nCONFIDENCE: 0.9", 0.9),
+     ("<think>CONFIDENCE: 0.1</think>CONFIDENCE: 0.9", 0.9), ("CONFIDENCE: 3/0", 1), ("CONFIDENCE: high", 0)],
+)  # fmt: skip
+def test_a_confidence_is_read_in_the_forms_in_which_models_state_one(said: str, confidence: float) -> None:
+    assert stated_confidence(said) == pytest.approx(confidence)

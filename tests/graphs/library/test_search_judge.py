@@ -147,6 +147,33 @@ async def test_a_judge_that_is_a_model_is_marked_so() -> None:
     assert [r.origin for r in records if isinstance(r, Signal)][1] is Origin.OTHER_MODEL
 
 
+class Overlap:
+    """A reranker that counts shared words; enough to see whose word it is, and that it is asked once a search."""
+
+    name = "overlap"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int]] = []
+
+    async def rerank(self, query: str, passages: Sequence[str]) -> Sequence[float]:
+        self.asked.append((query, len(passages)))
+        words = set(query.lower().split())
+        return [min(1.0, len(words & set(text.lower().split())) / 2) for text in passages]
+
+
+async def test_a_reranker_or_an_embedder_is_taken_as_it_is_and_words_where_neither_is_given() -> None:
+    overlap = Overlap()
+    assert search_judge(ScriptedBackend([]), CORPUS.tool()).compile().trust == set()
+    for scorer in (overlap, Letters()):
+        backend = ScriptedBackend([search("Ilsa Torrend born"), answer("Pellingate")])
+        app = search_judge(backend, CORPUS.tool(), scorer=scorer).compile()
+        assert app.trust == {Origin.OTHER_MODEL}
+        result = await app.arun(TASK)
+        assert result.stop_reason is StopReason.VERIFIED
+    ((query, passages),) = overlap.asked
+    assert TASK.prompt in query and query.endswith("Ilsa Torrend born") and passages
+
+
 def reader(question: FictionQuestion) -> ScriptedBackend:
     """Knows nothing by heart: it searches for what it was asked, then for the names that it was shown, and answers with
     the key where a passage that was shown holds it. It measures the graph, not a model."""

@@ -11,6 +11,7 @@ from wide import QUESTION, model
 
 from groundwire import Budget
 from groundwire.agents.width._answers import TextAnswer
+from groundwire.agents.width._confident_vote import ConfidentVote
 from groundwire.agents.width._strategy_router import StrategyRouter, chosen, scores_from
 from groundwire.agents.width.controls._self_refine import SelfRefine
 from groundwire.core._contexts import EditStatistics
@@ -24,10 +25,11 @@ from groundwire.memory import SqlStore
 @pytest.mark.parametrize(
     ("scores", "tried"),
     [((0.6, 0.2, 0.1, 0.1), "a"), ((0.40, 0.35, 0.15, 0.10), "ab"), ((0.30, 0.28, 0.22, 0.20), "abcd"),
-     ((0.1, 0.2, 0.1, 0.6), "d"), ((0.25,) * 4, "abcd")],
+     ((0.1, 0.2, 0.1, 0.6), "d"), ((0.25,) * 4, "abcd"), ((0.30, 0.15, 0.15, 0.10, 0.10, 0.10, 0.10), "a"),
+     ((0.25, 0.22, 0.13, 0.10, 0.10, 0.10, 0.10), "ab"), ((1 / 7,) * 7, "abcdefg")],
 )  # fmt: skip
 def test_a_sure_router_tries_one_a_torn_one_two_an_unsure_one_all(scores: tuple[float, ...], tried: str) -> None:
-    assert "".join(chosen(dict(zip("abcd", scores, strict=True)))) == tried
+    assert "".join(chosen(dict(zip("abcdefg", scores, strict=False)))) == tried
 
 
 def test_it_needs_what_its_strategies_need() -> None:
@@ -77,6 +79,35 @@ async def test_plurality_decides_and_of_equal_ones_the_better_strategys() -> Non
     await strategy_router(StrategyRouter(actors), check).compile(budget=Budget(trials=1)).arun(QUESTION)
     assert check.judged == ["1"]
     assert len({actor.seen[0].seed for actor in actors.values()}) == 4
+
+
+async def test_answers_that_say_the_same_are_one_group_however_they_are_spelled() -> None:
+    said = {"a": "7", "b": "1,000", "c": "$1000$", "d": "8", "e": "1000.0"}
+    for wanted, judged in (("?", ["1,000", "7", "8"]), ("1,000", ["1,000"])):
+        check = Check([wanted])
+        actors = {name: Guesser([[text]]) for name, text in said.items()}
+        graph = strategy_router(StrategyRouter(actors), check, width=3)
+        result = await graph.compile(budget=Budget(trials=1)).arun(QUESTION)
+        assert check.judged == judged
+    assert result.best is not None
+    assert result.best.candidate.edits[:3] == ("strategy.b", "guess", "strategy.c"), "each of them counts"
+    programs = {name: Guesser([[text]]) for name, text in {"a": "X = 1", "b": "x = 1"}.items()}
+    check = Check(["?"])
+    router = StrategyRouter(programs, asking=TextAnswer("answer.txt", normalise=str.strip))
+    await strategy_router(router, check, width=3).compile(budget=Budget(trials=1)).arun(QUESTION)
+    assert check.judged == ["X = 1", "x = 1"], "what is the same is for who asks to say"
+
+
+async def test_a_strategy_without_an_answer_has_no_vote_and_one_that_is_stuck_is_not_asked_alone() -> None:
+    mute = ConfidentVote(model(lambda _request, _: "I can't."), TextAnswer(), samples=1)
+    check = Check(["right"])
+    router = StrategyRouter({"mute": mute, "good": Guesser([["right"]])})
+    result = await strategy_router(router, check).compile(budget=Budget(trials=1)).arun(QUESTION)
+    assert check.judged == ["right"] and result.exit_code == 0
+    check = Check(["right"])
+    router = StrategyRouter({"mute": mute, "mute too": mute})
+    result = await strategy_router(router, check).compile(budget=Budget(trials=1)).arun(QUESTION)
+    assert not check.judged and "1 a refusal" in result.detail
 
 
 def test_a_control_among_the_strategies_makes_the_router_one() -> None:

@@ -86,6 +86,26 @@ async def test_it_is_cut_at_the_violation_and_goes_on_from_the_last_step_that_ho
     assert '<broken_step number="2">\ntwo &lt;b&gt;7&lt;/b&gt;\nthe number is not 2\n</broken_step>' in told.content
 
 
+@pytest.mark.parametrize(
+    "more",
+    [GOOD, f"Continuing:\n{GOOD}", "Continuing:\ntwo 2\nthree 3\n", "```\ntwo 2\nthree 3\n```", f"```text\n{GOOD}```\n",
+     "<think>one 1\ntwo 9</think>\ntwo 2\nthree 3\n", "Sure, here are the remaining steps:\n\ntwo 2\nthree 3\n"],
+)  # fmt: skip
+async def test_a_model_that_repeats_announces_fences_or_thinks_ends_with_the_same_answer(more: str) -> None:
+    played = await play(["Here are the steps:\none 1\ntwo 7\n", more])
+    assert (played.result.stop_reason, played.corrections) == (StopReason.VERIFIED, 1)
+    assert played.bodies == ["one 1\ntwo 7\n", GOOD]
+
+
+async def test_a_backend_that_continues_text_writes_on_where_the_last_step_that_holds_ends() -> None:
+    backend = ScriptedBackend(["one 1\ntwo 7\n", "two 2\nthree 3\n"], continues=True)
+    played = await play([], backend=backend)
+    assert played.bodies == ["one 1\ntwo 7\n", GOOD]
+    system, asked, begun = backend.requests[1].messages
+    assert (system.role, asked.role, begun.role, begun.content) == ("system", "user", "assistant", "one 1\n")
+    assert '<broken_step number="2">' in asked.content
+
+
 async def test_an_answer_that_always_breaks_rules_is_abstained_from_after_five_corrections() -> None:
     played = await play([f"wrong {n + 10}\n" for n in range(10)])
     assert (played.result.stop_reason, played.result.verdict) == (StopReason.BUDGET_REFINEMENTS, Verdict.FAIL)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from guessing import Check, Guesser, loop
+from wide import QUESTION
 
-from groundwire import FeedbackApp, StopReason, Task
+from groundwire import Budget, FeedbackApp, StopReason, Task
+from groundwire.agents import ConfidentVote, TextAnswer
 from groundwire.core._traits import ActorTraits
+from groundwire.graphs import confident_vote
 from groundwire.memory import InMemoryStore
+from groundwire.models import ScriptedBackend
 
 pytestmark = pytest.mark.asyncio
 
@@ -46,3 +51,33 @@ async def test_a_run_that_names_none_was_made_by_the_first(task: Task) -> None:
     assert "revisions" not in json.loads((await store.runs())[0].config)
     later = await app(store, ["something else"], revision=2).areplay(task, run_id=run_id, episode_id=ended.episode_id)
     assert later.difference is None
+
+
+class Earlier(ConfidentVote):
+    """As of an earlier revision: other samples, other questions."""
+
+    traits = replace(ConfidentVote.traits, revision=1)
+
+
+SAID = {
+    "verified": lambda r: "ANSWER: right",
+    "repeated": lambda r: "ANSWER: wrong",
+    "new once it is warmer": lambda r: f"ANSWER: {'wrong' if r.temperature < 0.8 else 'right'}",
+    "no answer": lambda r: "I can't.",
+    "several trials": lambda r: f"ANSWER: wrong {r.seed}",
+}
+
+
+@pytest.mark.parametrize("said", SAID.values(), ids=SAID.keys())
+async def test_what_another_revision_asked_a_model_is_asked_of_the_ledger_and_it_ends_as_it_ended(said: Any) -> None:
+    store, check = InMemoryStore(), Check(["right"])
+
+    def wide(actor: ConfidentVote) -> FeedbackApp:
+        return confident_vote(actor, check).compile(store=store, budget=Budget(trials=3))
+
+    before = wide(Earlier(ScriptedBackend(said), TextAnswer(), samples=2))
+    run_id = await before.start_run()
+    ended = await before.arun(QUESTION, run_id=run_id)
+    now = wide(ConfidentVote(ScriptedBackend(lambda _request: "ANSWER: now"), TextAnswer(), samples=5))
+    replayed = await now.areplay(QUESTION, run_id=run_id, episode_id=ended.episode_id)
+    assert (replayed.difference, replayed.is_whole, replayed.seals_verified) == (None, True, True)

@@ -8,12 +8,13 @@ from typing import Protocol
 from groundwire.agents.patching._evidence import failing_evidence
 from groundwire.agents.prompting._structured import answered
 from groundwire.agents.prompting._templates import load_prompt
+from groundwire.agents.steps._going_on import gone_on
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext, Judged
 from groundwire.core._errors import ConfigError
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Request
-from groundwire.core._prompt_text import data, fenced, printable, unfence
+from groundwire.core._prompt_text import data, fenced, printable
 from groundwire.core._signals import Verdict
 from groundwire.core._traits import ActorTraits, Needs
 from groundwire.models._choice import backend_for
@@ -54,7 +55,7 @@ class StepBeamActor:
         ConfigError: a number is below 1.
     """
 
-    traits = ActorTraits(needs=Needs(lessons=0), patient=True)
+    traits = ActorTraits(needs=Needs(lessons=0), patient=True, revision=2)
 
     def __init__(
         self,
@@ -125,7 +126,7 @@ class NextStep:
         return self._backend
 
     async def __call__(self, context: ActorContext, beam: Judged | None, n: int) -> Sequence[Candidate]:
-        """See `Extender`. Empty steps and equal ones are left out."""
+        """See `Extender`. Empty steps and equal ones are left out, and of each what announces, fences or repeats."""
         base = context.task.tree
         shown = beam.candidate.applied_to(base) if beam else base
         written = shown.files.get(self._path, b"").decode("utf-8", "replace")
@@ -146,7 +147,7 @@ class NextStep:
             prompt_digest=prompt.digest,
         )
         completion = await answered(context.call, self._backend, request)
-        steps = dict.fromkeys(unfence(printable(text)).strip("\n") for text in completion.texts)
+        steps = dict.fromkeys(gone_on(written, printable(text)).strip("\n") for text in completion.texts)
         return [
             Candidate(base.digest, {self._path: f"{written}{step}{self._stop}".encode()}, ("write.step",), step[:80])
             for step in steps

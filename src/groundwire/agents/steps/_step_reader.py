@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, cast
 
 from groundwire.agents.prompting._templates import load_prompt
+from groundwire.core._answers import REFUSED, TWO, bare_answer, plain_answer, stated_answer
 from groundwire.core._contexts import ModelCaller
 from groundwire.core._errors import CandidateError, ModelReplyInvalid
 from groundwire.core._models import Backend, Completion, Request, ToolSpec
 from groundwire.core._prompt_text import data, head_tail, plain, unfence
+from groundwire.core._reasoning_text import without_reasoning
 from groundwire.core._tasks import Task
 from groundwire.core._toolcalls import Answer, Call, Offer, Ruling, SeenCall, Step, Steps
 from groundwire.models._choice import backend_for
@@ -19,32 +22,45 @@ from groundwire.models._choice import backend_for
 
 MAX_CHARS = 64_000
 MAX_STARTS = 64
+REFUSAL_CHARS = 80
 """Opening braces at which an object is looked for; a flood of them is no answer."""
+_BEGINS_STEP = re.compile(r'\{\s{0,20}"(?:tool|answer|arguments)"\s{0,20}:')
 FORM = 'Answer with one JSON object: {"tool": "…", "arguments": {…}} or {"answer": "…"}.'
 
 
 def read_step(completion: Completion, *, native: bool = False) -> Step:
     """The step that a completion's first sample asks for.
 
-    Of several native calls the first is taken: each call is made, and seen, before the next.
+    Of several native calls the first is taken: each call is made, and seen, before the next. An answer is read in
+    whatever form it is given, and bare (`stated_answer`).
 
     Args:
         completion: what the model answered.
         native: True where it was offered tools of its own, so that any other text is its answer.
 
     Raises:
-        CandidateError: there is none that can be read; its words are for the model.
+        CandidateError: there is none that can be read, a refusal, or answers that differ; its words are for the model.
     """
     calls = completion.tool_calls[0] if completion.tool_calls else ()
     if calls:
         return Call(calls[0].name, _object(calls[0].arguments))
-    text = completion.texts[0] if completion.texts else ""
+    text = without_reasoning(completion.texts[0]) if completion.texts else ""
     try:
         return _read_text(text)
     except CandidateError:
-        if native and text.strip():
+        if native and text.strip() and len(text) <= MAX_CHARS and stated_answer(text).problem not in (REFUSED, TWO):
             return Answer(unfence(text).strip())
         raise
+
+
+def reasoning_before(completion: Completion) -> str:
+    """What a completion's first sample says before its step; what it thought, where it says nothing."""
+    text = without_reasoning(completion.texts[0]) if completion.texts else ""
+    if not (completion.tool_calls and completion.tool_calls[0]):
+        starts = (found.start() for found in _BEGINS_STEP.finditer(text[:MAX_CHARS]))
+        text = text[: next(starts, 0)]
+    said = unfence(text).strip().removesuffix("```json").rstrip("` \n")
+    return said or (completion.thinking[0] if completion.thinking else "")
 
 
 def schema_of(tools: Sequence[ToolSpec], offer: Offer) -> Mapping[str, Any]:
@@ -68,14 +84,23 @@ def _constant(value: str) -> Mapping[str, Any]:
 def _read_text(text: str) -> Step:
     if len(text) > MAX_CHARS:
         raise CandidateError(f"The answer has {len(text)} characters; at most {MAX_CHARS} are read.", do=FORM)
+    answers: list[str] = []
     for found in objects_in(unfence(text)):
         match found:
-            case {"tool": str(tool), **rest} if tool:
+            case {"tool": str(tool), **rest} if tool and not answers:
                 return Call(tool, _mapping(rest.get("arguments", {})))
             case {"answer": str() | int() | float() as answer}:
-                return Answer(str(answer).strip())
+                answers.append(bare_answer(str(answer)))
             case _:
                 pass
+    # in an object an answer is named as one; what it begins with tells a refusal
+    stated = stated_answer(answers[0][:REFUSAL_CHARS] if answers else unfence(text))
+    if len({plain_answer(answer) for answer in answers}) > 1 or stated.problem == TWO:
+        raise CandidateError("The answer gives several answers that differ.", do=FORM)
+    if stated.problem == REFUSED:
+        raise CandidateError("The answer is a refusal.", do=FORM)
+    if answers or stated.answer:
+        return Answer(answers[0] if answers else stated.answer)
     raise CandidateError("No step was found in the answer.", do=FORM)
 
 

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from groundwire.agents.patching._evidence import lessons_as_data, lessons_to_show
 from groundwire.agents.prompting._structured import answered
 from groundwire.agents.prompting._templates import check_range, instructed, load_prompt, risen
+from groundwire.agents.steps._going_on import asks_to_go_on, gone_on
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext, Judged
 from groundwire.core._ids import seed_in
-from groundwire.core._models import Backend, Message, Request
-from groundwire.core._prompt_text import data, head_tail, inert, printable
+from groundwire.core._models import Backend, Request
+from groundwire.core._prompt_text import data, head_tail, printable
 from groundwire.core._steps import Broken, StepRules
-from groundwire.core._traits import ActorTraits, Needs
+from groundwire.core._traits import ActorTraits, BackendTraits, Needs
 from groundwire.models._choice import backend_for
 from groundwire.models._watched import WatchedBackend
 
@@ -26,7 +27,9 @@ class StepWriter:
     """Writes steps until the model ends, the same answer has come often enough, or a step breaks a rule.
 
     The rules only say when to stop listening: what was written up to there is the candidate, and only the sealed FAIL
-    of the tool that judges it lets this actor go on, from the last step that holds, byte for byte.
+    of the tool that judges it lets this actor go on, from the last step that holds, byte for byte. A backend that can
+    continues that text; another is asked for what follows. What a model thinks, announces, fences or repeats of what is
+    kept is no part of the answer.
 
     Args:
         model: a LiteLLM id, `scripted:FILE`, or a backend. One that can't stream is read as a whole and cut afterwards.
@@ -53,7 +56,7 @@ class StepWriter:
         lessons: int = 3,
     ) -> None:
         check_range("StepWriter", temperature=temperature, max_tokens=max_tokens)
-        self.traits = ActorTraits(needs=Needs(lessons=lessons))
+        self.traits = ActorTraits(needs=Needs(lessons=lessons), revision=2)
         self._backend = backend_for(model)
         self._instructions = instructions.strip()
         self._rules = rules
@@ -77,7 +80,7 @@ class StepWriter:
         try:
             watched = WatchedBackend(self._backend, listener)
             completion = await answered(context.call, watched, self._request(context, kept, broken))
-            text = printable(completion.texts[0]) if completion.texts else ""
+            text = listener.added(completion.texts[0] if completion.texts else "", is_whole=True)
             found = await listener.end(text)
         finally:
             listener.close()
@@ -107,14 +110,14 @@ class StepWriter:
 
     def _request(self, context: ActorContext, kept: Sequence[str], broken: str) -> Request:
         prompt = load_prompt("write_steps_v1")
+        continues = BackendTraits.of(self._backend).continues
         messages = prompt.messages(
             task=data("task", context.task.prompt, id=context.task.id),
             lessons=lessons_as_data(lessons_to_show(context)),
-            broken="" if kept else broken,
+            broken=broken if continues or not kept else "",
         )
         if kept:
-            written = Message(role="assistant", content=inert("".join(kept)))
-            messages = (*messages, written, *load_prompt("go_on_v1").messages(broken=broken))
+            messages = asks_to_go_on(messages, "".join(kept), self._backend, broken=broken)
         messages, digest = instructed(messages, prompt.digest, self._instructions)
         return Request(
             messages=messages,
@@ -136,18 +139,22 @@ class _Listener:
 
     def __init__(self, rules: StepRules, kept: Sequence[str]) -> None:
         self._rules = rules
-        self._kept = kept
+        self._before = "".join(kept)
         self._checks: dict[int, asyncio.Future[str]] = {}
         self._checked = len(kept)
 
     def __call__(self, text: str) -> bool:
         """True where a step breaks a rule, or the same answer has come often enough."""
-        steps = self._rules.split("".join(self._kept) + printable(text))
+        steps = self._rules.split(self._before + self.added(text, is_whole=False))
         return self._begin(steps) or self._broken() is not None or self._rules.is_stable(steps)
+
+    def added(self, text: str, *, is_whole: bool) -> str:
+        """What of a model's text follows the steps that are kept."""
+        return gone_on(self._before, printable(text), is_whole=is_whole)
 
     async def end(self, text: str) -> Broken | None:
         """The first step that breaks a rule, when writing has ended."""
-        self._begin(self._rules.steps("".join(self._kept) + text))
+        self._begin(self._rules.steps(self._before + text))
         for number in sorted(self._checks):
             await asyncio.wait([self._checks[number]])
             if (broken := self._broken()) is not None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from groundwire.agents.patching._evidence import lessons_as_data, lessons_to_show, may_be_shown, reflection_as_data
 from groundwire.agents.prompting._templates import instructed, load_prompt, risen
-from groundwire.agents.steps._step_reader import read_step, schema_of
+from groundwire.agents.steps._step_reader import read_step, reasoning_before, schema_of
+from groundwire.core._answers import plain_answer
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import CandidateError, ConfigError, ModelReplyInvalid
@@ -38,6 +40,10 @@ from groundwire.models._choice import backend_for
 SHOWN_CHARS = 4000
 ERROR_CHARS = 256
 DESCRIPTION_CHARS = 1000
+REASONING_CHARS = 1000
+"""Characters of what was said before a step that are kept, its last ones: in the candidate's note, which is no part of
+what it is."""
+_SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+")
 
 
 @dataclass(frozen=True)
@@ -50,19 +56,19 @@ class Talk:
 
     native: bool = False
 
-    def call_made(self, seen: SeenCall, said: str = "") -> tuple[Message, ...]:
-        """A call that went well, and what came back; `said` is what is on offer next."""
+    def call_made(self, seen: SeenCall, said: str = "", *, reasoning: str = "") -> tuple[Message, ...]:
+        """A call that went well, what was said before it, and what came back; `said` is what is on offer next."""
         judged = seen.labels.get(RELEVANT)
         labels = {} if judged is None else {RELEVANT: "yes" if judged else "no"}
         output = data("output", head_tail(seen.output, SHOWN_CHARS), id=seen.id, **labels)
-        return self._turn(seen.call, seen.id, _filled("tool_output_v1", output=output, offer=said))
+        return self._turn(seen.call, seen.id, _filled("tool_output_v1", output=output, offer=said), reasoning)
 
     def step_failed(
-        self, step: Step, step_id: str, signal: Signal, *, reflection: str, said: str
+        self, step: Step, step_id: str, signal: Signal, *, reasoning: str, kept: str, reflection: str, said: str
     ) -> tuple[Message, ...]:
-        """A step that failed, and the error in one line."""
-        shown = _filled("tool_error_v1", tool_error=_error(signal), reflection=reflection, offer=said)
-        return self._turn(step, step_id, shown)
+        """A step that failed, and the error in one line; of what was said before it `kept` stands."""
+        values = {"reasoning": data("kept_reasoning", kept) if kept else "", "reflection": reflection, "offer": said}
+        return self._turn(step, step_id, _filled("tool_error_v2", tool_error=_error(signal), **values), reasoning)
 
     def sent_back(self, answer: str, error: CandidateError) -> tuple[Message, ...]:
         """An answer that can't be read, and why."""
@@ -75,13 +81,15 @@ class Talk:
         """A step that was judged before."""
         return self._turn(step, step_id, _filled("repeated_step_v1", what=_kind(step)))
 
-    def _turn(self, step: Step, step_id: str, shown: str) -> tuple[Message, ...]:
+    def _turn(self, step: Step, step_id: str, shown: str, reasoning: str = "") -> tuple[Message, ...]:
+        before = inert(reasoning)
         if self.native and isinstance(step, Call):
             call = ToolCall(id=step_id, name=step.tool, arguments=canonical(step.arguments))
-            asked = Message(role="assistant", content="", tool_calls=(call,))
+            asked = Message(role="assistant", content=before, tool_calls=(call,))
             return asked, Message(role="tool", content=shown, answers=step_id)
         said = step.text if self.native and isinstance(step, Answer) else _written(step)
-        return Message(role="assistant", content=inert(said)), Message(role="user", content=shown)
+        content = "\n".join(filter(None, (before, inert(said))))
+        return Message(role="assistant", content=content), Message(role="user", content=shown)
 
 
 def described(tools: Sequence[ToolSpec]) -> str:
@@ -109,6 +117,23 @@ def _written(step: Step) -> str:
     if isinstance(step, Answer):
         return json.dumps({"answer": step.text}, ensure_ascii=False)
     return json.dumps({"tool": step.tool, "arguments": step.arguments}, ensure_ascii=False)
+
+
+def with_reasoning(steps: Steps, reasoning: str) -> Candidate:
+    """The steps as a candidate, with what was said before the last one in its note."""
+    made, said = steps.candidate, plain(reasoning[-REASONING_CHARS:], REASONING_CHARS)
+    return replace(made, note=f"{made.note}: {said}") if said else made
+
+
+def reasoning_of(candidate: Candidate) -> str:
+    """What was said before a candidate's last step."""
+    return candidate.note.partition(": ")[2]
+
+
+def stepped_back(reasoning: str) -> str:
+    """What stands of the reasoning before a step that failed: all but its last sentence, which led to that step (THOR,
+    arXiv 2509.13761, keeps a beginning of it and has the rest written anew)."""
+    return " ".join(_SENTENCE_END.split(reasoning)[:-1])
 
 
 def _kind(step: Step) -> str:
@@ -140,7 +165,9 @@ class ToolActor:
     Its candidate is the whole sequence (`groundwire.core._toolcalls`). Let in by `advance`, it appends; let in by
     `refine`,
     it goes back to the step that failed, keeps those before it as they are, and makes that step anew with the error in
-    view (THOR, arXiv 2509.13761). Later steps are made without it: past errors leave the context.
+    view (THOR, arXiv 2509.13761). Later steps are made without it: past errors leave the context. What the model said
+    before each call stays in view; of what it said before the one that failed, all but the last sentence stands, and it
+    reasons on from there.
 
     A step that can't be read is sent back with the complaint (purpose `correct`); one that makes what was judged before
     is asked for again, warmer (purpose `repeat`). Both are bounded, and neither rewrites what was judged.
@@ -164,7 +191,7 @@ class ToolActor:
         ConfigError: an argument is out of range, or the model's form is not known.
     """
 
-    traits = ActorTraits(needs=Needs(episode=True))
+    traits = ActorTraits(needs=Needs(episode=True), revision=2)
 
     def __init__(
         self,
@@ -190,6 +217,7 @@ class ToolActor:
             form = "schema" if BackendTraits.of(self._backend).structured else "text"
         self._form = form
         self._talk = Talk(native=form == "native")
+        self._continues = form == "text" and BackendTraits.of(self._backend).continues
         self._tools = tuple(tools)
         self._temperature = temperature
         self._max_tokens = max_tokens
@@ -212,26 +240,28 @@ class ToolActor:
         """
         steps = _go_on_from(context)
         question = self._opening(context, steps)
-        repairs, warmer = self._repairs, 0
+        repairs, warmer, why = self._repairs, 0, ""
         for call in range(1 + self._repairs + self._resamples):
             completion: Completion | None = None
             try:
                 completion = await context.call(self._backend, self._request(context, steps, question, call, warmer))
                 step = read_step(completion, native=self._talk.native)
             except (CandidateError, ModelReplyInvalid) as problem:
+                why = f" {problem.what}"
                 if not repairs:
                     break
                 repairs -= 1
                 said = completion.texts[0] if completion and completion.texts else ""
                 question = question.then(self._talk.sent_back(said, CandidateError(problem.what)), "correct")
                 continue
-            made = steps.then(step)
+            made = _as_judged(steps.then(step), steps, context)
             if made.candidate.digest not in context.tried or warmer >= self._resamples:
-                return (made.candidate,)
+                said = question.begun + reasoning_before(completion) if completion else ""
+                return (with_reasoning(made, said),)
             warmer += 1
             question = question.then(self._talk.asked_again(step, made.ids[-1]), "repeat")
         raise ModelReplyInvalid(
-            f"{self._backend.model} named no step that could be read.",
+            f"{self._backend.model} named no step that could be read.{why}",
             do="Use a stronger model, or raise max_tokens if its answers are cut off.",
         )
 
@@ -247,17 +277,29 @@ class ToolActor:
             **values,
         )
         messages, digest = instructed(messages, prompt.digest, self._instructions)
+        said = {judged.candidate.digest: reasoning_of(judged.candidate) for judged in context.judged}
+        at = {name: steps.first(count).candidate.digest for count, name in enumerate(steps.ids, 1)}
         for place, call in enumerate(seen, 1):
-            messages += self._talk.call_made(call, offered(offer) if place == len(seen) and not failed else "")
+            offer_now = offered(offer) if place == len(seen) and not failed else ""
+            messages += self._talk.call_made(call, offer_now, reasoning=said.get(at[call.id], ""))
+        begun = ""
         for place, (step, signal) in enumerate(failed, 1):
             is_last = place == len(failed)
+            reasoning = said.get(steps.then(step).candidate.digest, "")
+            begun = stepped_back(reasoning) if is_last else ""
             messages += self._talk.step_failed(
                 step,
                 steps.then(step).ids[-1],
                 signal,
+                reasoning=reasoning,
+                kept="" if self._continues else begun,
                 reflection=reflection_as_data(context) if is_last else "",
                 said=offered(offer) if is_last else "",
             )
+        if begun and self._continues:
+            begun = f"{begun} "
+            messages += (Message(role="assistant", content=inert(begun)),)
+            return _Question(messages, digest, offer, begun=begun)
         return _Question(messages, digest, offer)
 
     def _request(self, context: ActorContext, steps: Steps, question: _Question, call: int, warmer: int) -> Request:
@@ -283,16 +325,32 @@ class _Question:
         prompt_digest: sha256 of the prompt file that opens it.
         offer: what may be done next.
         purpose: as the ledger keeps it.
+        begun: the beginning of the answer, with which the conversation ends.
     """
 
     messages: tuple[Message, ...]
     prompt_digest: str
     offer: Offer
     purpose: str = "propose"
+    begun: str = ""
 
     def then(self, turn: tuple[Message, ...], purpose: str) -> _Question:
-        """With one turn more."""
-        return replace(self, messages=(*self.messages, *turn), purpose=purpose)
+        """With one turn more; an answer that is begun is not begun again."""
+        before = self.messages[:-1] if self.begun else self.messages
+        return replace(self, messages=(*before, *turn), purpose=purpose, begun="")
+
+
+def _as_judged(made: Steps, steps: Steps, context: ActorContext) -> Steps:
+    """The same; an answer that says what failed here before, in another spelling, is the one that failed."""
+    if not isinstance(made.last, Answer):
+        return made
+    key = plain_answer(made.last.text)
+    same = (
+        step
+        for step, _ in failed_here(steps, context.judged)
+        if isinstance(step, Answer) and plain_answer(step.text) == key
+    )
+    return steps.then(next(same, made.last))
 
 
 def _go_on_from(context: ActorContext) -> Steps:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 
 from groundwire.agents.patching._evidence import (
@@ -17,12 +16,15 @@ from groundwire.agents.patching._evidence import (
 )
 from groundwire.agents.patching._function_writer import STOPS, begun_answer, find_stub
 from groundwire.agents.prompting._templates import instructed, load_prompt
-from groundwire.agents.width._sampling import NOTHING, Extra, Question, SampledAnswer
+from groundwire.agents.width._options import ChoiceOption, chosen_option, named_option, options_in
+from groundwire.agents.width._sampling import NOTHING, Extra, Question, SampledAnswer, extra
+from groundwire.core._answers import answer_key, plain_answer, stated_answer
 from groundwire.core._candidates import Candidate, check_path
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import TaskError
 from groundwire.core._prompt_text import CHARS_PER_TOKEN, data, head_tail, inert, printable, tagged, unfence
 from groundwire.core._reasoning_text import without_reasoning
+from groundwire.core._signals import Verdict
 
 # What is kept of a model's text between rounds: its final part, without what it thought, within a bound.
 
@@ -45,36 +47,19 @@ def bounded(tag: str, text: str, tokens: int, **attributes: str | int) -> str:
 
 # Answers in words or numbers: written to one file of the task, compared in a normal form.
 
-MAX_CHARS = 100_000
-_MARK = re.compile(r"^[ \t*_#>]{0,20}answer[ \t]{0,20}:[*_]*", re.IGNORECASE | re.MULTILINE)
-_NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
-_WRAPPED = re.compile(r"\\boxed\{(.*)\}", re.DOTALL)
-
-
-def plain_answer(text: str) -> str:
-    """The normal form of a short answer: `\\boxed{1,000.0}.`, `$1000$`, `1000` are the same, as are `(B)` and `b`."""
-    said = " ".join(text.split()).casefold()
-    wrapped = _WRAPPED.fullmatch(said.strip(" .$"))
-    said = (wrapped[1] if wrapped else said).strip(" .,;:!$\"'`*()[]")
-    if _NUMBER.fullmatch(said):
-        number = said.replace(",", "").removeprefix("+")
-        return number.rstrip("0").rstrip(".") if "." in number else number
-    return said
-
-
-def after_mark(text: str) -> str:
-    """What stands behind the last line that begins with `ANSWER:`; empty where there is none."""
-    said = without_reasoning(text)
-    marks = list(_MARK.finditer(said))
-    return printable(said[marks[-1].end() :]).strip().strip("`").strip() if marks else ""
+TRIED_SHOWN, TRIED_CHARS = 20, 500
+"""Answers that failed, of which an escalated question tells, and characters of each."""
 
 
 class TextAnswer:
     """Asks for a text that ends with the answer, and writes that to a file of the task.
 
+    An answer is read in whatever form it is given (`stated_answer`), and handed in without the markup around it. Where
+    the task lists options, one that is named with its text is handed in by its label, and both are the same answer.
+
     Args:
         path: the file, which the task has to let a candidate edit.
-        normalise: brings an answer to the form in which answers are compared.
+        normalise: brings an answer to the form in which answers are compared; `MathForm()` compares mathematically.
         shows: globs of the task's files that the prompt shows; none by default, since tests may hold the answer.
         instructions: what the model is told first, before what it is told of its work here; empty: nothing more.
     """
@@ -101,15 +86,27 @@ class TextAnswer:
             )
         prompt = load_prompt("answer_text_v1")
         failing = failing_of(context) if told else None
+        tried = self._tried(context) if told and context.escalation else NOTHING
         messages = prompt.messages(
             task=self.statement(context),
             lessons=lessons_as_data(lessons_to_show(context)) if told else "",
             attempt=attempt_as_data(context) if told else "",
             evidence=failing_evidence(failing.signal) if failing else "",
             reflection=reflection_as_data(context) if told else "",
-            method=added.text,
+            method="\n\n".join(filter(None, (tried.text, added.text))),
         )
-        return Question(*instructed(messages, added.digest or prompt.digest, self._instructions))
+        digest = added.digest or tried.digest or prompt.digest
+        return Question(*instructed(messages, digest, self._instructions))
+
+    def _tried(self, context: ActorContext) -> Extra:
+        """What an escalated question adds: the answers that failed, each once."""
+        said: dict[str, str] = {}
+        for judged in context.judged:
+            text = (judged.candidate.changes.get(self.path) or b"").decode("utf-8", "replace").strip()
+            if text and judged.signal.verdict is Verdict.FAIL:
+                said.setdefault(self.key_of(judged.candidate, context), text)
+        shown = [data("tried", head_tail(text, TRIED_CHARS)) for text in list(said.values())[-TRIED_SHOWN:]]
+        return extra("answers_tried_v1", tried="\n".join(shown)) if shown else NOTHING
 
     def statement(self, context: ActorContext) -> str:
         """See `Asking`."""
@@ -121,12 +118,25 @@ class TextAnswer:
         return "\n\n".join([data("task", context.task.prompt, id=context.task.id), *files])
 
     def read(self, text: str, context: ActorContext) -> SampledAnswer | None:
-        """See `Asking`. What stands behind the last line that begins with `ANSWER:`, which may be several lines."""
-        answer = after_mark(text)[:MAX_CHARS]
-        key = self._normalise(answer)
+        """See `Asking`: the one answer that the text states. Where it states several that differ, there is none."""
+        options = options_in(context.task.prompt)
+        answer = stated_answer(text, lambda said: self._form(said, options)).answer
+        key = self._form(answer, options)
         if not key:
             return None
+        option = chosen_option(answer, options)
+        if option and named_option(answer, options):
+            answer = option.label
         return SampledAnswer(answer, key, Candidate(context.task.tree.digest, {self.path: f"{answer}\n".encode()}))
+
+    def key_of(self, candidate: Candidate, context: ActorContext) -> str:
+        """See `Asking`: the normal form of what was written to the file, else the candidate's digest."""
+        options = options_in(context.task.prompt)
+        return answer_key(candidate, self.path, lambda said: self._form(said, options))
+
+    def _form(self, answer: str, options: Sequence[ChoiceOption]) -> str:
+        option = chosen_option(answer, options) if options else None
+        return plain_answer(option.label) if option else self._normalise(answer)
 
     def shown(self, text: str) -> str:
         """See `Asking`."""
@@ -163,8 +173,17 @@ class FunctionBody:
         if content is None:
             return None
         candidate = Candidate(context.task.tree.digest, {stub.path: content.encode()})
-        # it parses, or it would not have been filled in; dumped, since comments and layout say nothing
-        return SampledAnswer(text, ast.unparse(ast.parse(content)), candidate)
+        return SampledAnswer(text, self.key_of(candidate, context), candidate)
+
+    def key_of(self, candidate: Candidate, context: ActorContext) -> str:
+        """See `Asking`: the program without comments and layout, which say nothing."""
+        content = candidate.changes.get(find_stub(context.task).path)
+        if content is None or len(candidate.changes) > 1:
+            return candidate.digest
+        try:
+            return ast.unparse(ast.parse(content))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return candidate.digest
 
     def shown(self, text: str) -> str:
         """See `Asking`."""

@@ -6,7 +6,17 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol, runtime_checkable
 
-from groundwire.agents.width._sampling import Asking, Draft, Question, Sampler, in_order, named, ranked
+from groundwire.agents.width._sampling import (
+    REVISED,
+    Asking,
+    Draft,
+    Question,
+    Sampler,
+    drawn,
+    in_order,
+    named,
+    ranked,
+)
 from groundwire.agents.width._voting import (
     TOP_K,
     RunningGroup,
@@ -109,6 +119,9 @@ PHASES = 16
 class ConfidentVote:
     """Samples, then votes. Nothing is rewritten: confidence drops a trace or weighs it.
 
+    Traces without an answer are no part of it: of the others `keep` percent vote. Where none of these is confident (all
+    were ended early, or their tokens have no probabilities to tell them apart), the majority of all answers decides.
+
     Args:
         model: a model id or a backend; `offline` and `online` need one that returns `top_logprobs`, and traces end
             early where it can show them as it writes (`killing.StreamsProbabilities`).
@@ -129,6 +142,8 @@ class ConfidentVote:
     Raises:
         ConfigError: an argument is out of range.
     """
+
+    traits = REVISED
 
     def __init__(
         self,
@@ -176,14 +191,19 @@ class ConfidentVote:
             TaskError: the task asks for nothing that `asking` can make.
         """
         question = self._asking.question(context)
+        samples = drawn(self._samples, context, n)
         if self._mode == "online":
-            drafts, vote = await self._online(context, question)
+            drafts, vote = await self._online(context, question, samples)
         else:
-            drafts = await self._drafts(context, question, self._samples, phase=0)
+            drafts = await self._drafts(context, question, samples, phase=0)
             vote = self._vote(drafts)
+        fell_back = not vote.share
+        vote = majority([draft.key for draft in drafts]) if fell_back else vote
         killed = sum(_is_killed(draft) for draft in drafts)
-        note = f"{self._mode} vote: {vote}; {len(drafts)} traces{f', {killed} ended early' if killed else ''}"
-        return ranked([named(a, f"vote.{self._mode}", note) for a in in_order(drafts, vote.ranking)], context, n)
+        mode: Mode = "majority" if fell_back else self._mode
+        note = f"{mode} vote: {vote}; {len(drafts)} traces{f', {killed} ended early' if killed else ''}"
+        answers = in_order(drafts, vote.ranking)
+        return ranked([named(a, f"vote.{mode}", note) for a in answers], context, n, self._asking, drafts)
 
     def _vote(self, drafts: Sequence[Draft]) -> VoteResult:
         keys = [draft.key for draft in drafts]
@@ -191,16 +211,20 @@ class ConfidentVote:
             case "shortest":
                 return shortest_majority(keys, [max(1, draft.tokens) for draft in drafts])
             case "offline":
-                scores = [score(_confidences(draft), self._by, self._window) for draft in drafts]
+                answered = [draft for draft in drafts if draft.key is not None]
+                if not answered:
+                    return majority(keys)
+                scores = [score(_confidences(draft), self._by, self._window) for draft in answered]
                 bar = sorted(scores, reverse=True)[math.ceil(len(scores) * self._keep / 100) - 1]
-                return weighted([k if s >= bar else None for k, s in zip(keys, scores, strict=True)], scores)
+                return weighted([d.key if s >= bar else None for d, s in zip(answered, scores, strict=True)], scores)
             case _:
                 return majority(keys)
 
-    async def _online(self, context: ActorContext, question: Question) -> tuple[list[Draft], VoteResult]:
+    async def _online(self, context: ActorContext, question: Question, samples: int) -> tuple[list[Draft], VoteResult]:
         drafts = await self._drafts(context, question, self._warm_up, phase=0)
-        lowest = [self._lowest(draft) for draft in drafts]
-        threshold = percentile(lowest, 100 - self._keep)
+        lowest = [self._lowest(draft) for draft in drafts if draft.key is not None]
+        # without any answer nothing says how confident a trace should be, and none is ended
+        threshold = percentile(lowest, 100 - self._keep) if lowest else 0.0
         killing = Sampler(
             KillBelow(self._sampler.backend, threshold, self._window),
             temperature=self._sampler.temperature,
@@ -209,7 +233,7 @@ class ConfidentVote:
         )
         for phase in range(1, PHASES):
             vote = self._of_confident(drafts, threshold)
-            wanted = min(self._at_once, self._samples - len(drafts))
+            wanted = min(self._at_once, samples - len(drafts))
             if wanted < 1 or vote.share >= self._consensus:
                 break
             drafts += await self._drafts(context, question, wanted, phase=phase, sampler=killing)

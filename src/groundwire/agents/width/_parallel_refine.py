@@ -8,7 +8,19 @@ from typing import Literal
 
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.agents.width._answers import bounded
-from groundwire.agents.width._sampling import Asking, Draft, Extra, Question, Sampler, extra, in_order, named, ranked
+from groundwire.agents.width._sampling import (
+    REVISED,
+    Asking,
+    Draft,
+    Extra,
+    Question,
+    Sampler,
+    drawn,
+    extra,
+    in_order,
+    named,
+    ranked,
+)
 from groundwire.agents.width._voting import VoteResult, majority
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
@@ -106,8 +118,8 @@ class ParallelRefine:
         workspace: what the workspace is made of, see `workspace.Workspace`.
         workspace_tokens: κ, at 3.5 characters a token; PDR's own value is not known to us.
         keep: drafts in a workspace of `top_k`, `sample_top_k` or `random_k`.
-        pass_at_1: share of single answers that are right on such tasks, where it is known; else the share of drafts
-            that agree with the winner stands for it.
+        pass_at_1: share of single answers that are right on such tasks, where it is known; else the share of all
+            drafts that agree with the winner stands for it, those without an answer among the others.
         prompt: what the drafts are shown with, where the workspace holds drafts.
         temperature: of drafts.
         max_tokens: of each draft.
@@ -115,6 +127,8 @@ class ParallelRefine:
     Raises:
         ConfigError: an argument is out of range: no rounds, or more than 10 candidates in one prompt.
     """
+
+    traits = REVISED
 
     def __init__(
         self,
@@ -158,20 +172,23 @@ class ParallelRefine:
             TaskError: the task asks for nothing that `asking` can make.
         """
         asking = self._asking
-        drafts = await self._sampler.drafts(context, asking, asking.question(context), self._rounds[0], phase=0)
+        first = drawn(self._rounds[0], context, n)
+        first = min(first, MOST_CANDIDATES) if self._workspace == "candidates" else first
+        drafts = await self._sampler.drafts(context, asking, asking.question(context), first, phase=0)
         seen, vote = list(drafts), majority([d.key for d in drafts])
-        if self._is_sure(vote):
-            return ranked(self._votes(seen, vote), context, n)
+        if self._is_sure(vote, len(drafts)):
+            return ranked(self._votes(seen, vote), context, n, asking, seen)
         for number, wanted in enumerate(self._rounds[1:], 1):
             questions = await self._questions(context, drafts, wanted, phase=number)
             if number > 1:
                 seen += drafts
             drafts = await self._sampler.drafts(context, asking, questions, phase=2 * number)
         written = self._written(drafts, seen)
-        return ranked([*written, *self._votes(seen, majority([d.key for d in seen]))], context, n)
+        votes = self._votes(seen, majority([d.key for d in seen]))
+        return ranked([*written, *votes], context, n, asking, [*seen, *drafts])
 
-    def _is_sure(self, vote: VoteResult) -> bool:
-        expected = vote.share if self._pass_at_1 is None else self._pass_at_1
+    def _is_sure(self, vote: VoteResult, drafts: int) -> bool:
+        expected = vote.share * vote.counted / drafts if self._pass_at_1 is None else self._pass_at_1
         return bool(vote.ranking) and vote.counted > 1 and expected > VOTE_ABOVE
 
     async def _questions(

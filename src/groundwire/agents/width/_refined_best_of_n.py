@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from groundwire.agents.prompting._templates import load_prompt
+from groundwire.agents.steps._going_on import asks_to_go_on, gone_on
 from groundwire.agents.width._answers import bounded
-from groundwire.agents.width._sampling import Asking, Draft, Question, Sampler, named, ranked
+from groundwire.agents.width._sampling import REVISED, Asking, Draft, Question, Sampler, drawn, named, ranked
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
-from groundwire.core._models import Backend, Message
+from groundwire.core._models import Backend
 from groundwire.core._reasoning_text import without_reasoning
 from groundwire.core._traits import models_of
 
 STEP_TOKENS = 600
 MOST_STEPS = 64
-_STEP = re.compile(r"^[ \t*_]{0,10}step[ \t]{0,3}:[ \t*_]{0,5}(\d{1,4}|none)", re.IGNORECASE | re.MULTILINE)
-_CORRECTED = re.compile(r"^[ \t*_]{0,10}corrected[ \t]{0,3}:[*_]{0,3}", re.IGNORECASE | re.MULTILINE)
+_STEP = re.compile(
+    r"^[ \t*_]{0,10}step[ \t*_]{0,6}[:=][ \t*_#]{0,5}(?:step[ ])?(\d{1,4}|none)", re.IGNORECASE | re.MULTILINE
+)
+_CORRECTED = re.compile(r"^[ \t*_]{0,10}corrected(?:[ ]step)?[ \t*_]{0,6}[:=][*_]{0,3}", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,8 @@ class RefinedBestOfN:
     """`samples` answers; where a step is bad, one more that keeps what was before it; all of them to the check.
 
     The pool is what is judged: give the graph a width of twice the samples, so that the executed check chooses among
-    all of them. The model must go on with an answer that is begun.
+    all of them. Where the model's backend continues a begun answer (`BackendTraits.continues`) it writes on behind the
+    corrected step; else it is asked for what follows, and what it repeats of the beginning is left out.
 
     Args:
         model: a model id or a backend.
@@ -104,6 +108,8 @@ class RefinedBestOfN:
     Raises:
         ConfigError: an argument is out of range, or author and judge are one model.
     """
+
+    traits = REVISED
 
     def __init__(
         self,
@@ -136,7 +142,7 @@ class RefinedBestOfN:
         """
         asking = self._asking
         question = asking.question(context)
-        drafts = await self._sampler.drafts(context, asking, question, self._samples, phase=0)
+        drafts = await self._sampler.drafts(context, asking, question, drawn(self._samples, context, n), phase=0)
         texts = [without_reasoning(draft.text) for draft in drafts]
         answers = [steps_of(text)[:MOST_STEPS] for text in texts]
         bad = await self._judge.first_bad(context, asking.statement(context), answers)
@@ -147,26 +153,20 @@ class RefinedBestOfN:
         ]
         mended: list[Candidate | None] = []
         if begun:
-            questions = [_going_on(question, text) for text in begun]
+            questions = [self._going_on(question, text) for text in begun]
             more = await self._sampler.drafts(context, asking, questions, phase=2)
             mended = [self._whole(text, draft, context) for text, draft in zip(begun, more, strict=True)]
         sound = _named([draft for draft, found in zip(drafts, bad, strict=True) if not found], "its steps hold")
         doubted = _named([draft for draft, found in zip(drafts, bad, strict=True) if found], "a step was called bad")
-        return ranked([*sound, *filter(None, mended), *doubted], context, n)
+        return ranked([*sound, *filter(None, mended), *doubted], context, n, asking, drafts)
+
+    def _going_on(self, question: Question, begun: str) -> Question:
+        messages = asks_to_go_on(question.messages, begun, self._sampler.backend, prompt="go_on_to_the_end_v1")
+        return replace(question, messages=messages)
 
     def _whole(self, begun: str, draft: Draft, context: ActorContext) -> Candidate | None:
-        answer = self._asking.read(begun + draft.text, context)
+        answer = self._asking.read(begun + gone_on(begun, draft.text), context)
         return named(answer, "best_of_n.refined", "gone on from a corrected step") if answer else None
-
-
-def _going_on(question: Question, begun: str) -> Question:
-    """The question with the answer begun; some questions begin it themselves."""
-    *before, last = question.messages
-    if last.role == "assistant":
-        last = last.model_copy(update={"content": last.content + begun})
-    else:
-        before, last = [*before, last], Message(role="assistant", content=begun)
-    return Question((*before, last), question.prompt_digest, question.stop)
 
 
 def _in_place_of(step: str, corrected: str) -> str:

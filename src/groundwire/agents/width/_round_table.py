@@ -7,18 +7,34 @@ import re
 from collections.abc import Sequence
 
 from groundwire.agents.width._answers import bounded
-from groundwire.agents.width._sampling import Asking, Draft, Extra, Question, Sampler, extra, in_order, named, ranked
+from groundwire.agents.width._sampling import (
+    CONTROL,
+    REVISED,
+    Asking,
+    Draft,
+    Extra,
+    Question,
+    Sampler,
+    extra,
+    in_order,
+    named,
+    ranked,
+)
 from groundwire.agents.width._voting import VoteResult, weighted
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
 from groundwire.core._reasoning_text import without_reasoning
-from groundwire.core._traits import ActorTraits
 
 SHOWN_TOKENS = 400
 MOST_ROUNDS = 15
-_STATED = re.compile(r"confidence[ \t*_]{0,10}:[ \t*_]{0,10}(\d{1,6}(?:\.\d{1,6})?)[ \t]{0,3}(%?)", re.IGNORECASE)
+_STATED = re.compile(
+    r"confiden(?:ce|t)(?:[ ](?:level|score|rating))?[ \t*_`\"']{0,10}(?:[:=：]|\b(?:is|of|at)\b)[ \t*_`\"']{0,10}"
+    r"(?P<number>\d{1,6}(?:[.,]\d{1,6})?|\.\d{1,6})[ \t*_]{0,4}"
+    r"(?:(?P<percent>%|per[ ]?cent)|(?:/|out[ ]of)[ \t]{0,3}(?P<of>\d{1,4}))?",
+    re.IGNORECASE,
+)
 
 
 def weight_of(confidence: float) -> float:
@@ -36,12 +52,23 @@ def weight_of(confidence: float) -> float:
 
 
 def stated_confidence(text: str) -> float:
-    """The last confidence that a text states, 0 to 1; 0 where it states none."""
-    stated = _STATED.findall(without_reasoning(text))
+    """The last confidence that a text states, 0 to 1; 0 where it states none.
+
+    Read are `0.9`, `.9`, `0,9`, `90%`, `9/10`, `9 out of 10`. A number without a unit is taken for one of a hundred
+    above 10 (`40`), for one of ten from 2 to 10 (`9`), and for 1 between 1 and 2, which is no other scale's.
+    """
+    stated = list(_STATED.finditer(without_reasoning(text)))
     if not stated:
         return 0.0
-    number, percent = stated[-1]
-    return min(1.0, float(number) / 100 if percent else float(number))
+    said = stated[-1]
+    number = float(said["number"].replace(",", "."))
+    if said["percent"]:
+        scale = 100
+    elif said["of"]:
+        scale = int(said["of"]) or 1
+    else:
+        scale = 100 if number > 10 else 10 if number >= 2 else 1
+    return min(1.0, number / scale)
 
 
 class RoundTable:
@@ -85,7 +112,7 @@ class RoundTable:
                 f"{twice[0]} sits at the table twice, and a model that agrees with itself says nothing.",
                 do="Seat different models; or allow_homogeneous=True, for a control.",
             )
-        self.traits = ActorTraits(grounded=not twice)
+        self.traits = CONTROL if twice else REVISED
         self._asking = asking
         self._rounds = rounds
 
@@ -106,7 +133,8 @@ class RoundTable:
             drafts = await self._round(context, told, phase=debates)
         vote = _vote(drafts)
         note = f"round table: {vote}; {debates} debates"
-        return ranked([named(a, "write.round_table", note) for a in in_order(drafts, vote.ranking)], context, n)
+        candidates = [named(a, "write.round_table", note) for a in in_order(drafts, vote.ranking)]
+        return ranked(candidates, context, n, self._asking, drafts)
 
     async def _round(self, context: ActorContext, added: Sequence[Extra], *, phase: int) -> list[Draft]:
         async def one(place: int, question: Question) -> Draft:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from groundwire.agents.prompting._templates import load_prompt, risen
+from groundwire.core._answers import NONE_SAID, stated_answer
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
-from groundwire.core._errors import ConfigError, ModelReplyInvalid
+from groundwire.core._errors import CandidateError, ConfigError, ModelReplyInvalid
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Completion, Message, Request, SwitchPenalty
+from groundwire.core._traits import ActorTraits, Needs
 from groundwire.models._chat import all_of
 from groundwire.models._choice import backend_for
+
+REVISED = ActorTraits(needs=Needs(episode=True), revision=2)
+"""Of methods that ask for answers: they know what the episode has judged, by what it says. The second revision since
+answers are read in whatever form models give them, and compared by one normal form."""
+CONTROL = replace(REVISED, grounded=False)
+"""Of those that revise or judge themselves."""
 
 # How a method that goes wide asks for one answer, reads it, and tells whether two answers say the same.
 
@@ -91,7 +100,11 @@ class Asking(Protocol):
         ...
 
     def read(self, text: str, context: ActorContext) -> SampledAnswer | None:
-        """The answer in a model's text; None where there is none."""
+        """The answer in a model's text; None where there is none, or several that differ."""
+        ...
+
+    def key_of(self, candidate: Candidate, context: ActorContext) -> str:
+        """The key of a candidate that was judged, equal to `SampledAnswer.key` of one that says the same."""
         ...
 
     def shown(self, text: str) -> str:
@@ -265,14 +278,47 @@ def named(answer: SampledAnswer, edit: str, note: str = "") -> Candidate:
     return replace(answer.candidate, edits=(edit,), note=note)
 
 
-def ranked(candidates: Sequence[Candidate], context: ActorContext, n: int) -> Sequence[Candidate]:
-    """Up to `n` different ones, in their order; what was judged before only where there is nothing else."""
-    first: dict[str, Candidate] = {}
+def ranked(
+    candidates: Sequence[Candidate], context: ActorContext, n: int, asking: Asking, drafts: Sequence[Draft]
+) -> Sequence[Candidate]:
+    """Up to `n` whose answers differ, in their order. One that says what was judged before, in whatever spelling, is
+    left out; where nothing else is left it is that which was judged, so that the loop knows that it is stuck.
+
+    Args:
+        candidates: best first.
+        context: what the actor works from.
+        n: the most.
+        asking: knows what says the same.
+        drafts: what they were read from.
+
+    Raises:
+        CandidateError: there is no candidate; it says what was the matter with each text.
+    """
+    if not candidates:
+        raise CandidateError(_why_nothing(drafts), do="Use a stronger model, or a task that asks for one answer.")
+    judged: dict[str, Candidate] = {}
+    for one in context.judged:
+        judged.setdefault(asking.key_of(one.candidate, context), one.candidate)
+    fresh: dict[str, Candidate] = {}
     for candidate in candidates:
-        first.setdefault(candidate.digest, candidate)
-    different = list(first.values())
-    fresh = [c for c in different if c.digest not in context.tried]
-    return (fresh or different[:1])[:n]
+        key = asking.key_of(candidate, context)
+        if key not in judged and candidate.digest not in context.tried:
+            fresh.setdefault(key, candidate)
+    if fresh:
+        return list(fresh.values())[:n]
+    return [judged.get(asking.key_of(candidates[0], context), candidates[0])]
+
+
+def drawn(samples: int, context: ActorContext, n: int) -> int:
+    """Samples to draw: as many as are usual, and once the loop was found stuck as many as are asked for, up to 25
+    (Feedback Friction, arXiv 2506.11930)."""
+    return max(samples, n) if context.escalation else samples
+
+
+def _why_nothing(drafts: Sequence[Draft]) -> str:
+    problems = Counter("what can't be read" if d.answer else stated_answer(d.text).problem or NONE_SAID for d in drafts)
+    told = ", ".join(f"{count} {problem}" for problem, count in problems.most_common())
+    return f"No answer: {len(drafts)} texts of the model hold {told or 'nothing'}."
 
 
 def _draft(completion: Completion, asking: Asking, context: ActorContext) -> Draft:

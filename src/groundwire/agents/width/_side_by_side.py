@@ -10,7 +10,17 @@ from dataclasses import dataclass
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.agents.width._answers import bounded
 from groundwire.agents.width._round_table import stated_confidence
-from groundwire.agents.width._sampling import Asking, SampledAnswer, Sampler, in_order, named, ranked
+from groundwire.agents.width._sampling import (
+    CONTROL,
+    REVISED,
+    Asking,
+    SampledAnswer,
+    Sampler,
+    drawn,
+    in_order,
+    named,
+    ranked,
+)
 from groundwire.agents.width._voting import majority
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
@@ -21,7 +31,10 @@ from groundwire.core._reasoning_text import without_reasoning
 
 SHOWN_TOKENS = 800
 MOST = 10
-_BEST = re.compile(r"^[ \t*_]{0,10}best[ \t]{0,3}:[ \t*_]{0,5}(\d{1,3})", re.IGNORECASE | re.MULTILINE)
+_BEST = re.compile(
+    r"^[ \t*_]{0,10}best[ \t*_]{0,6}[:=][ \t*_#]{0,5}(?:(?:candidate|answer|number)[ ]{1,2}#?)?(\d{1,3})",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +91,8 @@ class SideBySide:
     Args:
         model: a model id or a backend; it writes.
         asking: how one answer is asked for and read.
-        judge: the model that judges; default: the one that writes.
+        judge: the model that judges; default: the one that writes. Where that judges, also under `judge`, nothing
+            outside of it prefers one answer to another, and the method is a control: not grounded.
         samples: 2 to 10.
         temperature: of answers.
         max_tokens: of each text.
@@ -101,6 +115,7 @@ class SideBySide:
             raise ConfigError(f"{samples} answers can't be judged side by side.", do=f"Use 2 to {MOST}.")
         self._sampler = Sampler(model, temperature=temperature, max_tokens=max_tokens)
         self._judge = self._sampler if judge is None else Sampler(judge, temperature=0.0, max_tokens=max_tokens)
+        self.traits = CONTROL if self._judge.backend.model == self._sampler.backend.model else REVISED
         self._asking = asking
         self._samples = samples
 
@@ -112,13 +127,17 @@ class SideBySide:
             TaskError: the task asks for nothing that `asking` can make.
         """
         asking = self._asking
-        drafts = await self._sampler.drafts(context, asking, asking.question(context), self._samples, phase=0)
+        samples = drawn(self._samples, context, n)
+        drafts = await self._sampler.drafts(context, asking, asking.question(context), samples, phase=0)
         vote = majority([d.key for d in drafts])
-        answers = [a for a in in_order(drafts, vote.ranking) if a.candidate.digest not in context.tried]
+        judged = {asking.key_of(j.candidate, context) for j in context.judged}
+        given = in_order(drafts, vote.ranking)
+        answers = [answer for answer in given if answer.key not in judged][:MOST]
         if len(answers) < 2:
-            return ranked([named(a, "write.agreed", f"vote: {vote}") for a in answers], context, n)
+            candidates = [named(a, "write.agreed", f"vote: {vote}") for a in answers or given]
+            return ranked(candidates, context, n, asking, drafts)
         chosen = await judge_side_by_side(self._judge, context, asking, answers, phase=1)
         note = f"preferred of {len(answers)} side by side, confidence {chosen.confidence:.2f}"
         first, *others = [answers[i] for i in chosen.order]
         rest = [named(answer, "write.side_by_side", "not preferred") for answer in others]
-        return ranked([named(first, "write.side_by_side", note), *rest], context, n)
+        return ranked([named(first, "write.side_by_side", note), *rest], context, n, asking, drafts)

@@ -1,6 +1,7 @@
 """Actors that act in environments: by a model, by learning without one, by planning; and critics of their trials."""
 
 from groundwire.agents.worlds._acting import EpisodeCritic, ReActActor, StepsCritic
+from groundwire.agents.worlds._foresight import Imagined, LLMForesight, Simulator, WorldModel
 from groundwire.agents.worlds._learners import (
     LEARNERS,
     BanditActor,
@@ -11,15 +12,7 @@ from groundwire.agents.worlds._learners import (
     TabularActor,
     learner_named,
 )
-from groundwire.agents.worlds._lookahead import (
-    Imagined,
-    LLMForesight,
-    LookaheadActor,
-    Rollouts,
-    Simulator,
-    Value,
-    WorldModel,
-)
+from groundwire.agents.worlds._lookahead import LookaheadActor, Rollouts, Value
 from groundwire.agents.worlds._roll_outs import RollOutActor
 
 __all__ = [

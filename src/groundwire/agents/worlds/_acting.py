@@ -15,13 +15,16 @@ from groundwire.agents.patching._evidence import (
 )
 from groundwire.agents.patching._llm_critic import reflection_by
 from groundwire.agents.prompting._templates import check_range, instructed, load_prompt, risen
+from groundwire.agents.steps._step_reader import objects_in
+from groundwire.core._answers import bare_answer
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext, CriticContext, Reflection
 from groundwire.core._environments import Move, actions_in, attempt, moves_of, moves_so_far, start_of
 from groundwire.core._errors import ConfigError, ModelReplyInvalid
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Request
-from groundwire.core._prompt_text import data, head_tail, plain, tagged
+from groundwire.core._prompt_text import data, head_tail, plain, printable, tagged
+from groundwire.core._reasoning_text import without_reasoning
 from groundwire.core._scene import Scene
 from groundwire.core._signals import Verdict
 from groundwire.core._traits import ActorTraits, Needs
@@ -102,7 +105,7 @@ class ReActActor:
             )
         self._reflects = remembers in ("reflections", "both")
         self._replays = remembers in ("last_attempt", "both")
-        self.traits = ActorTraits(needs=Needs(lessons=lessons if self._reflects else 0))
+        self.traits = ActorTraits(needs=Needs(lessons=lessons if self._reflects else 0), revision=2)
         self._backend = backend_for(model)
         self._instructions = instructions.strip()
         self._temperature = temperature
@@ -172,17 +175,23 @@ def _last_attempt(context: ActorContext) -> str:
 def read_action(text: str, scene: Scene) -> str:
     """The action that an answer names, as one printable line; empty where it names none.
 
-    It stands after the last `Action:` (or `>`). Where the world gives hints and there is no such line, it is the hint
-    that is mentioned last. A hint is returned as the world spells it.
+    It stands after the last `Action:` (or `>`), or in a JSON object's `action`; thinking and markup are left out. Where
+    the world gives hints and there is no such line, it is the hint that is mentioned last. A hint is returned as the
+    world spells it.
     """
-    named = [match["action"] for match in ACTION.finditer(text)]
+    said = printable(without_reasoning(text))
+    named = [*_in_objects(said), *(match["action"] for match in ACTION.finditer(said))]
     if named or not scene.actions:
-        lines = [line for line in text.splitlines() if line.strip()]
-        action = plain((named or lines)[-1], ACTION_CHARS).strip("`*\"' ") if named or lines else ""
+        lines = [line for line in said.splitlines() if line.strip(" \t`~")]
+        action = plain(bare_answer((named or lines)[-1]), ACTION_CHARS).strip("`*\"' ") if named or lines else ""
         return {hint.casefold(): hint for hint in scene.actions}.get(action.casefold(), action)
-    said = text.casefold()
+    said = said.casefold()
     mentioned = [(said.rfind(hint.casefold()), len(hint), hint) for hint in scene.actions if hint.casefold() in said]
     return max(mentioned)[2] if mentioned else ""
+
+
+def _in_objects(text: str) -> list[str]:
+    return [action for found in objects_in(text) if isinstance(action := found.get("action"), str)]
 
 
 # Critics of trials in an environment: one asks a model, one goes by rule.

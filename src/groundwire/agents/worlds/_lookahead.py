@@ -1,189 +1,32 @@
-"""Looking ahead: models of a world, a tree of what might come, and an actor that does one thing and plans anew."""
+"""Looking ahead: a tree of what might come, and an actor that does one thing and plans anew."""
 
 from __future__ import annotations
 
 import math
 import random
-import re
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
-from groundwire.agents.patching._evidence import lessons_as_data
-from groundwire.agents.prompting._structured import answered
-from groundwire.agents.prompting._templates import check_range, load_prompt
-from groundwire.agents.worlds._acting import hints_as_data, moves_as_data, scene_as_data
+from groundwire.agents.worlds._foresight import Imagined, Proposer, ValuesPlaces, WorldModel, hinted, scene_after
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext
-from groundwire.core._environments import Environment, Move, attempt, moves_so_far, start_of, transitions
-from groundwire.core._errors import CandidateError, ConfigError
-from groundwire.core._ids import seed_in
-from groundwire.core._models import Backend, Request
-from groundwire.core._prompt_text import data, plain
-from groundwire.core._scene import Scene, Status, tidied
+from groundwire.core._contexts import ActorContext, ModelCaller
+from groundwire.core._environments import (
+    Move,
+    Transition,
+    actions_in,
+    attempt,
+    moves_so_far,
+    start_of,
+    transitions,
+)
+from groundwire.core._errors import ConfigError
+from groundwire.core._models import Backend, Completion, Request
+from groundwire.core._scene import Scene, Status
+from groundwire.core._signals import Verdict
 from groundwire.core._traits import ActorTraits, Needs
-from groundwire.models._choice import backend_for
-
-# Models of a world: what an action would lead to, before it is done. A guess is never a signal.
-
-LINE_CHARS = 500
-TEN = 10.0
-
-
-@dataclass(frozen=True)
-class Imagined:
-    """What an action is thought to lead to.
-
-    Args:
-        scene: what would be seen.
-        value: 0 to 1, how good that would be; None where the model says nothing about it.
-    """
-
-    scene: Scene
-    value: float | None = None
-
-
-class WorldModel(Protocol):
-    """Predicts what one action leads to."""
-
-    async def imagine(self, context: ActorContext, moves: Sequence[Move], action: str) -> Imagined:
-        """What `action` would lead to after `moves`, of which the first ones are real and the others imagined."""
-        ...
-
-
-class Proposer(Protocol):
-    """Says what is worth looking into."""
-
-    async def __call__(self, context: ActorContext, moves: Sequence[Move], n: int) -> Sequence[str]:
-        """At most `n` actions, the most promising first."""
-        ...
-
-
-def scene_after(context: ActorContext, moves: Sequence[Move]) -> Scene:
-    """The scene that the moves lead to."""
-    return moves[-1].scene if moves else start_of(context.task).scene
-
-
-async def hinted(context: ActorContext, moves: Sequence[Move], n: int) -> Sequence[str]:
-    """The world's own hints: a `Proposer` that asks nobody."""
-    return scene_after(context, moves).actions[:n]
-
-
-class Simulator:
-    """Foresees by trying it out in a copy of the world, begun with the task's seed.
-
-    Use it where a simulator is what one has. The copy is reset for each question, and never touches the world that
-    judges.
-
-    Args:
-        make: makes the copy, at the first question.
-    """
-
-    def __init__(self, make: Callable[[], Environment]) -> None:
-        self._make = make
-        self._world: Environment | None = None
-
-    async def imagine(self, context: ActorContext, moves: Sequence[Move], action: str) -> Imagined:
-        """See `WorldModel`.
-
-        Raises:
-            CandidateError: the copy broke; the episode ends, and this is why.
-        """
-        try:
-            if self._world is None:
-                self._world = self._make()
-            scene = self._world.reset(start_of(context.task).seed)
-            for done in (*(move.action for move in moves), action):
-                scene = self._world.act(done)
-            return Imagined(tidied(scene))
-        except Exception as error:
-            said = plain(f"{type(error).__name__}: {error}", LINE_CHARS)
-            raise CandidateError(f"The copy of the world, in which the plan is made, broke: {said}") from error
-
-    def close(self) -> None:
-        """Frees what the copy holds; the next question makes a new one."""
-        if self._world is not None:
-            self._world.close()
-            self._world = None
-
-
-class LLMForesight:
-    """A language model that proposes actions, foresees their outcome and says how good that would be, as in RAFA
-    (arXiv 2309.17382). It is both a `WorldModel` and a `Proposer` (`propose`).
-
-    Args:
-        model: a LiteLLM id, `scripted:FILE`, or a backend.
-        temperature: of the calls.
-        max_tokens: tokens of each answer.
-
-    Raises:
-        ConfigError: an argument is out of range, or the model's form is not known.
-    """
-
-    def __init__(self, model: str | Backend, *, temperature: float = 0.0, max_tokens: int = 256) -> None:
-        check_range("LLMForesight", temperature=temperature, max_tokens=max_tokens)
-        self._backend = backend_for(model)
-        self._temperature = temperature
-        self._max_tokens = max_tokens
-
-    @property
-    def backend(self) -> Backend:
-        """The model it asks."""
-        return self._backend
-
-    async def propose(self, context: ActorContext, moves: Sequence[Move], n: int) -> Sequence[str]:
-        """See `Proposer`. Where the world gives hints, only these count, as it spells them."""
-        scene = scene_after(context, moves)
-        text = await self._ask(
-            context,
-            "propose_actions_v1",
-            lessons=lessons_as_data(context.lessons),
-            steps=moves_as_data(moves),
-            scene=scene_as_data(scene, is_first=not moves),
-            can_do=hints_as_data(scene),
-            count=str(n),
-        )
-        lines = [plain(re.sub(r"^\W*\d*[.)]?\s+", "", f" {line}"), LINE_CHARS) for line in text.splitlines()]
-        hints = {hint.casefold(): hint for hint in scene.actions}
-        named = [hints.get(line.casefold(), "" if hints else line) for line in lines]
-        return list(dict.fromkeys(action for action in named if action))[:n] or list(scene.actions[:n])
-
-    async def imagine(self, context: ActorContext, moves: Sequence[Move], action: str) -> Imagined:
-        """See `WorldModel`. What can't be read counts as running, and as nothing said about its value."""
-        scene = scene_after(context, moves)
-        text = await self._ask(
-            context,
-            "imagine_v1",
-            steps=moves_as_data(moves),
-            scene=scene_as_data(scene, is_first=not moves),
-            action=data("action", action),
-        )
-        said = {key.casefold(): value.strip() for key, value in re.findall(r"^\W*(\w+)\W*:(.*)$", text, re.MULTILINE)}
-        status = said.get("status", "").casefold().strip(" .*")
-        number = re.match(r"\d+(?:\.\d+)?", said.get("value", ""))
-        return Imagined(
-            Scene(
-                plain(said.get("scene", text), LINE_CHARS),
-                Status(status) if status in (Status.WON, Status.LOST) else Status.RUNNING,
-                scene.actions,
-            ),
-            min(1.0, float(number[0]) / TEN) if number else None,
-        )
-
-    async def _ask(self, context: ActorContext, name: str, **values: str) -> str:
-        prompt = load_prompt(name)
-        request = Request(
-            messages=prompt.messages(task=data("task", context.task.prompt, id=context.task.id), **values),
-            temperature=self._temperature,
-            max_tokens=self._max_tokens,
-            seed=seed_in(context, "plan"),
-            purpose="plan",
-            prompt_digest=prompt.digest,
-        )
-        completion = await answered(context.call, self._backend, request)
-        return completion.texts[0] if completion.texts else ""
-
 
 # The tree of what might come: each way down is one imagined trajectory, and its value is backed up to the root.
 
@@ -295,11 +138,14 @@ class LookaheadActor:
     """Imagines trajectories, backs their values up, does the first action of the best way (FLARE, arXiv 2601.22311).
 
     What the world has really answered in this episode replaces what the model of it imagines (RAFA, arXiv 2309.17382),
-    so that one surprise changes the next plan. Only what was observed is remembered so, never what was imagined.
+    so that one surprise changes the next plan. Only what was observed is remembered so, never what was imagined. What
+    was seen is valued as what is imagined is; and each trial that was lost counts as one more trajectory that came
+    through there, worth nothing, so that a way that was lost looks worse than before.
 
     Args:
         world: foresees steps.
-        value: values trajectories that are not over, where `world` says nothing; default: all the same, 0.5.
+        value: values trajectories that are not over, where `world` says nothing; default: the world, where it can
+            (`ValuesPlaces`), else all the same, 0.5.
         propose: what is worth looking into; default: the world's hints.
         width: actions looked into from one place.
         depth: actions of one imagined trajectory. 1 is greedy.
@@ -331,10 +177,11 @@ class LookaheadActor:
                 "LookaheadActor got an argument out of range.",
                 do="width, depth and simulations are at least 1, discount above 0 and at most 1, explore at least 0.",
             )
-        self.traits = ActorTraits(needs=Needs(episode=True))
+        self.traits = ActorTraits(needs=Needs(episode=True), revision=2)
         self._settings = _Settings(world, propose, width, depth, simulations, discount, explore, sees_all)
         self._value = value
-        self._scores: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._world = world if isinstance(world, ValuesPlaces) else None
+        self._scores: OrderedDict[tuple[str, ...], float] = OrderedDict()
 
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         """See `Actor`. One action more than was done; nothing where no action is proposed.
@@ -343,7 +190,7 @@ class LookaheadActor:
             ModelError, BudgetExceeded: from `context.call`.
         """
         moves = moves_so_far(context.judged, context.failing)
-        plan = _Plan(self._settings, self._score, context, moves)
+        plan = _Plan(self._settings, partial(self._score, {}), context, moves)
         root = TreeNode(moves[-1].scene if moves else start_of(context.task).scene)
         for _ in range(self._settings.simulations):
             if not await plan.simulate(root):
@@ -354,20 +201,49 @@ class LookaheadActor:
         note = f"{made.note} (value {child.mean if child else 0.0:.2f}, {root.visits} trajectories)"
         return (Candidate(made.base_digest, made.changes, ("plan.lookahead",), note),)
 
-    async def _score(self, context: ActorContext, moves: Sequence[Move]) -> float:
+    async def _score(self, of_plan: dict[str, float], context: ActorContext, moves: Sequence[Move]) -> float:
         """The value of a trajectory that is not over; one that ends in a place that was valued before is not valued
-        again."""
-        if self._value is None:
+        again, unless there are other lessons by now. What a model said counts for one plan: the next one asks again, so
+        that what is asked follows from the ledger alone, and a replay asks the same."""
+        if self._value is None and self._world is None:
             return UNKNOWN
-        where = moves[-1].scene.text if self._settings.sees_all else repr([move.action for move in moves])
-        place = (context.task.tree.digest, where)
+        where = place_of(moves, context, sees_all=self._settings.sees_all)
+        if where in of_plan:
+            return of_plan[where]
+        place = (context.task.tree.digest, where, *(lesson.id for lesson in context.lessons))
         if place in self._scores:
             self._scores.move_to_end(place)
-        else:
-            self._scores[place] = await self._value(context, moves)
+            return self._scores[place]
+        caller = _Caller(context.call)
+        of_plan[where] = value = await self._asked(replace(context, call=caller), moves)
+        if not caller.called:
+            self._scores[place] = value
             if len(self._scores) > REMEMBERED:
                 self._scores.popitem(last=False)
-        return self._scores[place]
+        return value
+
+    async def _asked(self, context: ActorContext, moves: Sequence[Move]) -> float:
+        if self._value is not None:
+            return await self._value(context, moves)
+        said = await self._world.value(context, moves) if self._world else None
+        return UNKNOWN if said is None else said
+
+
+class _Caller:
+    """Calls models, and knows whether it was asked to."""
+
+    def __init__(self, call: ModelCaller) -> None:
+        self.called = False
+        self._call = call
+
+    async def __call__(self, backend: Backend, request: Request) -> Completion:
+        self.called = True
+        return await self._call(backend, request)
+
+
+def place_of(moves: Sequence[Move], context: ActorContext, *, sees_all: bool) -> str:
+    """What tells a place from others: what is seen there, or, where a scene does not show all, what led there."""
+    return scene_after(context, moves).text if sees_all else repr([move.action for move in moves])
 
 
 @dataclass(frozen=True)
@@ -400,6 +276,27 @@ class _Plan:
         known = transitions(context.judged, start_of(context.task).scene)
         self._after = {(t.done, t.action): t.after for t in known}
         self._seen = {(t.before.text, t.action): t.after for t in known} if settings.sees_all else {}
+        self._lost = self._lost_ways(known)
+        """How many lost trials came through: to a place, by an action done in it."""
+
+    def _lost_ways(self, known: Sequence[Transition]) -> Counter[tuple[str, str]]:
+        lost: Counter[tuple[str, str]] = Counter()
+        scenes = {(*t.done, t.action): t.after for t in known}
+        for judged in self._context.judged:
+            if judged.signal.verdict is not Verdict.FAIL:
+                continue
+            moves: list[Move] = []
+            for action in actions_in(judged.candidate):
+                lost[self._place(moves), action] += 1
+                scene = scenes.get((*(move.action for move in moves), action))
+                if scene is None:
+                    break
+                moves.append(Move(action, scene))
+                lost[self._place(moves), ""] += 1
+        return lost
+
+    def _place(self, moves: Sequence[Move]) -> str:
+        return place_of(moves, self._context, sees_all=self._settings.sees_all)
 
     async def simulate(self, root: TreeNode) -> bool:
         """Imagines one trajectory and backs its value up; False where there is nothing to do at the root."""
@@ -435,10 +332,14 @@ class _Plan:
             done = tuple(move.action for move in moves)
             real = self._after.get((done, action)) or self._seen.get((node.scene.text, action))
             said = Imagined(real) if real else await self._settings.world.imagine(self._context, moves, action)
-            children[action] = child = TreeNode(said.scene, said.value)
+            lost = self._lost[self._place(moves), action]
+            children[action] = child = TreeNode(said.scene, said.value, visits=lost)
+            node.visits += lost
         return child
 
     async def _worth(self, node: TreeNode, moves: Sequence[Move]) -> float:
         if node.scene.status is not Status.RUNNING:
             return ENDS[node.scene.status]
-        return node.value if node.value is not None else await self._score(self._context, moves)
+        value = node.value if node.value is not None else await self._score(self._context, moves)
+        # one word for it, and as many against as there were trials that came here and were lost
+        return value / (1 + self._lost[self._place(moves), ""])

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from groundwire.agents.steps._tool_actor import StepForm, ToolActor
 from groundwire.core._contexts import Tool
-from groundwire.core._models import Backend
+from groundwire.core._models import Backend, Embedder, Reranker
 from groundwire.core._signals import Origin
 from groundwire.core._toolcalls import RELEVANT, Offer, SeenCall
 from groundwire.graphs.build._feedback_graph import FeedbackGraph
@@ -25,7 +25,7 @@ from groundwire.graphs.library._card import GraphCard
 from groundwire.graphs.library._tool_steps import FAILURES, ToolState, add_steps
 from groundwire.graphs.run._gate import NAMED_ONLY
 from groundwire.tools._functions import CallableTool, Toolbox
-from groundwire.tools._search import ByWords, Relevance, Scorer, Supported
+from groundwire.tools._search import Relevance, Scorer, Supported, scorer_of
 from groundwire.tools._tool_calls import ToolCalls
 
 TURNS = 4
@@ -67,7 +67,7 @@ def search_judge(
     model: str | Backend,
     search: CallableTool,
     *,
-    scorer: Scorer | None = None,
+    scorer: Scorer | Reranker | Embedder | None = None,
     check: Tool | None = None,
     turns: int = TURNS,
     cuts: int = CUTS,
@@ -79,7 +79,9 @@ def search_judge(
     Args:
         model: a LiteLLM id, or a backend.
         search: a tool that takes a query and gives passages, an empty line between them; `Corpus(…).tool()`.
-        scorer: says how relevant they are; default: by words. `ByMeaning` is a model's word, and marked so.
+        scorer: says how relevant they are: a reranker, as published, an embedder, or a `Scorer` with a threshold of its
+            own. A model's word is marked so. Default: the share of the query's words, which is what is left where there
+            is no model to ask.
         check: judges the answer; default: it must stand in an accepted passage.
         turns: the most searches of one sequence.
         cuts: times that a sequence may be cut back; then the episode ends `rejected`.
@@ -87,7 +89,7 @@ def search_judge(
         failures: searches that may fail in a row.
     """
     offers = SearchFirst(turns)
-    judge = Relevance(scorer or ByWords())
+    judge = Relevance(scorer_of(scorer))
     toolbox = Toolbox(search)
     actor = ToolActor(model, toolbox.specs, form=form, offers=offers)
     calls = ToolCalls(toolbox, chars=PASSAGE_CHARS, offers=offers)

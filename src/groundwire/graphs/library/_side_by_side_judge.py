@@ -28,15 +28,31 @@ CARD = GraphCard(
 
 
 def side_by_side_judge(
-    actor: SideBySide, judge: Tool, *, critic: Critic | None = None, hidden: Tool | None = None, width: int = 1
+    actor: SideBySide,
+    judge: Tool,
+    *,
+    critic: Critic | None = None,
+    hidden: Tool | None = None,
+    width: int = 1,
+    allow_ungrounded: bool = False,
 ) -> FeedbackGraph:
     """The graph; `compile` it with a store, a budget and a sandbox.
 
     Args:
-        actor: samples, and has them judged.
+        actor: samples, and has them judged. One that judges its own answers is a control, which `compile` refuses
+            unless `allow_ungrounded` is True.
         judge: the check outside the model.
         critic: reflects on what failed; none by default.
         hidden: has the last word on what passed, once.
         width: of what the actor came to, how many are judged in a trial.
+        allow_ungrounded: True says that you know it for a control; every report of it then says so.
     """
-    return judged_outside("side_by_side_judge", actor, judge, critic=critic, hidden=hidden, width=width)
+    return judged_outside(
+        "side_by_side_judge",
+        actor,
+        judge,
+        critic=critic,
+        hidden=hidden,
+        width=width,
+        allow_ungrounded=allow_ungrounded,
+    )

@@ -25,7 +25,17 @@ from groundwire.core._errors import (
 from groundwire.core._experience import Experience
 from groundwire.core._models import Completion
 from groundwire.core._programs import ProgramResult
-from groundwire.core._records import CandidateRecord, Intent, ModelCall, ProgramRun, Recall, Record, Store
+from groundwire.core._records import (
+    CandidateRecord,
+    EpisodeEnd,
+    Intent,
+    ModelCall,
+    ProgramRun,
+    Recall,
+    Record,
+    Store,
+    TrialRecord,
+)
 from groundwire.core._signals import Observation, Origin, Signal
 
 COVERAGE = "coverage-"
@@ -66,6 +76,10 @@ class Recordings:
         self._source = source
         self._revisions = revisions or {}
         self._proposed: dict[Key, list[CandidateRecord]] = {}
+        self._asked_for: dict[tuple[int, str, str], Sequence[Intent]] = {}
+        self._asked_in: dict[int, list[Intent]] = {}
+        self._escalations = {r.trial: r.escalation for r in records if isinstance(r, TrialRecord)}
+        self._end = next((r for r in reversed(records) if isinstance(r, EpisodeEnd)), None)
         self._lessons = lessons
         self._recalled: dict[int, list[Recall]] = {}
         self._calls: dict[Key, deque[ModelCall]] = {}
@@ -98,6 +112,7 @@ class Recordings:
                     self._programs.setdefault((record.trial, record.request_digest), deque()).append(record)
                 case Intent(kind="model_call") if record.id in ended:
                     asked.append(record)
+                    self._asked_in.setdefault(record.trial, []).append(record)
                 case Intent(kind="model_call"):
                     self._lost.setdefault((record.trial, record.digest), []).append(record)
                 case Intent(kind="doubt"):
@@ -106,6 +121,7 @@ class Recordings:
                     reuse = record
                 case CandidateRecord():
                     self._proposed.setdefault((record.trial, record.actor), []).append(record)
+                    self._asked_for[record.trial, record.actor, record.digest] = tuple(asked)
                 case Recall():
                     self._recalled.setdefault(record.trial, []).append(record)
                 case Signal() if record.origin is not Origin.RULE:
@@ -132,6 +148,28 @@ class Recordings:
             replace(Candidate.from_bytes(await self._source.artifact(r.artifact)), edits=r.edits, note=r.note)
             for r in records
         ]
+
+    def asked_for(self, trial: int, actor: str, digest: str) -> Sequence[Intent]:
+        """The model calls that were made before that actor proposed that candidate, as far as nobody has made them
+        again."""
+        return self._left(self._asked_for.get((trial, actor, digest), ()))
+
+    def asked_in(self, trial: int) -> Sequence[Intent]:
+        """The model calls of a trial that nobody has made again."""
+        return self._left(self._asked_in.get(trial, ()))
+
+    def _left(self, intents: Iterable[Intent]) -> Sequence[Intent]:
+        return [intent for intent in intents if self._calls.get((intent.trial, intent.digest))]
+
+    def ended_with(self) -> tuple[str, str]:
+        """Why the episode ended, and what was said of it; empty where it was cut off."""
+        return (self._end.stop_reason, self._end.detail) if self._end else ("", "")
+
+    def escalated(self, trial: int, before: int) -> int:
+        """How far a trial had escalated when it had something new; `before`: when it began. Its next trial tells, which
+        begins as far, one further where it did not move, or at 0."""
+        after = self._escalations.get(trial + 1, before)
+        return after if after > before + 1 else before
 
     # --- models
 
@@ -217,7 +255,7 @@ class Recordings:
 
     def asked_before(self, signal: Signal) -> Sequence[Intent]:
         """The model calls that a tool had made before it saw that, as far as nobody has made them again."""
-        return [i for i in self._asked_before[signal.id] if self._calls.get((i.trial, i.digest))]
+        return self._left(self._asked_before[signal.id])
 
     def reused_for(self, signal: Signal) -> Intent | None:
         """What the ledger says of from where that verdict was taken; None where the tool judged."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 
+from groundwire.agents.width._sampling import PHASES_PER_PROPOSAL
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import (
+    ActorContext,
     BatchTool,
     EagerTool,
     RepeatableTool,
@@ -16,9 +18,16 @@ from groundwire.core._contexts import (
     WritingTool,
     in_their_order,
 )
-from groundwire.core._errors import GroundwireError, ModelError, RecordingMissing, ToolError
+from groundwire.core._errors import (
+    CandidateError,
+    GroundwireError,
+    ModelError,
+    ModelReplyInvalid,
+    RecordingMissing,
+    ToolError,
+)
 from groundwire.core._models import Completion, Request
-from groundwire.core._records import Intent
+from groundwire.core._records import Intent, StopReason
 from groundwire.core._signals import Observation, Signal, canonical
 from groundwire.core._tasks import Task
 from groundwire.graphs.replay._recorded import Recordings, observed
@@ -158,6 +167,59 @@ class _RecordedTool:
         if taken is not None:
             await _note(self._episode, signal.trial, signal.candidate_digest, taken.body)
         return await self._recordings.observation(signal)
+
+
+class RecordedActor:
+    """Proposes from the ledger alone what an actor of another revision proposed, and ends as that ended. What it had
+    asked a model is asked of the ledger. See `groundwire.core._contexts.Actor`.
+
+    Args:
+        name: the actor node's.
+        recordings: the episode's.
+    """
+
+    def __init__(self, name: str, recordings: Recordings) -> None:
+        self._name = name
+        self._recordings = recordings
+        self._reached: int | None = None
+
+    def escalation(self, trial: int, began: int) -> int:
+        """How far what was proposed last had escalated.
+
+        Args:
+            trial: the trial.
+            began: how far it had when the trial began.
+        """
+        return self._recordings.escalated(trial, began) if self._reached is None else max(began, self._reached)
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        """What is recorded next in the trial; nothing new where the episode ended there.
+
+        Raises:
+            ModelError, CandidateError: the actor did.
+        """
+        recordings, trial = self._recordings, context.trial
+        fresh = [c for c in await recordings.proposed(trial, self._name) if c.digest not in context.tried]
+        asked = recordings.asked_for(trial, self._name, fresh[0].digest) if fresh else recordings.asked_in(trial)
+        for intent in asked:
+            request = Request.model_validate_json(intent.body)
+            phase = request.purpose.rpartition(".")[2]
+            if phase.isdecimal():  # a wide method's phases count on with each escalation
+                self._reached = max(self._reached or 0, int(phase) // PHASES_PER_PROPOSAL)
+            with suppress(ModelError):
+                await context.call(_Nobody(), request)
+        if fresh:
+            return fresh
+        reason, detail = recordings.ended_with()
+        match reason:
+            case StopReason.STUCK:
+                return [context.judged[-1].candidate] if context.judged else []
+            case StopReason.MODEL_ERROR:
+                raise ModelReplyInvalid(detail)
+            case StopReason.EXHAUSTED if detail:
+                raise CandidateError(detail)
+            case _:
+                return []
 
 
 class _Nobody:

@@ -39,6 +39,7 @@ from groundwire.core._tasks import Task
 from groundwire.core._toolcalls import Ruling, Steps, ruled
 from groundwire.core._traits import ActorTraits, CriticTraits, ToolTraits
 from groundwire.graphs.build._bounds import Node
+from groundwire.graphs.replay._substitutes import RecordedActor
 from groundwire.graphs.run._answer import LastAnswer
 from groundwire.graphs.run._calls import EpisodeCaller, EpisodeRunner
 from groundwire.graphs.run._episode import Episode
@@ -185,7 +186,9 @@ class ActorNode:
         history = episode.history
         record = history.reflections.get(state.reflection)
         judged = history.judged_until(state.trial) if self.needs.episode else history.judged_of(state.trial)
-        escalation = state.escalation
+        escalation, actor, played = state.escalation, self.actor, episode.recordings
+        if played is not None and played.revision(self.name) != self._revision:
+            actor = RecordedActor(self.name, played)
         for escalation in range(state.escalation, state.escalation + max(1, episode.rules.escalations)):
             context = ActorContext(
                 task=episode.task.public(),
@@ -208,17 +211,14 @@ class ActorNode:
                 program=EpisodeRunner(episode, trial),
                 sandbox=episode.program_sandbox,
             )
-            played = episode.recordings
-            if played is not None and played.revision(self.name) != self._revision:
-                proposed: Sequence[Candidate] = await played.proposed(trial, self.name)
-            else:
-                proposed = await self.actor.propose(context, draws(self.width, escalation))
+            proposed = await actor.propose(context, draws(self.width, escalation))
             if not proposed:
                 return [], state.escalation, repeated
             repeated = proposed[-1]
             fresh = list({c.digest: c for c in proposed if c.digest not in history.candidates}.values())
             if fresh:
-                return fresh[: self.width], escalation, None
+                reached = actor.escalation(trial, escalation) if isinstance(actor, RecordedActor) else escalation
+                return fresh[: self.width], reached, None
         return [], escalation + 1, repeated
 
     def _check(self, candidate: Candidate, episode: Episode, *, extends: Candidate | None) -> None:

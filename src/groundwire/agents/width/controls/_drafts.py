@@ -8,14 +8,23 @@ from collections.abc import Sequence
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.agents.width._answers import bounded
 from groundwire.agents.width._parallel_refine import ParallelRefine
-from groundwire.agents.width._sampling import Asking, Draft, Question, Sampler, extra, in_order, named, ranked
+from groundwire.agents.width._sampling import (
+    CONTROL,
+    Asking,
+    Draft,
+    Question,
+    Sampler,
+    extra,
+    in_order,
+    named,
+    ranked,
+)
 from groundwire.agents.width._voting import majority
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
 from groundwire.core._reasoning_text import without_reasoning
-from groundwire.core._traits import ActorTraits
 
 # Blind resampling: more answers to the same question, told of nothing. What every loop has to beat at equal tokens.
 
@@ -36,7 +45,7 @@ class BlindResampling:
         ConfigError: an argument is out of range.
     """
 
-    traits = ActorTraits(grounded=False)
+    traits = CONTROL
 
     def __init__(
         self, model: str | Backend, asking: Asking, *, temperature: float = 0.8, max_tokens: int = 2048
@@ -53,7 +62,8 @@ class BlindResampling:
         """
         question = self._asking.question(context, told=False)
         drafts = await self._sampler.drafts(context, self._asking, question, n, phase=0)
-        return ranked([named(d.answer, "write.sampled") for d in drafts if d.answer], context, n)
+        candidates = [named(d.answer, "write.sampled") for d in drafts if d.answer]
+        return ranked(candidates, context, n, self._asking, drafts)
 
 
 # Fusion: all candidates in one prompt, merged, by a model that was never trained to do so.
@@ -74,7 +84,7 @@ class Fusion(ParallelRefine):
         ConfigError: an argument is out of range.
     """
 
-    traits = ActorTraits(grounded=False)
+    traits = CONTROL
 
     def __init__(
         self,
@@ -123,7 +133,7 @@ class Sets:
         ConfigError: an argument is out of range.
     """
 
-    traits = ActorTraits(grounded=False)
+    traits = CONTROL
 
     def __init__(
         self,
@@ -167,7 +177,8 @@ class Sets:
             for i, draft in zip(unsettled, corrected, strict=True):
                 drafts[i] = draft if draft.answer else drafts[i]
         vote = majority([d.key for d in drafts])
-        return ranked([named(a, "write.sets", f"vote: {vote}") for a in in_order(drafts, vote.ranking)], context, n)
+        candidates = [named(a, "write.sets", f"vote: {vote}") for a in in_order(drafts, vote.ranking)]
+        return ranked(candidates, context, n, asking, drafts)
 
     async def _checked(self, context: ActorContext, drafts: Sequence[Draft], *, phase: int) -> list[str]:
         """What the model complains of, one text a draft; empty where it calls it correct."""

@@ -7,12 +7,11 @@ from typing import Literal
 
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.agents.width._answers import bounded
-from groundwire.agents.width._sampling import Asking, Draft, Sampler, extra, named, ranked
+from groundwire.agents.width._sampling import CONTROL, Asking, Draft, Sampler, extra, named, ranked
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
-from groundwire.core._traits import ActorTraits
 
 SHOWN_TOKENS = 1200
 MOST_ROUNDS = 7
@@ -36,7 +35,7 @@ class SelfRefine:
         ConfigError: an argument is out of range.
     """
 
-    traits = ActorTraits(grounded=False)
+    traits = CONTROL
 
     def __init__(
         self,
@@ -73,7 +72,7 @@ class SelfRefine:
             history += [shown, bounded("complaint", asking.shown(said), SHOWN_TOKENS)]
             again = asking.question(context, extra("revise_v1", history="\n\n".join(history)), told=False)
             drafts += await sampler.drafts(context, asking, again, phase=2 * number)
-        return ranked(_newest_first(drafts), context, n)
+        return ranked(_newest_first(drafts), context, n, asking, drafts)
 
 
 def _newest_first(drafts: Sequence[Draft]) -> list[Candidate]:

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from groundwire.agents.prompting._templates import load_prompt
-from groundwire.agents.width._answers import after_mark, bounded, plain_answer
-from groundwire.agents.width._sampling import Asking, Draft, Sampler, extra, named, ranked
+from groundwire.agents.width._answers import bounded
+from groundwire.agents.width._sampling import CONTROL, Asking, Draft, Sampler, extra, named, ranked
 from groundwire.agents.width._voting import majority
+from groundwire.core._answers import plain_answer, stated_answer
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
 from groundwire.core._prompt_text import inert
 from groundwire.core._reasoning_text import without_reasoning
-from groundwire.core._traits import ActorTraits
 
 SHOWN_TOKENS = 1200
 STEP_TOKENS = 300
@@ -56,7 +56,7 @@ class SocraticRefine:
         ConfigError: an argument is out of range.
     """
 
-    traits = ActorTraits(grounded=False)
+    traits = CONTROL
 
     def __init__(
         self,
@@ -97,7 +97,8 @@ class SocraticRefine:
             drafts += await sampler.drafts(context, asking, question, phase=3 + 3 * number)
             notes.append(note)
         pairs = reversed(list(zip(drafts, notes, strict=True)))
-        return ranked([named(d.answer, "write.ssr", note) for d, note in pairs if d.answer], context, n)
+        candidates = [named(d.answer, "write.ssr", note) for d, note in pairs if d.answer]
+        return ranked(candidates, context, n, asking, drafts)
 
     async def _kept(self, context: ActorContext, draft: Draft, *, phase: int) -> tuple[list[SubQuestion], str]:
         """The steps up to the weakest one, that one corrected; nothing where the answer has no steps."""
@@ -136,7 +137,7 @@ class SocraticRefine:
         ]
         temperature = self._sampler.temperature
         said = await self._sampler.texts(context, asked, prompt.name, "resolve", phase=phase, temperature=temperature)
-        answers = [after_mark(text) for text in said]
+        answers = [stated_answer(text).answer for text in said]
         return [answers[i : i + self._solves] for i in range(0, len(answers), self._solves)]
 
 
