@@ -82,6 +82,11 @@ def built(builder: Builder, parts: GraphParts, task: Task, options: Mapping[str,
             do=f"Write a function that fills it in, and name it FILE.py:FUNCTION; it may ask for {OFFERED}.",
         )
     wanted = inspect.signature(builder).parameters
+    if unknown := sorted(options.keys() - wanted.keys() - {"select", "baseline"}):
+        raise ConfigError(
+            f"{name} has no parameter {unknown[0]}, and was given --{unknown[0].replace('_', '-')}.",
+            do="Leave it out, or let the function ask for it.",
+        )
     given = {key: value for key, value in offered.items() if key in wanted}
     _check_kinds(builder, given)
     try:

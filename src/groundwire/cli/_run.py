@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from rich.console import Console
@@ -21,6 +21,7 @@ from groundwire.cli._run_state import end_of_run
 from groundwire.cli._suite import Suite
 from groundwire.cli._tally import Tally
 from groundwire.cli._text import print_line
+from groundwire.cli._world_parts import WorldParts
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import EpisodeEnd, EpisodeRecord, RunRecord
 from groundwire.core._text import plain, plural
@@ -142,7 +143,11 @@ class SuiteRun:
 
     def main(self, builder: Builder, store: SqlStore) -> Main:
         """The arm that is asked about."""
-        return Main(self.suite, GraphParts.of(self.suite.settings), store, builder)
+        suite = self.suite
+        if suite.source.kind == "world" and not suite.source.in_one_go:
+            repeats: int | None = suite.graph_options.get("repeats")
+            return Main(suite, WorldParts.in_world(suite.settings, suite.source.name, repeats), store, builder)
+        return Main(suite, replace(GraphParts.of(suite.settings), oracle=suite.oracle), store, builder)
 
     def controls(self, main: Main) -> Sequence[Control]:
         """What it is compared with."""

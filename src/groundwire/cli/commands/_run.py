@@ -21,9 +21,15 @@ from groundwire.cli.commands._options import (
     flags_in,
     spelt_out,
 )
+from groundwire.cli.graph_options._declared import ACTING, LEARNER, WRITING, checked_options, every_flag
 
 if TYPE_CHECKING:
     from groundwire.cli._suite import TaskSource
+
+    class GraphFlags:
+        """The options of all ready-made graphs, as flags."""
+else:
+    GraphFlags = every_flag()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,21 +94,63 @@ class SuiteOptions:
             "  [default: best; last where a benchmark's functions are to be written]"
         ),
     ] = None
+    oracle: Annotated[
+        bool, typer.Option("--oracle", help="Let the answer key of a question steer; every report says so.")
+    ] = False
     sandbox: TaskSandbox
     kept: KeptWork
     json: JsonLines = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class OtherTasks:
+    """What is worked on where no folder is named."""
+
+    world: Annotated[
+        str | None,
+        typer.Option(
+            help="Play in this world, or write all actions of it at once, as the graph does; see docs/worlds.md."
+        ),
+    ] = None
+    episodes: Annotated[int, typer.Option(min=1, help="Worlds to play, each of another seed, from --seed on.")] = 1
+    ask: Annotated[str | None, typer.Option(help="A question, in the place of a task.")] = None
+    expect: Annotated[
+        list[str] | None, typer.Option(help="Its right answer, which judges and never steers (may be repeated).")
+    ] = None
+
+
 @spelt_out
 def run(
     graph: Annotated[str, typer.Argument(help="A graph of the library (code_repair), or FILE.py:FUNCTION.")],
-    tasks: Annotated[list[Path], typer.Argument(help="Task folders, or folders of them.")],
+    tasks: Annotated[list[Path] | None, typer.Argument(help="Task folders, or folders of them.")] = None,
+    *,
+    other: OtherTasks,
     given: SuiteOptions,
+    options: GraphFlags,
 ) -> None:
-    """Run a graph on many tasks; every episode is in the ledger, and an interrupted run can be resumed."""
-    from groundwire.cli._suite import TaskSource
+    """Run a graph on many tasks, worlds or a question; every episode is in the ledger, and an interrupted run can be
+    resumed. What a graph's own options are, and a command to begin with:  groundwire graphs NAME"""
+    raise typer.Exit(_start(graph, _source(graph, tasks or [], other, given), given, options))
 
-    raise typer.Exit(_start(graph, TaskSource("folders", tuple(tasks), split=given.split), given))
+
+def _source(graph: str, tasks: list[Path], other: OtherTasks, given: SuiteOptions) -> TaskSource:
+    from groundwire.cli._suite import TaskSource
+    from groundwire.core._errors import ConfigError
+
+    check_graph(graph)
+    if sum((bool(tasks), other.world is not None, other.ask is not None)) != 1:
+        raise ConfigError(
+            "Nothing says what is worked on, or several things do.",
+            do='Name task folders, or a world (--world NAME), or a question (--ask "…" --expect "…").',
+        )
+    if other.ask is not None:
+        return TaskSource("question", (), other.ask, expect=tuple(other.expect or ()))
+    if other.world is None:
+        return TaskSource("folders", tuple(tasks), split=given.split)
+    if graph not in (*ACTING, *WRITING) and ":" not in graph:
+        raise ConfigError(f"{graph} neither acts in a world nor writes actions.", do="Name task folders.")
+    seed = given.attempts.seed or 0
+    return TaskSource("world", (), other.world, seeds=other.episodes, first_seed=seed, in_one_go=graph in WRITING)
 
 
 @spelt_out
@@ -110,8 +158,9 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            help="humaneval, humaneval-plus, humanevalfix, mbpp, mbpp-sanitized, mbpp-plus, lr2bench, or swebench"
-            " (its form)."
+            help="Code: humaneval, humaneval-plus, humanevalfix, mbpp, mbpp-sanitized, mbpp-plus, swebench (its form)."
+            " Puzzles: lr2bench. Questions: gsm8k, math, math-500, aime, amc, olympiadbench, gpqa, mmlu, commonsenseqa,"
+            " hotpotqa, 2wiki, musique, bamboogle, nq, triviaqa, popqa. Judges: processbench."
         ),
     ],
     data: Annotated[Path, typer.Option(help="The benchmark's file, or a folder that holds it; nothing is fetched.")],
@@ -119,32 +168,41 @@ def bench(
     graph: Annotated[str, typer.Option(help="A graph of the library, or FILE.py:FUNCTION.")] = "code_repair",
     repos: Annotated[Path | None, typer.Option(help="Folder of git clones; for swebench.")] = None,
     given: SuiteOptions,
+    options: GraphFlags,
 ) -> None:
     """Run a graph on a public benchmark that is on this machine; its hidden tests never steer."""
     from groundwire.cli._suite import TaskSource
 
-    raise typer.Exit(_start(graph, TaskSource("bench", (data,), name, repos, given.split), given))
+    raise typer.Exit(_start(graph, TaskSource("bench", (data,), name, repos, given.split), given, options))
 
 
-def _start(graph: str, source: TaskSource, given: SuiteOptions) -> int:
+def _start(graph: str, source: TaskSource, given: SuiteOptions, options: GraphFlags) -> int:
     from groundwire.cli._suite import Shard, Suite
     from groundwire.core._errors import ConfigError
 
     check_graph(graph)
+    told = {name: value for name, value in vars(options).items() if value is not None}
+    if ":" not in graph:
+        checked_options(graph, told)
     source.check()
     select = given.select or ("best" if source.repairs else "last")
     if select not in ("best", "last"):
         raise ConfigError(f"--select {select} is neither best nor last.")
+    flags = flags_in(given) | ({"own_tests": True} if told.get("own_tests") else {})
+    if source.kind == "world" and not source.in_one_go and flags["model"] is None:
+        flags["model"] = LEARNER
     suite = Suite(
         graph=graph,
         source=source,
-        settings=settled(flags_in(given)),
+        settings=settled(flags),
         limit=given.limit,
         shard=Shard.parse(given.shard),
         select=select,
         workers=given.workers,
         control=given.control,
         ungrounded=given.ungrounded,
+        graph_options=told,
+        oracle=given.oracle,
     )
     with loading():
         from groundwire.cli._run import run_suite

@@ -29,7 +29,7 @@ ADAPTED = (
     "Blackjack-v1",
     *(f"textworld:{n}" for n in ("easy", "medium", "hard")),
 )
-OWN = re.compile(r"(?:.+\.py|[A-Za-z_][\w.]*):[A-Za-z_]\w*")
+OWN = re.compile(r"(?:.+\.py|[A-Za-z_][\w.]*):[A-Za-z_]\w*(?:\?.*)?")
 FORMS = "any other Gymnasium id, alfworld:FOLDER, https://…, or FILE.py:NAME for your own"
 
 
@@ -39,7 +39,8 @@ def world(name: str) -> World:
     Args:
         name: a built-in world's; a Gymnasium id (`FrozenLake-v1`, `gymnasium:FrozenLake-v1?is_slippery=False`);
             `textworld:easy`, `textworld:rooms=3,objects=4,quest=3` or `textworld:GAME.z8`; `alfworld:FOLDER`; an
-            address (`https://…`); or `FILE.py:NAME` and `MODULE:NAME` for your own, whose code is run.
+            address (`https://…`); or `FILE.py:NAME` and `MODULE:NAME` for your own, whose code is run, with
+            `?won_if=RULE` where it is an `Env` of Gymnasium.
 
     Raises:
         ConfigError: there is none of that name, or its library is not installed.
