@@ -13,11 +13,13 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire.benchmarks import Item
+from groundwire.benchmarks.answers._key import is_question
 from groundwire.cli._arms import Control, Main, Resampling, RunArm, Ungrounded, control_run_of, first_app
 from groundwire.cli._graph_choice import Builder, builder_of, full_name
 from groundwire.cli._parts import GraphParts
 from groundwire.cli._repair import open_store, unique_run
 from groundwire.cli._run_state import end_of_run
+from groundwire.cli._scores import PROCESSBENCH, SetScores, check_judge, set_scores, task_scores
 from groundwire.cli._suite import Suite
 from groundwire.cli._tally import Tally
 from groundwire.cli._text import print_line
@@ -109,6 +111,7 @@ class SuiteRun:
         self.console = Console(stderr=as_json, highlight=False)
         self._run_id = run_id
         self._recorded = recorded
+        self._items: Sequence[Item] = ()
 
     def blocking(self) -> int:
         """Runs it; an interrupt leaves a run that can be resumed."""
@@ -123,7 +126,7 @@ class SuiteRun:
     async def _all(self) -> int:
         suite = self.suite
         builder = builder_of(suite.graph)  # before anything is written: a typing error leaves no run behind
-        items = suite.items()
+        self._items = items = suite.items()
         self._check_same(items)
         async with AsyncExitStack() as closing:
             main = self.main(builder, await closing.enter_async_context(aclosing(open_store(suite.settings))))
@@ -155,7 +158,8 @@ class SuiteRun:
         return [*([Resampling(main)] if wanted.control else []), *([Ungrounded(main)] if wanted.ungrounded else [])]
 
     async def before(self, main: Main) -> None:
-        """What is said before the first task."""
+        """What is said, or refused, before the first task."""
+        await check_judge(main.store, self.suite.graph, self.suite.graph_options)
 
     def tally(self, arm: RunArm, episodes: int) -> Tally:
         """What an arm's episodes are counted and shown by."""
@@ -248,14 +252,25 @@ class SuiteRun:
         """What it came to; `controls` are those that have run."""
         bought = await say_what_correction_bought(main.store, main.run_id, [arm.run_id for arm in controls])
         ids = " ".join(arm.run_id for arm in (main, *controls))
+        of_set = await self._of_set(main)
         if self.as_json:
-            print_line(self.summary(main, controls) | {"correction": bought})
+            scores = {"scores": of_set.as_data()} if of_set else {}
+            print_line(self.summary(main, controls) | {"correction": bought} | scores)
             return
         for arm in (main, *controls):
             self.console.print(Text(f"{arm.name:<12} {arm.tally.counts()}", style="bold"), soft_wrap=True)
+        if of_set:
+            self.console.print(Text(of_set.sentence(), style="bold"), soft_wrap=True)
         for line in bought:
             self.console.print(Text(line["said"], style="bold"), soft_wrap=True)
         self.console.print(Text(f"report: groundwire report {ids}", style="dim"), soft_wrap=True)
+
+    async def _of_set(self, main: Main) -> SetScores | None:
+        """What the set itself counts, where it is one of questions."""
+        if self.suite.source.kind != "bench" or not is_question(self._items[0].task):
+            return None
+        scores = await task_scores(main.store, main.run_id, self._items)
+        return set_scores(scores, judges=self.suite.source.name == PROCESSBENCH)
 
     def summary(self, main: Main, controls: Sequence[Control]) -> dict[str, Any]:
         """The last line for scripts."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,13 +18,15 @@ from groundwire.cli.commands._options import (
     Reuse,
     RunTotals,
     TaskSandbox,
+    WonIf,
     flags_in,
     spelt_out,
+    with_rule,
 )
 from groundwire.cli.graph_options._declared import ACTING, LEARNER, WRITING, checked_options, every_flag
 
 if TYPE_CHECKING:
-    from groundwire.cli._suite import TaskSource
+    from groundwire.cli._suite import Suite, TaskSource
 
     class GraphFlags:
         """The options of all ready-made graphs, as flags."""
@@ -112,11 +114,16 @@ class OtherTasks:
             help="Play in this world, or write all actions of it at once, as the graph does; see docs/worlds.md."
         ),
     ] = None
+    won_if: WonIf = None
     episodes: Annotated[int, typer.Option(min=1, help="Worlds to play, each of another seed, from --seed on.")] = 1
     ask: Annotated[str | None, typer.Option(help="A question, in the place of a task.")] = None
     expect: Annotated[
         list[str] | None, typer.Option(help="Its right answer, which judges and never steers (may be repeated).")
     ] = None
+
+
+WITH_PASSAGES = ("hotpotqa", "2wiki", "musique")
+"""Sets whose items bring the passages that hold their answers."""
 
 
 @spelt_out
@@ -150,7 +157,14 @@ def _source(graph: str, tasks: list[Path], other: OtherTasks, given: SuiteOption
     if graph not in (*ACTING, *WRITING) and ":" not in graph:
         raise ConfigError(f"{graph} neither acts in a world nor writes actions.", do="Name task folders.")
     seed = given.attempts.seed or 0
-    return TaskSource("world", (), other.world, seeds=other.episodes, first_seed=seed, in_one_go=graph in WRITING)
+    return TaskSource(
+        "world",
+        (),
+        with_rule(other.world, other.won_if),
+        seeds=other.episodes,
+        first_seed=seed,
+        in_one_go=graph in WRITING,
+    )
 
 
 @spelt_out
@@ -176,7 +190,50 @@ def bench(
     raise typer.Exit(_start(graph, TaskSource("bench", (data,), name, repos, given.split), given, options))
 
 
+@spelt_out
+def correctbench(
+    name: Annotated[str, typer.Argument(help="A benchmark, as for  groundwire bench.")],
+    data: Annotated[Path, typer.Option(help="The benchmark's file, or a folder that holds it; nothing is fetched.")],
+    *,
+    intrinsic: Annotated[
+        str, typer.Option(help="How the model corrects itself: a control of the library.")
+    ] = "self_refine",
+    external: Annotated[
+        str | None,
+        typer.Option(
+            help="The graph that a signal steers.  [default: search_judge where items bring passages, else code_repair;"
+            " of questions with --oracle, since nothing but their key can tell]"
+        ),
+    ] = None,
+    given: SuiteOptions,
+    options: GraphFlags,
+) -> None:
+    """Set intrinsic beside external correction on one benchmark: accuracy, time, and the difference with its interval.
+
+    Three arms on the same tasks and seeds: the model's plain answer, the model that goes back over it, and a graph in
+    which a signal from outside asks for another try (CorrectBench, arXiv 2510.16062). Options of a graph are the
+    external one's."""
+    from groundwire.benchmarks._catalogue import EXACT, OPEN
+    from groundwire.cli._suite import TaskSource
+
+    with_passages = name in WITH_PASSAGES
+    graph = external or ("search_judge" if with_passages else "code_repair")
+    oracle = given.oracle or (external is None and not with_passages and name in (*EXACT, *OPEN))
+    check_graph(intrinsic)
+    suite = _suite(graph, TaskSource("bench", (data,), name, split=given.split), replace(given, oracle=oracle), options)
+    with loading():
+        from groundwire.cli._correctbench import arms_of, run_correctbench
+    raise typer.Exit(run_correctbench(arms_of(suite, intrinsic, graph), as_json=given.json))
+
+
 def _start(graph: str, source: TaskSource, given: SuiteOptions, options: GraphFlags) -> int:
+    suite = _suite(graph, source, given, options)
+    with loading():
+        from groundwire.cli._run import run_suite
+    return run_suite(suite, as_json=given.json)
+
+
+def _suite(graph: str, source: TaskSource, given: SuiteOptions, options: GraphFlags) -> Suite:
     from groundwire.cli._suite import Shard, Suite
     from groundwire.core._errors import ConfigError
 
@@ -191,7 +248,7 @@ def _start(graph: str, source: TaskSource, given: SuiteOptions, options: GraphFl
     flags = flags_in(given) | ({"own_tests": True} if told.get("own_tests") else {})
     if source.kind == "world" and not source.in_one_go and flags["model"] is None:
         flags["model"] = LEARNER
-    suite = Suite(
+    return Suite(
         graph=graph,
         source=source,
         settings=settled(flags),
@@ -204,6 +261,3 @@ def _start(graph: str, source: TaskSource, given: SuiteOptions, options: GraphFl
         graph_options=told,
         oracle=given.oracle,
     )
-    with loading():
-        from groundwire.cli._run import run_suite
-    return run_suite(suite, as_json=given.json)
