@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
 from groundwire import agents
-from groundwire.benchmarks.answers._key import AnswerGiven, AnswerKey, is_question
 from groundwire.core._contexts import Actor, Critic, Tool, TwoBoxTool
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
 from groundwire.core._settings import Settings
-from groundwire.core._tasks import Task, split_command
+from groundwire.core._tasks import ANSWER_KEY, Task, split_command
 from groundwire.graphs import Budget, Rules, RunBudget, SandboxOptions
 from groundwire.sandbox._environment import SYSTEM_PATH
 from groundwire.sandbox._interpreter import is_shown
@@ -110,7 +109,9 @@ class GraphParts:
 
     def judge(self, task: Task) -> Tool:
         """The tool that steers: the task's visible tests, or a model's; of a question whether there is an answer."""
-        if is_question(task):
+        if task.command == ANSWER_KEY:
+            from groundwire.benchmarks.answers._key import AnswerGiven, AnswerKey
+
             return AnswerKey(oracle=True, task=task) if self.oracle else AnswerGiven()
         if not self.settings.model_tests:
             return self._checked(tool_for(task.command, report=self.settings.report, separation=self._separation), task)
@@ -122,7 +123,9 @@ class GraphParts:
         Raises:
             ConfigError: two boxes are required, and these tests can't be judged so.
         """
-        if is_question(task):
+        if task.hidden is not None and task.hidden.command == ANSWER_KEY:
+            from groundwire.benchmarks.answers._key import AnswerKey
+
             return AnswerKey()
         tests = HiddenTests(require_two_boxes=self.settings.require_two_boxes)
         return self._checked(tests, task) if task.hidden is not None else tests

@@ -19,15 +19,13 @@ from groundwire.agents import plain_answer
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import ToolContext
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Observation, Origin, Verdict
-from groundwire.core._tasks import Hidden, Task
+from groundwire.core._tasks import ANSWER_KEY, Hidden, Task
 from groundwire.core._toolcalls import PATH as STEPS
 from groundwire.core._toolcalls import answer_of
 from groundwire.core._traits import ToolTraits
 
 ANSWER = "answer.txt"
 KEY = "hidden/key.json"
-COMMAND = ("answer-key",)
-"""In the place of the hidden tests' command: no program is run, and no sandbox is begun."""
 MOST_CHARS = 10_000
 """Of an answer that is compared word by word; what is longer is wrong."""
 Compare = Literal["value", "words"]
@@ -54,15 +52,15 @@ def question_task(
         family=family,
         prompt=f"{question.strip()}\n\n{asks or f'Write the answer alone into {ANSWER}.'}",
         tree=Tree({ANSWER: b""}),
-        command=COMMAND,
+        command=ANSWER_KEY,
         editable=(ANSWER,),
-        hidden=Hidden(COMMAND, Tree({KEY: f"{key}\n".encode()})),
+        hidden=Hidden(ANSWER_KEY, Tree({KEY: f"{key}\n".encode()})),
     )
 
 
 def is_question(task: Task) -> bool:
     """True if an answer key judges it."""
-    return task.hidden is not None and task.hidden.command == COMMAND
+    return task.hidden is not None and task.hidden.command == ANSWER_KEY
 
 
 # How an answer is compared.
@@ -140,7 +138,7 @@ class AnswerKey:
         """See `groundwire.core._contexts.Tool`."""
         origin = Origin.VERIFIER if self._oracle else Origin.HIDDEN_TESTS
         hidden = self._key or task.hidden
-        if hidden is None or hidden.command != COMMAND or candidate.base_digest != task.tree.digest:
+        if hidden is None or hidden.command != ANSWER_KEY or candidate.base_digest != task.tree.digest:
             said = "The task has no answer key, or the candidate was made for another one."
             return Observation(
                 verdict=Verdict.NONE, reason=NoVerdict.USAGE, origin=origin, evidence=Evidence(detail=said)
