@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from groundwire.cli.graph_options._declared import example, options_of
+from groundwire.cli.graph_options._flags import example, options_of
 from groundwire.graphs.library._catalogue import NAMES
 
 __all__ = ["PAGES", "section"]

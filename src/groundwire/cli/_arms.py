@@ -12,8 +12,10 @@ from groundwire.cli._graph_choice import Builder, built, self_refine_of
 from groundwire.cli._parts import GraphParts
 from groundwire.cli._suite import Suite
 from groundwire.cli._tally import Tally
-from groundwire.cli.graph_options._declared import OPTIONS, checked_options
+from groundwire.cli.graph_options._declared import OPTIONS
+from groundwire.cli.graph_options._flags import checked_options
 from groundwire.cli.graph_options._making import Making
+from groundwire.cli.graph_options._wiring import graph_of
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import EpisodeEnd
 from groundwire.graphs import FeedbackApp, FeedbackGraph, Rules
@@ -80,7 +82,7 @@ class Main:
             return built(self.builder, self.parts, task, {**suite.options, **suite.graph_options})
         options = checked_options(suite.graph, suite.graph_options)
         written_in = world(suite.source.name) if suite.source.in_one_go else None
-        return Making(suite.graph, options, self.parts, task, written_in, **suite.options).made()
+        return graph_of(Making(suite.graph, options, self.parts, task, written_in, **suite.options))
 
     def app(self, item: Item) -> FeedbackApp:
         """See `RunArm`."""

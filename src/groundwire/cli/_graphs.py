@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from groundwire.cli.graph_options._declared import example, options_of
+from groundwire.cli.graph_options._flags import example, options_of
 from groundwire.graphs.library._card import GraphCard
 from groundwire.graphs.library._catalogue import builder, card, cards, drawing
 

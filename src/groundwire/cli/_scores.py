@@ -12,7 +12,7 @@ from typing import Any
 from groundwire.benchmarks import Item
 from groundwire.benchmarks.answers._key import is_question, key_of, said_in, word_f1
 from groundwire.cli._repair import unique_run
-from groundwire.cli.graph_options._declared import checked_options
+from groundwire.cli.graph_options._flags import checked_options
 from groundwire.core._candidates import Candidate
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import CandidateRecord, EpisodeEnd, ModelCall, Record, StopReason

@@ -10,7 +10,8 @@ import pytest
 from cli import groundwire
 
 from groundwire.cli._suite import Suite
-from groundwire.cli.graph_options._declared import OPTIONS, checked_options, every_flag, example, options_of
+from groundwire.cli.graph_options._declared import OPTIONS
+from groundwire.cli.graph_options._flags import checked_options, every_flag, example, options_of
 from groundwire.core._errors import ConfigError
 
 QUESTION = ("--ask", "How much is 6 times 7?", "--expect", "42", "--model", "scripted:none.jsonl")

@@ -14,7 +14,8 @@ import pytest
 from cli import BUGGY, groundwire, lay_out
 from graph_pages import PAGES, section
 
-from groundwire.cli.graph_options._declared import OPTIONS, example
+from groundwire.cli.graph_options._declared import OPTIONS
+from groundwire.cli.graph_options._flags import example
 from groundwire.core._records import EpisodeEnd, StopReason
 from groundwire.core._signals import Signal, Verdict
 from groundwire.graphs.library._catalogue import NAMES, card

@@ -23,7 +23,7 @@ from groundwire.cli.commands._options import (
     spelt_out,
     with_rule,
 )
-from groundwire.cli.graph_options._declared import ACTING, LEARNER, WRITING, checked_options, every_flag
+from groundwire.cli.graph_options._flags import ACTING, LEARNER, WRITING, checked_options, every_flag
 
 if TYPE_CHECKING:
     from groundwire.cli._suite import Suite, TaskSource
