@@ -20,6 +20,7 @@ EXTRAS: dict[str, Collection[str]] = {
     "models/_minilm.py": ("embeddings",),
     "models/_chat.py": ("llm", "local", "openai-compatible", "vllm"),
     "models/vllm_engine/": ("vllm",),
+    "cli/_correctbench.py": ("eval",),
     "evaluation/": ("eval",),
     "memory/_place.py": ("postgres",),
     "sandbox/_container_run.py": ("docker",),
@@ -27,7 +28,10 @@ EXTRAS: dict[str, Collection[str]] = {
     "telemetry/": ("otel",),
     "tools/environments/": ("environments",),
     "tools/environments/_alfworld.py": ("alfworld",),
+    "tools/environments/_reasoning_gym.py": ("worlds",),
+    "tools/environments/_textarena.py": ("worlds",),
     "tools/_mcp_servers.py": ("mcp",),
+    "benchmarks/answers/_rows.py": ("training",),
     "training/": ("training",),
     # it says so itself where scipy is not there
     "training/methods/_match_tir.py": ("eval",),

@@ -9,7 +9,7 @@ from pydantic import Field
 from groundwire.benchmarks.answers._questions import (
     ASKS_LETTER,
     LETTERS,
-    Question,
+    PublishedQuestion,
     QuestionSet,
     choices,
     file_of,
@@ -29,12 +29,12 @@ class Gsm8kRow(LogRow):
     question_text: str = Field(alias="question", min_length=1)
     answer: str
 
-    def question(self, number: int, where: str) -> Question:
+    def question(self, number: int, where: str) -> PublishedQuestion:
         """See `AsksOne`."""
         _, mark, key = self.answer.rpartition("####")
         if not mark or not key.strip():
             raise RecordingError(f"{where}: its answer has no ####.", do=DO)
-        return Question(str(number), self.question_text, (key.strip(),))
+        return PublishedQuestion(str(number), self.question_text, (key.strip(),))
 
 
 class MathRow(LogRow):
@@ -47,7 +47,7 @@ class MathRow(LogRow):
     subject: str = ""
     unique_id: str = ""
 
-    def question(self, number: int, where: str) -> Question:
+    def question(self, number: int, where: str) -> PublishedQuestion:
         """See `AsksOne`."""
         key = self.answer.strip() or last_boxed(self.solution)
         if not key:
@@ -55,7 +55,7 @@ class MathRow(LogRow):
         path = file_of(where)
         of_file = f"{path.parent.name}/{path.stem}" if path.stem.isdecimal() else ""
         own = self.unique_id.removesuffix(".json") or of_file
-        return Question(own or str(number), self.problem, (key,), split=self.subject or self.type or "test")
+        return PublishedQuestion(own or str(number), self.problem, (key,), split=self.subject or self.type or "test")
 
 
 class ContestRow(LogRow):
@@ -69,14 +69,14 @@ class ContestRow(LogRow):
     id: str | int | None = None
     capital_id: str | int | None = Field(None, alias="ID")
 
-    def question(self, number: int, where: str) -> Question:
+    def question(self, number: int, where: str) -> PublishedQuestion:
         """See `AsksOne`."""
         text = self.problem or self.capital_problem or self.question_text
         key = self.answer if self.answer is not None else self.capital_answer
         if not text or key is None:
             raise RecordingError(f"{where}: a problem or its answer is missing.", do=DO)
         own = self.id if self.id is not None else self.capital_id
-        return Question(str(number if own is None else own), text, (number_in(key),))
+        return PublishedQuestion(str(number if own is None else own), text, (number_in(key),))
 
 
 class OlympiadRow(LogRow):
@@ -91,7 +91,7 @@ class OlympiadRow(LogRow):
     unit: str | None = None
     subfield: str | None = None
 
-    def question(self, number: int, where: str) -> Question | None:
+    def question(self, number: int, where: str) -> PublishedQuestion | None:
         """See `AsksOne`."""
         has_picture = self.image_1 is not None or (self.modality or "").casefold() == "multimodal"
         if not self.final_answer or has_picture:
@@ -100,7 +100,7 @@ class OlympiadRow(LogRow):
         if self.unit:
             text += f"\n\nGive it in {self.unit.strip().strip('$')}, without the unit."
         key = ", ".join(one.strip().strip("$") for one in self.final_answer)
-        return Question(str(self.id), text, (key,), split=self.subfield or "test")
+        return PublishedQuestion(str(self.id), text, (key,), split=self.subfield or "test")
 
 
 class GpqaRow(LogRow):
@@ -114,13 +114,15 @@ class GpqaRow(LogRow):
     record: str = Field("", alias="Record ID")
     domain: str = Field("", alias="High-level domain")
 
-    def question(self, number: int, where: str) -> Question:
+    def question(self, number: int, where: str) -> PublishedQuestion:
         """See `AsksOne`."""
         options = (self.right, self.wrong_1, self.wrong_2, self.wrong_3)
         order = shuffled(options, self.text)
         asked = choices(self.text, [options[place] for place in order])
         key = LETTERS[order.index(0)]
-        return Question(self.record or str(number), asked, (key,), asks=ASKS_LETTER, split=self.domain or "test")
+        return PublishedQuestion(
+            self.record or str(number), asked, (key,), asks=ASKS_LETTER, split=self.domain or "test"
+        )
 
 
 class MmluRow(LogRow):
@@ -133,14 +135,14 @@ class MmluRow(LogRow):
     d: str = Field(alias="D")
     answer: str = Field(pattern=r"^\s*[A-D]\s*$")
 
-    def question(self, number: int, where: str) -> Question:
+    def question(self, number: int, where: str) -> PublishedQuestion:
         """See `AsksOne`."""
         row = where.rpartition(" ")[2]
         subject = file_of(where).name.partition(".")[0]
         for ending in ("_test", "_dev", "_val"):
             subject = subject.removesuffix(ending)
         asked = choices(self.text, (self.a, self.b, self.c, self.d))
-        return Question(f"{subject}/{row}", asked, (self.answer.strip(),), asks=ASKS_LETTER, split=subject)
+        return PublishedQuestion(f"{subject}/{row}", asked, (self.answer.strip(),), asks=ASKS_LETTER, split=subject)
 
 
 class _Choice(LogRow):
@@ -160,7 +162,7 @@ class CommonsenseRow(LogRow):
     asked: _Stem = Field(alias="question")
     letter: str = Field("", alias="answerKey")
 
-    def question(self, number: int, where: str) -> Question | None:
+    def question(self, number: int, where: str) -> PublishedQuestion | None:
         """See `AsksOne`."""
         options = sorted(self.asked.choices, key=lambda one: one.label)
         if not self.letter:
@@ -168,7 +170,7 @@ class CommonsenseRow(LogRow):
         if [one.label for one in options] != list(LETTERS[: len(options)]) or self.letter not in LETTERS:
             raise RecordingError(f"{where}: its options are not A, B, C …", do=DO)
         asked = choices(self.asked.stem, [one.text for one in options])
-        return Question(self.id, asked, (self.letter,), asks=ASKS_LETTER)
+        return PublishedQuestion(self.id, asked, (self.letter,), asks=ASKS_LETTER)
 
 
 class ProcessRow(LogRow):
@@ -179,7 +181,7 @@ class ProcessRow(LogRow):
     steps: list[str]
     label: int = Field(ge=-1)
 
-    def question(self, number: int, where: str) -> Question:
+    def question(self, number: int, where: str) -> PublishedQuestion:
         """See `AsksOne`. The split says which of the two accuracies an item counts for."""
         if self.label >= len(self.steps):
             raise RecordingError(f"{where}: its label is beyond its steps.", do=DO)
@@ -190,7 +192,7 @@ class ProcessRow(LogRow):
         )
         text = f"A problem, and a solution in steps.\n\n{self.problem.strip()}\n\n{steps}"
         split = "right" if self.label == -1 else "wrong"
-        return Question(self.id, text, (str(self.label),), asks=asks, split=split)
+        return PublishedQuestion(self.id, text, (str(self.label),), asks=asks, split=split)
 
 
 MMLU_COLUMNS = ("question", "A", "B", "C", "D", "answer")

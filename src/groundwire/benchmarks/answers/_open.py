@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from groundwire.benchmarks.answers._questions import ASKS_WORDS, Question, QuestionSet
+from groundwire.benchmarks.answers._questions import ASKS_WORDS, PublishedQuestion, QuestionSet
 from groundwire.benchmarks.answers._rows import strings_in
 from groundwire.core._errors import RecordingError
 from groundwire.logs._rows import LogRow
@@ -14,9 +14,9 @@ DO = "Check that it is the published file."
 
 def _asked(
     id: str, text: str, answers: tuple[str, ...], passages: tuple[str, ...] = (), split: str = "test"
-) -> Question:
+) -> PublishedQuestion:
     kept = tuple(dict.fromkeys(one for one in answers if one.strip()))
-    return Question(id, text, kept, "words", ASKS_WORDS, split, passages)
+    return PublishedQuestion(id, text, kept, "words", ASKS_WORDS, split, passages)
 
 
 class MultiHopRow(LogRow):
@@ -29,7 +29,7 @@ class MultiHopRow(LogRow):
     context: list[list[str | list[str]]] = Field(default_factory=list[list[str | list[str]]])
     """Of each paragraph its title and its sentences."""
 
-    def question(self, number: int, where: str) -> Question | None:
+    def question(self, number: int, where: str) -> PublishedQuestion | None:
         """See `AsksOne`. The published test files have no answers, and can't be judged."""
         if not self.answer:
             return None
@@ -54,7 +54,7 @@ class MusiqueRow(LogRow):
     answerable: bool = True
     paragraphs: list[_Paragraph] = Field(default_factory=list[_Paragraph])
 
-    def question(self, number: int, where: str) -> Question | None:
+    def question(self, number: int, where: str) -> PublishedQuestion | None:
         """See `AsksOne`."""
         if not self.answer or not self.answerable:
             return None
@@ -70,7 +70,7 @@ class BamboogleRow(LogRow):
     text: str = Field(alias="Question", min_length=1)
     answer: str = Field(alias="Answer", min_length=1)
 
-    def question(self, number: int, where: str) -> Question:
+    def question(self, number: int, where: str) -> PublishedQuestion:
         """See `AsksOne`."""
         return _asked(str(number), self.text, (self.answer,))
 
@@ -81,7 +81,7 @@ class NaturalRow(LogRow):
     text: str = Field(alias="question", min_length=1)
     answer: list[str] = Field(min_length=1)
 
-    def question(self, number: int, where: str) -> Question:
+    def question(self, number: int, where: str) -> PublishedQuestion:
         """See `AsksOne`."""
         return _asked(str(number), self.text, tuple(self.answer))
 
@@ -98,7 +98,7 @@ class TriviaRow(LogRow):
     text: str = Field(alias="Question", min_length=1)
     answer: _TriviaAnswer | None = Field(None, alias="Answer")
 
-    def question(self, number: int, where: str) -> Question | None:
+    def question(self, number: int, where: str) -> PublishedQuestion | None:
         """See `AsksOne`."""
         if self.answer is None:
             return None
@@ -113,7 +113,7 @@ class PopRow(LogRow):
     possible_answers: str
     prop: str = "test"
 
-    def question(self, number: int, where: str) -> Question:
+    def question(self, number: int, where: str) -> PublishedQuestion:
         """See `AsksOne`."""
         answers = strings_in(self.possible_answers, where)
         if not answers:

@@ -25,7 +25,7 @@ ASKS_WORDS = "Write the answer alone, in as few words as it takes, into answer.t
 
 
 @dataclass(frozen=True)
-class Question:
+class PublishedQuestion:
     """One question of a set.
 
     Args:
@@ -60,7 +60,7 @@ class Question:
 class AsksOne(Protocol):
     """A row of a published file that can be read as a question."""
 
-    def question(self, number: int, where: str) -> Question | None:
+    def question(self, number: int, where: str) -> PublishedQuestion | None:
         """The question; None where it can't be asked here, which the set's page says.
 
         Args:
