@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -125,7 +126,9 @@ class TaskSource:
         elif self.kind == "question":
             from groundwire.benchmarks.answers._key import question_task
 
-            items = [Item(question_task("question", self.name, self.expect), "")]
+            # by its words, so that no lesson of another question is recalled as this one's own
+            digest = hashlib.sha256(self.name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+            items = [Item(question_task(f"question-{digest}", self.name, self.expect, family="question"), "")]
         else:
             items = [item for path in self.paths for item in _in_folder(path)]
         items = [item for item in items if self.split in ("", item.split)]

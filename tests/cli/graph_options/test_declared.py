@@ -110,3 +110,26 @@ def test_a_ledger_of_an_earlier_version_has_no_options_and_is_still_read() -> No
     }
     suite = Suite.from_data(old, {})
     assert (suite.graph_options, suite.oracle, suite.source.in_one_go, suite.source.expect) == ({}, False, False, ())
+
+
+def test_a_run_with_options_goes_on_and_verifies_and_its_question_has_an_id_of_its_own(tmp_path: Path) -> None:
+    script = tmp_path / "model.jsonl"
+    script.write_text('"so\\n\\nANSWER: 42"\n' * 3)
+    db = ("--db", f"sqlite:///{tmp_path}/l.db")
+    question = ("--ask", "How much is 6 times 7?", "--expect", "42", "--model", f"scripted:{script}")
+    ran = groundwire("run", "confident_vote", *question, "--samples", "3", *db, "--json", cwd=tmp_path)
+    (episode,) = [one for one in map(json.loads, ran.out.splitlines()) if one["type"] == "episode"]
+    assert ran.code == 0 and episode["task_id"].startswith("question-"), ran.err
+    again = groundwire("resume", episode["run_id"], *db)
+    assert again.code == 0 and "1 verified" in again.out, (
+        "its options and its key are in the ledger, so nothing is asked"
+    )
+    assert groundwire("verify", episode["run_id"], *db).code == 0
+    other = groundwire("run", "sets", "--ask", "How much is 6 times 8?", *question[2:], *db, "--json", cwd=tmp_path)
+    assert episode["task_id"] not in other.out
+
+
+@pytest.mark.parametrize(("flag", "value"), [("--expect", "42"), ("--won-if", "terminated")])
+def test_a_flag_that_says_nothing_here_is_refused(flag: str, value: str, tmp_path: Path) -> None:
+    ran = groundwire("run", "code_repair", str(tmp_path), flag, value)
+    assert ran.code == 2 and f"{flag} says nothing without" in ran.err

@@ -150,6 +150,10 @@ def _source(graph: str, tasks: list[Path], other: OtherTasks, given: SuiteOption
             "Nothing says what is worked on, or several things do.",
             do='Name task folders, or a world (--world NAME), or a question (--ask "…" --expect "…").',
         )
+    alone = {"--expect": other.expect and other.ask is None, "--won-if": other.won_if and other.world is None}
+    if unused := next((flag for flag, unmet in alone.items() if unmet), ""):
+        what = "--ask" if unused == "--expect" else "--world"
+        raise ConfigError(f"{unused} says nothing without {what}.", do=f"Add {what}, or leave it out.")
     if other.ask is not None:
         return TaskSource("question", (), other.ask, expect=tuple(other.expect or ()))
     if other.world is None:
