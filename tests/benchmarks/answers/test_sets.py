@@ -326,3 +326,13 @@ def test_a_missing_file_says_what_is_wanted_and_where_it_is_published(tmp_path: 
         with pytest.raises(TaskError) as caught:
             list(BENCHMARKS[name]().items(tmp_path))
         assert "https://" in caught.value.do and isinstance(caught.value, GroundwireError)
+
+
+def test_of_several_files_with_one_name_none_is_taken_at_random(tmp_path: Path) -> None:
+    written(tmp_path / "gsm8k", "gsm8k")
+    written(tmp_path / "math-500", "math-500")
+    with pytest.raises(TaskError, match="Several files") as caught:
+        list(benchmark("gsm8k").items(tmp_path))
+    assert "--data" in caught.value.do
+    (item,) = benchmark("gsm8k").items(tmp_path / "gsm8k")
+    assert item.task.family == "gsm8k"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
-from groundwire.benchmarks._base import Benchmark, find_file, read_rows
+from groundwire.benchmarks._base import Benchmark, read_rows
 from groundwire.core._errors import ConfigError, RecordingError, TaskError
 from groundwire.core._text import json_value
 from groundwire.logs._rows import LogRow, checked, whole_json
@@ -40,17 +40,24 @@ def rows_of(kind: type[R], data: Path, benchmark: Benchmark, header: Sequence[st
 
 
 def _files(data: Path, benchmark: Benchmark) -> list[Path]:
-    many = [name for name in benchmark.files if "*" in name]
-    if data.is_file() or not many:
-        plain = tuple(name for name in benchmark.files if "*" not in name)
-        return [data] if data.is_file() else [find_file(data, plain, benchmark)]
-    found = next((paths for name in benchmark.files if (paths := sorted(data.rglob(name)))), None)
-    if not found:
-        raise TaskError(
-            f"{' or '.join(benchmark.files)}, which {benchmark.name} reads, was not found in {data}.",
-            do=f"Fetch it from {benchmark.download}, and name its folder:  --data …",
-        )
-    return found
+    if data.is_file():
+        return [data]
+    for name in benchmark.files:
+        if "*" in name:
+            found = sorted(data.rglob(name))
+        else:
+            found = [
+                path for form in (name, f"{name}.gz") for path in (*data.glob(form), *sorted(data.glob(f"*/{form}")))
+            ]
+            if len(found) > 1 and found[0].parent != data:
+                raise TaskError(f"Several files below {data} are called {name}.", do=f"Name one:  --data {found[0]}")
+            found = found[:1]
+        if found:
+            return found
+    raise TaskError(
+        f"{' or '.join(benchmark.files)}, which {benchmark.name} reads, was not found in {data}.",
+        do=f"Fetch it from {benchmark.download}, and name it:  --data …",
+    )
 
 
 def _read(kind: type[R], path: Path, benchmark: str, header: Sequence[str]) -> Iterator[tuple[R, str]]:
