@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -44,8 +45,8 @@ def test_the_graph_the_command_and_the_test_of_a_row_exist(number: int) -> None:
 
 def check_command(words: list[str]) -> None:
     """Its command, its flags, and the graph, benchmark or format that it names."""
-    group = get_command(app)
-    one = group.commands[words[1]]  # pyright: ignore[reportAttributeAccessIssue]
+    group: Any = get_command(app)
+    one: Any = group.commands[words[1]]
     flags = {name for parameter in one.params for name in (*parameter.opts, *parameter.secondary_opts)}
     assert {word for word in words if word.startswith("--")} <= flags, words
     if words[1] == "run":

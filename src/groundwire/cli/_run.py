@@ -90,6 +90,21 @@ def resume_suite(run: RunRecord, flags: Mapping[str, Any], *, as_json: bool) -> 
     return SuiteRun(suite, as_json=as_json, run_id=run.id, recorded=config["suite"]["tasks"]).blocking()
 
 
+def parts_of(suite: Suite, *, repeats: int | None = None) -> GraphParts:
+    """The parts of a suite's graph.
+
+    Args:
+        suite: what is run.
+        repeats: as `WorldParts.in_world`, where the suite's own options do not say.
+
+    Raises:
+        ConfigError, ModelError: the world, the learner, the model or the program can't be had.
+    """
+    if suite.source.kind == "world" and not suite.source.in_one_go:
+        return WorldParts.in_world(suite.settings, suite.source.name, suite.graph_options.get("repeats", repeats))
+    return replace(GraphParts.of(suite.settings), oracle=suite.oracle)
+
+
 class SuiteRun:
     """One run from its first task to its last line; other commands are made of it as well.
 
@@ -146,11 +161,7 @@ class SuiteRun:
 
     def main(self, builder: Builder, store: SqlStore) -> Main:
         """The arm that is asked about."""
-        suite = self.suite
-        if suite.source.kind == "world" and not suite.source.in_one_go:
-            repeats: int | None = suite.graph_options.get("repeats")
-            return Main(suite, WorldParts.in_world(suite.settings, suite.source.name, repeats), store, builder)
-        return Main(suite, replace(GraphParts.of(suite.settings), oracle=suite.oracle), store, builder)
+        return Main(self.suite, parts_of(self.suite), store, builder)
 
     def controls(self, main: Main) -> Sequence[Control]:
         """What it is compared with."""

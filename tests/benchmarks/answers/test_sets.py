@@ -287,13 +287,14 @@ def test_f1_is_the_published_one() -> None:
 
 def test_a_gzipped_file_and_parquet_are_read_too(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
-    from pyarrow import Table, parquet
+    import pyarrow
+    from pyarrow import parquet
 
     rows = ROWS["gsm8k"][1]
     (tmp_path / "test.jsonl.gz").write_bytes(gzip.compress(json.dumps(rows[0]).encode()))
     whole: Any = parquet
-    table: Any = Table
-    whole.write_table(table.from_pylist(rows), tmp_path / "test-0.parquet")
+    arrow: Any = pyarrow
+    whole.write_table(arrow.Table.from_pylist(rows), tmp_path / "test-0.parquet")
     for file in ("test.jsonl.gz", "test-0.parquet"):
         assert len(list(benchmark("gsm8k").items(tmp_path / file))) == 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli import groundwire
@@ -89,7 +90,7 @@ def test_examples_are_printed_and_told_to_programs() -> None:
 
 
 def test_a_ledger_of_an_earlier_version_has_no_options_and_is_still_read() -> None:
-    old = {
+    old: dict[str, Any] = {
         "graph": "code_repair",
         "settings": {},
         "limit": None,
@@ -133,3 +134,16 @@ def test_a_run_with_options_goes_on_and_verifies_and_its_question_has_an_id_of_i
 def test_a_flag_that_says_nothing_here_is_refused(flag: str, value: str, tmp_path: Path) -> None:
     ran = groundwire("run", "code_repair", str(tmp_path), flag, value)
     assert ran.code == 2 and f"{flag} says nothing without" in ran.err
+
+
+def test_a_run_of_any_graph_of_the_library_replays_from_its_ledger(tmp_path: Path) -> None:
+    script = tmp_path / "model.jsonl"
+    script.write_text('"so\\n\\nANSWER: 42"\n' * 3)
+    db = ("--db", f"sqlite:///{tmp_path}/l.db")
+    question = ("--ask", "How much is 6 times 7?", "--expect", "42", "--model", f"scripted:{script}")
+    ran = groundwire("run", "confident_vote", *question, "--samples", "3", *db, "--json", cwd=tmp_path)
+    acted = groundwire("run", "episodic", "--world", "maze", "--trials", "2", *db, "--json", cwd=tmp_path)
+    for out in (ran.out, acted.out):
+        run_id = json.loads(out.splitlines()[0])["run_id"]
+        replayed = groundwire("replay", run_id, "--verify", *db)
+        assert replayed.code == 0 and "records the same" in replayed.out, replayed.err

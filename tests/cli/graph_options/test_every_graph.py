@@ -101,7 +101,7 @@ SAID = '"Write digits."\n""\n'
 @pytest.mark.parametrize("right", [True, False], ids=["pass", "fail"])
 def test_its_example_runs_and_ends_by_what_was_seen(name: str, right: bool, tmp_path: Path) -> None:
     played = PLAYED.get(name, Played())
-    files = {}
+    files: dict[str, Path] = {}
     for who, texts in (("model", played.right if right else played.wrong), ("other", played.other)):
         lines = [*texts, *[texts[-1]] * MANY]
         files[who] = tmp_path / f"{who}.jsonl"

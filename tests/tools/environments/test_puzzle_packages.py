@@ -34,7 +34,7 @@ def arena() -> Any:
 def test_a_zebra_puzzle_is_won_by_its_answer_and_lost_by_any_other(gym: Any) -> None:
     zebra = world("reasoning-gym:zebra_puzzles?num_people=3&num_characteristics=3")
     key = gym.create_dataset("zebra_puzzles", seed=5, size=1, num_people=3, num_characteristics=3)[0]["answer"]
-    made = zebra.make()
+    made: Any = zebra.make()
     begun = made.reset(5)
     assert begun == zebra.make().reset(5) and "There are 3 houses" in begun.text and made.oracle
     assert made.act(f" {key}\n").status is Status.WON

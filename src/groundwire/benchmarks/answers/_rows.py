@@ -120,12 +120,13 @@ def _parquet(path: Path) -> Iterator[Any]:
         from pyarrow import parquet
     except ImportError as error:
         raise ConfigError(f"{path} is a Parquet file.", do='pip install "groundwire[training]"') from error
+    arrow: Any = pyarrow  # it has no types
     reader: Any = parquet
     try:
         with reader.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=256):
                 yield from batch.to_pylist()
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, arrow.ArrowException) as error:
         raise RecordingError(f"{path} can't be read: {error}.", do="Check that it is the published file.") from error
 
 

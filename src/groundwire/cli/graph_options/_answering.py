@@ -66,7 +66,8 @@ def _perturbed(m: Making) -> Actor:
 
 
 def _router(m: Making) -> Actor:
-    names = tuple(dict.fromkeys(filter(None, (name.strip() for name in m.options.strategies.split(",")))))
+    listed: str = m.options.strategies
+    names = tuple(dict.fromkeys(name.strip() for name in listed.split(",") if name.strip()))
     able = [name for name in ANSWERING if name != m.graph]
     if wrong := [name for name in names if name not in able]:
         raise ConfigError(f"{wrong[0]!r:.60} is no strategy.", do=f"Use two or more of {', '.join(able)}.")

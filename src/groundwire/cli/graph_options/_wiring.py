@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from groundwire import agents
@@ -128,7 +128,7 @@ def _toolbox(m: Making) -> Toolbox:
     found: Any = named(m.needed("tools", "tools"))
     if isinstance(found, Toolbox):
         return found
-    tools = list(found) if isinstance(found, list | tuple) else [found]
+    tools: list[Any] = list(cast("Sequence[Any]", found)) if isinstance(found, list | tuple) else [found]
     if not tools or not all(callable(one) or isinstance(one, CallableTool) for one in tools):
         raise ConfigError(f"{m.options.tools} is no tool.", do="Name a Toolbox, a function, or a list of functions.")
     return Toolbox(*tools)
@@ -146,7 +146,8 @@ def _tool_recovery(m: Making) -> FeedbackGraph:
 
 def _preflight(m: Making) -> FeedbackGraph:
     box, name = _toolbox(m), m.needed("reviewer", "a reviewer of what can't be undone")
-    reviewer: Any = RuleReviewer(named(name)) if ".py:" in name else agents.ModelReviewer(m.other_model(name))
+    rule: Any = named(name) if ".py:" in name else None
+    reviewer: Any = RuleReviewer(rule) if ".py:" in name else agents.ModelReviewer(m.other_model(name))
     graph = builder("preflight")(_tool_user(m, box), box, _check_of(m), reviewer, failures=m.options.failures)
     return m.confirmed(graph, "check")
 

@@ -58,7 +58,9 @@ def step_rules(world: World, seed: int) -> StepRules:
     def check(steps: Sequence[str]) -> str:
         return _played(world, seed, steps)[0]
 
-    accept = lambda text: wrong_with(world, seed, text)  # noqa: E731
+    def accept(text: str) -> str:
+        return wrong_with(world, seed, text)
+
     if world.actions == 1:
         return StepRules(check=check, split=lambda text: [], accept=accept)
     return StepRules(check=check, accept=accept)
