@@ -134,3 +134,12 @@ def test_scores_of_nothing_are_none() -> None:
     assert SetScores(0, 0).sentence() == "no answer was judged"
     broken = TaskScore("a", "wrong", None, None, 1.0, 5)
     assert set_scores([broken], judges=True) == SetScores(0, 0)
+
+
+def test_a_question_has_its_ungrounded_control_too(tmp_path: Path) -> None:
+    data = rows(tmp_path, "test.jsonl", QUESTIONS[:1])
+    model = script(tmp_path, *[said("42"), "It is wrong.", said("41")] * 8)
+    asked = ("--graph", "confident_vote", "--samples", "1", "--ungrounded", "--model", model, "--workers", "1")
+    ran = groundwire("bench", "gsm8k", "--data", data, *asked, "--db", f"sqlite:///{tmp_path}/l.db", "--json")
+    arms = {one["arm"]: one["verified"] for one in last(ran.out, "summary")["arms"]}
+    assert arms == {"main": 1, "self_refine": 0}, ran.err
