@@ -122,7 +122,9 @@ def _cases(folder: str) -> list[Case]:
 
 def outcomes(case: Case) -> list[Outcome]:
     """Audits one graph and pairs its loops with the labels."""
-    with contextlib.chdir(case.path.parent):  # modules are looked up where one stands: this project has one called `agents`
+    with contextlib.chdir(
+        case.path.parent
+    ):  # modules are looked up where one stands: this project has one called `agents`
         left = [(g.name, x) for g in audit_path(case.path).graphs for x in g.loops]
     found: list[Outcome] = []
     for label in sorted(case.loops, key=lambda x: x.optional):

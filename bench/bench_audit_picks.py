@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_audit_wild import Run, audit
+
 from groundwire.core import wilson
 
 PICKS = Path(__file__).with_name("audit_wild_picks.toml")
@@ -72,7 +73,9 @@ def main() -> int:
         "ungrounded": {"read": len(said.keys() & known), "wrong": sorted(said.keys() & wrong)},
         "errors": {"read": len(errors & known), "wrong": len(errors & wrong)},
         "unread": sorted(said.keys() - known),
-        "cost": {n: {"cpu_s": round(r.cpu_s, 2), "peak_mib": round(r.peak_mib), "exit": r.exit_code} for n, r in runs.items()},
+        "cost": {
+            n: {"cpu_s": round(r.cpu_s, 2), "peak_mib": round(r.peak_mib), "exit": r.exit_code} for n, r in runs.items()
+        },
     }
     if arguments.json:
         print(json.dumps(data, indent=2))

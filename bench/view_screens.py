@@ -1,6 +1,6 @@
 """Pictures of the viewer for the docs: repairs a project of the demo, opens Chromium, keeps `docs/images/viewer-*.png`.
 
-    .venv/bin/python bench/view_screens.py
+.venv/bin/python bench/view_screens.py
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli import Ran, begin
+from cli import Ran, begin, groundwire
 
 from groundwire.cli import main
 from groundwire.core._records import EpisodeEnd, Intent, ReflectionRecord, TrialRecord
@@ -221,3 +221,38 @@ def test_what_can_not_be_done_is_said_before_anything_is_played(learn: Any, tmp_
 async def _runs(tmp_path: Path) -> Sequence[Any]:
     async with aclosing(SqlStore(f"sqlite:///{tmp_path / 'ledger.db'}")) as store:
         return await store.runs()
+
+
+ENV = """
+import gymnasium
+from line_goal import GOAL
+
+class Line(gymnasium.Env):
+    action_space = gymnasium.spaces.Discrete(2)
+    observation_space = gymnasium.spaces.Discrete(GOAL + 1)
+    def reset(self, *, seed=None, options=None):
+        self.at = 1
+        return self.at, {}
+    def step(self, action):
+        self.at += 1 if action else -1
+        return self.at, float(self.at == GOAL), self.at in (0, GOAL), False, {}
+"""
+
+
+def test_an_env_of_ones_own_is_told_at_its_first_missing_verdict_what_to_add(tmp_path: Path) -> None:
+    (tmp_path / "line_goal.py").write_text("GOAL = 3\n")
+    (tmp_path / "my_env.py").write_text(ENV)
+    asked = (
+        "learn",
+        f"{tmp_path}/my_env.py:Line",
+        "--episodes",
+        "3",
+        "--no-control",
+        "--db",
+        f"sqlite:///{tmp_path}/l.db",
+    )
+    unsaid = groundwire(*asked)
+    assert unsaid.code == 3
+    assert unsaid.out.count("won_if=reward>=1") == 1 and unsaid.out.count("did not say whether it was won") == 3
+    ruled = groundwire(*asked, "--won-if", "reward>=1", "--namespace", "ruled")
+    assert ruled.code == 0 and "won 3 of 3" in ruled.out, ruled.out

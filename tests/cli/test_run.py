@@ -282,7 +282,7 @@ WRONG: dict[str, tuple[dict[str, Any], type[GroundwireError], str]] = {
         "Two tasks have the id",
     ),
     "no model to go back over its answer": ({"ungrounded": True}, ConfigError, "Self-Refine needs a model"),
-    "an actor of its own": ({"graph": "self_refine"}, ConfigError, "self_refine needs a SelfRefine as its actor"),
+    "no model to write": ({"graph": "self_refine"}, ConfigError, "self_refine asks a model, and none is named"),
 }  # fmt: skip
 
 

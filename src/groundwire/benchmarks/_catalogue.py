@@ -18,6 +18,19 @@ def _make(module: str, name: str, *arguments: Any, **options: Any) -> Benchmark:
     return getattr(import_module(f"groundwire.benchmarks.{module}"), name)(*arguments, **options)
 
 
+EXACT = (
+    "gsm8k", "math", "math-500", "aime", "amc", "olympiadbench", "gpqa", "mmlu", "commonsenseqa", "processbench",
+)  # fmt: skip
+"""Sets of questions whose key is a number, a formula or a letter."""
+OPEN = ("hotpotqa", "2wiki", "musique", "bamboogle", "nq", "triviaqa", "popqa")
+"""Sets of open questions, compared in words."""
+
+
+def _question_set(module: str, sets: str, name: str) -> Benchmark:
+    every = getattr(import_module(f"groundwire.benchmarks.answers.{module}"), sets)
+    return next(one for one in every if one.name == name)
+
+
 BENCHMARKS: Mapping[str, Callable[[], Benchmark]] = {
     "humaneval": partial(_make, "_function_tasks", "HumanEval"),
     "humaneval-plus": partial(_make, "_evalplus", "HumanEvalPlus"),
@@ -26,6 +39,8 @@ BENCHMARKS: Mapping[str, Callable[[], Benchmark]] = {
     "mbpp": partial(_make, "_function_tasks", "Mbpp"),
     "mbpp-sanitized": partial(_make, "_function_tasks", "Mbpp", sanitized=True),
     "mbpp-plus": partial(_make, "_evalplus", "MbppPlus"),
+    **{name: partial(_question_set, "_exact", "EXACT", name) for name in EXACT},
+    **{name: partial(_question_set, "_open", "OPEN", name) for name in OPEN},
 }
 """Those that need nothing but their files."""
 SWEBENCH = "swebench"

@@ -12,6 +12,10 @@ from groundwire.cli._graph_choice import Builder, built, self_refine_of
 from groundwire.cli._parts import GraphParts
 from groundwire.cli._suite import Suite
 from groundwire.cli._tally import Tally
+from groundwire.cli.graph_options._declared import OPTIONS
+from groundwire.cli.graph_options._flags import checked_options
+from groundwire.cli.graph_options._making import Making
+from groundwire.cli.graph_options._wiring import graph_of
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import EpisodeEnd
 from groundwire.graphs import FeedbackApp, FeedbackGraph, Rules
@@ -19,6 +23,7 @@ from groundwire.graphs.build._control import CONTROL_RULES, EpisodeUsage, allowa
 from groundwire.graphs.run._budget import Budget
 from groundwire.graphs.run._result import EXIT_CODES
 from groundwire.memory import SqlStore
+from groundwire.tools import world
 
 RUNS_LOOKED_AT = 1000
 BROKEN = frozenset({3, 5, 6, 7, 130})
@@ -72,7 +77,12 @@ class Main:
 
     def graph(self, item: Item) -> FeedbackGraph:
         """Not yet compiled."""
-        return built(self.builder, self.parts, item.task, self.suite.options)
+        suite, task = self.suite, item.task
+        if suite.graph not in OPTIONS:
+            return built(self.builder, self.parts, task, {**suite.options, **suite.graph_options})
+        options = checked_options(suite.graph, suite.graph_options)
+        written_in = world(suite.source.name) if suite.source.in_one_go else None
+        return graph_of(Making(suite.graph, options, self.parts, task, written_in, **suite.options))
 
     def app(self, item: Item) -> FeedbackApp:
         """See `RunArm`."""

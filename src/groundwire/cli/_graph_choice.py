@@ -9,8 +9,10 @@ from typing import Any, get_type_hints
 from typing_extensions import is_protocol
 
 from groundwire.agents.patching._function_writer import find_stub
-from groundwire.agents.width._answers import FunctionBody
+from groundwire.agents.width._answers import FunctionBody, TextAnswer
+from groundwire.agents.width._sampling import Asking
 from groundwire.agents.width.controls._self_refine import SelfRefine
+from groundwire.benchmarks.answers._key import ANSWER, is_question
 from groundwire.cli._checks import check_graph
 from groundwire.cli._parts import GraphParts
 from groundwire.core._errors import ConfigError, GroundwireError
@@ -53,12 +55,16 @@ def self_refine_of(parts: GraphParts, task: Task) -> FeedbackGraph:
 
     Raises:
         ConfigError: no model is named.
-        TaskError: the task is not a function to be written, which is what the control can ask for.
+        TaskError: the task is neither a question nor a function to be written, which is what the control can ask for.
     """
     if parts.backend is None:
         raise ConfigError("Self-Refine needs a model.", do="Name one with --model, or leave --ungrounded out.")
-    find_stub(task)
-    actor = SelfRefine(parts.backend, FunctionBody())
+    if is_question(task):
+        asking: Asking = TextAnswer(ANSWER)
+    else:
+        find_stub(task)
+        asking = FunctionBody()
+    actor = SelfRefine(parts.backend, asking)
     return self_refine(actor, parts.judge(task), hidden=parts.hidden(task), width=parts.width, allow_ungrounded=True)
 
 
@@ -82,6 +88,11 @@ def built(builder: Builder, parts: GraphParts, task: Task, options: Mapping[str,
             do=f"Write a function that fills it in, and name it FILE.py:FUNCTION; it may ask for {OFFERED}.",
         )
     wanted = inspect.signature(builder).parameters
+    if unknown := sorted(options.keys() - wanted.keys() - {"select", "baseline"}):
+        raise ConfigError(
+            f"{name} has no parameter {unknown[0]}, and was given --{unknown[0].replace('_', '-')}.",
+            do="Leave it out, or let the function ask for it.",
+        )
     given = {key: value for key, value in offered.items() if key in wanted}
     _check_kinds(builder, given)
     try:

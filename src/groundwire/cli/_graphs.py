@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from groundwire.cli.graph_options._flags import example, options_of
 from groundwire.graphs.library._card import GraphCard
 from groundwire.graphs.library._catalogue import builder, card, cards, drawing
 
@@ -55,7 +56,7 @@ def show_graph(name: str, *, as_json: bool) -> int:
         ("cost", one.cost),
         ("use it when", one.use),
         ("not when", one.avoid),
-        ("build it", f"from groundwire.graphs.library.{name} import {name}"),
+        ("build it", f"from groundwire.graphs import {name}"),
         ("", _call(name)),
         ("read", f"docs/graphs/{name}.md"),
     ]
@@ -64,6 +65,14 @@ def show_graph(name: str, *, as_json: bool) -> int:
         grid.add_row(Text(label, style="bold"), Text(said))
     console.print()
     console.print(grid)
+    console.print(Text("\nrun it", style="bold"))
+    console.print(Text(example(name)), soft_wrap=True)
+    console.print(Text("\nits options, beside those of every run (groundwire run --help)", style="bold"))
+    table = Table.grid("", "", padding=(0, 2))
+    for option in options_of(name):
+        default = f"  [{option.default}]" if option.default else ""
+        table.add_row(Text(f"{option.flag} {option.kind}".removesuffix(" flag")), Text(f"{option.help}{default}"))
+    console.print(table if options_of(name) else Text("none"))
     return 0
 
 
@@ -78,4 +87,11 @@ def _call(name: str) -> str:
 
 
 def _data(one: GraphCard) -> dict[str, Any]:
-    return {**asdict(one), "drawing": drawing(one.name), "call": _call(one.name), "page": f"docs/graphs/{one.name}.md"}
+    return {
+        **asdict(one),
+        "drawing": drawing(one.name),
+        "call": _call(one.name),
+        "page": f"docs/graphs/{one.name}.md",
+        "command": example(one.name),
+        "options": [{"flag": option.flag, **asdict(option)} for option in options_of(one.name)],
+    }

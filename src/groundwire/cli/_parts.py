@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
@@ -16,7 +16,7 @@ from groundwire.core._contexts import Actor, Critic, Tool, TwoBoxTool
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend, Message, Readiness, Request
 from groundwire.core._settings import Settings
-from groundwire.core._tasks import Task, split_command
+from groundwire.core._tasks import ANSWER_KEY, Task, split_command
 from groundwire.graphs import Budget, Rules, RunBudget, SandboxOptions
 from groundwire.sandbox._environment import SYSTEM_PATH
 from groundwire.sandbox._interpreter import is_shown
@@ -52,6 +52,7 @@ class GraphParts:
         width: candidates of one trial.
         budget: of each episode.
         backend: the model, where there is one.
+        oracle: the key of a question steers, in the place of visible tests.
     """
 
     settings: Settings
@@ -60,6 +61,7 @@ class GraphParts:
     width: int
     budget: Budget
     backend: Backend | None
+    oracle: bool = field(default=False, kw_only=True)
 
     @classmethod
     def of(cls, settings: Settings) -> GraphParts:
@@ -106,17 +108,25 @@ class GraphParts:
         return Rules() if times is None else Rules(rejudge_fails=times, rejudge_passes=times)
 
     def judge(self, task: Task) -> Tool:
-        """The tool that steers: the task's visible tests, or a model's."""
+        """The tool that steers: the task's visible tests, or a model's; of a question whether there is an answer."""
+        if task.command == ANSWER_KEY:
+            from groundwire.benchmarks.answers._key import AnswerGiven, AnswerKey
+
+            return AnswerKey(oracle=True, task=task) if self.oracle else AnswerGiven()
         if not self.settings.model_tests:
             return self._checked(tool_for(task.command, report=self.settings.report, separation=self._separation), task)
         return self._written_tests()
 
-    def hidden(self, task: Task) -> HiddenTests:
-        """The tool that judges the task's hidden tests.
+    def hidden(self, task: Task) -> Tool:
+        """The tool that judges the task's hidden tests, or its answer key.
 
         Raises:
             ConfigError: two boxes are required, and these tests can't be judged so.
         """
+        if task.hidden is not None and task.hidden.command == ANSWER_KEY:
+            from groundwire.benchmarks.answers._key import AnswerKey
+
+            return AnswerKey()
         tests = HiddenTests(require_two_boxes=self.settings.require_two_boxes)
         return self._checked(tests, task) if task.hidden is not None else tests
 

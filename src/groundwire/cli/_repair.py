@@ -149,7 +149,7 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
     )
     if settings.case_seconds is not None:
         task = replace(task, limits=task.limits.model_copy(update={"case_s": settings.case_seconds}))
-    embedder = _embedder() if settings.embeddings else None
+    embedder = installed_embedder() if settings.embeddings else None
     async with aclosing(open_store(settings, embedder=embedder)) as store:
         app = build(settings, task, store)
         if not job.run_id and settings.model:
@@ -218,7 +218,8 @@ def _apply(job: Job, task: Task, result: EpisodeResult) -> bool:
     return True
 
 
-def _embedder() -> Embedder:
+def installed_embedder() -> Embedder:
+    """The small model of the extra `embeddings`."""
     from groundwire.models._minilm import MiniLM
 
     return MiniLM()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict
 from typing import Any
@@ -14,15 +14,19 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire import __version__
+from groundwire.benchmarks import Item
 from groundwire.cli._repair import build, open_store, unique_run
 from groundwire.cli._verify import refuse, tell
 from groundwire.core._errors import ConfigError
-from groundwire.core._records import RunRecord, Store
+from groundwire.core._records import RunRecord
 from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
+from groundwire.core._tasks import Task
 from groundwire.core._text import plain, plural
+from groundwire.graphs import FeedbackApp
 from groundwire.graphs.replay._replay import Replayed
 from groundwire.graphs.run._resuming import task_of
+from groundwire.memory import SqlStore
 from groundwire.memory._checking import RunCheck, check_run
 
 SHOWN_CHARS = 400
@@ -65,16 +69,37 @@ def replay_run(prefix: str, flags: Mapping[str, Any], *, verify: bool, unverifie
     return 1 if not check.holds or (verify and differs) else 0
 
 
-async def _replay(store: Store, run: RunRecord) -> Sequence[Replayed]:
+async def _replay(store: SqlStore, run: RunRecord) -> Sequence[Replayed]:
     episodes = await store.episodes(run.id)
     if not episodes:
         raise ConfigError(f"Run {run.id} has no episode.", do="List the runs:  groundwire show")
-    settings = _settings(run)
+    app_of = _apps(run, store)
     replayed: list[Replayed] = []
     for episode in episodes:
         task = await task_of(episode, store)
-        replayed.append(await build(settings, task, store).areplay(task, run_id=run.id, episode_id=episode.id))
+        replayed.append(await app_of(task).areplay(task, run_id=run.id, episode_id=episode.id))
     return replayed
+
+
+def _apps(run: RunRecord, store: SqlStore) -> Callable[[Task], FeedbackApp]:
+    """What makes the graph of a task again, by what the run was asked to do."""
+    config: dict[str, Any] = json.loads(run.config)
+    if config.get("control_of"):
+        raise ConfigError(
+            f"Run {run.id} is a control arm, whose graph depends on what its run spent.",
+            do=f"Replay the run it belongs to:  groundwire replay {config['control_of']}",
+        )
+    if "suite" not in config:
+        settings = _settings(run)
+        return lambda task: build(settings, task, store)
+    from groundwire.cli._arms import Main
+    from groundwire.cli._graph_choice import builder_of
+    from groundwire.cli._run import parts_of
+    from groundwire.cli._suite import Suite
+
+    suite = Suite.from_data(config["suite"], {})
+    main = Main(suite, parts_of(suite, repeats=config.get("learn", {}).get("repeats")), store, builder_of(suite.graph))
+    return lambda task: main.app(Item(task))
 
 
 def _settings(run: RunRecord) -> Settings:
@@ -87,7 +112,7 @@ def _settings(run: RunRecord) -> Settings:
     if config.get("cli"):
         return Settings.model_validate(config["cli"]["settings"])
     raise ConfigError(
-        f"Run {run.id} was not begun by `groundwire repair` or `groundwire demo`, so its graph is not known here.",
+        f"Run {run.id} was begun by no command of ours, so its graph is not known here.",
         do="Replay it where its graph is:  await app.areplay(task, run_id=…, episode_id=…)",
     )
 

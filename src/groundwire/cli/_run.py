@@ -6,21 +6,24 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from groundwire.benchmarks import Item
+from groundwire.benchmarks.answers._key import is_question
 from groundwire.cli._arms import Control, Main, Resampling, RunArm, Ungrounded, control_run_of, first_app
 from groundwire.cli._graph_choice import Builder, builder_of, full_name
 from groundwire.cli._parts import GraphParts, check_ready
 from groundwire.cli._repair import open_store, unique_run
 from groundwire.cli._run_state import end_of_run
+from groundwire.cli._scores import PROCESSBENCH, SetScores, check_judge, set_scores, task_scores
 from groundwire.cli._suite import Suite
 from groundwire.cli._tally import Tally
 from groundwire.cli._text import print_line
+from groundwire.cli._world_parts import WorldParts
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import EpisodeEnd, EpisodeRecord, RunRecord
 from groundwire.core._text import plain, plural
@@ -87,6 +90,21 @@ def resume_suite(run: RunRecord, flags: Mapping[str, Any], *, as_json: bool) -> 
     return SuiteRun(suite, as_json=as_json, run_id=run.id, recorded=config["suite"]["tasks"]).blocking()
 
 
+def parts_of(suite: Suite, *, repeats: int | None = None) -> GraphParts:
+    """The parts of a suite's graph.
+
+    Args:
+        suite: what is run.
+        repeats: as `WorldParts.in_world`, where the suite's own options do not say.
+
+    Raises:
+        ConfigError, ModelError: the world, the learner, the model or the program can't be had.
+    """
+    if suite.source.kind == "world" and not suite.source.in_one_go:
+        return WorldParts.in_world(suite.settings, suite.source.name, suite.graph_options.get("repeats", repeats))
+    return replace(GraphParts.of(suite.settings), oracle=suite.oracle)
+
+
 class SuiteRun:
     """One run from its first task to its last line; other commands are made of it as well.
 
@@ -108,6 +126,7 @@ class SuiteRun:
         self.console = Console(stderr=as_json, highlight=False)
         self._run_id = run_id
         self._recorded = recorded
+        self._items: Sequence[Item] = ()
 
     def blocking(self) -> int:
         """Runs it; an interrupt leaves a run that can be resumed."""
@@ -122,7 +141,7 @@ class SuiteRun:
     async def _all(self) -> int:
         suite = self.suite
         builder = builder_of(suite.graph)  # before anything is written: a typing error leaves no run behind
-        items = suite.items()
+        self._items = items = suite.items()
         self._check_same(items)
         async with AsyncExitStack() as closing:
             main = self.main(builder, await closing.enter_async_context(aclosing(open_store(suite.settings))))
@@ -144,7 +163,7 @@ class SuiteRun:
 
     def main(self, builder: Builder, store: SqlStore) -> Main:
         """The arm that is asked about."""
-        return Main(self.suite, GraphParts.of(self.suite.settings), store, builder)
+        return Main(self.suite, parts_of(self.suite), store, builder)
 
     def controls(self, main: Main) -> Sequence[Control]:
         """What it is compared with."""
@@ -152,7 +171,8 @@ class SuiteRun:
         return [*([Resampling(main)] if wanted.control else []), *([Ungrounded(main)] if wanted.ungrounded else [])]
 
     async def before(self, main: Main) -> None:
-        """What is said before the first task."""
+        """What is said, or refused, before the first task."""
+        await check_judge(main.store, self.suite.graph, self.suite.graph_options)
 
     def tally(self, arm: RunArm, episodes: int) -> Tally:
         """What an arm's episodes are counted and shown by."""
@@ -245,14 +265,25 @@ class SuiteRun:
         """What it came to; `controls` are those that have run."""
         bought = await say_what_correction_bought(main.store, main.run_id, [arm.run_id for arm in controls])
         ids = " ".join(arm.run_id for arm in (main, *controls))
+        of_set = await self._of_set(main)
         if self.as_json:
-            print_line(self.summary(main, controls) | {"correction": bought})
+            scores = {"scores": of_set.as_data()} if of_set else {}
+            print_line(self.summary(main, controls) | {"correction": bought} | scores)
             return
         for arm in (main, *controls):
             self.console.print(Text(f"{arm.name:<12} {arm.tally.counts()}", style="bold"), soft_wrap=True)
+        if of_set:
+            self.console.print(Text(of_set.sentence(), style="bold"), soft_wrap=True)
         for line in bought:
             self.console.print(Text(line["said"], style="bold"), soft_wrap=True)
         self.console.print(Text(f"report: groundwire report {ids}", style="dim"), soft_wrap=True)
+
+    async def _of_set(self, main: Main) -> SetScores | None:
+        """What the set itself counts, where it is one of questions."""
+        if self.suite.source.kind != "bench" or not is_question(self._items[0].task):
+            return None
+        scores = await task_scores(main.store, main.run_id, self._items)
+        return set_scores(scores, judges=self.suite.source.name == PROCESSBENCH)
 
     def summary(self, main: Main, controls: Sequence[Control]) -> dict[str, Any]:
         """The last line for scripts."""

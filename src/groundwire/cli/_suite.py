@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -61,22 +62,26 @@ class TaskSource:
     """Where tasks come from.
 
     Args:
-        kind: `folders`; `bench`: a public benchmark; or `world`: an environment, a task a seed.
+        kind: `folders`; `bench`: a public benchmark; `world`: an environment, a task a seed; or `question`.
         paths: folders of tasks; or the benchmark's data.
-        name: the benchmark's, or the world's.
+        name: the benchmark's, the world's, or the question itself.
         repos: clones, for a benchmark of repositories.
         split: only this split; empty: all.
         seeds: how many worlds.
         first_seed: of the first of them; each next one has the next seed.
+        in_one_go: all actions in a world are written as one answer, and then played.
+        expect: the right answers to a question.
     """
 
-    kind: Literal["folders", "bench", "world"]
+    kind: Literal["folders", "bench", "world", "question"]
     paths: tuple[Path, ...]
     name: str = ""
     repos: Path | None = None
     split: str = ""
     seeds: int = 0
     first_seed: int = 0
+    in_one_go: bool = False
+    expect: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuses what is not there, without reading any task.
@@ -89,7 +94,12 @@ class TaskSource:
 
             world(self.name)
             return
-        if self.kind == "bench":
+        if self.kind == "question":
+            if not self.name.strip() or not any(one.strip() for one in self.expect):
+                raise ConfigError(
+                    "A question needs an answer that it is judged by.", do='Write  --ask "…" --expect "…".'
+                )
+        elif self.kind == "bench":
             benchmark(self.name, repos=self.repos)
             check_exists(self.paths[0], self.repos, do="Name the benchmark's file, or a folder that holds it.")
         else:
@@ -107,7 +117,18 @@ class TaskSource:
             from groundwire.tools.environments._catalogue import world
 
             kind = world(self.name)
-            return [Item(kind.task(self.first_seed + n), "") for n in range(self.seeds)]
+            seeds = range(self.first_seed, self.first_seed + self.seeds)
+            if self.in_one_go:
+                from groundwire.tools.environments._one_shot import answer_task
+
+                return [Item(answer_task(kind, seed), "") for seed in seeds]
+            return [Item(kind.task(seed), "") for seed in seeds]
+        elif self.kind == "question":
+            from groundwire.benchmarks.answers._key import question_task
+
+            # by its words, so that no lesson of another question is recalled as this one's own
+            digest = hashlib.sha256(self.name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+            items = [Item(question_task(f"question-{digest}", self.name, self.expect, family="question"), "")]
         else:
             items = [item for path in self.paths for item in _in_folder(path)]
         items = [item for item in items if self.split in ("", item.split)]
@@ -136,6 +157,8 @@ class TaskSource:
             "split": self.split,
             "seeds": self.seeds,
             "first_seed": self.first_seed,
+            "in_one_go": self.in_one_go,
+            "expect": list(self.expect),
         }
 
     @classmethod
@@ -150,6 +173,8 @@ class TaskSource:
             data["split"],
             data.get("seeds", 0),
             data.get("first_seed", 0),
+            data.get("in_one_go", False),
+            tuple(data.get("expect", ())),
         )
 
 
@@ -183,6 +208,8 @@ class Suite:
         workers: episodes at a time; None: four, or as many as keep a local engine full.
         control: True: blind resampling on the same tasks and seeds follows.
         ungrounded: True: the ungrounded control follows too.
+        graph_options: what the graph alone is told, by name (`groundwire.cli.graph_options`).
+        oracle: True: the key of a question steers.
     """
 
     graph: str
@@ -194,6 +221,8 @@ class Suite:
     workers: int | None = None
     control: bool = False
     ungrounded: bool = False
+    graph_options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    oracle: bool = False
 
     def items(self) -> list[Item]:
         """The tasks that are run.
@@ -208,7 +237,8 @@ class Suite:
 
     def seed_of(self, item: Item) -> int:
         """Of all choices in its episode: the run's, or, where each task is a world of its own, that world's."""
-        return start_of(item.task).seed if self.source.kind == "world" else self.settings.seed
+        acts = self.source.kind == "world" and not self.source.in_one_go
+        return start_of(item.task).seed if acts else self.settings.seed
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -227,6 +257,8 @@ class Suite:
             "workers": self.workers,
             "control": self.control,
             "ungrounded": self.ungrounded,
+            "graph_options": {name: _kept(value) for name, value in self.graph_options.items()},
+            "oracle": self.oracle,
             "seed": self.settings.seed,
             "splits": dict(Counter(item.split for item in items)),
             "tasks": [[item.task.id, item.task.tree.digest, item.split] for item in items],
@@ -246,4 +278,16 @@ class Suite:
             workers=data["workers"],
             control=data["control"],
             ungrounded=data["ungrounded"],
+            graph_options=data.get("graph_options", {}),
+            oracle=data.get("oracle", False),
         )
+
+
+def _kept(value: Any) -> Any:
+    """An option as the ledger keeps it: what names a file holds from any folder."""
+    if isinstance(value, str) and ".py:" in value:
+        path, _, name = value.rpartition(":")
+        return f"{expand_user(path).resolve()}:{name}"
+    if isinstance(value, Path):
+        return str(expand_user(value).resolve())
+    return value

@@ -118,6 +118,10 @@ class Tally:
         if self._task is not None:
             self._bar.update(self._task, completed=self.done, counts=self.counts())
 
+    def _is_first_without(self, result: EpisodeResult) -> bool:
+        """True for the first episode without a verdict, which says in full what to do."""
+        return result.stop_reason is StopReason.NO_VERDICT and not self.reasons[StopReason.NO_VERDICT]
+
     def _line(self, result: EpisodeResult) -> None:
         # a candidate that no test contradicts and none confirmed is no success, so the reason decides, not the verdict
         solved = result.stop_reason in SOLVED
@@ -128,7 +132,7 @@ class Tally:
         if result.tokens:
             line.append(f"  {tokens(result.tokens)}  ${result.usd:.4f}", style="dim")
         if result.error is not None or not solved:
-            limit = 600 if result.stop_reason is StopReason.INTERNAL_ERROR else 90
+            limit = 600 if result.stop_reason is StopReason.INTERNAL_ERROR or self._is_first_without(result) else 90
             line.append(f"  {plain(result.error.what if result.error else result.detail, limit=limit)}", style="dim")
         self._bar.console.print(line, soft_wrap=True)
 

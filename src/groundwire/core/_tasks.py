@@ -41,6 +41,8 @@ _IMPORTED = re.compile(rb"(?m)^\s*(?:from|import)\s+([A-Za-z_]\w*)")
 ANSWER_FILE = "answer.txt"
 """Where the answer to a task without files goes."""
 ID_CHARS = 40
+ANSWER_KEY = ("answer-key",)
+"""In the place of a command: an answer key judges, and no program is run."""
 
 TaskKind = Literal["repair", "write"]
 """What actors are told that they do: `repair` a program, or `write` what the prompt asks for."""

@@ -17,7 +17,8 @@ from groundwire.core._paths import expand_user
 
 
 def user_module(place: str, *, form: str) -> ModuleType:
-    """Imports a file, or a module that is installed or lies in the folder that the program was started in.
+    """Imports a file, or a module that is installed or lies in the folder that the program was started in. A file finds
+    the modules that lie beside it.
 
     Args:
         place: `FILE.py` or `package.module`; a file is run anew each time.
@@ -43,6 +44,7 @@ def user_module(place: str, *, form: str) -> ModuleType:
 def _from_file(file: Path) -> ModuleType:
     spec = spec_from_file_location(file.stem, file)
     assert spec is not None and spec.loader is not None  # it ends in .py
+    _also_from(file.parent)
     module = module_from_spec(spec)
     before = sys.modules.get(spec.name)
     # dataclasses look their module up by its name; a module of the same name keeps its place
@@ -57,7 +59,12 @@ def _from_file(file: Path) -> ModuleType:
 
 
 def _from_here(place: str) -> ModuleType:
-    here = str(Path.cwd())
-    if here not in sys.path:  # last, so that nothing in this folder stands in for an installed module
-        sys.path.append(here)
+    _also_from(Path.cwd())
     return import_module(place)
+
+
+def _also_from(folder: Path) -> None:
+    """Lets modules of a folder be imported; last, so that nothing in it stands in for an installed module."""
+    place = str(folder.resolve())
+    if place not in sys.path:
+        sys.path.append(place)

@@ -113,3 +113,61 @@ def test_what_is_not_there_says_what_is(name: str, said: str, own: Path) -> None
 def test_each_built_in_world_is_found_by_its_name() -> None:
     for module in BUILT_IN:
         assert world(module.replace("_", "-")).task(0).id
+
+
+LINE = '''
+"""A line to walk along."""
+import gymnasium
+from goal_of_the_line import GOAL
+
+class Line(gymnasium.Env):
+    """Walk right."""
+    action_space = gymnasium.spaces.Discrete(2)
+    observation_space = gymnasium.spaces.Discrete(GOAL + 1)
+    def reset(self, *, seed=None, options=None):
+        self.at = 1
+        return self.at, {}
+    def step(self, action):
+        self.at += 1 if action else -1
+        return self.at, float(self.at == GOAL), self.at in (0, GOAL), False, {}
+
+def short():
+    return gymnasium.wrappers.TimeLimit(Line(), max_episode_steps=1)
+'''
+
+
+@pytest.fixture
+def line(tmp_path: Path) -> Iterator[str]:
+    path = list(sys.path)
+    (tmp_path / "goal_of_the_line.py").write_text("GOAL = 2\n")
+    (tmp_path / "line.py").write_text(LINE)
+    yield f"{tmp_path / 'line.py'}"
+    sys.path[:] = path
+    sys.modules.pop("goal_of_the_line", None)
+    sys.modules.pop("line", None)
+
+
+def test_ones_own_env_finds_what_lies_beside_it_and_is_won_by_the_rule_that_is_given(line: str) -> None:
+    unsaid = world(f"{line}:Line").make()
+    unsaid.reset(0)
+    assert unsaid.act("1").status is Status.ENDED
+    for name in ("Line", "short"):
+        ruled = world(f"{line}:{name}?won_if=reward>=1").make()
+        ruled.reset(0)
+        assert ruled.act("1").status is Status.WON, name
+        ruled.reset(0)
+        assert ruled.act("0").status is Status.LOST
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("Line?won_if=luck", "not a rule for winning"), ("Line?size=3", "takes no option 'size'")],
+)
+def test_a_rule_that_is_none_is_refused_at_once(line: str, name: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        world(f"{line}:{name}")
+
+
+def test_what_says_itself_when_it_is_won_is_given_no_rule(own: Path) -> None:
+    with pytest.raises(ConfigError, match="says itself when it is won"):
+        world(f"{own / 'my_worlds.py'}:Lamp?won_if=terminated")

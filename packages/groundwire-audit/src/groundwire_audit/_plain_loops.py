@@ -69,7 +69,9 @@ def plain_loops(reader: SourceReader, modules: Iterable[Module], known: Set[Sour
         for loop in sorted(mine, key=lambda x: x.place.line):
             named.setdefault(_owner(owners, module, loop.place), []).append(loop)
         for (name, line), loops in named.items():
-            graph = DeclaredGraph(name, module.code.place(line), kind="source", loops=tuple(loops), compiled=True, ends="no cap")
+            graph = DeclaredGraph(
+                name, module.code.place(line), kind="source", loops=tuple(loops), compiled=True, ends="no cap"
+            )
             graph.aliases.add(name)
             graphs.append(graph)
     return graphs
@@ -156,7 +158,9 @@ def _holds_loop(node: ast.AST, names: Mapping[str, Value], depth: int) -> bool:
         return False
     found = (names.get(n) for n in _names_called(node))
     return any(
-        v is not None and isinstance(v.thing, FunctionValue) and v.thing.node is not node
+        v is not None
+        and isinstance(v.thing, FunctionValue)
+        and v.thing.node is not node
         and _holds_loop(v.thing.node, names, depth + 1)
         for v in found
     )
@@ -165,8 +169,7 @@ def _holds_loop(node: ast.AST, names: Mapping[str, Value], depth: int) -> bool:
 @lru_cache(maxsize=4096)
 def _has_loop(node: ast.AST) -> bool:
     return any(
-        isinstance(part, LOOPS) and any(isinstance(p, ast.Call) for p in ast.walk(part))
-        for part in ast.walk(node)
+        isinstance(part, LOOPS) and any(isinstance(p, ast.Call) for p in ast.walk(part)) for part in ast.walk(node)
     )
 
 

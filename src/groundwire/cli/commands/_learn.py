@@ -17,9 +17,11 @@ from groundwire.cli.commands._options import (
     Reuse,
     RunTotals,
     View,
+    WonIf,
     checked_flags,
     flags_in,
     spelt_out,
+    with_rule,
 )
 
 
@@ -43,6 +45,7 @@ class LearnOptions:
         ),
     ] = None
     episodes: Annotated[int, typer.Option(min=1, help="Worlds to play, each of another seed.")] = 30
+    won_if: WonIf = None
     trials: Annotated[int, typer.Option("--trials", "--max-trials", min=1, help="Trials of each episode.")] = 5
     model: Annotated[
         str,
@@ -117,7 +120,7 @@ def _started(given: LearnOptions) -> int:
     of_each = {"model": given.model, "seed": given.seed, "max_trials": given.trials, "reuse": given.reuse}
     suite = Suite(
         graph=given.graph,
-        source=TaskSource("world", (), given.env, seeds=given.episodes, first_seed=given.seed),
+        source=TaskSource("world", (), with_rule(given.env, given.won_if), seeds=given.episodes, first_seed=given.seed),
         settings=settled({**flags_in(given), **of_each}),
         workers=given.workers,
         control=given.control,

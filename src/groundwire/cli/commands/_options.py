@@ -106,6 +106,20 @@ SandboxKind = Annotated[
 ]
 Reuse = Annotated[str | None, typer.Option(help="What to reuse from the ledger: never, calls or all.")]
 
+WonIf = Annotated[
+    str | None,
+    typer.Option(
+        help="When an Env of Gymnasium is won, at its end: reward>=1 (of the last action), return>=475 (of the"
+        " episode), info.NAME (true there) or terminated."
+    ),
+]
+
+
+def with_rule(world: str, won_if: str | None) -> str:
+    """A world's name with the rule for winning in it, as it is kept and resumed by."""
+    return world if won_if is None else f"{world}{'&' if '?' in world else '?'}won_if={won_if}"
+
+
 # The groups.
 
 

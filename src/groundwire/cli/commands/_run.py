@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,12 +19,20 @@ from groundwire.cli.commands._options import (
     RunTotals,
     TaskSandbox,
     View,
+    WonIf,
     flags_in,
     spelt_out,
+    with_rule,
 )
+from groundwire.cli.graph_options._flags import ACTING, LEARNER, WRITING, checked_options, every_flag
 
 if TYPE_CHECKING:
-    from groundwire.cli._suite import TaskSource
+    from groundwire.cli._suite import Suite, TaskSource
+
+    class GraphFlags:
+        """The options of all ready-made graphs, as flags."""
+else:
+    GraphFlags = every_flag()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,22 +97,80 @@ class SuiteOptions:
             "  [default: best; last where a benchmark's functions are to be written]"
         ),
     ] = None
+    oracle: Annotated[
+        bool, typer.Option("--oracle", help="Let the answer key of a question steer; every report says so.")
+    ] = False
     sandbox: TaskSandbox
     kept: KeptWork
     view: View = False
     json: JsonLines = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class OtherTasks:
+    """What is worked on where no folder is named."""
+
+    world: Annotated[
+        str | None,
+        typer.Option(
+            help="Play in this world, or write all actions of it at once, as the graph does; see docs/worlds.md."
+        ),
+    ] = None
+    won_if: WonIf = None
+    episodes: Annotated[int, typer.Option(min=1, help="Worlds to play, each of another seed, from --seed on.")] = 1
+    ask: Annotated[str | None, typer.Option(help="A question, in the place of a task.")] = None
+    expect: Annotated[
+        list[str] | None, typer.Option(help="Its right answer, which judges and never steers (may be repeated).")
+    ] = None
+
+
+WITH_PASSAGES = ("hotpotqa", "2wiki", "musique")
+"""Sets whose items bring the passages that hold their answers."""
+
+
 @spelt_out
 def run(
     graph: Annotated[str, typer.Argument(help="A graph of the library (code_repair), or FILE.py:FUNCTION.")],
-    tasks: Annotated[list[Path], typer.Argument(help="Task folders, or folders of them.")],
+    tasks: Annotated[list[Path] | None, typer.Argument(help="Task folders, or folders of them.")] = None,
+    *,
+    other: OtherTasks,
     given: SuiteOptions,
+    options: GraphFlags,
 ) -> None:
-    """Run a graph on many tasks; every episode is in the ledger, and an interrupted run can be resumed."""
-    from groundwire.cli._suite import TaskSource
+    """Run a graph on many tasks, worlds or a question; every episode is in the ledger, and an interrupted run can be
+    resumed. What a graph's own options are, and a command to begin with:  groundwire graphs NAME"""
+    raise typer.Exit(_start(graph, _source(graph, tasks or [], other, given), given, options))
 
-    raise typer.Exit(_start(graph, TaskSource("folders", tuple(tasks), split=given.split), given))
+
+def _source(graph: str, tasks: list[Path], other: OtherTasks, given: SuiteOptions) -> TaskSource:
+    from groundwire.cli._suite import TaskSource
+    from groundwire.core._errors import ConfigError
+
+    check_graph(graph)
+    if sum((bool(tasks), other.world is not None, other.ask is not None)) != 1:
+        raise ConfigError(
+            "Nothing says what is worked on, or several things do.",
+            do='Name task folders, or a world (--world NAME), or a question (--ask "…" --expect "…").',
+        )
+    alone = {"--expect": other.expect and other.ask is None, "--won-if": other.won_if and other.world is None}
+    if unused := next((flag for flag, unmet in alone.items() if unmet), ""):
+        what = "--ask" if unused == "--expect" else "--world"
+        raise ConfigError(f"{unused} says nothing without {what}.", do=f"Add {what}, or leave it out.")
+    if other.ask is not None:
+        return TaskSource("question", (), other.ask, expect=tuple(other.expect or ()))
+    if other.world is None:
+        return TaskSource("folders", tuple(tasks), split=given.split)
+    if graph not in (*ACTING, *WRITING) and ":" not in graph:
+        raise ConfigError(f"{graph} neither acts in a world nor writes actions.", do="Name task folders.")
+    seed = given.attempts.seed or 0
+    return TaskSource(
+        "world",
+        (),
+        with_rule(other.world, other.won_if),
+        seeds=other.episodes,
+        first_seed=seed,
+        in_one_go=graph in WRITING,
+    )
 
 
 @spelt_out
@@ -112,8 +178,9 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            help="humaneval, humaneval-plus, humanevalfix, mbpp, mbpp-sanitized, mbpp-plus, lr2bench, or swebench"
-            " (its form)."
+            help="Code: humaneval, humaneval-plus, humanevalfix, mbpp, mbpp-sanitized, mbpp-plus, swebench (its form)."
+            " Puzzles: lr2bench. Questions: gsm8k, math, math-500, aime, amc, olympiadbench, gpqa, mmlu, commonsenseqa,"
+            " hotpotqa, 2wiki, musique, bamboogle, nq, triviaqa, popqa. Judges: processbench."
         ),
     ],
     data: Annotated[Path, typer.Option(help="The benchmark's file, or a folder that holds it; nothing is fetched.")],
@@ -121,35 +188,84 @@ def bench(
     graph: Annotated[str, typer.Option(help="A graph of the library, or FILE.py:FUNCTION.")] = "code_repair",
     repos: Annotated[Path | None, typer.Option(help="Folder of git clones; for swebench.")] = None,
     given: SuiteOptions,
+    options: GraphFlags,
 ) -> None:
     """Run a graph on a public benchmark that is on this machine; its hidden tests never steer."""
     from groundwire.cli._suite import TaskSource
 
-    raise typer.Exit(_start(graph, TaskSource("bench", (data,), name, repos, given.split), given))
+    raise typer.Exit(_start(graph, TaskSource("bench", (data,), name, repos, given.split), given, options))
 
 
-def _start(graph: str, source: TaskSource, given: SuiteOptions) -> int:
+@spelt_out
+def correctbench(
+    name: Annotated[str, typer.Argument(help="A benchmark, as for  groundwire bench.")],
+    data: Annotated[Path, typer.Option(help="The benchmark's file, or a folder that holds it; nothing is fetched.")],
+    *,
+    intrinsic: Annotated[
+        str, typer.Option(help="How the model corrects itself: a control of the library.")
+    ] = "self_refine",
+    external: Annotated[
+        str | None,
+        typer.Option(
+            help="The graph that a signal steers.  [default: search_judge where items bring passages, else code_repair;"
+            " of questions with --oracle, since nothing but their key can tell]"
+        ),
+    ] = None,
+    given: SuiteOptions,
+    options: GraphFlags,
+) -> None:
+    """Set intrinsic beside external correction on one benchmark: accuracy, time, and the difference with its interval.
+
+    Three arms on the same tasks and seeds: the model's plain answer, the model that goes back over it, and a graph in
+    which a signal from outside asks for another try (CorrectBench, arXiv 2510.16062). Options of a graph are the
+    external one's."""
+    from groundwire.benchmarks._catalogue import EXACT, OPEN
+    from groundwire.cli._suite import TaskSource
+
+    with_passages = name in WITH_PASSAGES
+    graph = external or ("search_judge" if with_passages else "code_repair")
+    oracle = given.oracle or (external is None and not with_passages and name in (*EXACT, *OPEN))
+    check_graph(intrinsic)
+    suite = _suite(graph, TaskSource("bench", (data,), name, split=given.split), replace(given, oracle=oracle), options)
+    with loading():
+        from groundwire.cli._correctbench import arms_of, run_correctbench
+    raise typer.Exit(run_correctbench(arms_of(suite, intrinsic, graph), as_json=given.json))
+
+
+def _start(graph: str, source: TaskSource, given: SuiteOptions, options: GraphFlags) -> int:
+    suite = _suite(graph, source, given, options)
+    with loading():
+        from groundwire.cli._run import run_suite
+        from groundwire.cli._view import shown_in_a_browser
+    with shown_in_a_browser(suite.settings, wanted=given.view):
+        return run_suite(suite, as_json=given.json)
+
+
+def _suite(graph: str, source: TaskSource, given: SuiteOptions, options: GraphFlags) -> Suite:
     from groundwire.cli._suite import Shard, Suite
     from groundwire.core._errors import ConfigError
 
     check_graph(graph)
+    told = {name: value for name, value in vars(options).items() if value is not None}
+    if ":" not in graph:
+        checked_options(graph, told)
     source.check()
     select = given.select or ("best" if source.repairs else "last")
     if select not in ("best", "last"):
         raise ConfigError(f"--select {select} is neither best nor last.")
-    suite = Suite(
+    flags = flags_in(given) | ({"own_tests": True} if told.get("own_tests") else {})
+    if source.kind == "world" and not source.in_one_go and flags["model"] is None:
+        flags["model"] = LEARNER
+    return Suite(
         graph=graph,
         source=source,
-        settings=settled(flags_in(given)),
+        settings=settled(flags),
         limit=given.limit,
         shard=Shard.parse(given.shard),
         select=select,
         workers=given.workers,
         control=given.control,
         ungrounded=given.ungrounded,
+        graph_options=told,
+        oracle=given.oracle,
     )
-    with loading():
-        from groundwire.cli._run import run_suite
-        from groundwire.cli._view import shown_in_a_browser
-    with shown_in_a_browser(suite.settings, wanted=given.view):
-        return run_suite(suite, as_json=given.json)

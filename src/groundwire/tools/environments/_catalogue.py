@@ -29,8 +29,11 @@ ADAPTED = (
     "Blackjack-v1",
     *(f"textworld:{n}" for n in ("easy", "medium", "hard")),
 )
-OWN = re.compile(r"(?:.+\.py|[A-Za-z_][\w.]*):[A-Za-z_]\w*")
-FORMS = "any other Gymnasium id, alfworld:FOLDER, https://…, or FILE.py:NAME for your own"
+OWN = re.compile(r"(?:.+\.py|[A-Za-z_][\w.]*):[A-Za-z_]\w*(?:\?.*)?")
+FORMS = (
+    "any other Gymnasium id, alfworld:FOLDER, reasoning-gym:NAME, textarena:NAME, https://…, or FILE.py:NAME for your"
+    " own"
+)
 
 
 def world(name: str) -> World:
@@ -38,8 +41,9 @@ def world(name: str) -> World:
 
     Args:
         name: a built-in world's; a Gymnasium id (`FrozenLake-v1`, `gymnasium:FrozenLake-v1?is_slippery=False`);
-            `textworld:easy`, `textworld:rooms=3,objects=4,quest=3` or `textworld:GAME.z8`; `alfworld:FOLDER`; an
-            address (`https://…`); or `FILE.py:NAME` and `MODULE:NAME` for your own, whose code is run.
+            `textworld:easy`, `textworld:rooms=3,objects=4,quest=3` or `textworld:GAME.z8`; `alfworld:FOLDER`;
+            `reasoning-gym:zebra_puzzles`; `textarena:2048-v0`; an address (`https://…`); or `FILE.py:NAME` and
+            `MODULE:NAME` for your own, whose code is run, with `?won_if=RULE` where it is an `Env` of Gymnasium.
 
     Raises:
         ConfigError: there is none of that name, or its library is not installed.
@@ -70,6 +74,14 @@ def _adapted(name: str) -> World | None:
             from groundwire.tools.environments._alfworld import alfworld_world
 
             return alfworld_world(rest)
+        case "reasoning-gym":
+            from groundwire.tools.environments._reasoning_gym import reasoning_gym_world
+
+            return reasoning_gym_world(rest)
+        case "textarena":
+            from groundwire.tools.environments._textarena import textarena_world
+
+            return textarena_world(rest)
         case "http" | "https":
             from groundwire.tools.environments.http import http_world
 

@@ -21,6 +21,8 @@ from groundwire.tools.environments.worlds._playing import Playing
 
 ANSWER = "answer.md"
 FORM = "Write one action a line, from the first to the one that reaches the goal, and nothing else."
+WHOLE = "Write the answer, and nothing else."
+"""Where a world takes one action, which may be of several lines."""
 NOTHING = "there is no action in it"
 
 
@@ -40,7 +42,7 @@ def answer_task(world: World, seed: int, *, path: str = ANSWER) -> Task:
     return Task(
         id=f"{begun.id}-answer",
         family=world.name,
-        prompt=f"{world.prompt}\n\n{scene.text}\n\n{FORM}",
+        prompt=f"{world.prompt}\n\n{scene.text}\n\n{WHOLE if world.actions == 1 else FORM}",
         tree=Tree({path: b""}),
         editable=(path,),
     )
@@ -56,7 +58,12 @@ def step_rules(world: World, seed: int) -> StepRules:
     def check(steps: Sequence[str]) -> str:
         return _played(world, seed, steps)[0]
 
-    return StepRules(check=check, accept=lambda text: wrong_with(world, seed, text))
+    def accept(text: str) -> str:
+        return wrong_with(world, seed, text)
+
+    if world.actions == 1:
+        return StepRules(check=check, split=lambda text: [], accept=accept)
+    return StepRules(check=check, accept=accept)
 
 
 def wrong_with(world: World, seed: int, answer: str) -> str:
@@ -67,7 +74,7 @@ def wrong_with(world: World, seed: int, answer: str) -> str:
         seed: which one.
         answer: one action a line.
     """
-    wrong, scenes = _played(world, seed, answer.split("\n"))
+    wrong, scenes = _played(world, seed, [answer] if world.actions == 1 else answer.split("\n"))
     if wrong or scenes[-1].status is Status.WON:
         return wrong
     return f"the goal is not reached. {scenes[-1].text}" if len(scenes) > 1 else NOTHING

@@ -138,6 +138,11 @@ IDLE = 64
 """Worlds kept open between two steps, of all episodes together; those that wait longest are closed first."""
 REMEMBERED = 10_000
 MESSAGE_CHARS = 600
+UNSAID = (
+    "The environment ended and did not say whether it was won. An Env of Gymnasium: give a rule (won_if=reward>=1, "
+    'won_if=return>=475, won_if=info.NAME or won_if=terminated), or let it give info["is_success"] at the end. '
+    "Another: let it end with Status.WON or Status.LOST."
+)
 GETS_ON = "gets_on"
 """The case that fails where a rule ends a trial that the world would have gone on with."""
 
@@ -242,7 +247,7 @@ class EnvironmentTool:
             return _running(scene)
         session.close()
         if scene.status is Status.ENDED:
-            return _nothing(NoVerdict.REPORT_MISSING, "The environment ended and did not say whether it was won.")
+            return _nothing(NoVerdict.REPORT_MISSING, UNSAID)
         return _over(scene, stuck, len(moves), oracle=session.oracle)
 
     def _stuck(self, moves: list[Move]) -> str:

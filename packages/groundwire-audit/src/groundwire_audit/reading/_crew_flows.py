@@ -107,7 +107,9 @@ class Flow:
     def declare(self) -> DeclaredGraph:
         """The flow as a graph."""
         cls = self._cls
-        graph = DeclaredGraph(cls.node.name, cls.module.place(cls.node), kind=KIND, owner=cls, compiled=True, ends="no cap")
+        graph = DeclaredGraph(
+            cls.node.name, cls.module.place(cls.node), kind=KIND, owner=cls, compiled=True, ends="no cap"
+        )
         graph.aliases.add(cls.node.name)
         self._read_state(graph)
         graph.findings += [self._runs_itself(name) for name in self._selves]

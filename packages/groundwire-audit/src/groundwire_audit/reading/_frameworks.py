@@ -10,7 +10,15 @@ from groundwire_audit.reading._class_graphs import framework_of, made_of
 from groundwire_audit.reading._conditions import Taint, TaintKind
 from groundwire_audit.reading._crew_flows import Flow
 from groundwire_audit.reading._frames import Arguments, Effect, Frame
-from groundwire_audit.reading._graph import END, START, DeclaredBranch, DeclaredEdge, DeclaredGraph, DeclaredNode, GraphValue
+from groundwire_audit.reading._graph import (
+    END,
+    START,
+    DeclaredBranch,
+    DeclaredEdge,
+    DeclaredGraph,
+    DeclaredNode,
+    GraphValue,
+)
 from groundwire_audit.reading._graph_methods import run_graph, with_tools
 from groundwire_audit.reading._langgraph_calls import tool_list, why_hidden
 from groundwire_audit.reading._llama_workflows import Workflow
@@ -119,7 +127,9 @@ def _function_tool(reader: Reader, path: str, given: Arguments, node: ast.AST, f
     action = given.get(-1, "fn", "async_fn", "function", "on_invoke_tool") or given.get(0)
     name = given.named.get("name")
     shown = name.thing.value if name is not None and isinstance(name.thing, Const) else ""
-    label = str(shown or (action.thing.name if action is not None and isinstance(action.thing, FunctionValue) else "tool"))
+    label = str(
+        shown or (action.thing.name if action is not None and isinstance(action.thing, FunctionValue) else "tool")
+    )
     return Value(ToolValue(label, action))
 
 
