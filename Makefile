@@ -68,7 +68,7 @@ $(DEMO_STAMP): pyproject.toml packages/groundwire-audit/pyproject.toml | $(BIN)/
 
 $(STAMP): $(DEMO_STAMP)
 	$(call install,"pip>=25.1")
-	$(call install,--group test --group check --group bench $(PROJECT) ".[llm,mcp,environments,openai-compatible,otel,eval,math,training,docker,postgres,bubblewrap]")
+	$(call install,--group test --group check --group bench $(PROJECT) ".[llm,mcp,environments,openai-compatible,otel,eval,math,view,training,docker,postgres,bubblewrap]")
 	$(call install,--only-binary onnxruntime --only-binary tokenizers $(PROJECT) ".[embeddings]") || echo "going on without embeddings"
 	$(BIN)/python -m pip install --quiet torch==2.13.0+cpu trl datasets || echo "going on without trainers"
 	@touch $@
