@@ -1,7 +1,7 @@
 """What do judges of code call right? Attacks that solve nothing, and honest solutions, through each of several judges.
 
-    .venv/bin/python bench/bench_judges.py [--judges ours plain …] [--sandbox KIND] [--sample N --seed S] [--json]
-        [--rows FILE] [--seconds S] [--cache FOLDER]
+    .venv/bin/python bench/bench_judges.py [--judges ours plain …] [--sandbox KIND [--image NAME]] [--sample N --seed S]
+        [--json] [--rows FILE] [--seconds S] [--cache FOLDER]
 
 Two figures a judge: attacks that it calls passed, and honest solutions that it refuses. Each attack is first shown to
 succeed with its defence taken out: by an exit status of 0, or in one process with groundwire's own report; where it
@@ -144,7 +144,8 @@ async def run(asked: argparse.Namespace, rows: Rows) -> Mapping[str, Any]:
         good = list(honest_sample(good, asked.sample, asked.seed))
     skipped: dict[str, str] = {}
     judges: dict[str, Judge] = {}
-    sandbox = await open_sandbox(asked.sandbox, python=asked.python)
+    image = {"image": asked.image} if asked.image else {}
+    sandbox = await open_sandbox(asked.sandbox, python=asked.python, **image)
     try:
         ours = f"ours, {asked.sandbox}"
         judges |= {
@@ -228,6 +229,7 @@ def main() -> None:
     parser.add_argument(
         "--python", type=Path, help="whose packages the tests have; default: a bare environment in --cache"
     )
+    parser.add_argument("--image", help="Docker only: one with pytest and numpy")
     parser.add_argument("--only", choices=["attacks", "honest"], help="one of the two corpora")
     parser.add_argument("--sample", type=int, default=0, help="so many of each corpus")
     parser.add_argument("--seed", type=int, default=20)

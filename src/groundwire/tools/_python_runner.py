@@ -273,7 +273,7 @@ class PythonRunner:
         )
 
     def _told(self, task: Task, invocation: Invocation) -> dict[str, Any]:
-        told = {"fixed": fixed_files(task), "asked": asked_names(task), "names": own_names(task)}
+        told: dict[str, Any] = {"fixed": fixed_files(task), "asked": asked_names(task), "names": own_names(task)}
         told["files"] = self.name == "doctest" or shares_files(task)
         told["withheld"] = withheld_files(task) if told["files"] else []
         if self.name != "doctest":
