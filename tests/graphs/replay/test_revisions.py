@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from wide import QUESTION
 
 from groundwire import Budget, FeedbackApp, StopReason, Task
 from groundwire.agents import ConfidentVote, TextAnswer
+from groundwire.core._models import Request
 from groundwire.core._traits import ActorTraits
 from groundwire.graphs import confident_vote
 from groundwire.memory import InMemoryStore
@@ -59,7 +60,7 @@ class Earlier(ConfidentVote):
     traits = replace(ConfidentVote.traits, revision=1)
 
 
-SAID = {
+SAID: dict[str, Callable[[Request], str]] = {
     "verified": lambda r: "ANSWER: right",
     "repeated": lambda r: "ANSWER: wrong",
     "new once it is warmer": lambda r: f"ANSWER: {'wrong' if r.temperature < 0.8 else 'right'}",
@@ -69,7 +70,9 @@ SAID = {
 
 
 @pytest.mark.parametrize("said", SAID.values(), ids=SAID.keys())
-async def test_what_another_revision_asked_a_model_is_asked_of_the_ledger_and_it_ends_as_it_ended(said: Any) -> None:
+async def test_what_another_revision_asked_a_model_is_asked_of_the_ledger_and_it_ends_as_it_ended(
+    said: Callable[[Request], str],
+) -> None:
     store, check = InMemoryStore(), Check(["right"])
 
     def wide(actor: ConfidentVote) -> FeedbackApp:
