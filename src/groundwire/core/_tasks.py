@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
@@ -83,7 +83,7 @@ class Task:
         Raises:
             TaskError: the tree is no `Tree`, or one text stands where a tuple of texts belongs.
         """
-        tree: object = self.tree
+        tree: object = getattr(self, "tree")  # noqa: B009  callers are not always checked
         if not isinstance(tree, Tree):
             raise TaskError(
                 f"The tree of task {self.id} is of type {type(tree).__name__}; a Tree is expected.",
@@ -199,6 +199,16 @@ def check_task(task: object) -> None:
             f"A Task is expected; what was given is {what}.",
             do='Write  app.run(Task.from_folder(FOLDER))  or  app.run(Task("NAME", prompt="…", tree=Tree({…})))',
         )
+
+
+def check_tasks(tasks: object) -> None:
+    """Raises TaskError where something else stands in the place of a list of tasks."""
+    if isinstance(tasks, Task):
+        raise TaskError("A list of tasks is expected; what was given is one.", do="Write  app.batch([task])")
+    for task in cast(
+        "Sequence[object]", tasks if isinstance(tasks, Sequence) and not isinstance(tasks, str) else [tasks]
+    ):
+        check_task(task)
 
 
 def split_command(text: str) -> tuple[str, ...]:
