@@ -192,7 +192,10 @@ async def test_without_its_client_the_extra_is_named_before_and_at_the_first_cal
 ) -> None:
     backend = OpenAICompatibleBackend("http://127.0.0.1:9/v1", "m")
     monkeypatch.setitem(sys.modules, "aiohttp", None)
-    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+
+    def nowhere(_name: str) -> None: ...
+
+    monkeypatch.setattr("importlib.util.find_spec", nowhere)
     with pytest.raises(ConfigError) as caught:
         backend.check_ready()
     assert caught.value.do == 'pip install "groundwire[openai-compatible]"'

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from groundwire.core._errors import CandidateError, TaskError
 from groundwire.core._paths import matches
@@ -158,8 +158,8 @@ class Tree:
         Raises:
             TaskError: naming the first of them.
         """
-        for path, content in self.files.items():
-            given: object = content
+        # callers are not always checked
+        for path, given in cast("Mapping[str, object]", self.files).items():
             if not isinstance(given, bytes):
                 raise TaskError(
                     f"The content of {path!r} is of type {type(given).__name__}; bytes are expected.",

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
@@ -103,7 +103,7 @@ class Task:
         Raises:
             TaskError: the tree is no `Tree`, or one text stands where a tuple of texts belongs.
         """
-        tree: object = self.tree
+        tree: object = getattr(self, "tree")  # noqa: B009  callers are not always checked
         if not isinstance(tree, Tree):
             raise TaskError(
                 f"The tree of task {self.id} is of type {type(tree).__name__}; a Tree is expected.",
@@ -369,6 +369,16 @@ def _id_of(prompt: str) -> str:
     words = re.sub(r"[^a-z0-9]+", "-", prompt.casefold())[:ID_CHARS].strip("-")
     digest = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{words}-{digest}" if words else digest
+
+
+def check_tasks(tasks: object) -> None:
+    """Raises TaskError where something else stands in the place of a list of tasks."""
+    if isinstance(tasks, Task):
+        raise TaskError("A list of tasks is expected; what was given is one.", do="Write  app.batch([task])")
+    for task in cast(
+        "Sequence[object]", tasks if isinstance(tasks, Sequence) and not isinstance(tasks, str) else [tasks]
+    ):
+        check_task(task)
 
 
 def split_command(text: str) -> tuple[str, ...]:

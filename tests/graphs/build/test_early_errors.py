@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -43,7 +43,11 @@ def wired() -> FeedbackGraph:
     return graph.set_entry("baseline").refine("baseline", to="write").refine("test", to="write")
 
 
-ODD: Any = lambda context, n: []  # noqa: E731  as people write it
+def odd(*_given: object) -> list[Candidate]:
+    return []
+
+
+ODD: Any = odd
 WRONG: dict[str, tuple[Callable[[], object], str, str]] = {
     "a lambda": (lambda: FeedbackGraph().add_actor("a", ODD), "a was given a function; an actor is", "LLMActor(MODEL)"),
     "a class": (
@@ -116,7 +120,7 @@ async def test_what_is_no_task_begins_no_run(given: Any) -> None:
         with pytest.raises(GroundwireError, match="A Task is expected"):
             await app.arun(given)
     with pytest.raises(GroundwireError, match="expected") as caught:
-        await app.abatch(given)
+        await app.abatch(cast("Any", given))
     assert "app." in caught.value.do
     assert not await store.runs()
     await store.aclose()

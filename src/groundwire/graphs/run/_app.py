@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownVariableType]  it has no annotations
 
-from groundwire.core._errors import ConfigError, TaskError
+from groundwire.core._errors import ConfigError
 from groundwire.core._ids import SeedRule, new_id
 from groundwire.core._models import OnText
 from groundwire.core._records import EpisodeRecord, Record, StopReason, Store
 from groundwire.core._seal import Keys
 from groundwire.core._signals import Origin
-from groundwire.core._tasks import Task, check_task
+from groundwire.core._tasks import Task, check_task, check_tasks
 from groundwire.graphs.build._declarations import Rules
 from groundwire.graphs.build._proof import Wiring
 from groundwire.graphs.replay._reuse import Cache, Reuse
@@ -400,10 +400,7 @@ class FeedbackApp:
         at_once = (config or {}).get("max_concurrency") if at_once is None else at_once
         if times < 1:
             raise ConfigError(f"times is {times}.", do="Run each task at least once.")
-        for task in tasks if isinstance(tasks, Sequence) and not isinstance(tasks, str) else [tasks]:
-            check_task(task)
-        if isinstance(tasks, Task):
-            raise TaskError("A list of tasks is expected; what was given is one.", do="Write  app.batch([task])")
+        check_tasks(tasks)
         run_id = await self.start_run()
         sandboxes = Sandboxes(self._sandbox)
         works = [QueuedEpisode(self, task, seed + more) for task in tasks for more in range(times)]

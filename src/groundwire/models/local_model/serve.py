@@ -7,6 +7,7 @@ killed. The key comes in the environment, since every user of the machine can re
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -21,7 +22,7 @@ SILENT = -1
 def main(settings: dict[str, Any]) -> int:
     """Serves until it is killed; returns 1, with the reason on stderr, where it can't."""
     try:
-        import xllamacpp as engine
+        engine: Any = importlib.import_module("xllamacpp")
     except ImportError as error:
         print(f"xllamacpp can't be loaded here: {error}", file=sys.stderr, flush=True)
         return 1
