@@ -42,7 +42,7 @@ embeddings: $(STAMP)
 	@$(BIN)/groundwire model install embeddings || echo "going on without the embedding model"
 
 docs: $(STAMP)
-	$(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 check: $(STAMP)
 	$(BIN)/ruff check .

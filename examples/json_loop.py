@@ -17,4 +17,4 @@ model = ScriptedBackend(['{"total": "12"}', '```json\n{"total": 12}\n```'])  # o
 fits = Check(lambda c: validate(json.loads(c.text), SCHEMA), fails_on=(ValidationError, ValueError), name="fits")
 app = FeedbackGraph.loop(LLMActor(model), fits).compile()
 result = app.run(Task.of(f"Two coffees at 4 and a cake at 4: the bill, by {SCHEMA}.", answer="bill.json"))
-print(result.verdict, result.trials, result.best and result.best.candidate.text)
+print(result.verdict, result.trials, result.text)

@@ -43,4 +43,4 @@ app = FeedbackGraph.loop(from_langgraph(agent), lambda answer: answer.text.isdig
 )
 
 result = app.run(Task.of("How many cups are there? The number alone."))
-print(result.verdict, result.trials, result.best and result.best.candidate.text)
+print(result.verdict, result.trials, result.text)

@@ -34,4 +34,4 @@ model = ScriptedBackend(
 )
 app = FeedbackGraph.loop(LLMActor(model), Check(right_rows, fails_on=sqlite3.Error)).compile()  # or "openai/gpt-5-mini"
 result = app.run(Task.of("SQL for sale(who, cups): how many cups each has bought, by name.", answer="query.sql"))
-print(result.verdict, result.trials, result.best and result.best.candidate.text)
+print(result.verdict, result.trials, result.text)

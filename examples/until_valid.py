@@ -26,4 +26,4 @@ def ask(context: ActorContext) -> str:
 
 valid = Check(lambda candidate: Booking.model_validate_json(candidate.text), fails_on=ValidationError, name="valid")
 result = FeedbackGraph.loop(ask, valid).compile().run(Task.of("A table for two."))
-print(result.verdict, result.trials, result.best and result.best.candidate.text)
+print(result.verdict, result.trials, result.text)

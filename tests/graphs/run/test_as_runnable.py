@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableLambda
 
 from groundwire import ActorContext, EpisodeResult, FeedbackGraph, Task, Verdict
 from groundwire.agents import LLMActor
-from groundwire.core._errors import ConfigError
+from groundwire.core._errors import CandidateError, ConfigError
 from groundwire.graphs.run._resuming import task_of
 from groundwire.memory import SqlStore
 from groundwire.models import ScriptedBackend
@@ -32,8 +32,7 @@ def app(most: list[int] | None = None) -> Any:
 
 
 def text(result: EpisodeResult) -> str:
-    assert result.best is not None
-    return result.best.candidate.text
+    return result.text
 
 
 def test_it_stands_in_a_chain_sync_and_async() -> None:
@@ -77,3 +76,13 @@ async def test_what_a_model_was_told_is_replayed_from_the_ledger_alone(tmp_path:
     replayed = await loop.areplay(recorded, run_id=result.run_id, episode_id=result.episode_id)
     assert replayed.difference is None and len(backend.requests) == 2
     await store.aclose()
+
+
+async def test_what_did_not_pass_has_no_text() -> None:
+    loop = FeedbackGraph.loop(lambda context: "no", lambda candidate: False).compile()
+    result = await loop.arun(Task.of("x"))
+    assert (result.verdict, result.text) == (Verdict.FAIL, "")
+    assert result.best and result.best.candidate.text == "no"
+    several = FeedbackGraph.loop(lambda context: {"a": "1", "b": "2"}, lambda candidate: True).compile()
+    with pytest.raises(CandidateError, match="writes 2 files"):
+        _ = (await several.arun(Task.of("x", files={"a": "", "b": ""}))).text

@@ -115,6 +115,15 @@ class EpisodeResult:
         return self.patch_bytes.decode("utf-8", "backslashreplace")
 
     @property
+    def text(self) -> str:
+        """The one file that the verified candidate writes, as text: an answer; empty unless the verdict is PASS.
+
+        Raises:
+            CandidateError: it writes several files.
+        """
+        return self.best.candidate.text if self.best is not None and self.verdict is Verdict.PASS else ""
+
+    @property
     def oracle(self) -> bool:
         """True if the answer key was used: such a result can't be compared with one that had none."""
         return self.account.oracle
