@@ -74,7 +74,7 @@ async def raw(backend: Recording, tokens: int) -> dict[str, Any]:
     engine: Any = backend.engine
     llm = engine._llm
     prompts = [engine._reader.tokens(request.messages, model="raw") for request in backend.asked]
-    parameters = [engine._sampling(request, tokens, sampling(tokens)) for request in backend.asked]
+    parameters = [engine._sampling(request, tokens, sampling(tokens), as_written=False) for request in backend.asked]
 
     async def one(number: int) -> int:
         last: Any = None

@@ -13,13 +13,13 @@ from groundwire.agents import LLMActor
 from groundwire.agents.patching._edit_blocks import SearchReplace, WholeFile, render_answer
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.core._candidates import Candidate, Tree
-from groundwire.core._contexts import Actor, Lesson, Reflection
+from groundwire.core._contexts import Actor, ActorContext, Lesson, Reflection
 from groundwire.core._errors import ConfigError, Contradiction, ModelRejected, ModelReplyInvalid
 from groundwire.core._ids import seed_for
 from groundwire.core._models import Request
 from groundwire.core._signals import Origin
 from groundwire.core._tasks import Hidden
-from groundwire.core._traits import BackendTraits
+from groundwire.core._traits import ActorTraits, BackendTraits
 from groundwire.models import ScriptedBackend
 
 if TYPE_CHECKING:
@@ -532,3 +532,12 @@ async def test_a_model_that_was_not_told_of_the_way_out_has_none(scene: Scene) -
     (candidate,) = await actor(OBJECTS, GOOD).propose(scene.context(), 1)
     assert candidate.changes == {PRICE: fixed(scene)}
     assert not any("CONTRADICTION" in user(request) for request in scene.call.requests[:1])
+
+
+def test_a_subclass_that_proposes_by_itself_declares_nothing_of_its_effects() -> None:
+    class Own(LLMActor):
+        async def propose(self, context: ActorContext, n: int) -> list[Candidate]:
+            return []
+
+    backend = ScriptedBackend(["x"])
+    assert [ActorTraits.of(actor).calls_only for actor in (LLMActor(backend), Own(backend))] == [True, False]
