@@ -14,10 +14,10 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import BatchTool, ToolContext
 from groundwire.core._errors import SandboxCrashed, SandboxUnavailable
 from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
-from groundwire.core._signals import CaseResult, NoVerdict, Observation, Origin, Verdict
+from groundwire.core._signals import CaseOutcome, CaseResult, NoVerdict, Observation, Origin, Verdict
 from groundwire.logs._functions import function_task
 from groundwire.tools import Command, Doctest, HiddenTests, Pytest, Unittest
-from groundwire.tools._baselines import Baseline
+from groundwire.tools._baselines import Baseline, outcome_of
 from groundwire.tools._batches import FEW, _difference, side_by_side
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -505,3 +505,14 @@ async def test_a_way_is_not_given_up_for_a_case_that_ends_so_and_so_in_it() -> N
     assert await _difference(ends(luck, luck), baseline, baseline.outcome) == said
     assert "by itself passed" in await _difference(ends(same | {"b": failed}, luck | {"b": failed}), baseline, ["b"])
     assert await _difference(ends({"a": failed}), baseline, ["a"]) == "", "the others were not asked for"
+
+
+async def test_a_case_that_runs_out_of_time_holds_no_candidate_up_where_others_failed() -> None:
+    slow = CaseOutcome(id="slow", result=CaseResult.FAILED, message="did not finish within 1 s\n  test_a.py:3 in f")
+    bad = CaseOutcome(id="bad", result=CaseResult.FAILED, message="1 != 2\n  test_a.py:9 in g")
+    ended = outcome_of([slow, bad])
+    assert ended == {"slow": (CaseResult.FAILED, ""), "bad": (CaseResult.FAILED, "test_a.py:9")}
+    known = Baseline({"slow": CaseResult.FAILED, "bad": CaseResult.FAILED}, 1.0, 1.0, 1.0, healthy=False, timed=True,
+                     outcome=ended, late=frozenset({"slow"}))  # fmt: skip
+    assert known.failing == ("bad",)
+    assert replace(known, outcome={"slow": ended["slow"]}).failing == ("slow",), "a loop that never ends is a bug too"
