@@ -16,9 +16,9 @@ from groundwire.core._errors import SandboxCrashed, SandboxUnavailable
 from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
 from groundwire.core._signals import CaseOutcome, CaseResult, NoVerdict, Observation, Origin, Verdict
 from groundwire.logs._functions import function_task
-from groundwire.tools import Command, Doctest, HiddenTests, Pytest, Unittest
+from groundwire.tools import Command, Doctest, HiddenTests, Pytest, Unittest, _batches
 from groundwire.tools._baselines import Baseline, outcome_of
-from groundwire.tools._batches import FEW, _difference, side_by_side
+from groundwire.tools._batches import FEW, side_by_side
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -498,13 +498,14 @@ async def test_a_way_is_not_given_up_for_a_case_that_ends_so_and_so_in_it() -> N
 
         return Search()
 
+    differing = _batches._difference  # pyright: ignore[reportPrivateUsage]
     same, luck = {"a": failed, "b": passed, "c": passed}, {"a": failed, "b": passed, "c": failed}
-    assert await _difference(ends(same), baseline, baseline.outcome) == ""
-    assert await _difference(ends(luck, same), baseline, baseline.outcome) == ""
+    assert await differing(ends(same), baseline, baseline.outcome) == ""
+    assert await differing(ends(luck, same), baseline, baseline.outcome) == ""
     said = "c: failed at test_a.py:3, by itself passed"
-    assert await _difference(ends(luck, luck), baseline, baseline.outcome) == said
-    assert "by itself passed" in await _difference(ends(same | {"b": failed}, luck | {"b": failed}), baseline, ["b"])
-    assert await _difference(ends({"a": failed}), baseline, ["a"]) == "", "the others were not asked for"
+    assert await differing(ends(luck, luck), baseline, baseline.outcome) == said
+    assert "by itself passed" in await differing(ends(same | {"b": failed}, luck | {"b": failed}), baseline, ["b"])
+    assert await differing(ends({"a": failed}), baseline, ["a"]) == "", "the others were not asked for"
 
 
 async def test_a_case_that_runs_out_of_time_holds_no_candidate_up_where_others_failed() -> None:
