@@ -14,9 +14,10 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import BatchTool, ToolContext
 from groundwire.core._errors import SandboxCrashed, SandboxUnavailable
 from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, WarmSandbox
-from groundwire.core._signals import NoVerdict, Observation, Origin, Verdict
+from groundwire.core._signals import CaseOutcome, CaseResult, NoVerdict, Observation, Origin, Verdict
 from groundwire.logs._functions import function_task
-from groundwire.tools import Command, Doctest, HiddenTests, Pytest, Unittest
+from groundwire.tools import Command, Doctest, HiddenTests, Pytest, Unittest, _batches
+from groundwire.tools._baselines import Baseline, outcome_of
 from groundwire.tools._batches import FEW, side_by_side
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -481,3 +482,38 @@ async def test_a_case_that_ends_otherwise_by_itself_decides_no_way(bench: Any, w
     assert {o.verdict for o in seen} == {FAIL}
     assert not any(o.evidence.note for o in seen)
     assert watched.cold_runs == 12, "only the base tree ran by itself"
+
+
+async def test_a_way_is_not_given_up_for_a_case_that_ends_so_and_so_in_it() -> None:
+    """Two looks at the base tree may not show that a case is flaky; to give up the way costs more than a third."""
+    passed, failed = (CaseResult.PASSED, ""), (CaseResult.FAILED, "test_a.py:3")
+    baseline = Baseline({}, 1.0, 1.0, 1.0, healthy=True, timed=True, outcome={"a": failed, "b": passed, "c": passed})
+
+    def ends(*outcomes: dict[str, tuple[CaseResult, str]]) -> Any:
+        said = iter(outcomes)
+
+        class Search:
+            async def base(self) -> dict[str, tuple[CaseResult, str]]:
+                return next(said)
+
+        return Search()
+
+    differing = _batches._difference  # pyright: ignore[reportPrivateUsage]
+    same, luck = {"a": failed, "b": passed, "c": passed}, {"a": failed, "b": passed, "c": failed}
+    assert await differing(ends(same), baseline, baseline.outcome) == ""
+    assert await differing(ends(luck, same), baseline, baseline.outcome) == ""
+    said = "c: failed at test_a.py:3, by itself passed"
+    assert await differing(ends(luck, luck), baseline, baseline.outcome) == said
+    assert "by itself passed" in await differing(ends(same | {"b": failed}, luck | {"b": failed}), baseline, ["b"])
+    assert await differing(ends({"a": failed}), baseline, ["a"]) == "", "the others were not asked for"
+
+
+async def test_a_case_that_runs_out_of_time_holds_no_candidate_up_where_others_failed() -> None:
+    slow = CaseOutcome(id="slow", result=CaseResult.FAILED, message="did not finish within 1 s\n  test_a.py:3 in f")
+    bad = CaseOutcome(id="bad", result=CaseResult.FAILED, message="1 != 2\n  test_a.py:9 in g")
+    ended = outcome_of([slow, bad])
+    assert ended == {"slow": (CaseResult.FAILED, ""), "bad": (CaseResult.FAILED, "test_a.py:9")}
+    known = Baseline({"slow": CaseResult.FAILED, "bad": CaseResult.FAILED}, 1.0, 1.0, 1.0, healthy=False, timed=True,
+                     outcome=ended, late=frozenset({"slow"}))  # fmt: skip
+    assert known.failing == ("bad",)
+    assert replace(known, outcome={"slow": ended["slow"]}).failing == ("slow",), "a loop that never ends is a bug too"

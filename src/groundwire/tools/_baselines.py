@@ -23,12 +23,17 @@ CASE_FACTOR = 20.0
 
 Outcome = Mapping[str, tuple[CaseResult, str]]
 """How each case ended, and where it failed: the innermost place in the project, "" where that is not known."""
+_LATE = "did not finish within"
+"""What a case says that a limit of time ended, wherever it was by then."""
 _PLACE = re.compile(r"(?m)^  (\S+:\d+) in ")
 
 
 def outcome_of(cases: Iterable[CaseOutcome]) -> Outcome:
     """What a run of the base tree came to."""
-    places = ((case, _PLACE.findall(case.message) if case.result is CaseResult.FAILED else ()) for case in cases)
+    places = (
+        (case, _PLACE.findall(case.message) if case.result is CaseResult.FAILED and _LATE not in case.message else ())
+        for case in cases
+    )
     return {case.id: (case.result, found[-1] if found else "") for case, found in places}
 
 
@@ -67,6 +72,7 @@ class Baseline:
         touches: files that its own run changes, of those that a candidate may not change.
         outcome: all that it came to, to be compared with another run of the same tree.
         unsteady: cases that ended otherwise in another run by itself.
+        late: cases that a limit of time ended.
     """
 
     cases: Mapping[str, CaseResult]
@@ -78,11 +84,14 @@ class Baseline:
     touches: frozenset[str] = frozenset()
     outcome: Outcome = field(default_factory=dict[str, tuple[CaseResult, str]])
     unsteady: frozenset[str] = frozenset()
+    late: frozenset[str] = frozenset()
 
     @property
     def failing(self) -> tuple[str, ...]:
-        """The cases that are known to have failed, in their order; none that once ended otherwise."""
+        """The cases that are known to have failed, in their order; none that once ended otherwise, nor, where others
+        failed, any that ran out of time: each candidate would wait for it."""
         failed = {name for name, (result, _) in self.outcome.items() if not result.ok} - self.unsteady
+        failed = failed - self.late or failed
         return tuple(name for name in self.cases if name in failed)
 
     def pace(self, limits: Limits) -> Pace:

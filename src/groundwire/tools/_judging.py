@@ -386,6 +386,7 @@ class Judge:
                 timed=timed,
                 touches=reading.touched,
                 outcome=outcome_of(decision.cases),
+                late=frozenset(decision.late),
             ),
         )
 

@@ -111,7 +111,12 @@ def test_of_many_texts_those_alike_come_and_few_are_compared(monkeypatch: pytest
     assert source is not None
     compared: list[str] = []
     likeness = _vocabulary._likeness  # pyright: ignore[reportPrivateUsage]
-    monkeypatch.setattr(_vocabulary, "_likeness", lambda a, b: (compared.append(a), likeness(a, b))[1])
+
+    def watched(text: str, other: str) -> float:
+        compared.append(text)
+        return likeness(text, other)
+
+    monkeypatch.setattr(_vocabulary, "_likeness", watched)
     words = EditContext(source, read_examples([])).vocabulary
     for _ in range(3):
         assert words.strings("kelvin")[:2] in {("Kelvin", "kelvin"), ("kelvin", "Kelvin")}
