@@ -1,14 +1,14 @@
-"""What `groundwire audit` says of thirty public repositories that were picked before it was run on them, and what it costs.
+"""What `groundwire audit` says of thirty public repositories, picked before it was run on them, and what it costs.
 
     .venv/bin/python bench/bench_audit_picks.py --repos FOLDER [--only TEXT] [--unread] [--json]
 
 FOLDER holds the repositories of audit_wild_picks.toml as `owner+name` (their Python files and notebooks are enough);
-nothing is fetched, and what is not there is skipped and named. Each is audited as a folder, in source mode, in a process
-of its own; nothing of it is imported.
+nothing is fetched, and what is not there is skipped and named. Each is audited as a folder, in source mode, in a
+process of its own; nothing of it is imported.
 
 Each loop that was called ungrounded was read by hand (audit_wild_read.toml: those that were called so wrongly, and all
-that were read). A finding is one way round at one place; a graph that several names hold counts once. What nobody has read
-yet is counted apart and shown by `--unread`. Intervals are Wilson's, 95 %.
+that were read). A finding is one way round at one place; a graph that several names hold counts once. What nobody has
+read yet is counted apart and shown by `--unread`. Intervals are Wilson's, 95 %.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_audit_wild import Run, audit
+
 from groundwire.core import wilson
 
 PICKS = Path(__file__).with_name("audit_wild_picks.toml")
@@ -72,7 +73,9 @@ def main() -> int:
         "ungrounded": {"read": len(said.keys() & known), "wrong": sorted(said.keys() & wrong)},
         "errors": {"read": len(errors & known), "wrong": len(errors & wrong)},
         "unread": sorted(said.keys() - known),
-        "cost": {n: {"cpu_s": round(r.cpu_s, 2), "peak_mib": round(r.peak_mib), "exit": r.exit_code} for n, r in runs.items()},
+        "cost": {
+            n: {"cpu_s": round(r.cpu_s, 2), "peak_mib": round(r.peak_mib), "exit": r.exit_code} for n, r in runs.items()
+        },
     }
     if arguments.json:
         print(json.dumps(data, indent=2))

@@ -30,12 +30,27 @@ def verdicts(source: str, folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("body", "wanted"),
     [
-        ("text = ask('write')\n    while 'DONE' not in ask('done? ' + text):\n        text = ask('better ' + text)", "ungrounded"),
-        ("while True:\n        text = ask('write')\n        if ask('ok?').strip() == 'yes':\n            break", "ungrounded"),
-        ("while True:\n        code = ask('code')\n        if subprocess.call(['python', '-c', code]) == 0:\n            return code", "grounded"),
+        (
+            "text = ask('write')\n    while 'DONE' not in ask('done? ' + text):\n        text = ask('better ' + text)",
+            "ungrounded",
+        ),
+        (
+            "while True:\n        text = ask('write')\n        if ask('ok?').strip() == 'yes':\n            break",
+            "ungrounded",
+        ),
+        (
+            "while True:\n        code = ask('code')\n        if subprocess.call(['python', '-c', code]) == 0:\n            return code",  # noqa: E501
+            "grounded",
+        ),
         ("while (said := input('> ')) != 'quit':\n        print(ask(said))", "grounded"),
-        ("for _ in range(3):\n        try:\n            return json.loads(ask('json'))\n        except ValueError:\n            continue", "grounded"),
-        ("for attempt in range(5):\n        text = ask('write')\n        if 'good' in ask(text):\n            break", "ungrounded"),
+        (
+            "for _ in range(3):\n        try:\n            return json.loads(ask('json'))\n        except ValueError:\n            continue",  # noqa: E501
+            "grounded",
+        ),
+        (
+            "for attempt in range(5):\n        text = ask('write')\n        if 'good' in ask(text):\n            break",
+            "ungrounded",
+        ),
     ],
 )
 def test_a_loop_that_tests_the_models_own_answer(body: str, wanted: str, tmp_path: Path) -> None:
@@ -98,7 +113,9 @@ def test_a_script_and_a_notebook_hold_loops_too(tmp_path: Path) -> None:
 
 def test_a_function_can_be_named_as_the_target(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
-    path.write_text(f"{CLIENT}def a():\n    while 'y' not in ask('x'):\n        pass\ndef b():\n    while 'y' not in ask('x'):\n        pass\n")
+    path.write_text(
+        f"{CLIENT}def a():\n    while 'y' not in ask('x'):\n        pass\ndef b():\n    while 'y' not in ask('x'):\n        pass\n"  # noqa: E501
+    )
     assert [g.name for g in audit_path(path, wanted="b").graphs] == ["b"]
     with pytest.raises(AuditError, match="a, b"):
         audit_path(path, wanted="c")
@@ -117,16 +134,18 @@ def chat():
     assert verdicts(source, tmp_path) == {"chat": "grounded"}
 
 
-@pytest.mark.parametrize(("test", "wanted"), [("'kind' in found", "grounded"), ("'yes' in found['kind']", "ungrounded")])
+@pytest.mark.parametrize(
+    ("test", "wanted"), [("'kind' in found", "grounded"), ("'yes' in found['kind']", "ungrounded")]
+)
 def test_whether_a_parsed_reply_has_a_key_is_its_form_and_what_lies_there_is_not(
     test: str, wanted: str, tmp_path: Path
 ) -> None:
-    source = f"def work():\n    while True:\n        found = json.loads(ask('x'))\n        if {test}:\n            return found\n"
+    source = f"def work():\n    while True:\n        found = json.loads(ask('x'))\n        if {test}:\n            return found\n"  # noqa: E501
     assert verdicts(source, tmp_path) == {"work": wanted}
 
 
 def test_embeddings_are_no_model(tmp_path: Path) -> None:
-    source = "def work(n):\n    for i in range(n):\n        got = client.embeddings.create(model='e', input=str(i))\n        if got:\n            break\n"
+    source = "def work(n):\n    for i in range(n):\n        got = client.embeddings.create(model='e', input=str(i))\n        if got:\n            break\n"  # noqa: E501
     assert verdicts(source, tmp_path) == {}
 
 

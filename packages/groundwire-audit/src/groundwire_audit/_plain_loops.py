@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import suppress
 from functools import lru_cache
 
 from groundwire_audit._report import SourcePlace
 from groundwire_audit.reading._class_graphs import framework_of
-from groundwire_audit.reading._conditions import Taint, TaintKind
 from groundwire_audit.reading._frames import Arguments, Frame, SeenLoop
 from groundwire_audit.reading._frameworks import declare_class
 from groundwire_audit.reading._graph import DeclaredGraph
 from groundwire_audit.reading._reader import TooComplex
 from groundwire_audit.reading._source_reader import SourceReader
-from groundwire_audit.reading._values import ClassValue, FunctionValue, Instance, Module, Scope, Value, data
+from groundwire_audit.reading._values import ClassValue, FunctionValue, Instance, Module, Scope, Value
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -69,7 +69,9 @@ def plain_loops(reader: SourceReader, modules: Iterable[Module], known: Set[Sour
         for loop in sorted(mine, key=lambda x: x.place.line):
             named.setdefault(_owner(owners, module, loop.place), []).append(loop)
         for (name, line), loops in named.items():
-            graph = DeclaredGraph(name, module.code.place(line), kind="source", loops=tuple(loops), compiled=True, ends="no cap")
+            graph = DeclaredGraph(
+                name, module.code.place(line), kind="source", loops=tuple(loops), compiled=True, ends="no cap"
+            )
             graph.aliases.add(name)
             graphs.append(graph)
     return graphs
@@ -133,10 +135,8 @@ def _follow(reader: SourceReader, callee: Value, name: str, frame: Frame) -> lis
         return []
     reader.refill()
     inner = Frame(frame.module, Scope(frame.module.scope), name, 1)
-    try:
+    with suppress(TooComplex, RecursionError):
         reader.call(callee, Arguments(), ast.Pass(), inner)
-    except (TooComplex, RecursionError):
-        pass
     return inner.loops
 
 
@@ -156,7 +156,9 @@ def _holds_loop(node: ast.AST, names: Mapping[str, Value], depth: int) -> bool:
         return False
     found = (names.get(n) for n in _names_called(node))
     return any(
-        v is not None and isinstance(v.thing, FunctionValue) and v.thing.node is not node
+        v is not None
+        and isinstance(v.thing, FunctionValue)
+        and v.thing.node is not node
         and _holds_loop(v.thing.node, names, depth + 1)
         for v in found
     )
@@ -165,8 +167,7 @@ def _holds_loop(node: ast.AST, names: Mapping[str, Value], depth: int) -> bool:
 @lru_cache(maxsize=4096)
 def _has_loop(node: ast.AST) -> bool:
     return any(
-        isinstance(part, LOOPS) and any(isinstance(p, ast.Call) for p in ast.walk(part))
-        for part in ast.walk(node)
+        isinstance(part, LOOPS) and any(isinstance(p, ast.Call) for p in ast.walk(part)) for part in ast.walk(node)
     )
 
 

@@ -42,7 +42,7 @@ def verdicts(source: str, folder: Path) -> dict[str, str]:
     ("asked", "kept", "test", "wanted"),
     [
         (OUTSIDE, f"found + {ELSEWHERE}", '"yes" in said + state["notes"]', "partly"),
-        (OUTSIDE, "found", f'said == {ELSEWHERE}', "partly"),
+        (OUTSIDE, "found", f"said == {ELSEWHERE}", "partly"),
         (ELSEWHERE, "found", '"yes" in said + state["notes"]', "unknown"),
         (OUTSIDE, "found", f'{ELSEWHERE} == "yes"', "unknown"),
     ],
@@ -51,4 +51,3 @@ def test_what_is_out_of_sight_changes_nothing_where_a_model_decides_and_somethin
     asked: str, kept: str, test: str, wanted: str, tmp_path: Path
 ) -> None:
     assert verdicts(RESEARCH.format(asked=asked, kept=kept, test=test), tmp_path) == {"search → judge → search": wanted}
-

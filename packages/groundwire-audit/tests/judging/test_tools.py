@@ -58,7 +58,10 @@ agent = Agent(name="a", tools=[t])
 @pytest.mark.parametrize(
     ("middleware", "wanted"),
     [
-        ('HumanInTheLoopMiddleware(interrupt_on={"send": True, "drop": {"allowed_decisions": ["approve"]}})', "grounded"),
+        (
+            'HumanInTheLoopMiddleware(interrupt_on={"send": True, "drop": {"allowed_decisions": ["approve"]}})',
+            "grounded",
+        ),
         ('HumanInTheLoopMiddleware(interrupt_on={"send": True, "drop": False})', "tool_loop"),
         ("", "ungrounded"),
     ],

@@ -27,14 +27,32 @@ LOOP = "agent → tools → agent"
 @pytest.mark.parametrize(
     ("source", "wanted"),
     [
-        ("@function_tool\ndef get(u: str):\n    return requests.get(u).text\na = Agent(name='a', tools=[get])", "tool_loop"),
-        ("@function_tool(name_override='x')\ndef say(u: str):\n    return 'said ' + u\na = Agent(tools=[say])", "ungrounded"),
+        (
+            "@function_tool\ndef get(u: str):\n    return requests.get(u).text\na = Agent(name='a', tools=[get])",
+            "tool_loop",
+        ),
+        (
+            "@function_tool(name_override='x')\ndef say(u: str):\n    return 'said ' + u\na = Agent(tools=[say])",
+            "ungrounded",
+        ),
         ("a = Agent[str](name='a', tools=[WebSearchTool()])", "tool_loop"),
         ("a = Agent(name='a', mcp_servers=[server])", "unknown"),
-        ("from pydantic_ai import Agent as P\na = P('m')\n@a.tool_plain(retries=2)\ndef get(u: str):\n    return requests.get(u).text", "tool_loop"),
-        ("from pydantic_ai import Agent as P, Tool\ndef echo(x: str):\n    return x\na = P('m', tools=[Tool(echo)])", "ungrounded"),
-        ("from crewai import Agent as C\nfrom crewai_tools import ScrapeWebsiteTool\na = C(role='r', tools=[ScrapeWebsiteTool()])", "tool_loop"),
-        ("from llama_index.core.agent import ReActAgent\ndef get(u: str):\n    return requests.get(u).text\na = ReActAgent.from_tools([get], llm=m)", "tool_loop"),
+        (
+            "from pydantic_ai import Agent as P\na = P('m')\n@a.tool_plain(retries=2)\ndef get(u: str):\n    return requests.get(u).text",  # noqa: E501
+            "tool_loop",
+        ),
+        (
+            "from pydantic_ai import Agent as P, Tool\ndef echo(x: str):\n    return x\na = P('m', tools=[Tool(echo)])",
+            "ungrounded",
+        ),
+        (
+            "from crewai import Agent as C\nfrom crewai_tools import ScrapeWebsiteTool\na = C(role='r', tools=[ScrapeWebsiteTool()])",  # noqa: E501
+            "tool_loop",
+        ),
+        (
+            "from llama_index.core.agent import ReActAgent\ndef get(u: str):\n    return requests.get(u).text\na = ReActAgent.from_tools([get], llm=m)",  # noqa: E501
+            "tool_loop",
+        ),
     ],
 )
 def test_an_agent_goes_on_through_its_tools(source: str, wanted: str, tmp_path: Path) -> None:
@@ -66,7 +84,9 @@ swarm = create_swarm([a, b], default_active_agent="a").compile()
     assert verdicts(source, tmp_path) == {}
 
 
-@pytest.mark.parametrize(("options", "wanted"), [("needs_approval=True", "grounded"), ("needs_approval=False", "ungrounded")])
+@pytest.mark.parametrize(
+    ("options", "wanted"), [("needs_approval=True", "grounded"), ("needs_approval=False", "ungrounded")]
+)
 def test_a_tool_that_needs_approval_asks_a_person(options: str, wanted: str, tmp_path: Path) -> None:
     source = f"@function_tool({options})\ndef say(u: str):\n    return 'said ' + u\na = Agent(tools=[say])\n"
     assert verdicts(IMPORTS + source, tmp_path) == {("a", LOOP): wanted}
@@ -75,9 +95,15 @@ def test_a_tool_that_needs_approval_asks_a_person(options: str, wanted: str, tmp
 def test_the_source_of_a_library_itself_means_the_same_as_to_everybody(tmp_path: Path) -> None:
     package = tmp_path / "agents"
     package.mkdir()
-    (package / "__init__.py").write_text("from .agent import Agent\nfrom .run import Runner\nfrom .tool import function_tool\n")
-    (package / "agent.py").write_text("class Agent:\n    def __init__(self, name, handoffs=()):\n        self.handoffs = handoffs\n")
+    (package / "__init__.py").write_text(
+        "from .agent import Agent\nfrom .run import Runner\nfrom .tool import function_tool\n"
+    )
+    (package / "agent.py").write_text(
+        "class Agent:\n    def __init__(self, name, handoffs=()):\n        self.handoffs = handoffs\n"
+    )
     (package / "run.py").write_text("class Runner: ...\n")
     (package / "tool.py").write_text("def function_tool(f):\n    return f\n")
-    source = "from agents import Agent\none = Agent(name='1')\ntwo = Agent(name='2', handoffs=[one])\none.handoffs = [two]\n"
+    source = (
+        "from agents import Agent\none = Agent(name='1')\ntwo = Agent(name='2', handoffs=[one])\none.handoffs = [two]\n"
+    )
     assert verdicts(source, tmp_path) == {("one + two", "one → two → one"): "ungrounded"}

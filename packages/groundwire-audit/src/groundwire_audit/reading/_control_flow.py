@@ -266,7 +266,9 @@ def _enter(
     assert source is not None
     held, _ = iterated(source)
     counted = _is_counted(node, source)
-    item = data(COUNTED) if counted or _runs_along(node) else held[0] if len(held) == 1 else data(*(deep(h) for h in held))
+    item = (
+        data(COUNTED) if counted or _runs_along(node) else held[0] if len(held) == 1 else data(*(deep(h) for h in held))
+    )
     assign(reader, node.target, item, frame)
     if counted:
         limit = _limit(reader, node.iter, frame)

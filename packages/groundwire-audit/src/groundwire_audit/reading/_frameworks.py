@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from itertools import pairwise
 
 from groundwire_audit._report import SourcePlace
 from groundwire_audit.reading._class_graphs import framework_of, made_of
 from groundwire_audit.reading._conditions import Taint, TaintKind
 from groundwire_audit.reading._crew_flows import Flow
 from groundwire_audit.reading._frames import Arguments, Effect, Frame
-from groundwire_audit.reading._graph import END, START, DeclaredBranch, DeclaredEdge, DeclaredGraph, DeclaredNode, GraphValue
+from groundwire_audit.reading._graph import (
+    END,
+    START,
+    DeclaredBranch,
+    DeclaredEdge,
+    DeclaredGraph,
+    DeclaredNode,
+    GraphValue,
+)
 from groundwire_audit.reading._graph_methods import run_graph, with_tools
 from groundwire_audit.reading._langgraph_calls import tool_list, why_hidden
 from groundwire_audit.reading._llama_workflows import Workflow
@@ -119,7 +128,9 @@ def _function_tool(reader: Reader, path: str, given: Arguments, node: ast.AST, f
     action = given.get(-1, "fn", "async_fn", "function", "on_invoke_tool") or given.get(0)
     name = given.named.get("name")
     shown = name.thing.value if name is not None and isinstance(name.thing, Const) else ""
-    label = str(shown or (action.thing.name if action is not None and isinstance(action.thing, FunctionValue) else "tool"))
+    label = str(
+        shown or (action.thing.name if action is not None and isinstance(action.thing, FunctionValue) else "tool")
+    )
     return Value(ToolValue(label, action))
 
 
@@ -137,7 +148,7 @@ def _crew(reader: Reader, path: str, given: Arguments, node: ast.AST, frame: Fra
     if not members:
         graph.nodes["agents"] = DeclaredNode("agents", Value(ModelValue("crew")), place)
     names = [START, *graph.nodes, END]
-    graph.edges = [DeclaredEdge(a, b, place) for a, b in zip(names, names[1:], strict=False)]
+    graph.edges = [DeclaredEdge(a, b, place) for a, b in pairwise(names)]
     reader.graphs.append(graph)
     return Value(GraphValue(graph))
 

@@ -74,7 +74,9 @@ class Workflow:
     def declare(self) -> DeclaredGraph:
         """The workflow as a graph."""
         cls = self._cls
-        graph = DeclaredGraph(cls.node.name, cls.module.place(cls.node), kind=KIND, owner=cls, compiled=True, ends="timeout only")
+        graph = DeclaredGraph(
+            cls.node.name, cls.module.place(cls.node), kind=KIND, owner=cls, compiled=True, ends="timeout only"
+        )
         graph.aliases.add(cls.node.name)
         for name, step in self._steps.items():
             given = [class_name_of(v) for v in named_in(self._reader, step, getattr(step.node, "returns", None))]
@@ -107,10 +109,14 @@ class Workflow:
         if taking or not event:
             return taking
         asks = any(event == "InputRequiredEvent" or self._asks(event, c) for c in self._classes())
-        return [n for n, (_, events) in self._takes.items() if any(_is_answer(v) for v in events.values())] if asks else []
+        return (
+            [n for n, (_, events) in self._takes.items() if any(_is_answer(v) for v in events.values())] if asks else []
+        )
 
     def _classes(self) -> list[ClassValue | None]:
-        found = [v.thing for s in self._steps.values() for v in named_in(self._reader, s, getattr(s.node, "returns", None))]
+        found = [
+            v.thing for s in self._steps.values() for v in named_in(self._reader, s, getattr(s.node, "returns", None))
+        ]
         return [None, *(c for c in found if isinstance(c, ClassValue))]
 
     def _asks(self, event: str, cls: ClassValue | None) -> bool:
@@ -127,15 +133,15 @@ class Workflow:
         for one in parameters_of(step):
             if one.arg == parameter:
                 entry.arguments.named[one.arg] = _event(name, events)
-            elif any(class_name_of(v) == "Context" for v in named_in(self._reader, step, one.annotation)) or one.arg in {
+            elif any(
+                class_name_of(v) == "Context" for v in named_in(self._reader, step, one.annotation)
+            ) or one.arg in {
                 "ctx",
                 "context",
             }:
                 entry.arguments.named[one.arg] = context
         if events and all(_is_answer(v) for v in events.values()):
-            entry.effects = (
-                Effect(TaintKind.HUMAN, "", "HumanResponseEvent", step.module.place(step.node)),
-            )
+            entry.effects = (Effect(TaintKind.HUMAN, "", "HumanResponseEvent", step.module.place(step.node)),)
         return entry
 
     def _context(self, state: StateValue, entry: Entry) -> Value:

@@ -232,7 +232,9 @@ def _computes(function: FunctionValue, result: Value, depth: int = 0) -> bool:
     called = {p.func.id for p in ast.walk(function.node) if isinstance(p, ast.Call) and isinstance(p.func, ast.Name)}
     helpers = (function.scope.get(n) for n in called) if depth < HELPERS else ()
     return any(
-        h is not None and isinstance(h.thing, FunctionValue) and h.thing.node is not function.node
+        h is not None
+        and isinstance(h.thing, FunctionValue)
+        and h.thing.node is not function.node
         and _computes(h.thing, result, depth + 1)
         for h in helpers
     )
@@ -257,9 +259,11 @@ def _chosen_by_model(function: FunctionValue, action: Value) -> list[ast.arg]:
 def _given(parameter: ast.arg) -> Value:
     """An argument of a tool: the model chooses it, except where the framework hands in the run."""
     annotation = parameter.annotation
-    names = {getattr(p, "id", getattr(p, "attr", "")) for p in ast.walk(annotation)} if annotation is not None else set()
+    names = (
+        {getattr(p, "id", getattr(p, "attr", "")) for p in ast.walk(annotation)} if annotation is not None else set()
+    )
     if names & HANDED_IN or (annotation is None and parameter.arg in {"runtime", "wrapper"}):
-        return Value(Handle({n: _CONTEXT for n in ("context", "deps", "store")}, _nothing))
+        return Value(Handle(dict.fromkeys(("context", "deps", "store"), _CONTEXT), _nothing))
     return data(ARGUMENT)
 
 
