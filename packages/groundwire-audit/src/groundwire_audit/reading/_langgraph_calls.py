@@ -289,7 +289,7 @@ def make_team(reader: Reader, maker: str, given: Arguments, place: SourcePlace, 
         for name, agent in named.items():
             if not _hands_over(agent):
                 # which tools it has is out of sight, and so whom it can hand over to
-                others = {**{n: n for n in named if n != name}, END: END}
+                others: dict[object, str] = {**{n: n for n in named if n != name}, END: END}
                 graph.branches.append(DeclaredBranch(name, asks, others, place))
             else:
                 graph.edges.append(DeclaredEdge(name, END, place))
