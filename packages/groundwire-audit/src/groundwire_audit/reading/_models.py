@@ -261,7 +261,6 @@ def _given(parameter: ast.arg) -> Value:
     annotation = parameter.annotation
     parts = ast.walk(annotation) if annotation is not None else ()
     names = {p.id if isinstance(p, ast.Name) else p.attr for p in parts if isinstance(p, ast.Name | ast.Attribute)}
-    )
     if names & HANDED_IN or (annotation is None and parameter.arg in {"runtime", "wrapper"}):
         return Value(Handle(dict.fromkeys(("context", "deps", "store"), _CONTEXT), _nothing))
     return data(ARGUMENT)
