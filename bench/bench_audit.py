@@ -40,7 +40,7 @@ Found = tuple[str, Loop]
 
 @dataclass(frozen=True)
 class Labelled:
-    """A loop as it was labelled. `graph`: what holds it, where several loops of one file have nodes of the same names."""
+    """A loop as it was labelled. `graph`: what holds it, where loops of one file have nodes of the same names."""
 
     verdict: str
     nodes: frozenset[str]
@@ -124,7 +124,7 @@ def outcomes(case: Case) -> list[Outcome]:
     """Audits one graph and pairs its loops with the labels."""
     with contextlib.chdir(
         case.path.parent
-    ):  # modules are looked up where one stands: this project has one called `agents`
+    ):  # modules are looked up where one stands: `agents` is a folder of this project's
         left = [(g.name, x) for g in audit_path(case.path).graphs for x in g.loops]
     found: list[Outcome] = []
     for label in sorted(case.loops, key=lambda x: x.optional):

@@ -1,14 +1,14 @@
-"""What `groundwire audit` says of thirty public repositories that were picked before it was run on them, and what it costs.
+"""What `groundwire audit` says of thirty public repositories, picked before it was run on them, and what it costs.
 
     .venv/bin/python bench/bench_audit_picks.py --repos FOLDER [--only TEXT] [--unread] [--json]
 
 FOLDER holds the repositories of audit_wild_picks.toml as `owner+name` (their Python files and notebooks are enough);
-nothing is fetched, and what is not there is skipped and named. Each is audited as a folder, in source mode, in a process
-of its own; nothing of it is imported.
+nothing is fetched, and what is not there is skipped and named. Each is audited as a folder, in source mode, in a
+process of its own; nothing of it is imported.
 
 Each loop that was called ungrounded was read by hand (audit_wild_read.toml: those that were called so wrongly, and all
-that were read). A finding is one way round at one place; a graph that several names hold counts once. What nobody has read
-yet is counted apart and shown by `--unread`. Intervals are Wilson's, 95 %.
+that were read). A finding is one way round at one place; a graph that several names hold counts once. What nobody has
+read yet is counted apart and shown by `--unread`. Intervals are Wilson's, 95 %.
 """
 
 from __future__ import annotations
@@ -66,27 +66,33 @@ def main() -> int:
             print(f"skipped: {name} is not below {arguments.repos}", file=sys.stderr)
     said = {key: loop for name, run in runs.items() for key, loop in found(name, run).items()}
     errors = {k for k, x in said.items() if x["level"] == "error"}
-    data = {
+    verdicts: Counter[str] = Counter()
+    for run in runs.values():
+        verdicts.update(run.report["counts"] if run.report is not None else {})
+    costs: dict[str, dict[str, float]] = {
+        n: {"cpu_s": round(r.cpu_s, 2), "peak_mib": round(r.peak_mib), "exit": r.exit_code} for n, r in runs.items()
+    }
+    crashed = [n for n, r in runs.items() if r.report is None]
+    unread = sorted(said.keys() - known)
+    data: dict[str, Any] = {
         "repositories": len(runs),
-        "crashed": [n for n, r in runs.items() if r.report is None],
-        "verdicts": dict(sum((Counter(r.report["counts"]) for r in runs.values() if r.report), Counter[str]())),
+        "crashed": crashed,
+        "verdicts": dict(verdicts),
         "ungrounded": {"read": len(said.keys() & known), "wrong": sorted(said.keys() & wrong)},
         "errors": {"read": len(errors & known), "wrong": len(errors & wrong)},
-        "unread": sorted(said.keys() - known),
-        "cost": {
-            n: {"cpu_s": round(r.cpu_s, 2), "peak_mib": round(r.peak_mib), "exit": r.exit_code} for n, r in runs.items()
-        },
+        "unread": unread,
+        "cost": costs,
     }
     if arguments.json:
         print(json.dumps(data, indent=2))
         return 0
-    print(f"{len(runs)} repositories, crashed: {data['crashed'] or 'none'}; loops by verdict: {data['verdicts']}")
+    print(f"{len(runs)} repositories, crashed: {crashed or 'none'}; loops by verdict: {dict(verdicts)}")
     for title, group in (("ungrounded, all", said.keys()), ("ungrounded, errors", errors)):
         there = group & known
         print(f"{title}: right {share(len(there - wrong), len(there))}, not read {len(group - known)}")
-    for name, cost in sorted(data["cost"].items(), key=lambda x: -x[1]["cpu_s"]):
+    for name, cost in sorted(costs.items(), key=lambda x: -x[1]["cpu_s"]):
         print(f"  {name}: {cost}")
-    for key in data["unread"] if arguments.unread else []:
+    for key in unread if arguments.unread else []:
         print(f"  unread: {key}   {said[key]['why']}")
     return 0
 

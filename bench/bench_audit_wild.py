@@ -84,7 +84,7 @@ class Outcome:
 
 def audit(folder: Path, target: str) -> Run:
     """Audits a path inside a project, in a process of its own."""
-    command = [sys.executable, "-c", LIMITED.format(LIMIT_S), target, "--json"]
+    command = [sys.executable, "-c", LIMITED.format(LIMIT_S), target, "--json", "--timeout", str(8 * LIMIT_S)]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=err)
         _, status, used = os.wait4(process.pid, 0)

@@ -39,12 +39,12 @@ def verdicts(source: str, folder: Path) -> dict[str, str]:
             "ungrounded",
         ),
         (
-            "while True:\n        code = ask('code')\n        if subprocess.call(['python', '-c', code]) == 0:\n            return code",
+            "while True:\n        code = ask('code')\n        if subprocess.call(['python', '-c', code]) == 0:\n            return code",  # noqa: E501
             "grounded",
         ),
         ("while (said := input('> ')) != 'quit':\n        print(ask(said))", "grounded"),
         (
-            "for _ in range(3):\n        try:\n            return json.loads(ask('json'))\n        except ValueError:\n            continue",
+            "for _ in range(3):\n        try:\n            return json.loads(ask('json'))\n        except ValueError:\n            continue",  # noqa: E501
             "grounded",
         ),
         (
@@ -114,7 +114,7 @@ def test_a_script_and_a_notebook_hold_loops_too(tmp_path: Path) -> None:
 def test_a_function_can_be_named_as_the_target(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text(
-        f"{CLIENT}def a():\n    while 'y' not in ask('x'):\n        pass\ndef b():\n    while 'y' not in ask('x'):\n        pass\n"
+        f"{CLIENT}def a():\n    while 'y' not in ask('x'):\n        pass\ndef b():\n    while 'y' not in ask('x'):\n        pass\n"  # noqa: E501
     )
     assert [g.name for g in audit_path(path, wanted="b").graphs] == ["b"]
     with pytest.raises(AuditError, match="a, b"):
@@ -140,12 +140,12 @@ def chat():
 def test_whether_a_parsed_reply_has_a_key_is_its_form_and_what_lies_there_is_not(
     test: str, wanted: str, tmp_path: Path
 ) -> None:
-    source = f"def work():\n    while True:\n        found = json.loads(ask('x'))\n        if {test}:\n            return found\n"
+    source = f"def work():\n    while True:\n        found = json.loads(ask('x'))\n        if {test}:\n            return found\n"  # noqa: E501
     assert verdicts(source, tmp_path) == {"work": wanted}
 
 
 def test_embeddings_are_no_model(tmp_path: Path) -> None:
-    source = "def work(n):\n    for i in range(n):\n        got = client.embeddings.create(model='e', input=str(i))\n        if got:\n            break\n"
+    source = "def work(n):\n    for i in range(n):\n        got = client.embeddings.create(model='e', input=str(i))\n        if got:\n            break\n"  # noqa: E501
     assert verdicts(source, tmp_path) == {}
 
 

@@ -13,9 +13,9 @@ from groundwire_audit.reading._files import is_too_large
 
 SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "build", "dist", "venv", "env"})
 MENTIONS = re.compile(
-    rb"langgraph|create_agent|StateGraph|create_react_agent|crewai|pydantic_ai|pydantic_graph|llama_index|from workflows"
-    rb"|from agents import|import openai|from openai|anthropic|litellm|import ollama|from ollama|genai|generativeai|groq"
-    rb"|mistralai|cohere|langchain"
+    rb"langgraph|create_agent|StateGraph|create_react_agent|crewai|pydantic_ai|pydantic_graph|llama_index"
+    rb"|from workflows|from agents import|import openai|from openai|anthropic|litellm|import ollama|from ollama|genai"
+    rb"|generativeai|groq|mistralai|cohere|langchain"
 )
 """What a file about agents mentions."""
 ASKS_IN_LOOP = re.compile(rb"(?is)(?=.*\b(?:while|for)\b)(?=.*(?:llm|prompt|completion|chat_model))")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import suppress
 from functools import lru_cache
 
 from groundwire_audit._report import SourcePlace
 from groundwire_audit.reading._class_graphs import framework_of
-from groundwire_audit.reading._conditions import Taint, TaintKind
 from groundwire_audit.reading._frames import Arguments, Frame, SeenLoop
 from groundwire_audit.reading._frameworks import declare_class
 from groundwire_audit.reading._graph import DeclaredGraph
 from groundwire_audit.reading._reader import TooComplex
 from groundwire_audit.reading._source_reader import SourceReader
-from groundwire_audit.reading._values import ClassValue, FunctionValue, Instance, Module, Scope, Value, data
+from groundwire_audit.reading._values import ClassValue, FunctionValue, Instance, Module, Scope, Value
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -135,10 +135,8 @@ def _follow(reader: SourceReader, callee: Value, name: str, frame: Frame) -> lis
         return []
     reader.refill()
     inner = Frame(frame.module, Scope(frame.module.scope), name, 1)
-    try:
+    with suppress(TooComplex, RecursionError):
         reader.call(callee, Arguments(), ast.Pass(), inner)
-    except (TooComplex, RecursionError):
-        pass
     return inner.loops
 
 

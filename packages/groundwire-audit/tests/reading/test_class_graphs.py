@@ -1,4 +1,4 @@
-"""Graphs that are classes: pydantic-graph, flows of CrewAI, workflows of LlamaIndex, in the forms in which people write them."""
+"""Graphs that are classes: pydantic-graph, flows of CrewAI, workflows of LlamaIndex, as people write them."""
 
 from __future__ import annotations
 

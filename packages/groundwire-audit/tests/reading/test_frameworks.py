@@ -38,7 +38,7 @@ LOOP = "agent → tools → agent"
         ("a = Agent[str](name='a', tools=[WebSearchTool()])", "tool_loop"),
         ("a = Agent(name='a', mcp_servers=[server])", "unknown"),
         (
-            "from pydantic_ai import Agent as P\na = P('m')\n@a.tool_plain(retries=2)\ndef get(u: str):\n    return requests.get(u).text",
+            "from pydantic_ai import Agent as P\na = P('m')\n@a.tool_plain(retries=2)\ndef get(u: str):\n    return requests.get(u).text",  # noqa: E501
             "tool_loop",
         ),
         (
@@ -46,11 +46,11 @@ LOOP = "agent → tools → agent"
             "ungrounded",
         ),
         (
-            "from crewai import Agent as C\nfrom crewai_tools import ScrapeWebsiteTool\na = C(role='r', tools=[ScrapeWebsiteTool()])",
+            "from crewai import Agent as C\nfrom crewai_tools import ScrapeWebsiteTool\na = C(role='r', tools=[ScrapeWebsiteTool()])",  # noqa: E501
             "tool_loop",
         ),
         (
-            "from llama_index.core.agent import ReActAgent\ndef get(u: str):\n    return requests.get(u).text\na = ReActAgent.from_tools([get], llm=m)",
+            "from llama_index.core.agent import ReActAgent\ndef get(u: str):\n    return requests.get(u).text\na = ReActAgent.from_tools([get], llm=m)",  # noqa: E501
             "tool_loop",
         ),
     ],

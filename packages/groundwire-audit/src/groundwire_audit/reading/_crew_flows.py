@@ -166,7 +166,7 @@ class Flow:
     def _gives(self, name: str, value: Value) -> Value:
         """What a method returns: for a router the word that others wait for, else what they are given."""
         update = Value(Table({f"{name}()": value}))
-        if name in self._emits and self._emits[name]:
+        if self._emits.get(name):
             chosen = [
                 (self._jump(w, Value(Table({}))), when(Test(HUMAN, text=f"a person says {w!r}", constant=True)))
                 for w in self._emits[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from itertools import pairwise
 
 from groundwire_audit._report import SourcePlace
 from groundwire_audit.reading._class_graphs import framework_of, made_of
@@ -147,7 +148,7 @@ def _crew(reader: Reader, path: str, given: Arguments, node: ast.AST, frame: Fra
     if not members:
         graph.nodes["agents"] = DeclaredNode("agents", Value(ModelValue("crew")), place)
     names = [START, *graph.nodes, END]
-    graph.edges = [DeclaredEdge(a, b, place) for a, b in zip(names, names[1:], strict=False)]
+    graph.edges = [DeclaredEdge(a, b, place) for a, b in pairwise(names)]
     reader.graphs.append(graph)
     return Value(GraphValue(graph))
 

@@ -78,7 +78,8 @@ class DeclaredGraph:
         name: for people.
         place: where it is made.
         kind: `state`, `message` (the state is one list), `functional`, `agent` (ready-made), `crew` (agents in a row),
-            `classes` (of pydantic-graph, or a flow or workflow that is a class), `source` (loops of a function), `remote`.
+            `classes` (of pydantic-graph, or a flow or workflow that is a class), `source` (loops of a
+            function), `remote`.
         schema: annotations of the state.
         appends: keys to which an update is added.
         body: functional API: the function.

@@ -21,7 +21,8 @@ smolagents.local_python_executor RestrictedPython pyodide tree_sitter_cli langch
 langchain_experimental.utilities openevals.code javascript execjs py_mini_racer quickjs dotnet matlab.engine oct2py
 lean_dojo
 lean_interact clingo minizinc chess.engine stockfish terraform ansible_runner git.Repo dbt.cli pulumi vllm_sandbox
-swerex minisweagent.environments agents.CodeInterpreterTool agents.LocalShellTool agents.ShellTool agents.ApplyPatchTool
+swerex minisweagent.environments agents.CodeInterpreterTool agents.LocalShellTool agents.ShellTool
+agents.ApplyPatchTool
 agents.extensions.experimental.codex agents.sandbox
 pydantic_ai.CodeExecutionTool crewai_tools.CodeInterpreterTool
 """
@@ -46,7 +47,8 @@ SEARCH = """
 tavily duckduckgo_search ddgs exa_py serpapi googlesearch wikipedia wikipediaapi arxiv scholarly semanticscholar
 habanero Bio.Entrez metapub linkup perplexity_search brave_search you_search jina chromadb pinecone qdrant_client
 weaviate pymilvus lancedb elasticsearch opensearchpy faiss annoy hnswlib vespa marqo turbopuffer typesense
-meilisearch whoosh agents.FileSearchTool rank_bm25 bm25s llama_index.core.indices llama_index.core.VectorStoreIndex txtai ragatouille
+meilisearch whoosh agents.FileSearchTool rank_bm25 bm25s llama_index.core.indices llama_index.core.VectorStoreIndex
+txtai ragatouille
 colbert zep_cloud mem0 cognee graphiti_core neo4j py2neo rdflib SPARQLWrapper networkx_neo4j nltk.corpus.wordnet
 """
 SQL = """
@@ -60,7 +62,8 @@ os.listdir os.walk os.scandir os.stat os.path.exists os.path.isfile os.path.isdi
 glob shutil.which shutil.disk_usage pandas.read_csv pandas.read_excel pandas.read_json pandas.read_parquet
 pandas.read_sql pandas.read_html polars.read_csv numpy.load numpy.loadtxt csv.reader csv.DictReader openpyxl pypdf
 PyPDF2 pdfplumber pymupdf fitz docx pptx pytesseract easyocr PIL.Image.open cv2.imread cv2.VideoCapture psutil
-watchdog deepagents.backends unstructured docling markitdown aiofiles fsspec zipfile tarfile soundfile sounddevice speech_recognition
+watchdog deepagents.backends unstructured docling markitdown aiofiles fsspec zipfile tarfile soundfile sounddevice
+speech_recognition
 """
 HUMAN = """
 builtins.input langgraph.types.interrupt langgraph.errors.NodeInterrupt langgraph.prebuilt.interrupt getpass.getpass
@@ -98,8 +101,10 @@ llama_index.core.workflow
 scipy sklearn sympy shutil multiprocessing signal gc platform argparse colorama termcolor rich.console rich.markdown
 rich.panel rich.table rich.pretty rich.print humanize inflection slugify tabulate emoji ftfy more_itertools toolz
 tenacity backoff retry cachetools diskcache attr attrs msgspec cattrs omegaconf hydra langsmith nest_asyncio pytest
-litellm.token_counter litellm.encode litellm.decode litellm.completion_cost litellm.cost_per_token litellm.get_max_tokens
-litellm.model_cost litellm.utils litellm.get_model_info unittest future __future__ mimetypes zlib gzip bz2 lzma pickle cloudpickle loguru structlog opentelemetry
+litellm.token_counter litellm.encode litellm.decode litellm.completion_cost litellm.cost_per_token
+litellm.get_max_tokens
+litellm.model_cost litellm.utils litellm.get_model_info unittest future __future__ mimetypes zlib gzip bz2 lzma
+pickle cloudpickle loguru structlog opentelemetry
 """
 INERT = """
 builtins.print logging warnings.warn pprint.pprint rich.print rich.console rich.pretty rich.markdown rich.panel

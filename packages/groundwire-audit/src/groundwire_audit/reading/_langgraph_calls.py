@@ -226,7 +226,7 @@ def _tool_name(tool: Value) -> str:
 
 
 def _allowed_by_person(given: Arguments) -> frozenset[str]:
-    """Tools that a person has to allow: `middleware=[HumanInTheLoopMiddleware(interrupt_on={…})]`, `interrupt_on={…}`."""
+    """Tools that a person has to allow: `HumanInTheLoopMiddleware(interrupt_on={…})`, or `interrupt_on={…}` itself."""
     middleware = given.named.get("middleware")
     held = middleware.thing.items if middleware is not None and isinstance(middleware.thing, Items) else []
     asked = [t.thing.action for t in held if isinstance(t.thing, ToolValue) and t.thing.label == PERSON]
@@ -289,7 +289,7 @@ def make_team(reader: Reader, maker: str, given: Arguments, place: SourcePlace, 
         for name, agent in named.items():
             if not _hands_over(agent):
                 # which tools it has is out of sight, and so whom it can hand over to
-                others = {**{n: n for n in named if n != name}, END: END}
+                others: dict[object, str] = {**{n: n for n in named if n != name}, END: END}
                 graph.branches.append(DeclaredBranch(name, asks, others, place))
             else:
                 graph.edges.append(DeclaredEdge(name, END, place))

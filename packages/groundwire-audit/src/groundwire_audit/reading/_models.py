@@ -259,11 +259,10 @@ def _chosen_by_model(function: FunctionValue, action: Value) -> list[ast.arg]:
 def _given(parameter: ast.arg) -> Value:
     """An argument of a tool: the model chooses it, except where the framework hands in the run."""
     annotation = parameter.annotation
-    names = (
-        {getattr(p, "id", getattr(p, "attr", "")) for p in ast.walk(annotation)} if annotation is not None else set()
-    )
+    parts = ast.walk(annotation) if annotation is not None else ()
+    names = {p.id if isinstance(p, ast.Name) else p.attr for p in parts if isinstance(p, ast.Name | ast.Attribute)}
     if names & HANDED_IN or (annotation is None and parameter.arg in {"runtime", "wrapper"}):
-        return Value(Handle({n: _CONTEXT for n in ("context", "deps", "store")}, _nothing))
+        return Value(Handle(dict.fromkeys(("context", "deps", "store"), _CONTEXT), _nothing))
     return data(ARGUMENT)
 
 

@@ -231,9 +231,8 @@ def of_tools(reader: Reader, node: ToolNodeValue, where: DeclaredNode) -> Facts:
                 effects.append(Effect(TaintKind.MODEL, "", label, where.place))
             case _:
                 pass
-    for tool in seen:
-        if tool.label in node.allowed or tool.label in asking or "*" in node.allowed:
-            effects.append(Effect(TaintKind.HUMAN, "", f"a person allows {tool.label}", where.place))
+    allowed = [t.label for t in seen if t.label in node.allowed or t.label in asking or "*" in node.allowed]
+    effects += [Effect(TaintKind.HUMAN, "", f"a person allows {label}", where.place) for label in allowed]
     outside = any(e.kind in {TaintKind.WORLD, TaintKind.HUMAN} for e in effects)
     unseen_too = any(e.kind is TaintKind.UNKNOWN for e in effects)
     echo = frozenset({Taint(TaintKind.MODEL, "fields", "what the model passed to the tool")})

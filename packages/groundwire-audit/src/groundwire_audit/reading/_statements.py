@@ -146,7 +146,7 @@ ALWAYS_LIBRARIES = frozenset(
 
 
 ALSO_FOLDERS = {"agents": {"Agent", "Runner", "function_tool"}, "workflows": {"Workflow", "step", "Context"}}
-"""Libraries that are called like many people's own folders: what such a folder lacks is the library's, and a folder that
+"""Libraries that are called like many people's own folders: what such a folder lacks is the library's, and one that
 defines all of these names is the library itself."""
 
 
