@@ -37,7 +37,7 @@ def main() -> int:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=program)
             for scheme, name in (("light", "episode"), ("dark", "signal")):
-                page = browser.new_page(viewport={"width": 1180, "height": 860}, color_scheme=scheme)
+                page = browser.new_page(viewport={"width": 1180, "height": 860}, color_scheme=scheme)  # pyright: ignore[reportArgumentType]  # a literal
                 page.goto(address)
                 page.locator("tbody tr").first.get_by_role("link").first.click()
                 page.locator("tbody tr").last.get_by_role("link").first.click()

@@ -18,7 +18,7 @@ from sandboxes_here import ISOLATING, opened
 
 from groundwire.core._candidates import Tree
 from groundwire.core._sandboxes import Limits, Sandbox
-from groundwire.core._signals import Observation, Origin, Verdict
+from groundwire.core._signals import NoVerdict, Observation, Origin, Verdict
 from groundwire.core._tasks import Hidden
 from groundwire.tools import HiddenTests, Pytest
 
@@ -198,14 +198,14 @@ async def test_what_the_base_trees_own_run_changes_is_no_tampering(bench: Any) -
 
 
 async def test_hidden_tests_are_not_rewritten_from_the_other_process_either(bench: Any) -> None:
-    """The candidate's process shares the files, where the assertions are kept apart from it."""
+    """What a candidate writes in its own box goes to the other side, which takes none of the tests' files from it."""
     tests = {"secret/test_a.py": "import mod\ndef test_a():\n    assert mod.f(0) == 0\n", "secret/test_z.py": ""}
     tests["secret/test_z.py"] = "from mod import f\ndef test_z():\n    assert f(1) == 2\n"
     hidden = Hidden((*COMMAND, "secret"), Tree({p: c.encode() for p, c in tests.items()}))
     code = "open('secret/test_z.py', 'w').write('def test_z():\\n    pass\\n')\n"
     found = await bench.judge(HiddenTests(), bench.task(PROJECT, hidden=hidden), {"mod.py": code + WRONG})
-    assert found.verdict is Verdict.FAIL, found.evidence
-    assert found.evidence.cases[0].id == "tamper::secret/test_z.py"
+    assert (found.verdict, found.reason) == (Verdict.NONE, NoVerdict.UNFIT), found.evidence
+    assert "secret/test_z.py, a file of the tests" in found.evidence.detail
 
 
 SEARCH = """\

@@ -39,6 +39,8 @@ def _to_the_second(second: int) -> str:
 
 SEEDS = 2**31 - 2**16
 """First samples' seeds are below this, so that those of the others still fit what every provider takes: 31 bits."""
+PHASES_PER_PROPOSAL = 16
+"""Rounds of calls that one proposal may have: a phase's number tells how often the loop had been standing still."""
 
 
 class SeedRule(StrEnum):

@@ -263,7 +263,7 @@ class _Pages:
             view=view,
             way=way,
             drawing=drawing_of(config, way),
-            budget={name: most for name, most in (config.get("budget") or {}).items() if most is not None},
+            budget=_limits(config),
             alone=False,
             pre="",
             shown_cases=_number(request, "cases", CASES),
@@ -641,6 +641,12 @@ def _paged(rows: Sequence[Any], number: int, size: int) -> Page[Any]:
 
 
 # what is said
+
+
+def _limits(config: Mapping[str, Any]) -> Mapping[str, float]:
+    """What an episode of the run may use."""
+    budget: Mapping[str, float | None] = config.get("budget") or {}
+    return {name: most for name, most in budget.items() if most is not None}
 
 
 def _chance(fixed: int, broken: int) -> str:

@@ -77,5 +77,5 @@ def test_the_backend_is_free_and_has_started_nothing(model: str) -> None:
     assert isinstance(backend, VllmBackend)
     assert (backend.model, backend.price(Request(messages=()))) == (f"vllm:{model}?max_num_seqs=8", 0.0)
     assert backend.load() == Load(0, 0, 8)
-    assert backend.traits == BackendTraits(structured=True, prioritises=True)
+    assert backend.traits == BackendTraits(structured=True, prioritises=True, continues=True)
     assert backend_for("vllm:org/model").model == "vllm:org/model"

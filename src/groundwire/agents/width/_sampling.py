@@ -12,7 +12,7 @@ from groundwire.core._answers import NONE_SAID, stated_answer
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import CandidateError, ConfigError, ModelReplyInvalid
-from groundwire.core._ids import seed_in
+from groundwire.core._ids import PHASES_PER_PROPOSAL, seed_in
 from groundwire.core._models import Backend, Completion, Message, Request, SwitchPenalty
 from groundwire.core._traits import ActorTraits, Needs
 from groundwire.models._chat import all_of
@@ -114,7 +114,6 @@ class Asking(Protocol):
 
 # Several calls side by side for one proposal, each with its own seed, and what they came to.
 
-PHASES_PER_PROPOSAL = 16
 EMPTY = Completion(texts=("",))
 
 

@@ -183,11 +183,22 @@ def read_action(text: str, scene: Scene) -> str:
     named = [*_in_objects(said), *(match["action"] for match in ACTION.finditer(said))]
     if named or not scene.actions:
         lines = [line for line in said.splitlines() if line.strip(" \t`~")]
-        action = plain(bare_answer((named or lines)[-1]), ACTION_CHARS).strip("`*\"' ") if named or lines else ""
-        return {hint.casefold(): hint for hint in scene.actions}.get(action.casefold(), action)
+        return _action_in((named or lines)[-1], scene) if named or lines else ""
     said = said.casefold()
     mentioned = [(said.rfind(hint.casefold()), len(hint), hint) for hint in scene.actions if hint.casefold() in said]
     return max(mentioned)[2] if mentioned else ""
+
+
+def _action_in(said: str, scene: Scene) -> str:
+    """The action of a line; words before it are left out only where a hint is left, since an action may be any text."""
+    whole = plain(said, ACTION_CHARS).strip("`*\"' ")
+    bare = plain(bare_answer(said), ACTION_CHARS).strip("`*\"' ")
+    hints = {hint.casefold(): hint for hint in scene.actions}
+    for action in (whole, bare):
+        if action.casefold() in hints:
+            return hints[action.casefold()]
+    is_worded = whole[:1].isalnum() and whole.rstrip(".").endswith(bare)
+    return whole if is_worded else bare
 
 
 def _in_objects(text: str) -> list[str]:

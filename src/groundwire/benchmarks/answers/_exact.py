@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pydantic import Field
@@ -139,8 +140,7 @@ class MmluRow(LogRow):
         """See `AsksOne`."""
         row = where.rpartition(" ")[2]
         subject = file_of(where).name.partition(".")[0]
-        for ending in ("_test", "_dev", "_val"):
-            subject = subject.removesuffix(ending)
+        subject = re.sub("_(?:test|dev|val)$", "", subject)
         asked = choices(self.text, (self.a, self.b, self.c, self.d))
         return PublishedQuestion(f"{subject}/{row}", asked, (self.answer.strip(),), asks=ASKS_LETTER, split=subject)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 
-from groundwire.agents.width._sampling import PHASES_PER_PROPOSAL
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import (
     ActorContext,
@@ -26,6 +25,7 @@ from groundwire.core._errors import (
     RecordingMissing,
     ToolError,
 )
+from groundwire.core._ids import PHASES_PER_PROPOSAL
 from groundwire.core._models import Completion, Request
 from groundwire.core._records import Intent, StopReason
 from groundwire.core._signals import Observation, Signal, canonical
