@@ -70,6 +70,7 @@ $(STAMP): $(DEMO_STAMP)
 	$(call install,"pip>=25.1")
 	$(call install,--group test --group check --group bench $(PROJECT) ".[llm,mcp,environments,openai-compatible,otel,eval,math,view,training,docker,postgres,bubblewrap]")
 	$(call install,--only-binary onnxruntime --only-binary tokenizers $(PROJECT) ".[embeddings]") || echo "going on without embeddings"
+	$(call install,$(PROJECT) ".[worlds]") || echo "going on without puzzle packages"
 	$(BIN)/python -m pip install --quiet torch==2.13.0+cpu trl datasets || echo "going on without trainers"
 	@touch $@
 

@@ -51,6 +51,10 @@ class WholeProgram:
         """See `Asking`. A program that does not parse is an answer too, as the log had it."""
         return SampledAnswer(text, normal(text), Candidate(context.task.tree.digest, {SOLUTION: text.encode()}))
 
+    def key_of(self, candidate: Candidate, context: ActorContext) -> str:
+        """See `Asking`."""
+        return normal((candidate.changes.get(SOLUTION) or b"").decode())
+
     def shown(self, text: str) -> str:
         """See `Asking`."""
         return text

@@ -163,7 +163,7 @@ def test_everybody_can_read_it(tmp_path: Path, browser: Browser, width: int, sch
                 continue
             seen.add(kind)
             page.goto(base + at)
-            found_by_axe = Axe().run(page)
+            found_by_axe = Axe().run(page)  # pyright: ignore[reportUnknownMemberType]  # its own hints are bare
             assert not found_by_axe.violations_count, (at, found_by_axe.generate_report())
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), at
             links = page.locator("main a[href^='/']").evaluate_all("all => all.map((a) => a.getAttribute('href'))")

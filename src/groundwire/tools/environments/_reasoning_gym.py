@@ -53,7 +53,7 @@ def reasoning_gym_world(name: str) -> World:
 
 def _gym() -> Any:
     try:
-        import reasoning_gym
+        import reasoning_gym  # pyright: ignore[reportMissingImports]  # an extra
     except ImportError as error:
         raise ConfigError("Reasoning Gym is not installed.", do=EXTRA) from error
     return reasoning_gym

@@ -64,7 +64,7 @@ def textarena_world(name: str) -> World:
 
 def _arena() -> Any:
     try:
-        import textarena
+        import textarena  # pyright: ignore[reportMissingImports]  # an extra
     except ImportError as error:
         raise ConfigError("TextArena is not installed.", do=EXTRA) from error
     return textarena
