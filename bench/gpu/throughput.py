@@ -102,7 +102,7 @@ async def raw(backend: Recording, tokens: int) -> dict[str, Any]:
     started, cpu = time.perf_counter(), time.process_time()
     made = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(all_of_them(), engine._loop))
     wall, cpu = time.perf_counter() - started, time.process_time() - cpu
-    assert made == len(prompts) * tokens
+    assert made == len(prompts) * tokens, f"{made} tokens: the longest prompt has {max(map(len, prompts))}"
     found = figures(backend, len(prompts), tokens, wall, cpu)
     found["prompt_tokens_mean"] = round(statistics.mean(map(len, prompts)))
     return found

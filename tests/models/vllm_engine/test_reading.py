@@ -111,7 +111,7 @@ def test_a_later_trial_reads_only_what_is_new(kind: str) -> None:
 
 
 def test_what_is_read_grows_with_the_text_and_not_faster() -> None:
-    """Hundreds of tasks about the same modules, of three trials each, as a batch asks; and texts without a place to cut."""
+    """As a batch asks: many tasks about the same modules, of three trials each. Then texts without a place to cut."""
     chatty = Chats(of_kind("gpt2"))
     reader = PromptReader(chatty)
     modules = [path.read_text()[:4000] for path in SOURCES[:12]]
