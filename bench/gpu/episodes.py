@@ -34,9 +34,7 @@ def tasks(count: int, sources: Path) -> list[Task]:
         count: how many.
         sources: a folder of Python modules.
     """
-    texts = {path: path.read_bytes() for path in sorted(sources.rglob("*.py"))}
-    # tables of signs take several tokens a character: twice the prompt of any other module
-    modules = [path for path, text in texts.items() if text.count(b"\n") > LINES // 2 and text.isascii()]
+    modules = [path for path in sorted(sources.rglob("*.py")) if path.read_bytes().count(b"\n") > LINES // 2]
     return [_task(i, modules[i % len(modules)]) for i in range(count)]
 
 

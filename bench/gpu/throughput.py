@@ -241,7 +241,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     for name, default in (
-        ("episodes", 512), ("tokens", 256), ("slots", 256), ("rounds", 2), ("alone", 3), ("context", 4096),
+        ("episodes", 512), ("tokens", 256), ("slots", 256), ("rounds", 2), ("alone", 3), ("context", 8192),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--within", type=float, default=0, help="seconds; no round begins that would not end by then")
