@@ -1,14 +1,16 @@
 """(b) Episodes that share one engine, against raw vLLM given the same requests, and against one episode at a time.
 
     python bench/gpu/throughput.py MODEL [--episodes 512] [--tokens 256] [--slots 256] [--rounds 2] [--alone 3]
-        [--ledger file]
+        [--ledger file] [--within SECONDS]
 
 `ours`   all episodes through `abatch`, with the ledger in an SQLite file; the batch decides how many run at once.
 `raw`    the very requests that ours made, in the order in which it made them, as token ids, all given to the same
          engine's `generate` at once: nothing waits for a judge.
 `alone`  a few of the episodes one after the other; what all of them would take is extrapolated.
 
-Prints all of it as one JSON line, then one line a figure that there is a goal for.
+Prints each measurement as a JSON line when it is made, so that a run that is cut off has said what it measured; then
+all of it as one, and one line a figure that there is a goal for. Standard error says every 20 s how far it is, and on
+SIGTERM where each thread stands.
 
 The prefix cache is emptied before each. Answers have a fixed length (`ignore_eos`). Throughput is output tokens by the
 wall clock, from the first request to the last answer.
@@ -18,11 +20,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import faulthandler
 import json
+import signal
 import statistics
+import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +42,7 @@ from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.models import VllmBackend
 
 SOURCES = Path(__file__).parents[2] / "src" / "groundwire"
+TELL_EVERY_S = 20.0
 
 
 class Recording(VllmBackend):
@@ -63,7 +71,8 @@ async def ours(backend: Recording, work: list[Task], tokens: int, at_once: int |
         wall, cpu = time.perf_counter() - started, time.process_time() - cpu
         if file is not None:
             await file.aclose()
-    assert all(result.stop_reason is StopReason.VERIFIED for result in results), results[0]
+    missed = [result for result in results if result.stop_reason is not StopReason.VERIFIED]
+    assert not missed, f"{len(missed)} not verified, the first: {missed[0].stop_reason}, {missed[0].detail}"
     assert len(backend.asked) == TRIALS * len(work)
     return figures(backend, len(backend.asked), tokens, wall, cpu)
 
@@ -93,7 +102,7 @@ async def raw(backend: Recording, tokens: int) -> dict[str, Any]:
     started, cpu = time.perf_counter(), time.process_time()
     made = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(all_of_them(), engine._loop))
     wall, cpu = time.perf_counter() - started, time.process_time() - cpu
-    assert made == len(prompts) * tokens
+    assert made == len(prompts) * tokens, f"{made} tokens: the longest prompt has {max(map(len, prompts))}"
     found = figures(backend, len(prompts), tokens, wall, cpu)
     found["prompt_tokens_mean"] = round(statistics.mean(map(len, prompts)))
     return found
@@ -125,8 +134,37 @@ def figures(backend: Recording, requests: int, tokens: int, wall: float, cpu: fl
     }
 
 
+@contextmanager
+def watched(backend: Recording, part: str) -> Generator[None]:
+    """Says how far a part is, from a thread, which also speaks where an event loop is stuck."""
+    done, started = threading.Event(), time.monotonic()
+
+    def watch() -> None:
+        while not done.wait(TELL_EVERY_S):
+            gauge = backend.engine.gauge
+            state = f"{len(backend.asked)} asked, {gauge.in_flight} in flight, {gauge.running} being generated"
+            print(f"{part}: {time.monotonic() - started:.0f} s, {state}", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+async def measured(backend: Recording, part: str, measuring: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
+    """One measurement, told when it is made."""
+    with watched(backend, part):
+        found = await measuring
+    print(json.dumps({"bench": "throughput", "part": part, **found}), flush=True)
+    return found
+
+
 async def run(asked: argparse.Namespace) -> None:
     """All rounds, then what they come to."""
+    began = time.perf_counter()
     options: dict[str, Any] = {"load_format": "dummy", "max_model_len": asked.context, "max_num_seqs": asked.slots}
     options |= {"enforce_eager": True} if asked.eager else {}
     backend = Recording(asked.model, sampling=sampling(asked.tokens), **options)
@@ -138,10 +176,14 @@ async def run(asked: argparse.Namespace) -> None:
     work = tasks(asked.episodes, SOURCES)
     await ours(backend, work[:4], asked.tokens, None)  # imports and warms what the first episode needs
     rounds: list[tuple[dict[str, Any], dict[str, Any]]] = []
-    for _ in range(asked.rounds):
-        mine = await ours(backend, work, asked.tokens, None)
-        rounds.append((mine, await raw(backend, asked.tokens)))
-    alone = await ours(backend, work[: asked.alone], asked.tokens, 1)
+    for number in range(1, asked.rounds + 1):
+        round_began = time.perf_counter()
+        mine = await measured(backend, f"ours {number}", ours(backend, work, asked.tokens, None))
+        rounds.append((mine, await measured(backend, f"raw {number}", raw(backend, asked.tokens))))
+        now = time.perf_counter()
+        if asked.within and now - began + (now - round_began) > asked.within:
+            break
+    alone = await measured(backend, "alone", ours(backend, work[: asked.alone], asked.tokens, 1))
     await backend.aclose()
     tell("throughput", summary(asked, rounds, alone, start_s))
     for figure, values in one_by_one(asked.episodes, rounds).items():
@@ -199,12 +241,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     for name, default in (
-        ("episodes", 512), ("tokens", 256), ("slots", 256), ("rounds", 2), ("alone", 3), ("context", 4096),
+        ("episodes", 512), ("tokens", 256), ("slots", 256), ("rounds", 2), ("alone", 3), ("context", 8192),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--within", type=float, default=0, help="seconds; no round begins that would not end by then")
     parser.add_argument("--ledger", choices=("file", "memory"), default="file", help="an SQLite file, or this process")
     parser.add_argument("--eager", action="store_true", help="no compilation: for machines without a GPU")
-    asyncio.run(run(parser.parse_args()))
+    asked = parser.parse_args()
+    faulthandler.register(signal.SIGTERM, chain=True)
+    asyncio.run(run(asked))
 
 
 if __name__ == "__main__":

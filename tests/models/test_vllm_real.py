@@ -150,6 +150,15 @@ async def test_what_is_urgent_is_served_first(backend: VllmBackend) -> None:
     assert ended[0] == "urgent"
 
 
+async def test_calls_at_once_are_in_the_engine_at_once(backend: VllmBackend) -> None:
+    gauge = backend.engine.gauge
+    gauge.most_running = 0
+    # prompts are read one after the other; what is read meanwhile waits for none of the later ones
+    texts = [f"def f{i}():\n    return {i}\n" * 12 for i in range(6 * SLOTS)]
+    await backend.complete_many([ask(text, max_tokens=24, temperature=1.0) for text in texts])
+    assert gauge.most_running == SLOTS and gauge.in_flight == 0
+
+
 async def test_what_begins_alike_is_read_once(backend: VllmBackend) -> None:
     gauge = backend.engine.gauge
     before = gauge.cached_tokens

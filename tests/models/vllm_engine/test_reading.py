@@ -110,6 +110,27 @@ def test_a_later_trial_reads_only_what_is_new(kind: str) -> None:
     assert 0 < chatty.read < len(chat[1].content) / 3
 
 
+def test_what_is_read_grows_with_the_text_and_not_faster() -> None:
+    """As a batch asks: many tasks about the same modules, of three trials each. Then texts without a place to cut."""
+    chatty = Chats(of_kind("gpt2"))
+    reader = PromptReader(chatty)
+    modules = [path.read_text()[:4000] for path in SOURCES[:12]]
+    given = 0
+    for trial in range(3):
+        for number in range(240):
+            content = f"# Variant {number}.\n{modules[number % 12]}\n# trial {trial}"
+            given += len(content)
+            reader.tokens([Message(role="user", content=content)], model="m")
+    assert reader.in_pieces
+    assert chatty.read < given / 2, "later trials are remembered"
+    for text in ("\n" * 60_000, "a" * 60_000, "a\r\n" * 20_000, " \n" * 30_000):
+        before = chatty.read
+        pieces = list(pieces_of(text))
+        assert "".join(pieces) == text and len(pieces) <= len(text) / LEAST_CHARS + 1
+        reader.tokens([Message(role="user", content=text)], model="m")
+        assert chatty.read - before < 2.1 * len(text) + 200
+
+
 def test_a_tokenizer_that_reaches_across_pieces_reads_whole_from_then_on() -> None:
     chatty = Chats(of_kind("sentencepiece"))
     reader = PromptReader(chatty)

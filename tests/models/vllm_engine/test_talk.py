@@ -52,6 +52,17 @@ def test_what_is_asked_for_becomes_sampling_arguments() -> None:
     assert plain == {"n": 1, "temperature": 0.0, "max_tokens": 2048}, "greedy samples are all the same"
 
 
+def test_no_answer_has_to_be_longer_than_the_context_has_room_for() -> None:
+    """vLLM before its pull request 51299 generates nothing more there, and never ends the request."""
+    request = Request(messages=(HELLO,), max_tokens=100)
+    fixed = {"min_tokens": 256, "max_tokens": 256}
+    near_the_end = sampling_arguments(request, room=60, fixed=fixed)
+    assert (near_the_end["min_tokens"], near_the_end["max_tokens"]) == (60, 60)
+    roomy = sampling_arguments(request, room=9999, fixed=fixed)
+    assert (roomy["min_tokens"], roomy["max_tokens"]) == (256, 256), "what is fixed wins over the request"
+    assert sampling_arguments(request, room=60, fixed={"max_tokens": None})["max_tokens"] is None
+
+
 def likely(logprob: float) -> Any:
     return SimpleNamespace(logprob=logprob)
 

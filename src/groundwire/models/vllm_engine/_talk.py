@@ -47,14 +47,14 @@ def sampling_arguments(request: Request, *, room: int, fixed: Mapping[str, Any])
 
     Args:
         request: what is asked for.
-        room: tokens that the context has left for an answer.
+        room: tokens that the context has left for an answer; neither the least nor the most of one is above it.
         fixed: arguments that win over the request's.
     """
     # vLLM refuses several greedy samples of one prompt, which would all be the same
     arguments: dict[str, Any] = {
         "n": 1 if request.temperature == 0 else request.n,
         "temperature": request.temperature,
-        "max_tokens": min(request.max_tokens, room),
+        "max_tokens": request.max_tokens,
     }
     if request.stop:
         arguments["stop"] = list(request.stop)
@@ -64,7 +64,12 @@ def sampling_arguments(request: Request, *, room: int, fixed: Mapping[str, Any])
         arguments["logprobs"] = request.top_logprobs  # 0: of the sampled token alone
     if told := extra_of(request):
         arguments["extra_args"] = told
-    return {**arguments, **fixed}
+    arguments |= fixed
+    for name in ("max_tokens", "min_tokens"):
+        # vLLM before its pull request 51299 (0.23, say) never ends an answer that the context has no room to finish
+        if arguments.get(name) is not None:
+            arguments[name] = min(arguments[name], room)
+    return arguments
 
 
 class Watching:
