@@ -87,6 +87,17 @@ async def test_an_episode_answers_why_and_what(tmp_path: Path, ledgers: Ledgers)
     assert "What changed since the propose before" in changed and "Carry the four." in changed
 
 
+async def test_the_report_leads_to_the_episodes_behind_it(tmp_path: Path, ledgers: Ledgers) -> None:
+    runs = await two_runs(tmp_path)
+    async with client_of(ledgers) as client:
+        report = await client.get(f"/report?run={runs[0].id}&run={runs[1].id}")
+        assert "default-src 'none'" in report.headers["content-security-policy"]
+        for run in runs:
+            ((_, _, episode, _),) = await ledgers.outcomes(run.id)
+            assert f'href="/episode/{episode}"' in report.text
+        assert (await client.get("/report")).status_code == 400
+
+
 async def test_nobody_without_the_token_is_answered(tmp_path: Path, ledgers: Ledgers) -> None:
     await two_runs(tmp_path)
     async with client_of(ledgers, known=False) as client:

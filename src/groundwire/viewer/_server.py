@@ -432,7 +432,7 @@ class _Pages:
             arms.append(await read_run(browser.store, record))
         if not arms:
             raise ConfigError("No run was named.", do="Choose one in the list of runs.")
-        text = await run_in_threadpool(lambda: render_page(report_on(arms, control="")))
+        text = await run_in_threadpool(lambda: render_page(report_on(arms, control=""), episodes_at="/episode/"))
         return HTMLResponse(text, headers={"content-security-policy": REPORT_POLICY})
 
     # live, and files of ours

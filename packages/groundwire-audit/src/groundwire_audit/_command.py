@@ -44,6 +44,7 @@ class Asked:
     sarif: Path | None = None
     mermaid: bool = False
     svg: Path | None = None
+    html: Path | None = None
     strict: bool = False
     trace: str | None = None
     timeout_s: float = 60.0
@@ -135,6 +136,7 @@ def _asked(arguments: Sequence[str] | None, program: str) -> Asked:
     add("--sarif", type=Path, metavar="PATH", help="Write SARIF 2.1.0 to this file.")
     add("--mermaid", action="store_true", help="Print a Mermaid chart instead of text.")
     add("--svg", type=Path, metavar="PATH", help="Write a picture to this file.")
+    add("--html", type=Path, metavar="PATH", help="Write a page to this file: each loop, its lines, and the picture.")
     add(
         "--strict",
         action="store_true",
@@ -250,6 +252,10 @@ def _run(asked: Asked) -> int:
         from groundwire_audit.showing._pictures import as_svg
 
         _write(asked.svg, as_svg(report))
+    if asked.html is not None:
+        from groundwire_audit.showing._page import as_page
+
+        _write(asked.html, as_page(report))
     code = report.exit_code(strict=asked.strict, only_new=asked.fail_on_new)
     _print(asked, report, traced, code)
     return code

@@ -43,12 +43,13 @@ class Listed:
     links: Sequence[tuple[str, str]]
 
 
-def render_page(report: Report, *, title: str = "groundwire report") -> str:
+def render_page(report: Report, *, title: str = "groundwire report", episodes_at: str = "") -> str:
     """One HTML document: no script, nothing from elsewhere, everything escaped.
 
     Args:
         report: what is shown.
         title: of the document.
+        episodes_at: where an episode's own page is, up to its id (`/episode/`); empty: it has none.
     """
     environment = Environment(
         loader=PackageLoader("groundwire.evaluation.page"),
@@ -61,6 +62,7 @@ def render_page(report: Report, *, title: str = "groundwire report") -> str:
     sets = {arm.label: list(_sets(arm)) for arm in report.arms}
     return environment.get_template("report.html").render(
         title=title,
+        episodes_at=episodes_at,
         report=report,
         groups=groups_of(report),
         anchors={label: {one.anchor for one in listed} for label, listed in sets.items()},

@@ -121,11 +121,8 @@ def as_svg(report: AuditReport) -> str:
 
 
 def text(value: str) -> str:
-    """Text for XML: markup escaped, characters that XML forbids as a mark."""
-    allowed = "".join(
-        c if c in "\t\n" or (c >= " " and c not in "\ufffe\uffff" and not "\ud800" <= c <= "\udfff") else "�"
-        for c in value
-    )
+    """Text for XML: markup escaped, characters that can't be seen as a mark."""
+    allowed = "".join(c if c in "\t\n" or c.isprintable() else "�" for c in value)
     return escape(allowed, {'"': "&quot;", "'": "&apos;"})
 
 
