@@ -13,8 +13,10 @@ from groundwire_audit._report import AuditReport, GraphReport, Grounding, Loop, 
 from groundwire_audit.showing._page import as_page
 
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(1)> \x1b[31m \u202e"
-OURS = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "span", "code", "section", "figure"}
-OURS |= {"pre", "mark", "svg", "rect", "defs", "marker", "path", "text", "line"}
+OURS = {
+    "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "span", "code", "section", "figure", "pre",
+    "mark", "svg", "rect", "defs", "marker", "path", "text", "line",
+}  # fmt: skip
 GRAPH = """\
 from langgraph.graph import StateGraph, START, END
 
