@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -140,7 +141,11 @@ async def test_compacting_gives_space_back_and_changes_nothing(ledger: SqlStore)
     await outcome(ledger, [], passed=True)
     before = (await size_of(ledger)).bytes
     assert await drop_old(ledger, days=30) == {"artifacts": 1}
-    await compact(ledger)
+    for _ in range(20):  # a transaction of another test on the same server may still see the old rows
+        await compact(ledger)
+        if (await size_of(ledger)).bytes < before - 1_000_000:
+            break
+        await asyncio.sleep(0.5)
     assert (await size_of(ledger)).bytes < before - 1_000_000
     assert await texts(ledger) == ["What was learned."]
 
