@@ -14,6 +14,8 @@ STAMP := $(VENV)/.installed
 UV := $(or $(shell command -v uv 2>/dev/null),$(BIN)/uv)
 install = $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python $(1) 2>$(VENV)/uv.log || $(BIN)/python -m pip install --quiet $(1)
 PROJECT := --editable packages/groundwire-audit --editable
+# a variable, since a comma in a call would begin another argument
+EXTRAS := llm,mcp,environments,openai-compatible,otel,eval,math,view,training,docker,postgres,bubblewrap
 
 .PHONY: demo test test-services docs check format clean model embeddings release
 
@@ -68,7 +70,7 @@ $(DEMO_STAMP): pyproject.toml packages/groundwire-audit/pyproject.toml | $(BIN)/
 
 $(STAMP): $(DEMO_STAMP)
 	$(call install,"pip>=25.1")
-	$(call install,--group test --group check --group bench $(PROJECT) ".[llm,mcp,environments,openai-compatible,otel,eval,math,view,training,docker,postgres,bubblewrap]")
+	$(call install,--group test --group check --group bench $(PROJECT) ".[$(EXTRAS)]")
 	$(call install,--only-binary onnxruntime --only-binary tokenizers $(PROJECT) ".[embeddings]") || echo "going on without embeddings"
 	$(call install,$(PROJECT) ".[worlds]") || echo "going on without puzzle packages"
 	$(BIN)/python -m pip install --quiet torch==2.13.0+cpu trl datasets || echo "going on without trainers"
