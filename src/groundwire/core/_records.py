@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from groundwire.core._contexts import EditStatistics, Lesson
 from groundwire.core._experience import Experience
@@ -72,6 +73,36 @@ class RunEnd:
 
     run_id: str
     created_at: str = field(default_factory=now)
+
+
+class RunState(StrEnum):
+    """How a run stands."""
+
+    FINISHED = "finished"
+    RUNNING = "running"
+    """A process of this machine is at it now."""
+    INTERRUPTED = "interrupted"
+    """It has something left to do, and no process of this machine is at it."""
+
+
+def run_state(config: str, *, is_held: bool, is_ended: bool, begun: int, unfinished: int) -> RunState:
+    """How a run stands; one of an older version, which wrote no end, is finished where all its episodes are.
+
+    Args:
+        config: of its record.
+        is_held: True if a process of this machine is at it (`FileKeys.is_held`).
+        is_ended: True if its end is written.
+        begun: its episodes.
+        unfinished: those of them that have no end.
+    """
+    if is_held:
+        return RunState.RUNNING
+    if is_ended:
+        return RunState.FINISHED
+    asked: dict[str, Any] = json.loads(config or "{}")
+    tasks: Sequence[object] = asked.get("suite", {}).get("tasks", ())
+    is_whole = begun and not unfinished and begun >= len(tasks)
+    return RunState.FINISHED if is_whole else RunState.INTERRUPTED
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,9 +31,6 @@ from groundwire.core._records import (
 from groundwire.core._signals import CaseResult, Origin, Signal, Verdict
 from groundwire.graphs.run._account import VerdictAccount, account_of
 
-OUTPUT_CHARS = 20_000
-"""Of one output that is shown at once; the rest has an address of its own."""
-
 
 @dataclass(frozen=True)
 class PromptPart:

@@ -204,13 +204,6 @@ class Ledgers:
                 continue
         return await self._browsers[-1].store.signal(signal_id)
 
-    async def run_of(self, episode_id: str) -> str:
-        """The run of an episode; empty where there is none such."""
-        for browser in self._browsers:
-            if found := await browser.run_of(episode_id):
-                return found
-        return ""
-
     async def lessons(self, *, text: str = "") -> Sequence[LessonInfo]:
         """Lessons: those that a text finds, else those that were measured, the most useful first, and the newest."""
         book = Lessons(self._browsers[0].store)

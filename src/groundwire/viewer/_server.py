@@ -26,8 +26,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire.core._errors import ConfigError, GroundwireError, RecordNotFound
+from groundwire.core._records import RunState, run_state
 from groundwire.core._seal import FileKeys
-from groundwire.memory._browsing import Page, RunSummary, Sort
+from groundwire.memory._browsing import OPEN, Page, RunSummary, Sort
 from groundwire.viewer._comparing import RunComparison, compare_episodes, compare_runs
 from groundwire.viewer._diffs import side_by_side
 from groundwire.viewer._episode import CallView
@@ -205,7 +206,7 @@ class _Pages:
         page = await self._ledgers.runs(text=text, page=number)
         newest = await self._ledgers.newest()
         states = {run.id: _state(run) for run in page.rows}
-        live = newest if "running" in states.values() else ""
+        live = newest if RunState.RUNNING in states.values() else ""
         return _page("runs.html", page=page, text=text, states=states, live=live, address=_address(request))
 
     async def run(self, request: Request) -> Response:
@@ -226,7 +227,7 @@ class _Pages:
             stops=await self._ledgers.stop_reasons(run.id),
             notes=await self._ledgers.notes(run.id),
             may_write=not self._ledgers.read_only,
-            live=newest if state == "running" else "",
+            live=newest if state is RunState.RUNNING else "",
             scope=run.id,
             address=_address(request),
         )
@@ -268,7 +269,7 @@ class _Pages:
             pre="",
             shown_cases=_number(request, "cases", CASES),
             shown_candidates=CANDIDATES if len(view.trials) < MANY else 1,
-            live=newest if view.verdict == "open" else "",
+            live=newest if view.verdict == OPEN else "",
             scope=view.run_id,
         )
 
@@ -658,11 +659,14 @@ def _chance(fixed: int, broken: int) -> str:
     return f" (McNemar's exact test: p = {sign_test(fixed, broken):.3g})" if fixed or broken else ""
 
 
-def _state(run: RunSummary) -> str:
-    if FileKeys().is_held(run.id):
-        return "running"
-    is_whole = run.ended_at or (run.episodes and not run.verdicts.get("open"))
-    return "finished" if is_whole else "interrupted"
+def _state(run: RunSummary) -> RunState:
+    return run_state(
+        run.config,
+        is_held=FileKeys().is_held(run.id),
+        is_ended=bool(run.ended_at),
+        begun=run.episodes,
+        unfinished=run.verdicts.get(OPEN, 0),
+    )
 
 
 def _prompt(call: CallView) -> list[str]:
