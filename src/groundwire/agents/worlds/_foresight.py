@@ -145,9 +145,8 @@ class LLMForesight:
         text = await self._ask(
             context,
             "propose_actions_v1",
-            lessons=lessons_as_data(context.lessons),
-            steps=moves_as_data(moves),
-            scene=scene_as_data(scene, is_first=not moves),
+            moves,
+            scene,
             can_do=hints_as_data(scene),
             count=str(n),
         )
@@ -162,9 +161,8 @@ class LLMForesight:
         text = await self._ask(
             context,
             "imagine_v2",
-            lessons=lessons_as_data(context.lessons),
-            steps=moves_as_data(moves),
-            scene=scene_as_data(scene, is_first=not moves),
+            moves,
+            scene,
             action=data("action", action),
         )
         said = {key.casefold(): value.strip() for key, value in re.findall(r"^\W*(\w+)\W*:(.*)$", text, re.MULTILINE)}
@@ -180,20 +178,18 @@ class LLMForesight:
 
     async def value(self, context: ActorContext, moves: Sequence[Move]) -> float | None:
         """See `ValuesPlaces`."""
-        scene = scene_after(context, moves)
-        text = await self._ask(
-            context,
-            "value_place_v1",
-            lessons=lessons_as_data(context.lessons),
-            steps=moves_as_data(moves),
-            scene=scene_as_data(scene, is_first=not moves),
-        )
-        return stated_value(text)
+        return stated_value(await self._ask(context, "value_place_v1", moves, scene_after(context, moves)))
 
-    async def _ask(self, context: ActorContext, name: str, **values: str) -> str:
+    async def _ask(self, context: ActorContext, name: str, moves: Sequence[Move], scene: Scene, **values: str) -> str:
         prompt = load_prompt(name)
         request = Request(
-            messages=prompt.messages(task=data("task", context.task.prompt, id=context.task.id), **values),
+            messages=prompt.messages(
+                task=data("task", context.task.prompt, id=context.task.id),
+                lessons=lessons_as_data(context.lessons),
+                steps=moves_as_data(moves),
+                scene=scene_as_data(scene, is_first=not moves),
+                **values,
+            ),
             temperature=self._temperature,
             max_tokens=self._max_tokens,
             # what one plan asks is asked again by the next; a seed of its own keeps them apart in the ledger
