@@ -22,7 +22,7 @@ Shown = tuple[EpisodeView, Way]
 
 def export_episode(view: EpisodeView, way: Way) -> str:
     """An episode as one document."""
-    return _document([(view, way)], view.task_id, None, 0)
+    return _document([(view, _body(view, way, ""))], view.task_id, None, 0)
 
 
 def export_run(run: RunSummary, shown: Iterable[Shown]) -> str:
@@ -32,18 +32,34 @@ def export_run(run: RunSummary, shown: Iterable[Shown]) -> str:
         run: the run.
         shown: its episodes; no more are read than fit.
     """
-    kept: list[Shown] = []
+    kept: list[tuple[EpisodeView, Markup]] = []
     size = 0
     for view, way in shown:
-        part = len(_document([(view, way)], view.task_id, None, 0).encode())
-        if kept and size + part > MOST_BYTES:
+        body = _body(view, way, f"{view.id}-")
+        size += len(body.encode())
+        if kept and size > MOST_BYTES:
             break
-        size += part
-        kept.append((view, way))
+        kept.append((view, body))
     return _document(kept, f"{run.graph} {run.id[:13]}", run, run.episodes - len(kept))
 
 
-def _document(views: Sequence[Shown], title: str, run: RunSummary | None, left_out: int) -> str:
+def _body(view: EpisodeView, way: Way, pre: str) -> Markup:
+    """An episode's part of a document; `pre` keeps its anchors apart from those of others."""
+    text = render(
+        "episode_body.html",
+        view=view,
+        way=way,
+        pre=pre,
+        alone=True,
+        drawing=None,
+        budget={},
+        shown_cases=CASES,
+        shown_candidates=CANDIDATES,
+    )
+    return Markup(text)  # its template has escaped all of it
+
+
+def _document(episodes: Sequence[tuple[EpisodeView, Markup]], title: str, run: RunSummary | None, left_out: int) -> str:
     css, js = asset("viewer.css"), asset("viewer.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(css)}'; script-src '{_hash(js)}'; img-src data:; base-uri 'none';"
@@ -51,7 +67,7 @@ def _document(views: Sequence[Shown], title: str, run: RunSummary | None, left_o
     )
     return render(
         "export.html",
-        views=views,
+        episodes=episodes,
         title=title,
         run=run,
         left_out=left_out,
@@ -60,11 +76,6 @@ def _document(views: Sequence[Shown], title: str, run: RunSummary | None, left_o
         css=Markup(css),
         js=Markup(js),
         policy=policy,
-        alone=True,
-        drawing=None,
-        budget={},
-        shown_cases=CASES,
-        shown_candidates=CANDIDATES,
         version=__version__,
     )
 
