@@ -69,7 +69,7 @@ def test_help_names_each_flag_and_the_exit_codes(capsys: pytest.CaptureFixture[s
     assert set(re.findall(r"^  (--[a-z-]+)", said, flags=re.M)) == {
         "--call", "--source", "--import", "--role", "--roles", "--sarif", "--mermaid", "--svg", "--strict", "--trace",
         "--timeout", "--python", "--sandbox", "--env", "--json", "--version", "--exclude", "--tests", "--format",
-        "--baseline", "--write-baseline", "--fail-on-new", "--fix",
+        "--baseline", "--write-baseline", "--fail-on-new", "--fix", "--html",
     }  # fmt: skip
     assert "Exit codes: 0 nothing ungrounded" in said
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from groundwire.models.local_model import (
 )
 from groundwire.models.local_model._files import check_is_model
 from groundwire.models.local_model._server import EXTRA
+from groundwire.models.model_server import in_thread
 
 TIMEOUT_S = 600.0
 """A large model on a busy CPU is slow; who is in a hurry has a deadline of their own."""
@@ -115,7 +116,7 @@ class LocalBackend:
         try:
             return await ask(client)
         except ModelRetryable:
-            if await asyncio.to_thread(server.is_alive):
+            if await in_thread(server.is_alive, self._model):
                 raise
         server, client = await self._connect(dead=server)
         try:
@@ -142,7 +143,7 @@ class LocalBackend:
     async def _connect(self, dead: LlamaServer | None = None) -> tuple[LlamaServer, OpenAICompatibleBackend]:
         if self._connected is not None and self._connected[0] is not dead:
             return self._connected
-        server = await asyncio.to_thread(self._start, dead)
+        server = await in_thread(partial(self._start, dead), self._model)
         client = OpenAICompatibleBackend(
             f"{server.url}/v1",
             self._name,

@@ -26,7 +26,7 @@ from groundwire.models._chat import all_of, is_begun
 from groundwire.models._guard import check_model_calls
 from groundwire.models._openai_compatible import GoesOn, OpenAICompatibleBackend
 from groundwire.models._switches import extra_of
-from groundwire.models.model_server import Restarts, Running, Supervisor
+from groundwire.models.model_server import Restarts, Running, Supervisor, in_thread
 from groundwire.models.model_server._supervisor import LOOPBACK
 from groundwire.models.vllm_engine._loading import (
     INSTALL,
@@ -131,7 +131,7 @@ class VllmServerBackend:
                 try:
                     return await ask(client)
                 except ModelRetryable:
-                    if await asyncio.to_thread(running.process.is_healthy):
+                    if await in_thread(running.process.is_healthy, self._model):
                         raise
                 running, client = await self._connect(running)
             return await ask(client)
@@ -162,10 +162,9 @@ class VllmServerBackend:
     async def _connect(self, dead: Running | None) -> tuple[Running, OpenAICompatibleBackend]:
         if self._connected is not None and self._connected[0] is not dead:
             return self._connected
-        supervisor, key = await asyncio.to_thread(
-            _supervisor_for, self._spec, self._model, self._start_timeout_s, self._restarts
-        )
-        running = await asyncio.to_thread(partial(supervisor.running, dead=dead))
+        found = partial(_supervisor_for, self._spec, self._model, self._start_timeout_s, self._restarts)
+        supervisor, key = await in_thread(found, self._model)
+        running = await in_thread(partial(supervisor.running, dead=dead), self._model)
         if self._connected is None or self._connected[0] is not running:
             client = OpenAICompatibleBackend(
                 f"{running.url}/v1",

@@ -143,3 +143,37 @@ time.sleep(600)
 def test_waits_grow_and_are_bounded() -> None:
     restarts = Restarts(backoff_s=1.0, max_wait_s=5.0)
     assert [restarts.wait_s(died) for died in range(6)] == [0.0, 1.0, 2.0, 4.0, 5.0, 5.0]
+
+
+AT_THE_END = """
+import asyncio, threading, time
+from concurrent.futures import ThreadPoolExecutor
+from groundwire.core._errors import ModelRejected
+from groundwire.models.model_server import in_thread
+
+async def fails():
+    raise_it = lambda: (_ for _ in ()).throw(RuntimeError("its own"))
+    try:
+        await in_thread(raise_it, "stub:x")
+    except RuntimeError as error:
+        print(error)
+
+async def asks_late():
+    threading._shutdown_begun.wait(30)
+    try:
+        await in_thread(lambda: print("asked"), "stub:x")
+    except ModelRejected as error:
+        print(error.what, flush=True)
+
+asyncio.run(fails())
+threading._shutdown_begun = threading.Event()
+thread = threading.Thread(target=lambda: asyncio.run(asks_late()))
+thread.start()
+# runs last of what ends with the main thread, after the pools of threads are closed
+threading._threading_atexits.insert(0, threading._shutdown_begun.set)
+"""
+
+
+def test_who_asks_while_the_program_ends_is_told_so() -> None:
+    ran = subprocess.run([sys.executable, "-c", AT_THE_END], capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.stdout.splitlines(), ran.stderr) == (["its own", "The program ends; stub:x is not asked any more."], "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import os
 import socket
@@ -13,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from groundwire.core._errors import ConfigError, ModelError, ModelRejected
 from groundwire.core._prompt_text import plain
@@ -23,6 +25,34 @@ KEEPER = Path(__file__).with_name("keeper.py")
 LOOPBACK = "127.0.0.1"
 GRACE_S = 10.0
 HEALTH_TIMEOUT_S = 5.0
+
+ResultT = TypeVar("ResultT")
+
+
+async def in_thread(work: Callable[[], ResultT], model: str) -> ResultT:
+    """What `work` gives, done in a thread.
+
+    Args:
+        work: blocks: it asks a server how it is, or starts one.
+        model: whose server it is, for the error.
+
+    Raises:
+        ModelRejected: the program is ending, and begins no thread any more.
+        Exception: whatever `work` raises.
+    """
+    begun = False
+
+    def noted() -> ResultT:
+        nonlocal begun
+        begun = True
+        return work()
+
+    try:
+        return await asyncio.to_thread(noted)
+    except RuntimeError:
+        if begun:
+            raise
+        raise ModelRejected(f"The program ends; {model} is not asked any more.") from None
 
 
 class ServerProcess:
