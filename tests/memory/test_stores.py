@@ -132,6 +132,18 @@ async def test_episodes_do_not_mix(store: Store, episode: EpisodeRecord, signal_
     assert await store.records("nobody") == []
 
 
+async def test_a_runs_episodes_come_in_pages(store: Store, episode: EpisodeRecord) -> None:
+    more = [replace(episode, id=f"episode-{9 - number}") for number in range(5)]
+    await store.append(*more, replace(episode, id="elsewhere", run_id="another"))
+    whole = await store.episodes(episode.run_id)
+    assert [one.id for one in whole[-5:]] == [one.id for one in more], "in the order in which they were written"
+    first = await store.episodes(episode.run_id, most=2)
+    rest = await store.episodes(episode.run_id, after=first[-1].id, most=100)
+    assert [*first, *rest] == [*whole] and len(first) == 2
+    assert not await store.episodes(episode.run_id, after=whole[-1].id, most=2)
+    assert not await store.episodes(episode.run_id, after="not there"), "never from the beginning again"
+
+
 async def test_a_signal_reads_back_identical(store: Store, signal_of: SignalOf, mint: Mint) -> None:
     signal = signal_of()
     await store.append(signal)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from rich.console import Console
@@ -32,11 +31,14 @@ from groundwire.training._losses import Losses, read_losses
 from groundwire.training._runs import Trajectories, hidden_texts_of
 from groundwire.training._schema import Options, Thresholds, json_schema
 from groundwire.training._trajectories import Flaw, Trajectory
-from groundwire.training._writing import Sink, opened
+from groundwire.training._writing import opened
 from groundwire.training.filters import Filter
 from groundwire.training.filters._agreement import Agreement, SameAnswer, read_same_answers
 from groundwire.training.filters._rounds import Rounds
 from groundwire.training.filters._texts import NearDuplicates, Perplexity
+
+EPISODES_BETWEEN = 50
+"""Between two words about how far it is."""
 
 # The filters of `groundwire export`: made from its flags, and what they came to.
 
@@ -193,22 +195,23 @@ def run_export(asked: ExportRequest, flags: Mapping[str, Any]) -> int:
     store = open_store(Settings.resolve(flags))
     checks: Sequence[RunCheck] = ()
     try:
-        runs, secrets = asyncio.run(_read(store, asked.runs))
-        checks = asyncio.run(_checked(store, runs))
-        if not asked.as_it_is:
-            refuse(checks)
-        trajectories = Trajectories(store, runs)
-        # what is refused has no say in what the rest is held against
-        admitted = Admitted(trajectories, rules, ExportReport())
-        rules = replace(
-            rules,
-            leaks=Leaks(gold=_gold(asked.gold), secrets=secrets),
-            filters=filters_of(asked.filters, admitted, options.losses, [run.id for run in runs]),
-        )
-        with _written(asked.out, chosen.name, console) as (sink, progress):
-            report = export(chosen, trajectories, sink, options=options, rules=rules, progress=progress)
-            if not report.rows:
-                raise _Nothing(report)
+        with _Progress(console) as progress:
+            runs, secrets = asyncio.run(_read(store, asked.runs))
+            checks = asyncio.run(_checked(store, runs, progress))
+            if not asked.as_it_is:
+                refuse(checks)
+            trajectories = Trajectories(store, runs, progress=progress.read)
+            # what is refused has no say in what the rest is held against
+            admitted = Admitted(trajectories, rules, ExportReport())
+            rules = replace(
+                rules,
+                leaks=Leaks(gold=_gold(asked.gold), secrets=secrets),
+                filters=filters_of(asked.filters, admitted, options.losses, [run.id for run in runs]),
+            )
+            with opened(asked.out, chosen) as sink:
+                report = export(chosen, trajectories, sink, options=options, rules=rules, progress=progress.wrote)
+                if not report.rows:
+                    raise _Nothing(report)
     except _Nothing as nothing:
         report = nothing.report
     finally:
@@ -246,8 +249,12 @@ async def _read(store: SqlStore, prefixes: Sequence[str]) -> tuple[list[RunRecor
     return list(runs.values()), await hidden_texts_of(store, list(runs.values()))
 
 
-async def _checked(store: SqlStore, runs: Sequence[RunRecord]) -> Sequence[RunCheck]:
-    return [await check_run(store, run.id, keys=FileKeys(), thorough=False) for run in runs]
+async def _checked(store: SqlStore, runs: Sequence[RunRecord], progress: _Progress) -> Sequence[RunCheck]:
+    keys = FileKeys()
+    return [
+        await check_run(store, run.id, keys=keys, thorough=False, keeps_episodes=False, progress=progress.checked)
+        for run in runs
+    ]
 
 
 def _allowed(asked: ExportRequest) -> frozenset[Flaw]:
@@ -283,23 +290,45 @@ def _gold(path: Path | None) -> Mapping[str, Sequence[str]]:
     return found
 
 
-@contextmanager
-def _written(path: Path, name: str, console: Console) -> Generator[tuple[Sink, Callable[[int], None]]]:
-    """The file, and who is told how far it is."""
-    with opened(path, form(name)) as sink:
-        if not console.is_terminal:
-            yield sink, _nobody
-            return
-        with console.status("reading the ledger") as status:
+class _Progress:
+    """Tells a person at a terminal how far it is, now and then; nobody else."""
 
-            def told(rows: int) -> None:
-                status.update(f"{rows} rows")
+    def __init__(self, console: Console) -> None:
+        self._status = console.status("reading the ledger") if console.is_terminal else None
+        self._episodes = 0
+        self._rows = 0
 
-            yield sink, told
+    def __enter__(self) -> Self:
+        if self._status is not None:
+            self._status.start()
+        return self
 
+    def __exit__(self, *_error: object) -> None:
+        if self._status is not None:
+            self._status.stop()
 
-def _nobody(_rows: int) -> None:
-    """No terminal, no progress."""
+    def checked(self, episodes: int) -> None:
+        """So many episodes of a run have been held against their seals."""
+        if episodes % EPISODES_BETWEEN == 0:
+            self._tell(f"checking seals: {plural(episodes, 'episode')}")
+
+    def read(self, episodes: int) -> None:
+        """So many episodes have been read, some of them twice where the format compares."""
+        self._episodes = episodes
+        if episodes % EPISODES_BETWEEN == 0:
+            self._tell_both()
+
+    def wrote(self, rows: int) -> None:
+        """So many rows have been written."""
+        self._rows = rows
+        self._tell_both()
+
+    def _tell_both(self) -> None:
+        self._tell(f"{plural(self._episodes, 'episode')} read, {plural(self._rows, 'row')} written")
+
+    def _tell(self, what: str) -> None:
+        if self._status is not None:
+            self._status.update(what)
 
 
 def _tell(console: Console, asked: ExportRequest, report: ExportReport, filters: Sequence[Filter]) -> None:

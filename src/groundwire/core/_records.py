@@ -434,8 +434,14 @@ class Store(Protocol):
         """Runs whose id begins with `prefix`, newest first."""
         ...
 
-    async def episodes(self, run_id: str) -> Sequence[EpisodeRecord]:
-        """A run's episodes, oldest first."""
+    async def episodes(self, run_id: str, *, after: str = "", most: int | None = None) -> Sequence[EpisodeRecord]:
+        """A run's episodes, oldest first.
+
+        Args:
+            run_id: the run.
+            after: id of the run's episode behind which to begin; empty: at the first.
+            most: how many at most; None: all.
+        """
         ...
 
     async def ends(self, run_id: str) -> Sequence[RunEnd | EpisodeEnd]:

@@ -6,8 +6,9 @@ is said; nothing is raised for it, and nothing is mended.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple, cast
 
 from pydantic import ValidationError
@@ -51,6 +52,8 @@ from groundwire.memory._text import unescape
 
 BORNE_BY = frozenset(Origin) - {Origin.RULE, Origin.MODEL_TESTS}
 """Origins of signals that may bear out the end of an episode that passed."""
+PAGE = 500
+"""Ids of episodes that are asked for at once."""
 SOLVED = frozenset({StopReason.VERIFIED, StopReason.ALREADY_PASSING})
 
 
@@ -100,7 +103,7 @@ class RunCheck:
         is_authentic: True if that key, or the shared one of version 0.1, is known from outside the ledger; False if
             the one that is known is another; None if none is known, so that the ledger's own word was taken.
         has_heads: True if heads that were noted outside were compared.
-        episodes: one by one.
+        episodes: one by one, where they are kept.
     """
 
     run_id: str
@@ -123,7 +126,14 @@ class RunCheck:
 
 
 async def check_run(
-    store: SqlStore, run_id: str, *, keys: Keys | None = None, public: PublicKey | None = None, thorough: bool = True
+    store: SqlStore,
+    run_id: str,
+    *,
+    keys: Keys | None = None,
+    public: PublicKey | None = None,
+    thorough: bool = True,
+    keeps_episodes: bool = True,
+    progress: Callable[[int], None] = lambda _episodes: None,
 ) -> RunCheck:
     """Holds a run's records against the links over them, and both against what is known outside of the ledger.
 
@@ -133,16 +143,25 @@ async def check_run(
         keys: where the run's key and the heads that were noted outside may be.
         public: the run's public key, from elsewhere.
         thorough: False: of each chain only the last seal is verified, which vouches for all below it.
+        keeps_episodes: False: `RunCheck.episodes` stays empty, so that memory does not grow with them.
+        progress: told after each episode how many have been looked at.
 
     Raises:
         StorageError: the ledger can't be read.
         SealError: the run's key is there, and must not be used.
     """
     known = _Known.of(run_id, keys, public)
-    first = await store.run_read(lambda session: _Run(session, run_id, known, thorough=thorough))
-    for episode_id in first.episode_ids:
-        await store.run_read(lambda session, of=episode_id: first.look_at(session, of))
-    return first.told()
+    run = await store.run_read(lambda session: _Run(session, run_id, known, thorough=thorough))
+    kept: list[EpisodeCheck] = []
+    count = 0
+    while page := await store.run_read(run.next_episodes):
+        for episode_id in page:
+            episode = await store.run_read(lambda session, of=episode_id: run.look_at(session, of))
+            if keeps_episodes:
+                kept.append(episode)
+            count += 1
+            progress(count)
+    return run.told(kept)
 
 
 @dataclass(frozen=True)
@@ -214,18 +233,42 @@ class _Run:
             for body in bodies
             for of, (number, head) in cast("Mapping[str, Any]", body.told.get("episodes", {})).items()
         }
-        there = [unescape(row[0]) for row in EPISODE_IDS.rows(session, id=run_id)]
-        self.episode_ids = list(dict.fromkeys([*there, *self._ended, *(of for of in known.heads if of != run_id)]))
+        self._after = ""
+        self._owed = dict.fromkeys([*self._ended, *(of for of in known.heads if of != run_id)])
+        """Episodes that must be there, and have not been looked at."""
+        self._solved = False
 
-    def told(self) -> RunCheck:
-        """What it came to."""
+    def next_episodes(self, session: Connection) -> Sequence[str]:
+        """Ids of the next few to be looked at: those that are there, then those that must be; empty: no more."""
+        there = [unescape(row[0]) for row in EPISODE_IDS.rows(session, id=self._run_id, after=self._after, most=PAGE)]
+        if there:
+            self._after = there[-1]
+            for episode_id in there:
+                self._owed.pop(episode_id, None)
+            return there
+        gone = list(islice(self._owed, PAGE))
+        for episode_id in gone:
+            del self._owed[episode_id]
+        return gone
+
+    def told(self, episodes: list[EpisodeCheck]) -> RunCheck:
+        """What it came to.
+
+        Args:
+            episodes: those that are kept.
+        """
         check = self._check
-        solved = [episode for episode in check.episodes if episode.end and episode.end.verdict is Verdict.PASS]
-        if solved and not check.signals and not check.unknown and not any("dropped" in note for note in check.notes):
+        check.episodes = episodes
+        if (
+            self._solved
+            and not check.signals
+            and not check.unknown
+            and not any("dropped" in note for note in check.notes)
+        ):
             self._find(self._run_id, "The run says verified, and 0 of its signals verify.")
         return check
 
-    def look_at(self, session: Connection, episode_id: str) -> None:
+    def look_at(self, session: Connection, episode_id: str) -> EpisodeCheck:
         """Looks at one episode."""
         links = links_of(session, self._run_id, episode_id)
         rows = sorted(
@@ -233,10 +276,9 @@ class _Run:
             key=lambda row: row.seq,
         )
         check = EpisodeCheck(episode_id, links=len(links))
-        self._check.episodes.append(check)
         if not links and not rows:
             self._find(episode_id, "The whole episode is gone.")
-            return
+            return check
         dropped: set[str] = set()
         if self._is_chained:
             bodies = self._check_chain(session, episode_id, links, rows, is_run=False)
@@ -248,6 +290,8 @@ class _Run:
             self._check_addresses(session, episode_id, rows)
         self._check_namespaces(episode_id, rows)
         self._check_meaning(check, rows, dropped)
+        self._solved |= check.end is not None and check.end.verdict is Verdict.PASS
+        return check
 
     def _find(self, of: str, what: str) -> None:
         self._check.findings.append(Discrepancy(of, what))

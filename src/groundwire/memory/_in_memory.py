@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, dropwhile, islice
 from typing import Any, Generic, TypeVar, cast
 
 from groundwire.core._candidates import Tree
@@ -293,10 +293,13 @@ class InMemoryStore:
             matching = (run for held in reversed(self._runs) if (run := held.sure).id.startswith(prefix))
             return list(islice(matching, max(limit, 0)))
 
-    async def episodes(self, run_id: str) -> Sequence[EpisodeRecord]:
+    async def episodes(self, run_id: str, *, after: str = "", most: int | None = None) -> Sequence[EpisodeRecord]:
         """See `Store`."""
         with self._lock:
-            return [episode.sure for episode in self._episodes_of.get(run_id, ())]
+            found = (episode.sure for episode in self._episodes_of.get(run_id, ()))
+            if after:
+                found = islice(dropwhile(lambda episode: episode.id != after, found), 1, None)
+            return list(islice(found, most))
 
     async def ends(self, run_id: str) -> Sequence[RunEnd | EpisodeEnd]:
         """See `Store`."""

@@ -74,10 +74,13 @@ OWN_RECORD, RUN_ENDS, ARTIFACT = _query(RunRecord, "id"), _query(RunEnd, "run_id
 ROWS_OF_EPISODE = tuple(
     _query(codec.type, "id" if codec.type is EpisodeRecord else "episode_id") for codec in OF_EPISODE
 )
-EPISODE_IDS = Sql(
-    "SELECT id FROM episodes WHERE run_id = :id UNION"
-    " SELECT episode_id FROM links WHERE run_id = :id AND episode_id <> :id ORDER BY 1"
+_EPISODE_IDS = (
+    "SELECT id FROM episodes WHERE {run_id} = :id AND id > :after UNION"
+    " SELECT episode_id FROM links WHERE run_id = :id AND episode_id <> :id AND episode_id > :after"
+    " ORDER BY 1 LIMIT :most"
 )
+# with the plus, SQLite goes along the index of the ids; it would sort all of the run's for each page
+EPISODE_IDS = Sql(_EPISODE_IDS.format(run_id="run_id"), sqlite=_EPISODE_IDS.format(run_id="+run_id"))
 RUN_IDS = Sql("SELECT id FROM runs UNION SELECT run_id FROM links UNION SELECT run_id FROM run_ends ORDER BY 1")
 LINKS_WITH = Sql(f"SELECT seq, {names_of(CODECS[Link])} FROM links WHERE body LIKE :digest")
 FORGOTTEN = Sql("SELECT 1 FROM lesson_marks WHERE lesson_id = :id AND mark = 'forgotten'")

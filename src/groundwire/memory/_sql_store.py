@@ -38,9 +38,11 @@ from groundwire.memory._refusals import no_artifact, no_signal
 from groundwire.memory._sql import Sql
 from groundwire.memory._statements import (
     ADMITTED,
+    ALL_ROWS,
     ANSWERS,
     EPISODE_ENDS,
     EPISODES,
+    EPISODES_AFTER,
     JUDGEMENTS,
     LAST_LINKS,
     LINKS,
@@ -226,9 +228,13 @@ class SqlStore:
         values = {"prefix": prefix, "length": len(escape(prefix)), "limit": max(limit, 0), "namespace": self.namespace}
         return await self._rows(RUNS, values, RunRecord)
 
-    async def episodes(self, run_id: str) -> Sequence[EpisodeRecord]:
+    async def episodes(self, run_id: str, *, after: str = "", most: int | None = None) -> Sequence[EpisodeRecord]:
         """See `Store`."""
-        return await self._rows(EPISODES, {"run_id": run_id, "namespace": self.namespace}, EpisodeRecord)
+        values: dict[str, Any] = {"run_id": run_id, "namespace": self.namespace}
+        values["most"] = ALL_ROWS if most is None else most
+        if after:
+            return await self._rows(EPISODES_AFTER, {**values, "after": after}, EpisodeRecord)
+        return await self._rows(EPISODES, values, EpisodeRecord)
 
     async def ends(self, run_id: str) -> Sequence[RunEnd | EpisodeEnd]:
         """See `Store`."""

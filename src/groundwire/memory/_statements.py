@@ -127,7 +127,14 @@ RUNS = _select(
 RUN_ENDS = _select(
     RunEnd, "run_id = :run_id AND run_id IN (SELECT id FROM runs WHERE namespace = :namespace) ORDER BY seq"
 )
-EPISODES = _select(EpisodeRecord, "run_id = :run_id AND namespace = :namespace ORDER BY seq")
+EPISODES = _select(EpisodeRecord, "run_id = :run_id AND namespace = :namespace ORDER BY seq LIMIT :most")
+EPISODES_AFTER = _select(
+    EpisodeRecord,
+    "run_id = :run_id AND namespace = :namespace AND seq > (SELECT seq FROM episodes WHERE id = :after)"
+    " ORDER BY seq LIMIT :most",
+)
+ALL_ROWS = 2**63 - 1
+"""A limit that both databases take, and that is none."""
 EPISODE_ENDS = _select(
     EpisodeEnd,
     "episode_id IN (SELECT id FROM episodes WHERE run_id = :run_id AND namespace = :namespace) ORDER BY seq",

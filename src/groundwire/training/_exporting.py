@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from groundwire.core._errors import ConfigError
+from groundwire.training._digests import ShortDigests, short_digest
 from groundwire.training._grouping import Key, by_group, group_of
 from groundwire.training._leaks import Leaks
 from groundwire.training._schema import Form, Options, Rejected, Row
@@ -109,7 +109,7 @@ class Admitted:
         self._trajectories = trajectories
         self._allowed = rules.allowed
         self._report = report
-        self._told: set[str] = set()
+        self._told = ShortDigests()
         self._wrote: dict[str, set[ModelRevision]] = {}
 
     def __iter__(self) -> Iterator[Trajectory]:
@@ -125,8 +125,7 @@ class Admitted:
     def _may_pass(self, trajectory: Trajectory) -> bool:
         self._check_revisions(trajectory)
         refused = trajectory.flaws - self._allowed
-        if trajectory.episode not in self._told:
-            self._told.add(trajectory.episode)
+        if self._told.add(short_digest(trajectory.episode)):
             self._report.episodes += 1
             self._report.refused.update(str(flaw) for flaw in refused)
             for problem in trajectory.problems:
@@ -172,7 +171,7 @@ def export(
     """
     report, rules = ExportReport(), rules or ExportRules()
     report.notes.extend(dict.fromkeys(note for note in (form.note, *(one.note for one in rules.filters)) if note))
-    written: set[int] = set()
+    written = ShortDigests()
     for made in form.make(Admitted(trajectories, rules, report), options or Options()):
         if isinstance(made, Rejected):
             report.reject(made.reason, made.where)
@@ -184,7 +183,7 @@ def export(
     return report
 
 
-def _checked(row: Row, form: Form, rules: ExportRules, report: ExportReport, written: set[int]) -> str | None:
+def _checked(row: Row, form: Form, rules: ExportRules, report: ExportReport, written: ShortDigests) -> str | None:
     """The row as JSON, where it may be written."""
     where = " ".join(row.provenance.episodes)
     if row.provenance.origin is Author.MODEL and not rules.keep_model_only:
@@ -194,8 +193,8 @@ def _checked(row: Row, form: Form, rules: ExportRules, report: ExportReport, wri
     if leak := rules.leaks.found(row, line):
         report.reject(leak, where)
         return None
-    digest = None if form.repeats else _digest_of(row)
-    if digest in written:
+    digest = None if form.repeats else short_digest(row.model_dump_json(exclude={"provenance"}))
+    if digest is not None and digest in written:
         report.duplicates += 1
         return None
     for one in rules.filters:
@@ -205,12 +204,6 @@ def _checked(row: Row, form: Form, rules: ExportRules, report: ExportReport, wri
     if digest is not None:
         written.add(digest)
     return line
-
-
-def _digest_of(row: Row) -> int:
-    """Of what a row says; eight bytes, since there may be millions."""
-    body = row.model_dump_json(exclude={"provenance"})
-    return int.from_bytes(hashlib.blake2b(body.encode(), digest_size=8).digest())
 
 
 def _count(row: Row, report: ExportReport) -> None:

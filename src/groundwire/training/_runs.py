@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from itertools import islice, takewhile
 from typing import Any
 
 from groundwire.core._candidates import Candidate
 from groundwire.core._errors import CandidateError, ConfigError, RecordNotFound, SealError, UserError
 from groundwire.core._masking import canaries_in, telling_lines, texts_of
-from groundwire.core._records import EpisodeRecord, RunRecord, Store
+from groundwire.core._records import EpisodeRecord, Record, RunRecord, Store
 from groundwire.core._seal import FileKeys, Keys
 from groundwire.core._tasks import Task
+from groundwire.training._digests import short_digest
 from groundwire.training._gathering import Gathered
 from groundwire.training._grouping import Key, group_of
 from groundwire.training._trajectories import Change, Trajectory
@@ -35,7 +38,12 @@ async def read_trajectory(
     Raises:
         StorageError: the ledger can't be read.
     """
-    records = await store.records(episode.id)
+    return await _told_by(store, run, episode, await store.records(episode.id), keys)
+
+
+async def _told_by(
+    store: Store, run: RunRecord, episode: EpisodeRecord, records: Sequence[Record], keys: Keys | None
+) -> Trajectory:
     bodies: dict[str, Sequence[Change]] = {}
     reader = Gathered(run, episode, records, keys or FileKeys())
     for digest, artifact in reader.bodies():
@@ -69,6 +77,25 @@ def _text(content: bytes | None) -> str | None:
 
 AT_ONCE = 16
 """Episodes that are read before any of them is handed on."""
+PAGE = 100
+"""Episodes that are asked for at once: each holds its task, which may be long."""
+
+
+async def episodes_of(store: Store, run_id: str) -> AsyncGenerator[EpisodeRecord]:
+    """A run's episodes, oldest first, a page of them in memory at a time.
+
+    Args:
+        store: the ledger.
+        run_id: the run.
+
+    Raises:
+        StorageError: the ledger can't be read.
+    """
+    after = ""
+    while page := await store.episodes(run_id, after=after, most=PAGE):
+        after = page[-1].id
+        for episode in page:
+            yield episode
 
 
 async def trajectories_of(
@@ -85,7 +112,7 @@ async def trajectories_of(
         StorageError: the ledger can't be read.
     """
     for run in runs:
-        for episode in await store.episodes(run.id):
+        async for episode in episodes_of(store, run.id):
             yield await read_trajectory(store, run, episode, keys=keys)
 
 
@@ -96,12 +123,22 @@ class Trajectories:
         store: the ledger.
         runs: runs of it.
         keys: where the runs' keys are; default: the user's own.
+        progress: told after each episode how many have been read so far, those read again among them.
     """
 
-    def __init__(self, store: Store, runs: Sequence[RunRecord], *, keys: Keys | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        runs: Sequence[RunRecord],
+        *,
+        keys: Keys | None = None,
+        progress: Callable[[int], None] = lambda _episodes: None,
+    ) -> None:
         self._store = store
         self._runs = runs
         self._keys = keys
+        self._progress = progress
+        self._read = 0
 
     def __iter__(self) -> Iterator[Trajectory]:
         """One after the other.
@@ -128,23 +165,30 @@ class Trajectories:
         Raises:
             StorageError, ConfigError: as above.
         """
-        places: dict[str, list[int]] = {}
-        for place, trajectory in enumerate(self):
-            places.setdefault(key(trajectory), []).append(place)
+        runs = {run.id: run for run in self._runs}
+        places = _Places()
+        for trajectory in self:
+            places.add(trajectory.run, trajectory.episode, key(trajectory))
         with asyncio.Runner() as runner:
-            episodes: list[tuple[RunRecord, EpisodeRecord]] = []
-            runner.run(self._list(episodes))
-            for wanted in places.values():
-                group: list[Trajectory] = []
-                runner.run(self._read([episodes[place] for place in wanted], group))
-                yield group
+            for wanted in places.in_groups():
+                alike: list[Trajectory] = []
+                runner.run(self._read_again([(runs[run], episode) for run, episode in wanted], alike))
+                # told apart by the keys themselves: the places know of each no more than eight bytes
+                groups: dict[str, list[Trajectory]] = {}
+                for trajectory in alike:
+                    groups.setdefault(key(trajectory), []).append(trajectory)
+                yield from groups.values()
 
-    async def _list(self, into: list[tuple[RunRecord, EpisodeRecord]]) -> None:
-        into.extend([(run, episode) for run in self._runs for episode in await self._store.episodes(run.id)])
+    async def _read_again(self, episodes: Sequence[tuple[RunRecord, str]], into: list[Trajectory]) -> None:
+        for run, episode_id in episodes:
+            records = await self._store.records(episode_id)
+            episode = next(record for record in records if isinstance(record, EpisodeRecord))
+            into.append(await _told_by(self._store, run, episode, records, self._keys))
+            self._count()
 
-    async def _read(self, episodes: Sequence[tuple[RunRecord, EpisodeRecord]], into: list[Trajectory]) -> None:
-        for run, episode in episodes:
-            into.append(await read_trajectory(self._store, run, episode, keys=self._keys))
+    def _count(self) -> None:
+        self._read += 1
+        self._progress(self._read)
 
     def _each(self) -> Iterator[Trajectory]:
         with asyncio.Runner() as runner:
@@ -155,10 +199,36 @@ class Trajectories:
                     runner.run(_read_on(reading, few))
                     if not few:
                         return
-                    yield from few
+                    for trajectory in few:
+                        self._count()
+                        yield trajectory
                     few.clear()
             finally:
                 runner.run(reading.aclose())
+
+
+class _Places:
+    """Where the episodes of each group are: by their ids, and eight bytes of each one's key."""
+
+    def __init__(self) -> None:
+        self._runs: list[str] = []
+        self._episodes: list[str] = []
+        self._keys = array("Q")
+
+    def add(self, run: str, episode: str, key: str) -> None:
+        """One more episode."""
+        self._runs.append(run)
+        self._episodes.append(episode)
+        self._keys.append(short_digest(key))
+
+    def in_groups(self) -> Iterator[Sequence[tuple[str, str]]]:
+        """Runs and episodes of those whose keys are alike, in the order of their first episodes."""
+        keys = self._keys
+        alike = array("Q", sorted(range(len(keys)), key=keys.__getitem__))
+        begins = [at for at, place in enumerate(alike) if not at or keys[place] != keys[alike[at - 1]]]
+        for at in sorted(begins, key=alike.__getitem__):
+            group = takewhile(lambda place, key=keys[alike[at]]: keys[place] == key, islice(alike, at, None))
+            yield [(self._runs[place], self._episodes[place]) for place in group]
 
 
 async def _read_on(reading: AsyncGenerator[Trajectory], into: list[Trajectory]) -> None:
@@ -178,7 +248,7 @@ async def hidden_texts_of(store: Store, runs: Sequence[RunRecord]) -> tuple[str,
     found: dict[str, None] = {}
     looked: set[tuple[str, str]] = set()
     for run in runs:
-        for episode in await store.episodes(run.id):
+        async for episode in episodes_of(store, run.id):
             task: dict[str, Any] = json.loads(episode.task)
             folder, hidden = task.get("folder"), task.get("hidden")
             if folder and hidden and (place := (folder, hidden["tree"])) not in looked:
