@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -42,22 +42,28 @@ def of_kind(kind: str) -> Any:
 
 
 class Chats:
-    """Reads as the tokenizers that vLLM holds do, and counts the characters that it was given."""
+    """Reads as the tokenizers that vLLM holds do, and counts the calls, and the characters that it was given."""
 
     chat_template = "chatml"
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
-        self.read = 0
+        self.read = self.calls = 0
 
     def apply_chat_template(self, chat: list[dict[str, str]], **_options: Any) -> str:
         if any("no such chat" in message["content"] for message in chat):
             raise ValueError("it takes none of these")
         return "".join(f"<|im_start|>{m['role']}\n{m['content']}<|im_end|>\n" for m in chat) + "<|im_start|>assistant\n"
 
-    def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
+    def __call__(self, texts: list[str], *, add_special_tokens: bool) -> dict[str, list[list[int]]]:
         assert not add_special_tokens
-        self.read += len(text)
+        self.calls += 1
+        self.read += sum(map(len, texts))
+        read = self._inner.encode_batch(texts, add_special_tokens=False)
+        return {"input_ids": [one.ids for one in read]}
+
+    def whole(self, chat: Sequence[Message]) -> list[int]:
+        text = self.apply_chat_template([message.model_dump() for message in chat])
         return self._inner.encode(text, add_special_tokens=False).ids
 
 
@@ -91,8 +97,58 @@ def test_pieces_are_the_text_and_begin_alike_where_texts_do() -> None:
 def test_every_prompt_is_read_as_it_is_when_it_is_read_whole(inner: Any) -> None:
     reader, whole = PromptReader(Chats(inner)), Chats(inner)
     for chat in chats(seed=3):
-        expected = whole.encode(whole.apply_chat_template([m.model_dump() for m in chat]), add_special_tokens=False)
-        assert reader.tokens(chat, model="m") == expected
+        assert reader.tokens(chat, model="m") == whole.whole(chat)
+
+
+ODD = (
+    "naïve café e\u0301 Å\u030a \u200b\u200d👩‍👩‍👧‍👦🏳️‍🌈 日本語のテキスト עברית العربية ไทย 한국어"
+    " \ufeff\u2028\u0085\x0b\x0c \x00 \U0010ffff"
+    "\u1e9b\u0323 ﬁ Ⅷ ㍿ ½ 𝔘𝔫𝔦 x\u0300\u0301\u0302 \ud7ff \ue000"
+)
+
+
+def test_a_real_models_tokenizer_gives_the_ids_of_the_whole_text() -> None:
+    """The one that LiteLLM brings: byte-level BPE of 65,000 merges over normalised text. Line ends cut words, runs of
+    spaces, digits and marks in places where its merges would go on."""
+    folder = Path(str(pytest.importorskip("litellm").__file__)).parent / "litellm_core_utils" / "tokenizers"
+    if not (file := folder / "anthropic_tokenizer.json").is_file():
+        pytest.skip("this LiteLLM brings no tokenizer")
+    chatty = Chats(tokenizers.Tokenizer.from_file(str(file)))
+    reader, chance = PromptReader(chatty), random.Random(8)
+    parts = [
+        *ODD.split(),
+        "\r\n",
+        "\n\n\n",
+        "\n    return",
+        " \n",
+        "\n\t",
+        "'ll",
+        "1234567",
+        "abc\nabc",
+        "=" * 9,
+        "\n" * 7,
+    ]
+    for _ in range(3 * CHECKED_FIRST):
+        content = "".join(chance.choice(parts) + chance.choice(("", " ", "\n")) for _ in range(2000))
+        chat = [Message(role="user", content=content)]
+        assert reader.tokens(chat, model="m") == chatty.whole(chat)
+    assert reader.in_pieces, "the pieces were good enough all along"
+
+
+def test_what_is_new_in_a_prompt_is_read_in_one_call() -> None:
+    chatty = Chats(of_kind("gpt2"))
+    reader, given = PromptReader(chatty), list(chats(seed=7))
+    for chat in given[:CHECKED_FIRST]:
+        reader.tokens(chat, model="m")
+    code = max((path.read_text() for path in SOURCES[30:]), key=len)
+    before, chat = chatty.calls, [Message(role="user", content=code)]
+    assert len(list(pieces_of(code))) > 5
+    reader.tokens(chat, model="m")
+    assert chatty.calls == before + 1
+    reader.tokens(chat, model="m")
+    assert chatty.calls == before + 1, "nothing is new"
+    twice = [Message(role="user", content=(text := "a word a word\n" * 80) + text)]
+    assert reader.tokens(twice, model="m") == chatty.whole(twice), "one piece may come twice"
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama3"])

@@ -79,17 +79,22 @@ class PromptReader:
             return found
 
     def _by_pieces(self, text: str) -> list[int]:
+        pieces = list(pieces_of(text))
+        unknown = [piece for piece in dict.fromkeys(pieces) if piece not in self._known]
+        # in one call, which costs more than reading a piece does, and reads several on several cores
+        for piece, tokens in zip(unknown, self._read_each(unknown), strict=True):
+            self._known[piece] = array("i", tokens)
         found: list[int] = []
-        for piece in pieces_of(text):
-            tokens = self._known.pop(piece, None)
-            if tokens is None:
-                tokens = array("i", self._whole(piece))
-            self._known[piece] = tokens
-            found.extend(tokens)
+        for piece in pieces:
+            self._known.move_to_end(piece)
+            found.extend(self._known[piece])
         while len(self._known) > MOST_PIECES:
             self._known.popitem(last=False)
         return found
 
     def _whole(self, text: str) -> list[int]:
+        return list(self._read_each([text])[0])
+
+    def _read_each(self, texts: Sequence[str]) -> Sequence[Sequence[int]]:
         # the template has written the special tokens already
-        return list(self._tokenizer.encode(text, add_special_tokens=False))
+        return self._tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else ()
