@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from itertools import chain, dropwhile, islice
@@ -46,6 +46,9 @@ from groundwire.memory._ranking import RecallQuery
 from groundwire.memory._refusals import admitted_already, no_artifact, no_signal
 
 R = TypeVar("R", bound=Record)
+
+CONCLUDED: Mapping[type[Record], int] = {ReflectionRecord: 0, LessonMark: 1, TrialEnd: 2}
+"""What something is concluded from, and in which order."""
 
 
 class _Held(Generic[R]):
@@ -163,10 +166,8 @@ class InMemoryStore:
                         raise admitted_already(self.url)
             fresh = [record for record in given if self._add(record, masker)]
             # as in the durable store: what is concluded follows after all of the call was written
-            for kind in (ReflectionRecord, LessonMark, TrialEnd):
-                for record in fresh:
-                    if isinstance(record, kind):
-                        self._conclude(record, masker)
+            for record in sorted((r for r in fresh if type(r) in CONCLUDED), key=lambda r: CONCLUDED[type(r)]):
+                self._conclude(record, masker)
         learned = {record.id for record in fresh if isinstance(record, ReflectionRecord)}
         if learned and self._meanings:
             # the records are kept, whatever comes of this; what is missing is filled in, or complained of, at recall
@@ -231,7 +232,7 @@ class InMemoryStore:
                 pass
         return True
 
-    def _conclude(self, record: ReflectionRecord | LessonMark | TrialEnd, masker: Masker) -> None:
+    def _conclude(self, record: Record, masker: Masker) -> None:
         self._number += 1
         match record:
             case ReflectionRecord():
@@ -243,6 +244,8 @@ class InMemoryStore:
                 self._decide(_Held(record, masker).sure)
             case TrialEnd():
                 self._settle(record)
+            case _:
+                raise AssertionError(record)
 
     def _settle(self, end: TrialEnd) -> None:
         episode = self._episodes.get(end.episode_id)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, cast, get_type_hints
 
 from pydantic import ValidationError
@@ -217,7 +218,12 @@ def names_of(codec: Codec) -> str:
 def key_of(record: Record) -> tuple[object, ...] | None:
     """What the record is known by; None where every one is kept."""
     codec = codec_of(record)
-    return (codec.table, *(getattr(record, name) for name in codec.key)) if codec.key else None
+    return (codec.table, _reader_of(codec.key)(record)) if codec.key else None
+
+
+@lru_cache(maxsize=64)
+def _reader_of(names: tuple[str, ...]) -> Callable[[Record], object]:
+    return attrgetter(*names)
 
 
 def covered(codec: Codec, row: Row) -> Covered:

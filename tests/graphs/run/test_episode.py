@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from groundwire.core._records import (
 )
 from groundwire.core._signals import Signal
 from groundwire.core._traits import ActorTraits, CriticTraits, ToolTraits
+from groundwire.graphs.run._episode import Episode
 from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.models import ScriptedBackend
 
@@ -67,6 +69,26 @@ async def test_a_loop_takes_three_transactions_a_trial(task: Task, store: Counti
         ["Signal"],
         ["TrialEnd", "EpisodeEnd"],
     ]
+
+
+async def test_an_episode_that_has_ended_is_freed_at_once(task: Task) -> None:
+    """Not by the garbage collector, which long runs would keep busy with all that their episodes held."""
+    actor, critic = Guesser([["wrong"], ["right"]] * 4), Noter()
+    app = loop(actor, Check(), critic).compile(store=InMemoryStore())
+
+    async def alive_after_one() -> int:
+        assert (await app.arun(task)).trials == 2
+        actor.seen.clear()
+        critic.seen.clear()
+        return sum(isinstance(one, Episode) for one in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        # LangGraph may hold the last one
+        assert len({await alive_after_one() for _ in range(4)}) == 1
+    finally:
+        gc.enable()
 
 
 async def test_a_candidate_is_in_the_ledger_before_it_is_judged(task: Task, store: Counting) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from groundwire.core._records import Admission, CandidateRecord, EpisodeEnd, Intent, Record, ReflectionRecord
 from groundwire.core._signals import NoVerdict, Origin, Signal, Verdict
 from groundwire.graphs.run._acceptance import Ladder, TradeOff
 from groundwire.graphs.run._gate import NAMED_ONLY
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -124,10 +127,11 @@ def account_of(records: Iterable[Record], trade_offs: Sequence[TradeOff] | None 
         trade_offs: what its ladder found, where that is at hand.
     """
     told = list(records)
-    signals = [r for r in told if isinstance(r, Signal)]
+    # each is asked for its kind once
+    signals, intents, ends = _of_kind(told, Signal), _of_kind(told, Intent), _of_kind(told, EpisodeEnd)
     judgings = [s for s in signals if s.origin is not Origin.RULE]
     again, after_none = _repeated(judgings)
-    written = _written(told)
+    written = _written(intents)
     return VerdictAccount(
         retries=len(after_none),
         rejudged=len(again),
@@ -136,17 +140,21 @@ def account_of(records: Iterable[Record], trade_offs: Sequence[TradeOff] | None 
         non_discriminating=non_discriminating(judgings),
         trade_offs=_trade_offs(judgings) if trade_offs is None else tuple(trade_offs),
         standstill=tuple(s.evidence.detail for s in signals if s.origin is Origin.RULE),
-        hidden_accesses=sum(_is_access(r) for r in told),
-        steering=_steering(told),
+        hidden_accesses=(accesses := sum(intent.kind == "hidden_access" for intent in intents)),
+        steering=_steering(told) if accesses else 0,
         oracle=any(s.oracle for s in judgings) or bool(written and written.validated),
         opinions=tuple(sorted({str(s.origin) for s in judgings if s.origin in NAMED_ONLY})),
         written=written,
-        disagrees=_disagreeing(told),
+        disagrees=_disagreeing(judgings, intents, ends),
         isolated=all(s.sandbox.isolated for s in judgings if s.sandbox),
         notes=tuple(dict.fromkeys(s.evidence.note for s in judgings if s.evidence.note)),
-        controls=_controlled(told),
-        own_words=_own_words(told),
+        controls=_controlled(signals, ends),
+        own_words=_own_words(signals, ends),
     )
+
+
+def _of_kind(records: Sequence[Record], kind: type[R]) -> list[R]:
+    return [record for record in records if isinstance(record, kind)]
 
 
 def non_discriminating(signals: Iterable[Signal]) -> tuple[str, ...]:
@@ -201,43 +209,40 @@ def _steering(records: Sequence[Record]) -> int:
     return steered
 
 
-def _disagreeing(records: Sequence[Record]) -> str:
+def _disagreeing(judgings: Sequence[Signal], intents: Sequence[Intent], ends: Sequence[EpisodeEnd]) -> str:
     """What the tests that a model wrote said of what was handed out; the last word on it counts."""
-    ends = [r for r in records if isinstance(r, EpisodeEnd) and r.verdict is Verdict.PASS]
-    given = ends[-1].best_candidate if ends else ""
-    kept = [r for r in records if isinstance(r, Intent) and r.kind == "stands" and r.digest == given]
+    passed = [end for end in ends if end.verdict is Verdict.PASS]
+    given = passed[-1].best_candidate if passed else ""
+    kept = [intent for intent in intents if intent.kind == "stands" and intent.digest == given]
     if not given or not kept:
         return ""
     weaker = json.loads(kept[-1].body)["issuer"]
-    signals = [r for r in records if isinstance(r, Signal) and r.origin is not Origin.RULE]
-    about = [s for s in signals if (s.trial, s.issuer, s.candidate_digest) == (kept[-1].trial, weaker, given)]
+    about = [s for s in judgings if (s.trial, s.issuer, s.candidate_digest) == (kept[-1].trial, weaker, given)]
     return about[-1].evidence.detail if about and about[-1].verdict is Verdict.FAIL else ""
 
 
-def _controlled(records: Sequence[Record]) -> tuple[Controlled, ...]:
+def _handed_out(ends: Sequence[EpisodeEnd]) -> str:
+    """Digest of the candidate that passed in the end; empty where none did."""
+    return next((e.best_candidate for e in reversed(ends) if e.best_candidate and e.verdict is Verdict.PASS), "")
+
+
+def _controlled(signals: Sequence[Signal], ends: Sequence[EpisodeEnd]) -> tuple[Controlled, ...]:
     """The controls of what was handed out, by the tools that it passed; and of what was refused for want of them."""
-    ends = [r for r in records if isinstance(r, EpisodeEnd) and r.best_candidate and r.verdict is Verdict.PASS]
+    given = _handed_out(ends)
     found: dict[str, Controlled] = {}
-    for signal in (r for r in records if isinstance(r, Signal)):
+    for signal in signals:
         controls = signal.evidence.controls
-        if controls is not None and (not ends or signal.candidate_digest == ends[-1].best_candidate):
+        if controls is not None and given in ("", signal.candidate_digest):
             found[signal.issuer] = Controlled(signal.issuer, any=True, **controls.model_dump())
-        elif ends and signal.candidate_digest == ends[-1].best_candidate and signal.verdict is Verdict.PASS:
+        elif signal.candidate_digest == given and signal.verdict is Verdict.PASS:
             found.setdefault(signal.issuer, Controlled(signal.issuer))
     return tuple(found.values())
 
 
-def _own_words(records: Sequence[Record]) -> tuple[OwnWord, ...]:
+def _own_words(signals: Sequence[Signal], ends: Sequence[EpisodeEnd]) -> tuple[OwnWord, ...]:
     """Of what was handed out, by the tools that it passed; the last look counts."""
-    ends = [r for r in records if isinstance(r, EpisodeEnd) and r.best_candidate and r.verdict is Verdict.PASS]
-    passes = [
-        record
-        for record in records
-        if isinstance(record, Signal)
-        and record.verdict is Verdict.PASS
-        and ends
-        and record.candidate_digest == ends[-1].best_candidate
-    ]
+    given = _handed_out(ends)
+    passes = [s for s in signals if s.verdict is Verdict.PASS and s.candidate_digest == given]
     last = {signal.issuer: signal for signal in passes}
     return tuple(
         OwnWord(by, **signal.evidence.crossings.model_dump(), of=len(signal.evidence.cases))
@@ -246,8 +251,8 @@ def _own_words(records: Sequence[Record]) -> tuple[OwnWord, ...]:
     )
 
 
-def _written(records: Iterable[Record]) -> WrittenTests | None:
-    bodies = [json.loads(r.body) for r in records if isinstance(r, Intent) and r.kind == "model_tests"]
+def _written(intents: Iterable[Intent]) -> WrittenTests | None:
+    bodies = [json.loads(intent.body) for intent in intents if intent.kind == "model_tests"]
     if not bodies:
         return None
     return WrittenTests(

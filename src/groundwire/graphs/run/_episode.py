@@ -126,8 +126,10 @@ class Episode:
     """What the hidden tests showed last, in full: for people, and only while this process lives."""
 
     def __post_init__(self) -> None:
-        self.history = History(Candidate(self.task.tree.digest, {}))
-        self.ladder = Ladder(lambda digest: change_size(self.history.candidates[digest], self.task.tree))
+        history = self.history = History(Candidate(self.task.tree.digest, {}))
+        tree = self.task.tree
+        # not by way of the episode, which would then be freed by the garbage collector alone, with all that it holds
+        self.ladder = Ladder(lambda digest: change_size(history.candidates[digest], tree))
         self.firewall = Firewall(self.task)
         self._outlives = self.store.durable
 

@@ -417,8 +417,11 @@ def _failing(signal: Signal) -> frozenset[str]:
     return frozenset(case.id for case in signal.evidence.failed())
 
 
+_TEXTS = (Artifact, ModelCall, ProgramRun)
+
+
 def _holds_texts(record: Record) -> bool:
     """True for prompts, answers and bodies, which nobody asks this view for."""
     if isinstance(record, Intent):
         return record.kind in ("model_call", "program")
-    return isinstance(record, Artifact | ModelCall | ProgramRun)
+    return isinstance(record, _TEXTS)
