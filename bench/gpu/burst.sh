@@ -7,7 +7,8 @@
 # Steps: unpack, models, a (real weights, in process), s (real weights, server), b (throughput), k (b in less than six
 # minutes: two rounds where the engine starts fast enough, else one; one JSON line a figure), m (b with the ledger in memory, to tell where time goes), c (client at a server), v (DeepConf's vote against a plain one), w (what
 # bench_width.py compares, recorded on our own functions and HumanEval; PARTS must hold HumanEval.jsonl).
-# Each has a time limit of its own, and one that fails does not keep the next from running. SMALL=1: a dry run on a CPU.
+# Each has a time limit of its own, and one that fails does not keep the next from running. A figure is printed, and in
+# $OUT/results.jsonl, when it is made: a run that is cut off has said what it measured. SMALL=1: a dry run on a CPU.
 set -uo pipefail
 parts=$(cd "$1" && pwd); shift
 export OUT=${OUT:-$PWD/out}; mkdir -p "$OUT"
@@ -20,9 +21,12 @@ say() { printf '%4d s  %s\n' $((SECONDS - began)) "$*"; }
 step() {
   local limit=$1 name=$2; shift 2
   say "$name begins"
-  timeout --kill-after=20 "$limit" "$@" > "$OUT/$name.log" 2>&1
-  local status=$?
-  grep '^{"bench"' "$OUT/$name.log" | tee -a "$OUT/results.jsonl"
+  : > "$OUT/$name.log"
+  # not through a pipe, which an engine that outlives its program would hold open
+  timeout --kill-after=20 "$limit" "$@" > "$OUT/$name.log" 2>&1 &
+  local running=$! status=0
+  tail -n +1 -f -s 0.5 --pid=$running "$OUT/$name.log" | grep --line-buffered '^{"bench"' | tee -a "$OUT/results.jsonl"
+  wait $running || status=$?
   say "$name ends with status $status"
   if [ $status != 0 ]; then
     tail -n 25 "$OUT/$name.log"
@@ -44,10 +48,10 @@ environment() {
 environment
 for name in "$@"; do
   case $name in
-    unpack) say "unpacked"; "$python" -c 'import groundwire.models, groundwire.graphs, groundwire.memory; print("groundwire", groundwire.__version__)' ;;
+    unpack) say "unpacked"; timeout 120 "$python" -c 'import groundwire.models, groundwire.graphs, groundwire.memory; print("groundwire", groundwire.__version__)' ;;
     models)
       [ -f "$parts/smol/model.safetensors" ] || step 150 models "$python" bench/gpu/models.py real "$parts/smol.gguf" "$parts/smol"
-      "$python" bench/gpu/models.py dense "$parts/smol" "$parts/dense" ${small:+--tiny} ;;
+      step 60 dense "$python" bench/gpu/models.py dense "$parts/smol" "$parts/dense" ${small:+--tiny} ;;
     a) step 200 a-in-process "$python" bench/gpu/real_model.py "vllm:$parts/smol" ${small:+--eager --context 512 --slots 8} ;;
     s) step 260 a-server "$python" bench/gpu/real_model.py "vllm-server:$parts/smol" ${small:+--eager --context 512 --slots 8} ;;
     b) step 420 b-throughput "$python" bench/gpu/throughput.py "$parts/dense" ${small:+--eager --episodes 24 --tokens 16 --slots 8 --rounds 1 --alone 2} ;;

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -167,7 +168,7 @@ async def modes(asked: argparse.Namespace, backend: Backend, kind: Kind) -> dict
         voted = await vote(asked, backend, items, mode, keep, seed)
         plain = plain or voted
         found[name] = figures(voted, plain) | {"wall_s": round(time.perf_counter() - started, 1)}
-        print(name, found[name], flush=True)
+        print(json.dumps({"bench": "confident", "problems": kind, "mode": name, **found[name]}), flush=True)
     return found
 
 

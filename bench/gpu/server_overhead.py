@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import statistics
 import time
 from collections.abc import Awaitable, Callable
@@ -65,6 +66,12 @@ async def in_flight(count: int, work: list[Request], one: Callable[[Request], Aw
     }
 
 
+def told(part: str, found: dict[str, Any]) -> dict[str, Any]:
+    """One measurement, told when it is made."""
+    print(json.dumps({"bench": "server_overhead", "part": part, **found}), flush=True)
+    return found
+
+
 async def run(asked: argparse.Namespace) -> None:
     """Rounds of both, in turns."""
     options: dict[str, Any] = {"max_model_len": 1024, "max_num_seqs": asked.in_flight}
@@ -101,9 +108,9 @@ async def run(asked: argparse.Namespace) -> None:
 
         await in_flight(asked.in_flight, work[: asked.in_flight], bare)  # warm
         await in_flight(asked.in_flight, work[: asked.in_flight], ours)
-        for _ in range(asked.rounds):
-            by_aiohttp = await in_flight(asked.in_flight, work, bare)
-            rounds.append((by_aiohttp, await in_flight(asked.in_flight, work, ours)))
+        for number in range(1, asked.rounds + 1):
+            by_aiohttp = told(f"aiohttp {number}", await in_flight(asked.in_flight, work, bare))
+            rounds.append((by_aiohttp, told(f"ours {number}", await in_flight(asked.in_flight, work, ours))))
     await backend.aclose()
     ratios = [mine["output_tokens_per_s"] / raw["output_tokens_per_s"] for raw, mine in rounds]
     tell(

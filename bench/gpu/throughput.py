@@ -1,7 +1,7 @@
 """(b) Episodes that share one engine, against raw vLLM given the same requests, and against one episode at a time.
 
     python bench/gpu/throughput.py MODEL [--episodes 512] [--tokens 256] [--slots 256] [--rounds 2] [--alone 3]
-        [--ledger file] [--within SECONDS]
+        [--ledger file] [--within SECONDS] [--most SECONDS]
 
 `ours`   all episodes through `abatch`, with the ledger in an SQLite file; the batch decides how many run at once.
 `raw`    the very requests that ours made, in the order in which it made them, as token ids, all given to the same
@@ -10,7 +10,8 @@
 
 Prints each measurement as a JSON line when it is made, so that a run that is cut off has said what it measured; then
 all of it as one, and one line a figure that there is a goal for. Standard error says every 20 s how far it is, and on
-SIGTERM where each thread stands.
+SIGTERM where each thread stands. A measurement that takes more than `--most` seconds is given up, and its line says how
+far it was; so is one with a prompt that leaves an answer no room, which vLLM 0.23 would never end.
 
 The prefix cache is emptied before each. Answers have a fixed length (`ignore_eos`). Throughput is output tokens by the
 wall clock, from the first request to the last answer.
@@ -45,6 +46,10 @@ SOURCES = Path(__file__).parents[2] / "src" / "groundwire"
 TELL_EVERY_S = 20.0
 
 
+class GivenUp(Exception):
+    """A measurement that took too long, or can't be made."""
+
+
 class Recording(VllmBackend):
     """Keeps what it was asked."""
 
@@ -72,7 +77,8 @@ async def ours(backend: Recording, work: list[Task], tokens: int, at_once: int |
         if file is not None:
             await file.aclose()
     missed = [result for result in results if result.stop_reason is not StopReason.VERIFIED]
-    assert not missed, f"{len(missed)} not verified, the first: {missed[0].stop_reason}, {missed[0].detail}"
+    if missed:
+        raise GivenUp(f"{len(missed)} not verified, the first: {missed[0].stop_reason}, {missed[0].detail}")
     assert len(backend.asked) == TRIALS * len(work)
     return figures(backend, len(backend.asked), tokens, wall, cpu)
 
@@ -83,6 +89,9 @@ async def raw(backend: Recording, tokens: int) -> dict[str, Any]:
     engine: Any = backend.engine
     llm = engine._llm
     prompts = [engine._reader.tokens(request.messages, model="raw") for request in backend.asked]
+    longest = max(map(len, prompts))
+    if longest + tokens > engine._room:
+        raise GivenUp(f"a prompt of {longest} tokens leaves no room for {tokens} in a context of {engine._room}")
     parameters = [engine._sampling(request, tokens, sampling(tokens), as_written=False) for request in backend.asked]
 
     async def one(number: int) -> int:
@@ -102,7 +111,7 @@ async def raw(backend: Recording, tokens: int) -> dict[str, Any]:
     started, cpu = time.perf_counter(), time.process_time()
     made = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(all_of_them(), engine._loop))
     wall, cpu = time.perf_counter() - started, time.process_time() - cpu
-    assert made == len(prompts) * tokens, f"{made} tokens: the longest prompt has {max(map(len, prompts))}"
+    assert made == len(prompts) * tokens, f"{made} tokens: the longest prompt has {longest}"
     found = figures(backend, len(prompts), tokens, wall, cpu)
     found["prompt_tokens_mean"] = round(statistics.mean(map(len, prompts)))
     return found
@@ -154,16 +163,28 @@ def watched(backend: Recording, part: str) -> Generator[None]:
         thread.join()
 
 
-async def measured(backend: Recording, part: str, measuring: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
-    """One measurement, told when it is made."""
-    with watched(backend, part):
-        found = await measuring
+async def measured(
+    backend: Recording, part: str, measuring: Coroutine[Any, Any, dict[str, Any]], most_s: float
+) -> dict[str, Any]:
+    """One measurement, told when it is made or given up.
+
+    Raises:
+        GivenUp: it took too long, or can't be made.
+    """
+    try:
+        with watched(backend, part):
+            found = await asyncio.wait_for(measuring, most_s)
+    except (TimeoutError, GivenUp) as error:
+        why = str(error) or f"not done after {most_s:g} s"
+        state = {"asked": len(backend.asked), "in_flight": backend.engine.gauge.in_flight}
+        print(json.dumps({"bench": "throughput", "part": part, "given_up": why, **state}), flush=True)
+        raise GivenUp(f"{part}: {why}") from error
     print(json.dumps({"bench": "throughput", "part": part, **found}), flush=True)
     return found
 
 
-async def run(asked: argparse.Namespace) -> None:
-    """All rounds, then what they come to."""
+async def run(asked: argparse.Namespace) -> bool:
+    """All rounds, then what they come to; False where one was given up."""
     began = time.perf_counter()
     options: dict[str, Any] = {"load_format": "dummy", "max_model_len": asked.context, "max_num_seqs": asked.slots}
     options |= {"enforce_eager": True} if asked.eager else {}
@@ -174,21 +195,33 @@ async def run(asked: argparse.Namespace) -> None:
     await backend.complete_many([hello] * 8)
     start_s = time.perf_counter() - started
     work = tasks(asked.episodes, SOURCES)
-    await ours(backend, work[:4], asked.tokens, None)  # imports and warms what the first episode needs
     rounds: list[tuple[dict[str, Any], dict[str, Any]]] = []
-    for number in range(1, asked.rounds + 1):
-        round_began = time.perf_counter()
-        mine = await measured(backend, f"ours {number}", ours(backend, work, asked.tokens, None))
-        rounds.append((mine, await measured(backend, f"raw {number}", raw(backend, asked.tokens))))
-        now = time.perf_counter()
-        if asked.within and now - began + (now - round_began) > asked.within:
-            break
-    alone = await measured(backend, "alone", ours(backend, work[: asked.alone], asked.tokens, 1))
-    await backend.aclose()
-    tell("throughput", summary(asked, rounds, alone, start_s))
-    for figure, values in one_by_one(asked.episodes, rounds).items():
+    alone: dict[str, Any] = {}
+
+    async def measure(part: str, measuring: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
+        return await measured(backend, part, measuring, asked.most)
+
+    try:
+        # imports and warms what the first episode needs
+        await measure("warm", ours(backend, work[:4], asked.tokens, None))
+        for number in range(1, asked.rounds + 1):
+            round_began = time.perf_counter()
+            mine = await measure(f"ours {number}", ours(backend, work, asked.tokens, None))
+            rounds.append((mine, await measure(f"raw {number}", raw(backend, asked.tokens))))
+            now = time.perf_counter()
+            if asked.within and now - began + (now - round_began) > asked.within:
+                break
+        alone = await measure("alone", ours(backend, work[: asked.alone], asked.tokens, 1))
+    except GivenUp as error:
+        print(error, file=sys.stderr, flush=True)
+    finally:
+        await backend.aclose()
+    if rounds and alone:
+        tell("throughput", summary(asked, rounds, alone, start_s))
+    for figure, values in one_by_one(asked.episodes, rounds).items() if rounds else ():
         found = {"figure": figure, "median": statistics.median(values), "least": min(values), "most": max(values)}
         print(json.dumps({"bench": "throughput", **found}), flush=True)
+    return bool(rounds and alone)
 
 
 def one_by_one(episodes: int, rounds: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, list[float]]:
@@ -236,7 +269,7 @@ def summary(
     }
 
 
-def main() -> None:
+def main() -> int:
     """As the module says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
@@ -245,12 +278,13 @@ def main() -> None:
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--within", type=float, default=0, help="seconds; no round begins that would not end by then")
+    parser.add_argument("--most", type=float, default=150, help="seconds that one measurement may take")
     parser.add_argument("--ledger", choices=("file", "memory"), default="file", help="an SQLite file, or this process")
     parser.add_argument("--eager", action="store_true", help="no compilation: for machines without a GPU")
     asked = parser.parse_args()
     faulthandler.register(signal.SIGTERM, chain=True)
-    asyncio.run(run(asked))
+    return 0 if asyncio.run(run(asked)) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
