@@ -22,6 +22,7 @@ step() {
   local limit=$1 name=$2; shift 2
   say "$name begins"
   : > "$OUT/$name.log"
+  touch "$OUT/$name.began"
   # not through a pipe, which an engine that outlives its program would hold open
   timeout --kill-after=20 "$limit" "$@" > "$OUT/$name.log" 2>&1 &
   local running=$! status=0
@@ -31,7 +32,8 @@ step() {
   if [ $status != 0 ]; then
     tail -n 25 "$OUT/$name.log"
     # vLLM's own account of it
-    tail -n 15 "${XDG_STATE_HOME:-$HOME/.local/state}"/groundwire/logs/*.log 2>/dev/null
+    find "${XDG_STATE_HOME:-$HOME/.local/state}/groundwire/logs" -name '*.log' -newer "$OUT/$name.began" \
+      -exec tail -n 15 {} + 2>/dev/null
   fi
 }
 environment() {

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -29,6 +30,7 @@ from groundwire.core._records import (
 )
 from groundwire.core._seal import Keys, verify
 from groundwire.core._signals import NoVerdict, Origin, Signal, Verdict, canonical
+from groundwire.core._signing import ED25519, PublicKey, signer
 from groundwire.training._trajectories import (
     Attempt,
     Author,
@@ -300,11 +302,17 @@ class Gathered:
             self._problems.append(Problem(flaw=Flaw.UNVERIFIED, detail=error.what))
             return None
 
+    @cached_property
+    def _public(self) -> PublicKey:
+        """The run's public key, derived once: that takes as long as to verify a seal."""
+        assert self._key is not None, "without a key nothing is verified"
+        return signer(self._run.id, self._key).run
+
     def _seal(self, signal: Signal) -> Seal:
         if self._key is None:
             return Seal.UNVERIFIED
         try:
-            verify(signal, self._key)
+            verify(signal, self._public if signal.seal.startswith(ED25519) else self._key)
         except SealError as error:
             self.broken(error.what)
             return Seal.BROKEN
