@@ -30,7 +30,7 @@ from groundwire.graphs import trajectory_factory
 from groundwire.memory import SqlStore
 from groundwire.models import ScriptedBackend
 from groundwire.tools import Command
-from groundwire.training import Trajectories, export, form, opened
+from groundwire.training import Options, Trajectories, export, form, opened
 
 TURNS = 5
 MARK = "task-of-the-pattern"
@@ -119,8 +119,9 @@ def measure(what: str, url: str, keys: FileKeys, run_id: str, folder: Path) -> M
         count = asyncio.run(read(store, run_id))
     else:
         with opened(folder / f"{what}.jsonl", form(what)) as sink:
-            report = export(form(what), Trajectories(store, [run], keys=keys), sink)
-        if report.refused or report.duplicates:
+            # each of these tasks has one episode, which makes a group of one
+            report = export(form(what), Trajectories(store, [run], keys=keys), sink, options=Options(least_group=1))
+        if report.refused or report.duplicates or not report.rows:
             raise RuntimeError(f"{what}: not all was exported: {report.data()}")
         count = report.rows
     seconds, cpu = time.perf_counter() - began, time.process_time() - used

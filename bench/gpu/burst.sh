@@ -16,6 +16,10 @@ python=${PYTHON:-python3}
 small=${SMALL:-}
 began=$SECONDS
 
+running=
+# whoever ends this one ends the step, which would hold the card
+trap '[ -z "$running" ] || kill $running 2>/dev/null; exit 143' TERM INT
+
 say() { printf '%4d s  %s\n' $((SECONDS - began)) "$*"; }
 # $1 limit in seconds, $2 name of the log, the rest: the command
 step() {
@@ -25,9 +29,11 @@ step() {
   touch "$OUT/$name.began"
   # not through a pipe, which an engine that outlives its program would hold open
   timeout --kill-after=20 "$limit" "$@" > "$OUT/$name.log" 2>&1 &
-  local running=$! status=0
-  tail -n +1 -f -s 0.5 --pid=$running "$OUT/$name.log" | grep --line-buffered '^{"bench"' | tee -a "$OUT/results.jsonl"
+  running=$!
+  { tail -n +1 -f -s 0.5 --pid=$running "$OUT/$name.log" | grep --line-buffered '^{"bench"' | tee -a "$OUT/results.jsonl"; } &
+  local telling=$! status=0
   wait $running || status=$?
+  wait $telling
   say "$name ends with status $status"
   if [ $status != 0 ]; then
     tail -n 25 "$OUT/$name.log"

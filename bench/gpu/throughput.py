@@ -194,6 +194,7 @@ async def run(asked: argparse.Namespace) -> bool:
     hello = Request(messages=(Message(role="user", content="hello"),), max_tokens=asked.tokens)
     await backend.complete_many([hello] * 8)
     start_s = time.perf_counter() - started
+    print(json.dumps({"bench": "throughput", "part": "started", "start_s": round(start_s, 1)}), flush=True)
     work = tasks(asked.episodes, SOURCES)
     rounds: list[tuple[dict[str, Any], dict[str, Any]]] = []
     alone: dict[str, Any] = {}
