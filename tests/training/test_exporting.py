@@ -51,7 +51,8 @@ def names(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir() if "rows" in path.name]
 
 
-async def test_a_failure_half_way_leaves_what_was_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("trouble", [RuntimeError("the ledger is gone"), KeyboardInterrupt("gone")])
+async def test_a_failure_half_way_leaves_what_was_there(tmp_path: Path, trouble: BaseException) -> None:
     told = await trajectories(tmp_path, repairing([saying("42")]))
     form = Form(name="thoughts", row=Thought, make=thoughts, about="")
     out = tmp_path / "rows.jsonl"
@@ -59,9 +60,9 @@ async def test_a_failure_half_way_leaves_what_was_there(tmp_path: Path) -> None:
 
     def breaks() -> Iterator[Trajectory]:
         yield told[0]
-        raise RuntimeError("the ledger is gone")
+        raise trouble
 
-    with pytest.raises(RuntimeError, match="gone"), opened(out, form) as sink:
+    with pytest.raises(type(trouble), match="gone"), opened(out, form) as sink:
         export(form, breaks(), sink)
     assert out.read_text() == "old\n" and names(tmp_path) == ["rows.jsonl"]
     before = os.umask(0o077)
