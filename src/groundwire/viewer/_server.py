@@ -28,7 +28,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from groundwire.core._errors import ConfigError, GroundwireError, RecordNotFound
 from groundwire.core._records import RunState, run_state
 from groundwire.core._seal import FileKeys
-from groundwire.memory._browsing import OPEN, Page, RunSummary, Sort
+from groundwire.memory._browsing import Page, RunSummary
+from groundwire.memory._browsing_sql import OPEN, RunSort, Sort
 from groundwire.viewer._comparing import RunComparison, compare_episodes, compare_runs
 from groundwire.viewer._diffs import side_by_side
 from groundwire.viewer._episode import CallView
@@ -202,12 +203,15 @@ class _Pages:
 
     async def runs(self, request: Request) -> Response:
         """All runs."""
-        text, number = request.query_params.get("q", ""), _number(request)
-        page = await self._ledgers.runs(text=text, page=number)
+        text, order = request.query_params.get("q", ""), _order(request, RunSort)
+        page = await self._ledgers.runs(text=text, page=_number(request), **order)
         newest = await self._ledgers.newest()
         states = {run.id: _state(run) for run in page.rows}
         live = newest if RunState.RUNNING in states.values() else ""
-        return _page("runs.html", page=page, text=text, states=states, live=live, address=_address(request))
+        columns = _Columns(request, **order)
+        return _page(
+            "runs.html", page=page, text=text, states=states, live=live, columns=columns, address=_address(request)
+        )
 
     async def run(self, request: Request) -> Response:
         """A run and its episodes."""
@@ -223,7 +227,7 @@ class _Pages:
             drawing=drawing_of(json.loads(run.config or "{}")),
             page=page,
             asked=asked,
-            sorts=[sort.value for sort in Sort],
+            columns=_Columns(request, sort=asked["sort"], descends=asked["descends"]),
             stops=await self._ledgers.stop_reasons(run.id),
             notes=await self._ledgers.notes(run.id),
             may_write=not self._ledgers.read_only,
@@ -468,10 +472,9 @@ class _Pages:
     # the same for programs
 
     async def api_runs(self, request: Request) -> Response:
-        """Runs: `q`, `page`, `size`."""
-        page = await self._ledgers.runs(
-            text=request.query_params.get("q", ""), page=_number(request), size=_number(request, "size", 25)
-        )
+        """Runs: `q`, `sort`, `order`, `page`, `size`."""
+        text, size = request.query_params.get("q", ""), _number(request, "size", 25)
+        page = await self._ledgers.runs(text=text, **_order(request, RunSort), page=_number(request), size=size)
         return _api(_page_data(page))
 
     async def api_run(self, request: Request) -> Response:
@@ -483,7 +486,7 @@ class _Pages:
         return _api({"run": told, "notes": as_data(notes)})
 
     async def api_episodes(self, request: Request) -> Response:
-        """Its episodes: `q`, `verdict`, `stop`, `family`, `sort`, `page`, `size`."""
+        """Its episodes: `q`, `verdict`, `stop`, `family`, `sort`, `order`, `page`, `size`."""
         run = request.path_params["run"]
         page = await self._ledgers.episodes(
             run, **_filters(request), page=_number(request), size=_number(request, "size", 50)
@@ -600,20 +603,67 @@ def _number(request: Request, name: str = "page", default: int = 1) -> int:
         return default
 
 
-def _filters(request: Request) -> dict[str, Any]:
+def _order(request: Request, columns: type[Sort] | type[RunSort]) -> dict[str, Any]:
+    """What a table is sorted by: `sort`, and `order` where it is not as people mostly want it."""
     asked = request.query_params
     try:
-        sort = Sort(asked.get("sort", Sort.NEWEST))
+        sort = columns(asked.get("sort") or columns.NEWEST)
     except ValueError:
         raise ConfigError(
-            f"Episodes can't be sorted by {asked.get('sort')!r}.", do=f"Sort by {', '.join(s.value for s in Sort)}."
+            f"Nothing is sorted by {asked.get('sort')!r} here.", do=f"Sort by {', '.join(columns)}."
         ) from None
+    order = asked.get("order", "")
+    if order not in ("", "asc", "desc"):
+        raise ConfigError(f"There is no order {order!r}.", do="Ask for order=asc or order=desc.")
+    return {"sort": sort, "descends": sort.descends if not order else order == "desc"}
+
+
+class _Columns:
+    """Heads of a table's columns: what each is sorted by now, and where a click leads.
+
+    Args:
+        request: what was asked.
+        sort: what the table is sorted by.
+        descends: True if the greatest stands first.
+    """
+
+    def __init__(self, request: Request, *, sort: Sort | RunSort, descends: bool) -> None:
+        self._path = request.url.path
+        self._given = {k: v for k, v in request.query_params.items() if k not in ("page", "part", "sort", "order")}
+        self._columns = type(sort)
+        # one column, two names
+        self._sort = self._columns.NEWEST if sort == "oldest" else sort
+        self._descends = descends
+
+    def state(self, name: str) -> str:
+        """`ascending`, `descending` or `none`, as `aria-sort` has them."""
+        if self._sort != name:
+            return "none"
+        return "descending" if self._descends else "ascending"
+
+    def address(self, name: str) -> str:
+        """Sorted by that column; where it is already, the other way round."""
+        usual = self._columns(name).descends
+        descends = not self._descends if self._sort == name else usual
+        order = {} if descends == usual else {"order": "desc" if descends else "asc"}
+        return f"{self._path}?{urlencode({**parameters(**self._given), 'sort': name, **order})}"
+
+    @property
+    def asked(self) -> Mapping[str, str]:
+        """What a form that filters the table hands on, so that its order stays."""
+        if self._sort.descends != self._descends:
+            return {"sort": self._sort.value, "order": "desc" if self._descends else "asc"}
+        return {} if self._sort == "newest" else {"sort": self._sort.value}
+
+
+def _filters(request: Request) -> dict[str, Any]:
+    asked = request.query_params
     return {
+        **_order(request, Sort),
         "text": asked.get("q", ""),
         "verdict": asked.get("verdict", ""),
         "stop": asked.get("stop", ""),
         "family": asked.get("family", ""),
-        "sort": sort,
     }
 
 
