@@ -61,6 +61,8 @@ class Ledgers:
     def __init__(self, stores: Sequence[SqlStore], *, read_only: bool = False) -> None:
         self._browsers = [LedgerBrowser(store) for store in stores]
         self.read_only = read_only
+        self.is_leaving = False
+        """True once the server ends: whoever follows a page is let go."""
         self._views: dict[str, tuple[EpisodeView, Way]] = {}
 
     async def runs(self, *, size: int = 25, **asked: Any) -> Page[RunSummary]:

@@ -32,7 +32,7 @@ from groundwire.memory._browsing import Page, RunSummary
 from groundwire.memory._browsing_sql import OPEN, RunSort, Sort
 from groundwire.viewer._comparing import RunComparison, compare_episodes, compare_runs
 from groundwire.viewer._diffs import side_by_side
-from groundwire.viewer._episode import CallView
+from groundwire.viewer._episode import CallView, EpisodeView, TrialView
 from groundwire.viewer._export import export_episode
 from groundwire.viewer._ledgers import Ledgers, as_data
 from groundwire.viewer._pages import asset, parameters, render
@@ -185,12 +185,15 @@ class _Pages:
             "/api/v1/runs/{run}/episodes": self.api_episodes,
             "/api/v1/episodes/{episode}": self.api_episode,
             "/api/v1/episodes/{episode}/records": self.api_records,
+            "/api/v1/episodes/{episode}/trials/{trial:int}": self.api_trial,
+            "/api/v1/episodes/{episode}/calls/{call}": self.api_call,
             "/api/v1/episodes/{episode}/candidates/{digest}": self.api_candidate,
             "/api/v1/signals/{signal}": self.api_signal,
             "/api/v1/lessons": self.api_lessons,
             "/api/v1/lessons/{lesson}": self.api_lesson,
             "/api/v1/search": self.api_search,
             "/api/v1/compare": self.api_compare,
+            "/api/v1/compare-episodes": self.api_compare_episodes,
         }
         return [
             *(Route(path, _told(page), methods=["GET"]) for path, page in pages.items()),
@@ -210,7 +213,14 @@ class _Pages:
         live = newest if RunState.RUNNING in states.values() else ""
         columns = _Columns(request, **order)
         return _page(
-            "runs.html", page=page, text=text, states=states, live=live, columns=columns, address=_address(request)
+            "runs.html",
+            data=_data_of(request),
+            page=page,
+            text=text,
+            states=states,
+            live=live,
+            columns=columns,
+            address=_address(request),
         )
 
     async def run(self, request: Request) -> Response:
@@ -222,6 +232,7 @@ class _Pages:
         state = _state(run)
         return _page(
             "run.html",
+            data=_data_of(request),
             run=run,
             state=state,
             drawing=drawing_of(json.loads(run.config or "{}")),
@@ -265,6 +276,7 @@ class _Pages:
         config = await self._ledgers.config(view.run_id)
         return await _page_apart(
             "episode.html",
+            data=_data_of(request),
             view=view,
             way=way,
             drawing=drawing_of(config, way),
@@ -295,26 +307,35 @@ class _Pages:
         page = _paged(await self._ledgers.records(episode), _number(request), RECORDS)
         rows = [(type(record).__name__, _record(record)) for record in page.rows]
         shown = Page(rows, page.total, page.number, page.size)
-        return _page("records.html", episode=episode, page=shown, address=_address(request))
+        return _page("records.html", data=_data_of(request), episode=episode, page=shown, address=_address(request))
 
     async def trial(self, request: Request) -> Response:
         """All candidates of a trial."""
+        view, trial = await self._trial(request)
+        page = _paged(trial.candidates, _number(request), CANDIDATES_A_PAGE)
+        address = partial(_address_of, f"/episode/{view.id}/trial/{trial.number}", {})
+        name = "trial_body.html" if "part" in request.query_params else "trial.html"
+        return _page(name, view=view, trial=trial, page=page, address=address, data=_data_of(request))
+
+    async def _trial(self, request: Request) -> tuple[EpisodeView, TrialView]:
         view = await self._ledgers.episode(request.path_params["episode"])
         trial = next((t for t in view.trials if t.number == request.path_params["trial"]), None)
         if trial is None:
             raise RecordNotFound("The episode has no such trial.")
-        page = _paged(trial.candidates, _number(request), CANDIDATES_A_PAGE)
-        address = partial(_address_of, f"/episode/{view.id}/trial/{trial.number}", {})
-        name = "trial_body.html" if "part" in request.query_params else "trial.html"
-        return _page(name, view=view, trial=trial, page=page, address=address)
+        return view, trial
 
-    async def call(self, request: Request) -> Response:
-        """A model call, and what changed since the one before of its kind."""
+    async def _call(self, request: Request) -> tuple[EpisodeView, CallView, list[CallView]]:
+        """A model call, among all of its episode."""
         view = await self._ledgers.episode(request.path_params["episode"])
         every = [call for trial in view.trials for call in trial.calls]
         call = next((one for one in every if one.id == request.path_params["call"]), None)
         if call is None:
             raise RecordNotFound("The episode has no such model call.")
+        return view, call, every
+
+    async def call(self, request: Request) -> Response:
+        """A model call, and what changed since the one before of its kind."""
+        view, call, every = await self._call(request)
         if "part" in request.query_params:
             return _page("call_body.html", view=view, call=call, part=True)
         before = [one for one in every[: every.index(call)] if one.purpose == call.purpose and one.answers]
@@ -322,7 +343,15 @@ class _Pages:
         prompts = list(side_by_side(_prompt(earlier), _prompt(call))) if earlier else []
         answers = list(side_by_side(_lines(earlier.answers), _lines(call.answers))) if earlier else []
         return _page(
-            "call.html", view=view, call=call, earlier=earlier, prompt_rows=prompts, answer_rows=answers, part=False
+            "call.html",
+            view=view,
+            call=call,
+            trial=next(trial for trial in view.trials if trial.number == call.trial),
+            earlier=earlier,
+            prompt_rows=prompts,
+            answer_rows=answers,
+            part=False,
+            data=_data_of(request),
         )
 
     async def candidate(self, request: Request) -> Response:
@@ -335,8 +364,12 @@ class _Pages:
         files = await self._ledgers.candidate(view.id, digest, against=against)
         return _page(
             "candidate.html",
+            data=_data_of(request),
             view=view,
             candidate=candidate,
+            calls=[
+                call for trial in view.trials if candidate and trial.number == candidate.trial for call in trial.calls
+            ],
             digest=digest,
             against=against,
             earlier=before[-1] if before else None,
@@ -357,7 +390,9 @@ class _Pages:
         cases = [case for case in signal.evidence.cases if wanted.lower() in case.id.lower()]
         cases.sort(key=lambda case: case.result.ok)
         page = _paged(cases, _number(request), CASES)
-        return _page("signal.html", signal=signal, page=page, wanted=wanted, address=_address(request))
+        return _page(
+            "signal.html", data=_data_of(request), signal=signal, page=page, wanted=wanted, address=_address(request)
+        )
 
     async def output(self, request: Request) -> Response:
         """A whole output, as a file."""
@@ -373,7 +408,7 @@ class _Pages:
     async def lessons(self, request: Request) -> Response:
         """Lessons."""
         text = request.query_params.get("q", "")
-        return _page("lessons.html", lessons=await self._ledgers.lessons(text=text), text=text)
+        return _page("lessons.html", data=_data_of(request), lessons=await self._ledgers.lessons(text=text), text=text)
 
     async def lesson(self, request: Request) -> Response:
         """A lesson: where it comes from, and what came of it."""
@@ -385,7 +420,14 @@ class _Pages:
                 f"of {standing.trials} trials that were given it {standing.passed} passed,"
                 f" where {standing.expected:.1f} would have been usual"
             )
-        return _page("lesson.html", view=view, run=run, helped=helped, may_write=not self._ledgers.read_only)
+        return _page(
+            "lesson.html",
+            data=_data_of(request),
+            view=view,
+            run=run,
+            helped=helped,
+            may_write=not self._ledgers.read_only,
+        )
 
     async def decide(self, request: Request) -> Response:
         """Decides about a lesson."""
@@ -398,7 +440,7 @@ class _Pages:
         """Places that contain a text."""
         text, run = request.query_params.get("q", ""), request.query_params.get("run", "")
         hits = await self._ledgers.search(text, run_id=run)
-        return _page("search.html", query=text, scope=run, hits=hits, most=40)
+        return _page("search.html", data=_data_of(request), query=text, scope=run, hits=hits, most=40)
 
     # comparing
 
@@ -407,7 +449,16 @@ class _Pages:
         first, second, compared = await self._compared(request)
         pairs = sum(len(some) for name, (_, some) in compared.sets.items() if name != "unmatched")
         said = _chance(len(compared.fixed), len(compared.broken))
-        return _page("compare.html", a=first, b=second, compared=compared, pairs=pairs, said=said, shown=PAIRS)
+        return _page(
+            "compare.html",
+            data=_data_of(request),
+            a=first,
+            b=second,
+            compared=compared,
+            pairs=pairs,
+            said=said,
+            shown=PAIRS,
+        )
 
     async def _compared(self, request: Request) -> tuple[RunSummary, RunSummary, RunComparison]:
         names = request.query_params.get("a", ""), request.query_params.get("b", "")
@@ -420,7 +471,9 @@ class _Pages:
     async def compare_episodes(self, request: Request) -> Response:
         """Two episodes, trial by trial."""
         first, second = [await self._ledgers.episode(request.query_params.get(name, "")) for name in ("a", "b")]
-        return _page("compare_episodes.html", a=first, b=second, pairs=compare_episodes(first, second))
+        return _page(
+            "compare_episodes.html", data=_data_of(request), a=first, b=second, pairs=compare_episodes(first, second)
+        )
 
     async def report(self, request: Request) -> Response:
         """The report of some runs."""
@@ -449,7 +502,7 @@ class _Pages:
         async def told() -> AsyncGenerator[str]:
             seen = after
             yield ": groundwire\n\n"
-            while not await request.is_disconnected():
+            while not (self._ledgers.is_leaving or await request.is_disconnected()):
                 newest = await self._ledgers.newest()
                 if newest != seen:
                     seen = newest
@@ -503,6 +556,14 @@ class _Pages:
         records = await self._ledgers.records(request.path_params["episode"])
         return _api({"records": [_record(record) for record in records]})
 
+    async def api_trial(self, request: Request) -> Response:
+        """A trial with all its candidates."""
+        return _api({"trial": as_data((await self._trial(request))[1])})
+
+    async def api_call(self, request: Request) -> Response:
+        """A model call: what the model was shown, and what it answered."""
+        return _api({"call": as_data((await self._call(request))[1])})
+
     async def api_candidate(self, request: Request) -> Response:
         """What a candidate changes: `against`."""
         files = await self._ledgers.candidate(
@@ -534,6 +595,11 @@ class _Pages:
         """Two runs: `a`, `b`."""
         first, second, compared = await self._compared(request)
         return _api({"a": as_data(first), "b": as_data(second), "compared": as_data(compared)})
+
+    async def api_compare_episodes(self, request: Request) -> Response:
+        """Two episodes, trial by trial: `a`, `b`."""
+        first, second = [await self._ledgers.episode(request.query_params.get(name, "")) for name in ("a", "b")]
+        return _api({"pairs": as_data(compare_episodes(first, second))})
 
 
 # answers
@@ -675,6 +741,18 @@ async def _form(request: Request) -> Mapping[str, str]:
         if len(body) > 64_000:
             raise ValueError("That is too long.")
     return dict(QueryParams(body.decode(errors="replace")))
+
+
+_SEVERAL = {"run": "runs", "episode": "episodes", "trial": "trials", "call": "calls", "candidate": "candidates",
+            "signal": "signals", "lesson": "lessons"}  # fmt: skip
+
+
+def _data_of(request: Request) -> str:
+    """Where the data behind a page is."""
+    parts = request.url.path.strip("/").split("/")
+    kinds = [_SEVERAL.get(part, part) if number % 2 == 0 else part for number, part in enumerate(parts)]
+    query = f"?{request.url.query}" if request.url.query else ""
+    return f"/api/v1/{'/'.join(kinds) if parts != [''] else 'runs'}{query}"
 
 
 def _address(request: Request) -> Callable[[int], str]:
