@@ -79,6 +79,7 @@ class RunSummary:
         tasks: how many different ones.
         tokens: of its model calls, prompts and completions.
         usd: what these cost, as far as the price is known; None where no price is known and something was used.
+        calls: its model calls.
     """
 
     id: str
@@ -92,6 +93,7 @@ class RunSummary:
     tasks: int
     tokens: int
     usd: float | None
+    calls: int
 
     @property
     def episodes(self) -> int:
@@ -237,6 +239,7 @@ class LedgerBrowser:
             tasks=int(tasks),
             tokens=int(tokens),
             usd=float(usd) if priced else None if calls and tokens else 0.0,
+            calls=int(calls),
         )
 
     async def episodes(

@@ -392,6 +392,12 @@ class EpisodeView:
         return sum(len(trial.calls) for trial in self.trials)
 
     @property
+    def isolation(self) -> str:
+        """How assertions were kept from what they judge, where it was the same each time; else empty."""
+        kinds = {s.isolation for t in self.trials for c in t.candidates for s in c.signals if s.isolation}
+        return kinds.pop() if len(kinds) == 1 else ""
+
+    @property
     def flames(self) -> Mapping[str, Sequence[FlameBlock]]:
         """Flame views of `time` and `tokens`; without what is not known."""
         both = {"time": flame_of_time(self.spans), "tokens": flame_of_tokens(self.spans)}
