@@ -139,7 +139,7 @@ def test_four_questions_of_a_project_of_the_demo(tmp_path: Path, browser: Browse
         third.locator(".lessons a").first.click()
         expect(page.locator("blockquote")).to_contain_text("cases fail")
         facts = page.locator("dl")
-        expect(facts).to_contain_text(re.compile(r"of \d trials that were given it 0 passed"))
+        expect(facts).to_contain_text(re.compile(r"of \d trials? that had it 0 passed"))
         facts.get_by_role("link", name=re.compile("6_durations, trial")).click()
         expect(page.get_by_role("heading", name=re.compile("6_durations"))).to_be_visible()
 
@@ -175,7 +175,7 @@ def test_four_questions_of_an_imported_run(tmp_path: Path, browser: Browser, log
         trial.locator(".lessons a").last.click()
         expect(page.locator("blockquote")).to_contain_text(said[:40])
         expect(page.locator("dl")).to_contain_text(re.compile(r"trial \d"))
-        expect(page.locator("dl")).to_contain_text(re.compile(r"of \d trials? that were given it \d passed"))
+        expect(page.locator("dl")).to_contain_text(re.compile(r"of \d trials? that had it \d passed"))
         page.locator("dl").get_by_role("link", name=re.compile("trial")).click()
         expect(page.get_by_role("region", name="Trial 1")).to_be_visible()
 

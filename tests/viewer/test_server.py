@@ -85,7 +85,7 @@ async def test_an_episode_answers_why_and_what(tmp_path: Path, ledgers: Ledgers)
         call = told["trials"][1]["calls"][0]["id"]
         changed = (await client.get(f"/episode/{told['id']}/call/{call}")).text
     assert "the gate opened on" in page and "Carry the four." in page
-    assert " that were given it 1 passed, where " in about
+    assert " that had it 1 passed, where " in about
     assert "What changed since the propose before" in changed and "Carry the four." in changed
 
 

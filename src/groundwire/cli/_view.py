@@ -145,7 +145,7 @@ async def _exported(settings: Settings, prefix: str) -> str:
     async with aclosing(_ledgers(settings, read_only=True)) as ledgers:
         run, _ = await ledgers.run(prefix)
         outcomes = await ledgers.outcomes(run.id)
-        async with aclosing(ledgers.episode_and_way(episode) async for _, _, episode, _ in outcomes) as shown:
+        async with aclosing(await ledgers.episode_and_way(episode) for _, _, episode, _ in outcomes) as shown:
             return await export_run(run, shown)
 
 
