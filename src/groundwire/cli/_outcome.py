@@ -208,7 +208,8 @@ def print_outcome(
     for said, style in account_lines(result.account):
         console.print(Text(said, style=style), soft_wrap=True)
     run = result.run_id[:13]
-    console.print(Text(f"record: groundwire show {run}   in a browser: groundwire view {run}", style="dim"))
+    look = f"record: groundwire show {run}   in a browser: groundwire view {run}"
+    console.print(Text(look, style="dim"), soft_wrap=True)
 
 
 def as_data(

@@ -49,6 +49,7 @@ async def export_run(run: RunSummary, shown: AsyncIterable[Shown]) -> str:
 
 def _fitting(view: EpisodeView, way: Way, pre: str) -> Markup:
     """An episode's part of a document, which fits by itself: its texts cut shorter if need be, then trials left out."""
+    body = Markup()
     for chars in TEXTS:
         body = _body(view, way, pre, chars)
         if _bytes(body) <= MOST_BYTES:
