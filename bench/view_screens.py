@@ -30,7 +30,7 @@ def main() -> int:
         projects = Path(next(iter(demo.__path__))) / "projects"
         for name in ("1_booking", "6_durations"):
             copy = shutil.copytree(projects / name, Path(folder) / name)
-            subprocess.run([PROGRAM, "repair", copy, "--max-trials", "4", *where], check=False)
+            subprocess.run([PROGRAM, "repair", copy, "--max-trials", "4", "--width", "16", *where], check=False)
         viewing = subprocess.Popen([PROGRAM, "view", *where], stdout=subprocess.PIPE, text=True)
         assert viewing.stdout is not None
         address = re.findall(r"http://\S+", viewing.stdout.readline())[0]
