@@ -100,6 +100,8 @@ async def pages(client: httpx.AsyncClient, run: str, large: str) -> None:
     """Times each page, in processor seconds: the first time, and the median of three more."""
     asked = {
         "list of runs": "/",
+        "runs by tokens": "/?sort=tokens",
+        "runs by verdicts": "/?sort=passed",
         "episodes, newest": f"/run/{run}",
         "episodes, page 1,000": f"/run/{run}?page=1000&sort=oldest",
         "episodes by task": f"/run/{run}?sort=task",

@@ -60,6 +60,21 @@ def test_what_can_not_be_shown_is_said_at_once(tmp_path: Path) -> None:
         assert taken.code == 2 and f"Port {port} can't be used" in taken.err
 
 
+def test_it_ends_at_once_and_in_silence_while_a_page_is_followed(tmp_path: Path) -> None:
+    asyncio.run(two_runs(tmp_path))
+    process = begin("view", "--db", f"sqlite:///{tmp_path / 'ledger.db'}")
+    address = _told(process)
+    with httpx.Client(follow_redirects=True, timeout=60) as client:
+        assert client.get(address).status_code == 200
+        with client.stream("GET", f"{address.partition('?')[0]}events", params={"after": 0}) as stream:
+            lines = stream.iter_lines()
+            assert next(lines).startswith(":")
+            process.send_signal(signal.SIGINT)
+            assert not [line for line in lines if line.startswith("error")]  # and it ends
+    out, _ = process.communicate(timeout=60)
+    assert "rror" not in out, out
+
+
 def test_one_file_holds_the_run(tmp_path: Path) -> None:
     run = asyncio.run(hostile_run(tmp_path))
     ran = groundwire("view", run.id, "--export", tmp_path / "out.html", "--db", f"sqlite:///{tmp_path / 'ledger.db'}")

@@ -20,7 +20,8 @@ from groundwire.core._records import (
 )
 from groundwire.core._signals import Verdict
 from groundwire.memory import SqlStore
-from groundwire.memory._browsing import LedgerBrowser, Sort
+from groundwire.memory._browsing import LedgerBrowser
+from groundwire.memory._browsing_sql import RunSort, Sort
 
 RUN, OTHER = "run-a", "run-b"
 
@@ -84,6 +85,8 @@ async def test_a_run_is_summed_up(store: SqlStore) -> None:
         (Sort.TRIALS, "e5", "e0"),
         (Sort.TOKENS, "e5", "e0"),
         (Sort.COST, "e0", "e5"),
+        (Sort.STOP, "e5", "e3"),
+        (Sort.SEED, "e0", "e5"),
     ],
 )
 async def test_episodes_are_sorted_over_all_pages(store: SqlStore, sort: Sort, first: str, last: str) -> None:
@@ -94,6 +97,45 @@ async def test_episodes_are_sorted_over_all_pages(store: SqlStore, sort: Sort, f
     assert (ids[0], ids[-1]) == (first, last)
     assert {(page.total, page.pages) for page in pages} == {(6, 3)}
     assert not (await browser.episodes(run_id=RUN, sort=sort, page=4, size=2)).rows
+    # the other way round: as often as values differ the first becomes the last
+    back = await browser.episodes(run_id=RUN, sort=sort, descends=not sort.descends)
+    if sort not in (Sort.VERDICT, Sort.STOP):
+        assert [row.id for row in back.rows] == ids[::-1]
+    assert [row.verdict for row in back.rows if row.id == "e4"] == ["fail"]
+
+
+@pytest.mark.parametrize(
+    ("sort", "up"),
+    [
+        (RunSort.NEWEST, [RUN, OTHER]),
+        (RunSort.RUN, [RUN, OTHER]),
+        (RunSort.GRAPH, [RUN, OTHER]),
+        (RunSort.PASSED, [OTHER, RUN]),
+        (RunSort.TASKS, [OTHER, RUN]),
+        (RunSort.TOKENS, [OTHER, RUN]),
+        (RunSort.COST, [OTHER, RUN]),
+        (RunSort.ENDED, [RUN, OTHER]),
+    ],
+)
+async def test_runs_are_sorted_by_each_column_both_ways(store: SqlStore, sort: RunSort, up: list[str]) -> None:
+    browser = await _filled(store)
+    for descends in (False, True):
+        pages = [await browser.runs(sort=sort, descends=descends, page=number, size=1) for number in (1, 2)]
+        assert [row.id for page in pages for row in page.rows] == (up[::-1] if descends else up)
+
+
+async def test_runs_of_several_namespaces_make_one_list(store: SqlStore) -> None:
+    await _filled(store)
+    arm = SqlStore(_url(store), namespace="without memory")
+    try:
+        await arm.append(RunRecord(id="arm", graph="zero"), EpisodeRecord(id="x", run_id="arm", task_id="t"))
+        both = ["", "without memory"]
+        pages = [await LedgerBrowser(arm).runs(namespaces=both, page=number, size=2) for number in (1, 2)]
+        assert [row.id for page in pages for row in page.rows] == ["arm", OTHER, RUN]
+        assert [row.namespace for row in pages[0].rows] == ["without memory", ""]
+        assert pages[0].rows[0].episodes == 1 and pages[0].total == 3
+    finally:
+        await arm.aclose()
 
 
 async def test_filters_go_together(store: SqlStore) -> None:

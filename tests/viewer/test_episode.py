@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from looked_at import opened, two_runs
 
+from groundwire.core._models import Message, Request, ToolCall
 from groundwire.core._prompt_text import estimate_tokens
-from groundwire.core._records import EpisodeEnd, EpisodeRecord, ModelCall
-from groundwire.viewer import Ledgers
+from groundwire.core._records import EpisodeEnd, EpisodeRecord, Intent, ModelCall
+from groundwire.viewer import Ledgers, export_episode, export_run
 from groundwire.viewer._comparing import compare_episodes, compare_runs
-from groundwire.viewer._episode import EpisodeView, parts_of, view_of
-from groundwire.viewer._way import MOST_STEPS, drawing_of, way_of
+from groundwire.viewer._episode import EpisodeView, PromptPart, ShownMessage, parts_of, view_of
+from groundwire.viewer._way import MOST_STEPS, Way, drawing_of, way_of
 
 
 async def _views(folder: Path) -> tuple[EpisodeView, EpisodeView]:
@@ -95,6 +98,62 @@ async def test_two_runs_task_by_task(tmp_path: Path) -> None:
     assert [(left.number if left else None, right.number if right else None) for left, right in pairs] == [
         (1, 1), (2, 2), (3, None),
     ]  # fmt: skip
+
+
+def test_the_call_of_a_tool_and_its_result_know_each_other() -> None:
+    request = Request(
+        purpose="propose",
+        messages=(
+            Message(role="user", content="look"),
+            Message(
+                role="assistant",
+                content="",
+                tool_calls=(ToolCall(id="a", name="ls", arguments="{}"), ToolCall(id="b", name="cat", arguments="{}")),
+            ),
+            Message(role="tool", content="two files", answers="b"),
+            Message(role="tool", content="of nobody", answers="z"),
+        ),
+    )
+    body = request.model_dump_json()
+    begun = EpisodeRecord(id="e", run_id="r", task_id="t")
+    view = view_of(
+        [begun, Intent(id="i", episode_id="e", trial=1, kind="model_call", digest="d", body=body)], lessons={}
+    )
+    messages = view.trials[0].calls[0].messages
+    assert [list(message.results) for message in messages] == [[], [0, 3], [], []]
+    assert [message.asked_in for message in messages] == [0, 0, 2, 0]
+
+
+async def test_a_file_to_share_never_outgrows_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    view, _ = await _views(tmp_path)
+    long = [PromptPart("", "x" * 30_000, 1)]
+    call = replace(view.trials[0].calls[0], messages=[ShownMessage("user", long, 1)], answers=["y" * 30_000])
+    large = replace(view, trials=[replace(trial, calls=[call] * 4) for trial in view.trials])
+    way = way_of([])
+    monkeypatch.setattr("groundwire.viewer._export.MOST_BYTES", 100_000)
+    shared = export_episode(large, way)
+    assert "each text is cut after 4,000 characters" in shared and "x" * 4_000 in shared
+    assert len(shared) < 100_000 + len(export_episode(replace(view, trials=[]), way))
+    monkeypatch.setattr("groundwire.viewer._export.MOST_BYTES", 9_000)
+    assert "1 trial left out at the end" in export_episode(large, way)
+
+
+async def test_a_run_is_read_no_further_than_it_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good, _ = await two_runs(tmp_path)
+    monkeypatch.setattr("groundwire.viewer._export.MOST_BYTES", 12_000)
+    read = 0
+
+    async def same() -> AsyncIterator[tuple[EpisodeView, Way]]:
+        nonlocal read
+        for _ in range(50):
+            read += 1
+            yield await ledgers.episode_and_way(episode)
+
+    async with aclosing(Ledgers([opened(tmp_path)])) as ledgers:
+        run, _ = await ledgers.run(good.id)
+        ((_, _, episode, _),) = await ledgers.outcomes(good.id)
+        shared = await export_run(replace(run, verdicts={"pass": 50}), same())
+    assert 1 <= read < 10 and f"{50 - read + 1} left out" in shared
 
 
 def test_a_prompt_is_told_part_by_part() -> None:

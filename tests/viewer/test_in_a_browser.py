@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import gzip
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Coroutine, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +21,7 @@ from browsing import chromium
 from cli import begin, groundwire, lay_out
 from looked_at import hostile_run, two_runs
 from playwright.sync_api import Browser, Page, expect
+from published import published
 from small_logs import questions
 
 pytestmark = pytest.mark.browser
@@ -101,24 +104,80 @@ def test_four_questions_of_a_run_of_ours(tmp_path: Path, browser: Browser) -> No
         expect(page.locator("dl").first).to_contain_text("tokens")
 
 
-def test_four_questions_of_an_imported_run(tmp_path: Path, browser: Browser) -> None:
-    file = tmp_path / "react_reflexion_7trials.txt.gz"
-    file.write_bytes(gzip.compress(questions(reflects=True).encode()))
+def test_four_questions_of_a_project_of_the_demo(tmp_path: Path, browser: Browser) -> None:
+    """By clicks alone, from the address that is printed: why did trial 3 happen? What did a lesson say, where does it
+    come from, did it help? Which tests flipped? What did it cost?"""
+    with as_file(files("groundwire") / "demo" / "projects" / "6_durations") as project:
+        copy = shutil.copytree(project, tmp_path / "6_durations")
     ledger = tmp_path / "ledger.db"
-    imported = groundwire("import", file, "--db", f"sqlite:///{ledger}")
-    assert imported.code == 0, imported.err
+    where = ("--db", f"sqlite:///{ledger}")
+    repaired = groundwire("repair", copy, "--max-trials", "3", "--width", "16", *where)
+    assert "in a browser: groundwire view" in repaired.out, repaired.out + repaired.err
     with viewing(ledger) as address, page_of(browser) as page:
         page.goto(address)
         page.locator("tbody tr").first.get_by_role("link").first.click()
-        page.get_by_label("Sort").select_option("trials")
-        page.get_by_role("button", name="Show").click()
+        page.get_by_role("link", name="6_durations", exact=True).click()
+        # what did it cost
+        expect(page.locator("dl").first).to_contain_text(re.compile(r"0 tokens, \$0, 0 calls, 3 trials, .* s"))
+        page.get_by_text("Where time and tokens went").click()
+        expect(page.get_by_role("link", name=re.compile("^trial 3, ")).first).to_be_visible()
+        # why: the signal that opened the gate is one click away
+        page.get_by_role("navigation", name="Trials").get_by_role("link", name="3").click()
+        third = page.get_by_role("region", name="Trial 3")
+        expect(third).to_be_in_viewport()
+        expect(third).to_contain_text(re.compile(r"the gate opened on test: \d of 3 cases failed in trial 2"))
+        third.get_by_role("link", name="test", exact=True).first.click()
+        expect(page.get_by_role("table")).to_contain_text("failed")
+        page.go_back()
+        # which tests flipped
+        flipped = page.get_by_role("row", name=re.compile("test_nonsense_is_refused"))
+        expect(flipped).to_have_class("changed")
+        flipped.get_by_role("link").first.click()
+        expect(page.get_by_role("table")).to_contain_text("KeyError")
+        page.go_back()
+        # what did the lesson say, where does it come from, did it help
+        third.locator(".lessons a").first.click()
+        expect(page.locator("blockquote")).to_contain_text("cases fail")
+        facts = page.locator("dl")
+        expect(facts).to_contain_text(re.compile(r"of \d trials? that had it 0 passed"))
+        facts.get_by_role("link", name=re.compile("6_durations, trial")).click()
+        expect(page.get_by_role("heading", name=re.compile("6_durations"))).to_be_visible()
+
+
+@pytest.mark.parametrize("log", ["small", "published"])
+def test_four_questions_of_an_imported_run(tmp_path: Path, browser: Browser, log: str) -> None:
+    file = tmp_path / "react_reflexion_7trials.txt.gz"
+    if log == "published":
+        file = published("reflexion_hotpotqa") / file.name
+    else:
+        file.write_bytes(gzip.compress(questions(reflects=True).encode()))
+    ledger = tmp_path / "ledger.db"
+    imported = groundwire("import", file, "--db", f"sqlite:///{ledger}")
+    assert imported.code == 0, imported.err
+    last = 2 if log == "small" else 3
+    with viewing(ledger) as address, page_of(browser) as page:
+        page.goto(address)
+        page.locator("tbody tr").first.get_by_role("link").first.click()
+        page.get_by_role("link", name="trials").click()
         page.locator("tbody tr").first.get_by_role("link").click()
-        second = page.get_by_role("region", name="Trial 2")
-        expect(second).to_contain_text("it said fail in trial 1")
-        expect(second).to_contain_text("Search[it]")
-        second.get_by_role("link", name="I should name the town.").click()
-        expect(page.locator("dl")).to_contain_text("trial 1")
-        expect(page.locator("dl")).to_contain_text("of 1 trials that were given it 1 passed")
+        # what did it cost: a log that does not say is not said to have been free
+        expect(page.locator("dl").first).to_contain_text("tokens and cost were not recorded")
+        # why, and what flipped: what it did then, and what the world said
+        trial = page.get_by_role("region", name=f"Trial {last}")
+        expect(trial).to_contain_text(f"it said fail in trial {last - 1}")
+        expect(trial).to_contain_text(re.compile(r"(Search|Finish)\["))
+        before = page.get_by_role("region", name=f"Trial {last - 1}")
+        before.get_by_role("link", name="signal").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("fail")
+        page.go_back()
+        # what did the lesson say, where does it come from, did it help
+        said = trial.locator(".lessons a").last.inner_text()
+        trial.locator(".lessons a").last.click()
+        expect(page.locator("blockquote")).to_contain_text(said[:40])
+        expect(page.locator("dl")).to_contain_text(re.compile(r"trial \d"))
+        expect(page.locator("dl")).to_contain_text(re.compile(r"of \d trials? that had it \d passed"))
+        page.locator("dl").get_by_role("link", name=re.compile("trial")).click()
+        expect(page.get_by_role("region", name="Trial 1")).to_be_visible()
 
 
 def test_a_repair_is_followed_while_it_goes(tmp_path: Path, browser: Browser) -> None:
@@ -159,10 +218,11 @@ def test_everybody_can_read_it(tmp_path: Path, browser: Browser, width: int, sch
         while found and len(seen) < 14:
             at = found.pop(0)
             kind = re.sub(r"[0-9a-f]{8}[0-9a-f-]{20,}", "ID", at)
-            if kind in seen or "download" in at or "export" in at or at.startswith("/report"):
+            if kind in seen or "sort=" in at or "download" in at or "export" in at or at.startswith("/report"):
                 continue
             seen.add(kind)
             page.goto(base + at)
+            page.evaluate("document.querySelectorAll('details:not([data-src])').forEach((one) => (one.open = true))")
             found_by_axe = Axe().run(page)  # pyright: ignore[reportUnknownMemberType]  # its own hints are bare
             assert not found_by_axe.violations_count, (at, found_by_axe.generate_report())
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), at

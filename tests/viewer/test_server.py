@@ -12,7 +12,9 @@ import httpx
 import pytest
 from looked_at import SCRIPT, hostile_run, opened, two_runs
 
+from groundwire.core._candidates import Candidate
 from groundwire.core._records import (
+    Artifact,
     CandidateRecord,
     EpisodeEnd,
     EpisodeRecord,
@@ -83,7 +85,7 @@ async def test_an_episode_answers_why_and_what(tmp_path: Path, ledgers: Ledgers)
         call = told["trials"][1]["calls"][0]["id"]
         changed = (await client.get(f"/episode/{told['id']}/call/{call}")).text
     assert "the gate opened on" in page and "Carry the four." in page
-    assert " that were given it 1 passed, where " in about
+    assert " that had it 1 passed, where " in about
     assert "What changed since the propose before" in changed and "Carry the four." in changed
 
 
@@ -275,6 +277,76 @@ async def _until(lines: Any, start: str) -> AsyncGenerator[str]:
             yield line
         if line.startswith(start):
             return
+
+
+async def test_each_column_sorts_both_ways_by_its_address(tmp_path: Path, ledgers: Ledgers) -> None:
+    good, _ = await two_runs(tmp_path)
+    async with client_of(ledgers) as client:
+        for page, columns in (("/", 8), (f"/run/{good.id}?verdict=pass", 8)):
+            heads = re.findall(r'class="sort [a-z]+" href="([^"]+)"', (await client.get(page)).text)
+            assert len(heads) == columns
+            for head in heads:
+                first = (await client.get(head.replace("&amp;", "&"))).text
+                (again,) = re.findall(r'aria-sort="\w+"><a class="sort \w+" href="([^"]+)"', first)
+                other = (await client.get(again.replace("&amp;", "&"))).text
+                ways = [re.findall(r'aria-sort="(\w+)"', text) for text in (first, other)]
+                assert sorted(ways) == [["ascending"], ["descending"]], head
+                assert "verdict=pass" in again or page == "/"
+        up = (await client.get("/api/v1/runs?sort=tokens&order=asc")).json()["rows"]
+        down = (await client.get("/api/v1/runs?sort=tokens")).json()["rows"]
+        assert [run["tokens"] for run in up] == sorted(run["tokens"] for run in down)
+        assert up[0]["id"] == down[-1]["id"] != down[0]["id"]
+        # what filters a table keeps its order
+        assert '<input type="hidden" name="sort" value="cost">' in (await client.get("/?sort=cost")).text
+        assert (await client.get("/?sort=tokens&order=up")).status_code == 400
+
+
+async def test_each_page_names_the_data_behind_it(tmp_path: Path, ledgers: Ledgers) -> None:
+    runs = await two_runs(tmp_path)
+    async with client_of(ledgers) as client:
+        kinds: set[str] = set()
+        for address in await _addresses(client, runs):
+            text = (await client.get(address)).text
+            for data in re.findall(r'<a href="([^"]+)">This page as JSON', text):
+                answer = await client.get(data.replace("&amp;", "&"))
+                assert answer.status_code == 200 and answer.json()["api"] == 1, (address, data)
+                kinds.add(re.sub(r"[0-9a-f]{8}[0-9a-f-]{20,}", "ID", data).partition("?")[0])
+    assert kinds >= {
+        "/api/v1/runs", "/api/v1/runs/ID", "/api/v1/episodes/ID", "/api/v1/episodes/ID/records",
+        "/api/v1/episodes/ID/calls/ID", "/api/v1/signals/ID", "/api/v1/lessons", "/api/v1/lessons/ID", "/api/v1/search",
+    }  # fmt: skip
+
+
+async def test_what_is_50_mb_long_makes_a_short_page_and_a_whole_file(tmp_path: Path, ledgers: Ledgers) -> None:
+    """Our own tools keep 8 KiB of an output; another writer of a ledger may keep all of it."""
+    store = opened(tmp_path)
+    mint = Mint("run", MemoryKeys().create("run"))
+    stdout = f"{SCRIPT} \u202e{'x' * 950}\n" * 50_000
+    assert len(stdout) > 50_000_000
+    case = CaseOutcome(id=f"{SCRIPT}{'n' * 100_000}", result=CaseResult.FAILED, message="m" * 1_000_000)
+    seen = Observation(
+        verdict=Verdict.FAIL, origin=Origin.TESTS, evidence=Evidence(stdout=stdout, cases=(case,), collected=1)
+    )
+    signal = mint.signal(seen, episode_id="e", trial=1, issuer="tests", candidate_digest="c1")
+    name = f"src/\u202e{'d' * 120}/{'<b>' * 20}.py"
+    body = Candidate(base_digest="base", changes={name: b"x = 1\n" * 100_000, "b.py": b"y\n"})
+    await store.append(
+        RunRecord(id="run", graph="g"),
+        EpisodeRecord(id="e", run_id="run", task_id="t" * 10_000),
+        TrialRecord(episode_id="e", trial=1),
+        Artifact(digest="c1", kind="candidate", body=body.to_bytes()),
+        CandidateRecord(episode_id="e", trial=1, digest="c1", artifact="c1", note="n" * 1_000_000),
+        signal,
+    )
+    async with client_of(ledgers) as client:
+        for address in ("/run/run", "/episode/e", f"/signal/{signal.id}", "/episode/e/candidate/c1", "/search?q=xxx"):
+            page = await client.get(address)
+            assert page.status_code == 200 and len(page.content) < 1_500_000, (address, len(page.content))
+            broken = [text for text in ("<script>document", "<b>", "\u202e", "\x1b") if text in page.text]
+            assert not broken, (address, broken)
+        assert (await client.get(f"/signal/{signal.id}/stdout.txt")).text == stdout
+        assert len((await client.get("/episode/e/export.html")).content) < 1_500_000
+    await store.aclose()
 
 
 async def test_ten_thousand_cases_and_long_outputs_make_no_long_page(tmp_path: Path, ledgers: Ledgers) -> None:

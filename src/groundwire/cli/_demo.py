@@ -229,9 +229,11 @@ async def _demo(projects: list[Path], settings: Settings, console: Console, as_j
         sys.stdout.write("\n")
     else:
         named = "" if settings.db is None else f" --db {shlex.quote(store.url)}"
-        show = f"groundwire show {first['run_id'][:13]}{named}"
+        run = f"{first['run_id'][:13]}{named}"
+        show, view = f"groundwire show {run}", f"groundwire view {run}"
         yours = 'groundwire repair PROJECT --test "pytest -q"'
         console.print(Text(f"next:   {show:<46}  what was tried, and what decided", style="dim"), soft_wrap=True)
+        console.print(Text(f"        {view:<46}  the same in a browser, step by step", style="dim"), soft_wrap=True)
         console.print(Text(f"        {yours:<46}  a project of yours", style="dim"), soft_wrap=True)
     if not repaired:
         return 1

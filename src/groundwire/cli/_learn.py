@@ -246,6 +246,7 @@ class _LearnRun(SuiteRun):
         for path in self._learn.plots:
             self.console.print(Text(f"plot: {plain(str(path), limit=400)}", style="dim"), soft_wrap=True)
         self.console.print(Text(f"report: groundwire report {main.run_id}", style="dim"), soft_wrap=True)
+        self.console.print(Text(f"in a browser: groundwire view {main.run_id}", style="dim"), soft_wrap=True)
 
     def _without_numbers(self, main: Main, controls: Sequence[Control], error: ConfigError) -> None:
         if self.as_json:

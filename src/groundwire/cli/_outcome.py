@@ -207,7 +207,9 @@ def print_outcome(
         console.print(Text(said, style=style), soft_wrap=True)
     for said, style in account_lines(result.account):
         console.print(Text(said, style=style), soft_wrap=True)
-    console.print(Text(f"record: groundwire show {result.run_id[:13]}", style="dim"))
+    run = result.run_id[:13]
+    look = f"record: groundwire show {run}   in a browser: groundwire view {run}"
+    console.print(Text(look, style="dim"), soft_wrap=True)
 
 
 def as_data(

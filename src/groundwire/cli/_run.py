@@ -277,6 +277,7 @@ class SuiteRun:
         for line in bought:
             self.console.print(Text(line["said"], style="bold"), soft_wrap=True)
         self.console.print(Text(f"report: groundwire report {ids}", style="dim"), soft_wrap=True)
+        self.console.print(Text(f"in a browser: groundwire view {main.run_id}", style="dim"), soft_wrap=True)
 
     async def _of_set(self, main: Main) -> SetScores | None:
         """What the set itself counts, where it is one of questions."""

@@ -12,6 +12,7 @@ import webbrowser
 from collections.abc import Generator, Mapping
 from contextlib import aclosing, contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from groundwire.viewer import Ledgers
 
 HOST = "127.0.0.1"
-READ_CHARS = 80_000_000
-"""Of prompts, read for one file: more would not fit in it."""
 
 
 def serve(prefix: str | None, flags: Mapping[str, Any], *, port: int, read_only: bool, opens: bool) -> int:
@@ -65,10 +64,16 @@ def serve(prefix: str | None, flags: Mapping[str, Any], *, port: int, read_only:
     sys.stdout.flush()
     if opens:
         webbrowser.open(address)
-    app = make_app(_ledgers(settings, read_only=read_only), token=token)
-    # what a page still waits for (an event stream never ends by itself) is cut off at once
-    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1, ws="none")
-    uvicorn.Server(config).run(sockets=[listener])
+    ledgers = _ledgers(settings, read_only=read_only)
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            ledgers.is_leaving = True  # the event stream of an open page never ends by itself
+            super().handle_exit(sig, frame)
+
+    app = make_app(ledgers, token=token)
+    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, ws="none")
+    Server(config).run(sockets=[listener])
     return 0
 
 
@@ -139,16 +144,9 @@ async def _exported(settings: Settings, prefix: str) -> str:
         raise _missing(error) from error
     async with aclosing(_ledgers(settings, read_only=True)) as ledgers:
         run, _ = await ledgers.run(prefix)
-        shown: list[Any] = []
-        size = 0
-        for _, _, episode, _ in await ledgers.outcomes(run.id):
-            shown.append(await ledgers.episode_and_way(episode))
-            size += sum(
-                len(call.answers) + len(str(call.messages)) for trial in shown[-1][0].trials for call in trial.calls
-            )
-            if size > READ_CHARS:
-                break
-        return export_run(run, shown)
+        outcomes = await ledgers.outcomes(run.id)
+        async with aclosing(await ledgers.episode_and_way(episode) for _, _, episode, _ in outcomes) as shown:
+            return await export_run(run, shown)
 
 
 async def _page_of(settings: Settings, prefix: str) -> str:

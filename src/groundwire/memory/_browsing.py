@@ -6,13 +6,27 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection
 
-from groundwire.memory._sql import Sql
+from groundwire.memory._browsing_sql import (
+    ARTIFACTS,
+    EPISODE,
+    NEWEST,
+    ONE_RUN,
+    OUTCOMES,
+    PLACES,
+    STOPS,
+    TASKS,
+    USED,
+    VERDICTS,
+    RunSort,
+    Sort,
+    episodes_sql,
+    runs_sql,
+    search_sql,
+)
 from groundwire.memory._sql_store import SqlStore
 from groundwire.memory._text import unescape
 
@@ -25,20 +39,6 @@ HITS = 40
 """Places of one kind that a search shows."""
 AROUND = 120
 """Characters around what was found, to each side."""
-OPEN = "open"
-"""Instead of a verdict: the episode has not ended."""
-
-
-class Sort(StrEnum):
-    """What a page of episodes is sorted by."""
-
-    NEWEST = "newest"
-    OLDEST = "oldest"
-    TASK = "task"
-    VERDICT = "verdict"
-    TRIALS = "trials"
-    TOKENS = "tokens"
-    COST = "cost"
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,7 @@ class RunSummary:
         tasks: how many different ones.
         tokens: of its model calls, prompts and completions.
         usd: what these cost, as far as the price is known; None where no price is known and something was used.
+        calls: its model calls.
     """
 
     id: str
@@ -92,6 +93,7 @@ class RunSummary:
     tasks: int
     tokens: int
     usd: float | None
+    calls: int
 
     @property
     def episodes(self) -> int:
@@ -161,140 +163,6 @@ class Hit:
     excerpt: str
 
 
-_LAST_END = "(SELECT max(x.seq) FROM episode_ends x WHERE x.episode_id = e.id)"
-_ENDED = f"episodes e LEFT JOIN episode_ends n ON n.seq = {_LAST_END}"
-_TRIALS = "(SELECT count(*) FROM trials t WHERE t.episode_id = {of} AND t.trial > 0)"
-_TOKENS = (
-    "(SELECT coalesce(sum(m.prompt_tokens + m.completion_tokens), 0) FROM model_calls m WHERE m.episode_id = {of})"
-)
-_COST = "(SELECT sum(m.usd) FROM model_calls m WHERE m.episode_id = {of})"
-_ORDERS = {
-    Sort.NEWEST: "e.seq DESC",
-    Sort.OLDEST: "e.seq",
-    Sort.TASK: "e.task_id, e.seq",
-    Sort.VERDICT: "coalesce(n.verdict, 'open'), n.stop_reason, e.seq",
-    Sort.TRIALS: f"{_TRIALS.format(of='e.id')} DESC, e.seq",
-    Sort.TOKENS: f"{_TOKENS.format(of='e.id')} DESC, e.seq",
-    Sort.COST: f"coalesce({_COST.format(of='e.id')}, 0) DESC, e.seq",
-}
-_CONDITIONS = {
-    "run": "e.run_id = :run",
-    "verdict": "coalesce(n.verdict, 'open') = :verdict",
-    "stop": "n.stop_reason = :stop",
-    "family": "e.family = :family",
-}
-
-
-@lru_cache(maxsize=256)
-def _episodes_sql(conditions: tuple[str, ...], sort: Sort | None) -> Sql:
-    """A page of episodes, or without `sort` how many there are."""
-    written = ["e.namespace = :namespace", *(_CONDITIONS[name] for name in conditions if name != "text")]
-
-    def whole(find: str) -> str:
-        text = [find] if "text" in conditions else []
-        where = " AND ".join([*written, *text])
-        if sort is None:
-            return f"SELECT count(*) FROM {_ENDED} WHERE {where}"
-        chosen = (
-            "SELECT e.seq, e.id, e.run_id, e.task_id, e.family, e.seed, e.created_at, coalesce(n.verdict, 'open') AS"
-            " verdict, coalesce(n.stop_reason, '') AS stop_reason, coalesce(n.detail, '') AS detail,"
-            f" coalesce(n.created_at, '') AS ended_at, row_number() OVER (ORDER BY {_ORDERS[sort]}) AS place"
-            f" FROM {_ENDED} WHERE {where} ORDER BY {_ORDERS[sort]} LIMIT :limit OFFSET :offset"
-        )
-        if sort in (Sort.NEWEST, Sort.OLDEST):  # numbering every row of a long list would cost more than the page
-            chosen = chosen.replace(f", row_number() OVER (ORDER BY {_ORDERS[sort]}) AS place", ", e.seq AS place")
-        down = " DESC" if sort is Sort.NEWEST else ""
-        return (
-            "SELECT p.id, p.run_id, p.task_id, p.family, p.seed, p.created_at, p.verdict, p.stop_reason, p.detail,"
-            f" p.ended_at, {_TRIALS.format(of='p.id')}, {_TOKENS.format(of='p.id')}, {_COST.format(of='p.id')}"
-            f" FROM ({chosen}) p ORDER BY p.place{down}"
-        )
-
-    return Sql(whole(_contains("e.task_id")), sqlite=whole(_contains("e.task_id", is_sqlite=True)))
-
-
-def _contains(column: str, *, is_sqlite: bool = False, name: str = "text") -> str:
-    if is_sqlite:
-        return f"instr(lower({column}), lower(:{name})) > 0"
-    return f"position(lower(CAST(:{name} AS TEXT)) IN lower({column})) > 0"
-
-
-def _runs_sql(select: str, rest: str) -> Sql:
-    def whole(*, is_sqlite: bool) -> str:
-        found = " OR ".join(_contains(c, is_sqlite=is_sqlite) for c in ("r.id", "r.graph", "r.config"))
-        tasks = "EXISTS (SELECT 1 FROM episodes e WHERE e.run_id = r.id AND {})"
-        found += " OR " + tasks.format(_contains("e.task_id", is_sqlite=is_sqlite))
-        return f"SELECT {select} FROM runs r WHERE r.namespace = :namespace AND (:text = '' OR {found}){rest}"
-
-    # PostgreSQL has to be told what type a parameter has that is only compared with a constant
-    postgres = whole(is_sqlite=False).replace("(:text = ''", "(CAST(:text AS TEXT) = ''")
-    return Sql(postgres, sqlite=whole(is_sqlite=True))
-
-
-_RUNS = _runs_sql(
-    "r.id, r.graph, r.config, r.version, r.created_at, coalesce((SELECT max(d.created_at) FROM run_ends d"
-    " WHERE d.run_id = r.id), '')",
-    " ORDER BY r.seq DESC LIMIT :limit OFFSET :offset",
-)
-_COUNT_RUNS = _runs_sql("count(*)", "")
-_ONE_RUN = Sql(
-    "SELECT r.id, r.graph, r.config, r.version, r.created_at, coalesce((SELECT max(d.created_at) FROM run_ends d"
-    " WHERE d.run_id = r.id), '') FROM runs r WHERE r.namespace = :namespace AND r.id = :run"
-)
-_VERDICTS = Sql(
-    f"SELECT coalesce(n.verdict, 'open'), count(*) FROM {_ENDED} WHERE e.run_id = :run AND e.namespace = :namespace"
-    " GROUP BY coalesce(n.verdict, 'open')"
-)
-_TASKS = Sql("SELECT count(DISTINCT task_id) FROM episodes WHERE run_id = :run")
-_USED = Sql(
-    "SELECT coalesce(sum(m.prompt_tokens + m.completion_tokens), 0), sum(m.usd), count(m.usd), count(*)"
-    " FROM episodes e JOIN model_calls m ON m.episode_id = e.id WHERE e.run_id = :run"
-)
-_STOPS = Sql(
-    f"SELECT n.stop_reason, count(*) FROM {_ENDED} WHERE e.run_id = :run AND e.namespace = :namespace"
-    " AND n.stop_reason IS NOT NULL GROUP BY n.stop_reason ORDER BY count(*) DESC"
-)
-_OUTCOMES = Sql(
-    f"SELECT e.task_id, e.seed, e.id, coalesce(n.verdict, 'open') FROM {_ENDED}"
-    " WHERE e.run_id = :run AND e.namespace = :namespace ORDER BY e.seq"
-)
-_EPISODE = Sql("SELECT id, run_id, task_id FROM episodes WHERE id = :id AND namespace = :namespace")
-_TABLES = (
-    "run_ends", "episodes", "episode_ends", "trials", "recalls", "trial_ends", "candidates", "signals", "admissions",
-    "reflections", "lesson_marks", "intents", "model_calls", "program_runs", "artifacts",
-)  # fmt: skip
-_NEWEST = Sql("SELECT " + ", ".join(f"(SELECT coalesce(max(seq), 0) FROM {table})" for table in ("runs", *_TABLES)))
-_ARTIFACTS = Sql("SELECT body FROM artifacts WHERE digest >= :low AND digest < :high ORDER BY digest")
-
-_PLACES = {
-    "prompt": ("intents", "body", " AND h.kind = 'model_call'"),
-    "answer": ("model_calls", "completion", ""),
-    "observation": ("signals", "body", ""),
-    "reflection": ("reflections", "text", ""),
-    "candidate": ("candidates", "note", ""),
-    "program": ("program_runs", "stdout", ""),
-}
-
-
-@lru_cache(maxsize=32)
-def _search_sql(kind: str, *, in_run: bool) -> Sql:
-    table, column, more = _PLACES[kind]
-    of_run = " AND e.run_id = :run" if in_run else ""
-
-    def whole(*, is_sqlite: bool) -> str:
-        low = f"lower(h.{column})"
-        at = f"instr({low}, lower(:text))" if is_sqlite else f"position(lower(CAST(:text AS TEXT)) IN {low})"
-        least = "max(1, {} - :around)" if is_sqlite else "greatest(1, {} - CAST(:around AS INTEGER))"
-        length = ":length" if is_sqlite else "CAST(:length AS INTEGER)"
-        return (
-            f"SELECT h.episode_id, e.run_id, e.task_id, h.trial, substr(h.{column}, {least.format(at)}, {length})"
-            f" FROM {table} h JOIN episodes e ON e.id = h.episode_id"
-            f" WHERE e.namespace = :namespace{of_run}{more} AND {at} > 0 ORDER BY h.seq DESC LIMIT :limit"
-        )
-
-    return Sql(whole(is_sqlite=False), sqlite=whole(is_sqlite=True))
-
-
 class LedgerBrowser:
     """Looks through the ledger of one namespace.
 
@@ -310,21 +178,35 @@ class LedgerBrowser:
         """The ledger that it looks through."""
         return self._store
 
-    async def runs(self, *, text: str = "", page: int = 1, size: int = PAGE) -> Page[RunSummary]:
-        """Runs, newest first.
+    async def runs(
+        self,
+        *,
+        text: str = "",
+        sort: RunSort = RunSort.NEWEST,
+        descends: bool | None = None,
+        page: int = 1,
+        size: int = PAGE,
+        namespaces: Sequence[str] = (),
+    ) -> Page[RunSummary]:
+        """A page of runs.
 
         Args:
             text: only those whose id, graph, configuration or a task's id contains it, whatever the case.
+            sort: their order.
+            descends: the greatest first; None: as people mostly want it (names from A, the newest and most first).
             page: counted from 1.
             size: rows of a page, at most 500.
+            namespaces: whose; without any, the ledger's own.
         """
-        size = max(1, min(size, MOST_ROWS))
-        page = max(1, page)
+        size, page = max(1, min(size, MOST_ROWS)), max(1, page)
+        whose = namespaces or (self._store.namespace,)
+        way = sort.descends if descends is None else descends
 
         def work(session: Connection) -> Page[RunSummary]:
-            values = {"namespace": self._store.namespace, "text": text}
-            rows = _RUNS.rows(session, **values, limit=size, offset=(page - 1) * size)
-            total: int = _COUNT_RUNS.rows(session, **values)[0][0]
+            values: dict[str, Any] = {"text": text, **{f"namespace{at}": name for at, name in enumerate(whose)}}
+            limits = {"limit": size, "offset": (page - 1) * size}
+            rows = runs_sql(len(whose), sort, descends=way).rows(session, **values, **limits)
+            total: int = runs_sql(len(whose), None).rows(session, **values)[0][0]
             return Page([self._summary(session, row) for row in rows], total, page, size)
 
         return await self._store.run_read(work)
@@ -333,31 +215,31 @@ class LedgerBrowser:
         """One run; None where there is none of that id."""
 
         def work(session: Connection) -> RunSummary | None:
-            rows = _ONE_RUN.rows(session, run=run_id, namespace=self._store.namespace)
+            rows = ONE_RUN.rows(session, run=run_id, namespace=self._store.namespace)
             return self._summary(session, rows[0]) if rows else None
 
         return await self._store.run_read(work)
 
     def _summary(self, session: Connection, row: Sequence[Any]) -> RunSummary:
-        run_id = unescape(row[0])
+        run_id, namespace, graph, config, version, created_at, ended_at = [unescape(part) for part in row]
         verdicts = {
-            unescape(verdict): count
-            for verdict, count in _VERDICTS.rows(session, run=run_id, namespace=self._store.namespace)
+            unescape(verdict): count for verdict, count in VERDICTS.rows(session, run=run_id, namespace=namespace)
         }
-        ((tasks,),) = _TASKS.rows(session, run=run_id)
-        ((tokens, usd, priced, calls),) = _USED.rows(session, run=run_id)
+        ((tasks,),) = TASKS.rows(session, run=run_id)
+        ((tokens, usd, priced, calls),) = USED.rows(session, run=run_id)
         return RunSummary(
             id=run_id,
-            namespace=self._store.namespace,
-            graph=unescape(row[1]),
-            config=unescape(row[2]),
-            version=unescape(row[3]),
-            created_at=unescape(row[4]),
-            ended_at=unescape(row[5]),
+            namespace=namespace,
+            graph=graph,
+            config=config,
+            version=version,
+            created_at=created_at,
+            ended_at=ended_at,
             verdicts=verdicts,
             tasks=int(tasks),
             tokens=int(tokens),
             usd=float(usd) if priced else None if calls and tokens else 0.0,
+            calls=int(calls),
         )
 
     async def episodes(
@@ -369,6 +251,7 @@ class LedgerBrowser:
         family: str = "",
         text: str = "",
         sort: Sort = Sort.NEWEST,
+        descends: bool | None = None,
         page: int = 1,
         size: int = PAGE,
     ) -> Page[EpisodeSummary]:
@@ -381,17 +264,20 @@ class LedgerBrowser:
             family: only of this family.
             text: only those whose task's id contains it, whatever the case.
             sort: their order.
+            descends: the greatest first; None: as people mostly want it (names from A, the newest and most first).
             page: counted from 1.
             size: rows of a page, at most 500.
         """
         given = {"run": run_id, "verdict": verdict, "stop": stop, "family": family, "text": text}
         values = {name: value for name, value in given.items() if value}
         size, page = max(1, min(size, MOST_ROWS)), max(1, page)
+        way = sort.descends if descends is None else descends
 
         def work(session: Connection) -> Page[EpisodeSummary]:
             named = {"namespace": self._store.namespace, **values}
-            rows = _episodes_sql(tuple(values), sort).rows(session, **named, limit=size, offset=(page - 1) * size)
-            total: int = _episodes_sql(tuple(values), None).rows(session, **named)[0][0]
+            limits = {"limit": size, "offset": (page - 1) * size}
+            rows = episodes_sql(tuple(values), sort, descends=way).rows(session, **named, **limits)
+            total: int = episodes_sql(tuple(values), None).rows(session, **named)[0][0]
             return Page([_episode(row) for row in rows], total, page, size)
 
         return await self._store.run_read(work)
@@ -399,19 +285,19 @@ class LedgerBrowser:
     async def outcomes(self, run_id: str) -> Sequence[tuple[str, int, str, str]]:
         """(task, seed, episode, verdict) of all episodes of a run, oldest first; `open` where one has not ended."""
         values = {"run": run_id, "namespace": self._store.namespace}
-        rows = await self._store.run_read(lambda session: _OUTCOMES.rows(session, **values))
+        rows = await self._store.run_read(lambda session: OUTCOMES.rows(session, **values))
         return [(unescape(task), int(seed), unescape(episode), str(verdict)) for task, seed, episode, verdict in rows]
 
     async def stop_reasons(self, run_id: str) -> Mapping[str, int]:
         """Why the episodes of a run ended, the commonest first."""
         values = {"run": run_id, "namespace": self._store.namespace}
-        rows = await self._store.run_read(lambda session: _STOPS.rows(session, **values))
+        rows = await self._store.run_read(lambda session: STOPS.rows(session, **values))
         return {unescape(reason): count for reason, count in rows}
 
     async def run_of(self, episode_id: str) -> str:
         """The run of an episode; empty where there is no such episode."""
         values = {"id": episode_id, "namespace": self._store.namespace}
-        rows = await self._store.run_read(lambda session: _EPISODE.rows(session, **values))
+        rows = await self._store.run_read(lambda session: EPISODE.rows(session, **values))
         return unescape(rows[0][1]) if rows else ""
 
     async def search(self, text: str, *, run_id: str = "", limit: int = HITS) -> Sequence[Hit]:
@@ -431,9 +317,9 @@ class LedgerBrowser:
             values |= {"run": run_id} if run_id else {}
             return [
                 Hit(kind, unescape(row[0]), unescape(row[1]), unescape(row[2]), int(row[3]), unescape(row[4]))
-                for kind in _PLACES
+                for kind in PLACES
                 for spelt in _spellings(kind, text)
-                for row in _search_sql(kind, in_run=bool(run_id)).rows(
+                for row in search_sql(kind, in_run=bool(run_id)).rows(
                     session, **values, text=spelt, length=2 * AROUND + len(spelt)
                 )
             ]
@@ -442,13 +328,13 @@ class LedgerBrowser:
 
     async def newest(self) -> int:
         """The number of the last record that anybody wrote; it grows whenever something is written."""
-        rows = await self._store.run_read(_NEWEST.rows)
+        rows = await self._store.run_read(NEWEST.rows)
         return max(rows[0])
 
     async def artifacts(self, prefix: str) -> Sequence[bytes]:
         """Bodies of the artifacts whose keys begin with a text, in the keys' order."""
         values = {"low": prefix, "high": f"{prefix}\U0010fffd"}
-        rows = await self._store.run_read(lambda session: _ARTIFACTS.rows(session, **values))
+        rows = await self._store.run_read(lambda session: ARTIFACTS.rows(session, **values))
         return [bytes(row[0]) for row in rows]
 
 

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, cast
 
 from groundwire.core._candidates import Candidate
@@ -30,6 +29,7 @@ from groundwire.core._records import (
 )
 from groundwire.core._signals import CaseResult, Origin, Signal, Verdict
 from groundwire.graphs.run._account import VerdictAccount, account_of
+from groundwire.viewer._flame import FlameBlock, TimeSpan, flame_of_time, flame_of_tokens, seconds_at, spans_of
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,16 @@ class ShownMessage:
         parts: what it is made of.
         tokens: about how many in all.
         tool_calls: what an assistant's message asked for, each as `name(arguments)`.
+        results: for each of these, the number of the message that holds its result, counted from 1; 0: none does.
+        asked_in: of a tool's message, the number of the one that asked for it; 0: none did.
     """
 
     role: str
     parts: Sequence[PromptPart]
     tokens: int
     tool_calls: Sequence[str] = ()
+    results: Sequence[int] = ()
+    asked_in: int = 0
 
 
 @dataclass(frozen=True)
@@ -335,27 +339,6 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class TimeSpan:
-    """What took time.
-
-    Args:
-        label: what it was.
-        kind: `model`, `judge` or `program`.
-        trial: its trial.
-        start_s: seconds from the episode's beginning.
-        duration_s: wall seconds.
-        tokens: of a model call.
-    """
-
-    label: str
-    kind: str
-    trial: int
-    start_s: float
-    duration_s: float
-    tokens: int
-
-
-@dataclass(frozen=True)
 class EpisodeView:
     """An episode.
 
@@ -409,10 +392,22 @@ class EpisodeView:
         return sum(len(trial.calls) for trial in self.trials)
 
     @property
+    def isolation(self) -> str:
+        """How assertions were kept from what they judge, where it was the same each time; else empty."""
+        kinds = {s.isolation for t in self.trials for c in t.candidates for s in c.signals if s.isolation}
+        return kinds.pop() if len(kinds) == 1 else ""
+
+    @property
+    def flames(self) -> Mapping[str, Sequence[FlameBlock]]:
+        """Flame views of `time` and `tokens`; without what is not known."""
+        both = {"time": flame_of_time(self.spans), "tokens": flame_of_tokens(self.spans)}
+        return {name: blocks for name, blocks in both.items() if blocks}
+
+    @property
     def seconds(self) -> float:
         """Wall seconds from its beginning to its end, or to what was written last."""
         last = max((self.ended_at, *(trial.began_at for trial in self.trials)))
-        return max(0.0, _seconds(last) - _seconds(self.created_at)) if last else 0.0
+        return max(0.0, seconds_at(last) - seconds_at(self.created_at)) if last else 0.0
 
 
 def view_of(
@@ -508,7 +503,7 @@ def view_of(
         best_candidate=end.best_candidate if end else "",
         trials=ordered,
         matrix=_matrix(ordered, {r.id: r for r in records if isinstance(r, Signal)}),
-        spans=list(_spans(records, episode.created_at)),
+        spans=list(spans_of(records, episode.created_at)),
         account=account_of(records),
         tokens=used,
         usd=sum(call.usd or 0.0 for call in made) if is_priced else None,
@@ -571,7 +566,7 @@ def _answer(gate: Admission) -> str:
 
 def _call(intent: Intent, call: ModelCall | None) -> CallView:
     request = _object(intent.body)
-    messages = [_message(message) for message in request.get("messages") or ()]
+    messages = _messages(request.get("messages") or ())
     purpose = str(request.get("purpose") or "")
     if call is None:
         return CallView(intent.id, intent.trial, purpose, messages=messages, usd=intent.usd, cut_off=True)
@@ -603,11 +598,37 @@ def _object(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _message(given: Any) -> ShownMessage:
-    message = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
-    text = str(message.get("content") or "")
-    asked = [_tool_call(one) for one in message.get("tool_calls") or ()]
-    return ShownMessage(str(message.get("role") or ""), parts_of(text), estimate_tokens(text), asked)
+def _messages(given: Sequence[Any]) -> Sequence[ShownMessage]:
+    """A prompt's messages, each call of a tool with its result."""
+    bodies = [cast("dict[str, Any]", one) if isinstance(one, dict) else {} for one in given]
+    asked: dict[str, int] = {}
+    results: dict[tuple[int, str], int] = {}
+    asked_in: dict[int, int] = {}
+    for number, body in enumerate(bodies, 1):
+        for name in map(_id, body.get("tool_calls") or ()):
+            asked[name] = number
+        answers = str(body.get("answers") or "")
+        if answers in asked:
+            asked_in[number] = asked[answers]
+            results[asked[answers], answers] = number
+    shown: list[ShownMessage] = []
+    for number, body in enumerate(bodies, 1):
+        text, calls = str(body.get("content") or ""), body.get("tool_calls") or ()
+        shown.append(
+            ShownMessage(
+                role=str(body.get("role") or ""),
+                parts=parts_of(text),
+                tokens=estimate_tokens(text),
+                tool_calls=[_tool_call(one) for one in calls],
+                results=[results.get((number, _id(one)), 0) for one in calls],
+                asked_in=asked_in.get(number, 0),
+            )
+        )
+    return shown
+
+
+def _id(given: Any) -> str:
+    return str(cast("dict[str, Any]", given).get("id") or "") if isinstance(given, dict) else ""
 
 
 def _tool_call(given: Any) -> str:
@@ -701,30 +722,3 @@ def _matrix(trials: Sequence[TrialView], signals: Mapping[str, Signal]) -> Matri
     rows = [CaseRow(name, [result.get(name, "") for result in results]) for name in ids]
     rows.sort(key=lambda row: (not row.changed, not _BAD & set(row.results)))
     return Matrix(columns, rows)
-
-
-# time
-
-
-def _spans(records: Sequence[Record], began: str) -> Iterator[TimeSpan]:
-    start = _seconds(began)
-    for record in records:
-        match record:
-            case ModelCall():
-                label, kind = f"{record.purpose or 'model'} · {record.model}", "model"
-                used = record.prompt_tokens + record.completion_tokens
-            case Signal() if record.duration_s and not record.taken_from:
-                label, kind, used = f"{record.issuer} · {record.verdict}", "judge", 0
-            case ProgramRun():
-                label, kind, used = " ".join(record.command), "program", 0
-            case _:
-                continue
-        ended = _seconds(record.created_at) - start
-        yield TimeSpan(label, kind, record.trial, max(0.0, ended - record.duration_s), record.duration_s, used)
-
-
-def _seconds(moment: str) -> float:
-    try:
-        return datetime.fromisoformat(moment).timestamp()
-    except ValueError:
-        return 0.0

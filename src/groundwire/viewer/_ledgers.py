@@ -61,15 +61,14 @@ class Ledgers:
     def __init__(self, stores: Sequence[SqlStore], *, read_only: bool = False) -> None:
         self._browsers = [LedgerBrowser(store) for store in stores]
         self.read_only = read_only
+        self.is_leaving = False
+        """True once the server ends: whoever follows a page is let go."""
         self._views: dict[str, tuple[EpisodeView, Way]] = {}
 
-    async def runs(self, *, text: str = "", page: int = 1, size: int = 25) -> Page[RunSummary]:
-        """Runs of all namespaces, newest first."""
-        if len(self._browsers) == 1:
-            return await self._browsers[0].runs(text=text, page=page, size=size)
-        pages = [await browser.runs(text=text, page=1, size=page * size) for browser in self._browsers]
-        rows = sorted((row for one in pages for row in one.rows), key=lambda row: row.created_at, reverse=True)
-        return Page(rows[(page - 1) * size : page * size], sum(one.total for one in pages), page, size)
+    async def runs(self, *, size: int = 25, **asked: Any) -> Page[RunSummary]:
+        """A page of the runs of all namespaces; see `LedgerBrowser.runs`."""
+        namespaces = [browser.store.namespace for browser in self._browsers]
+        return await self._browsers[0].runs(size=size, namespaces=namespaces, **asked)
 
     async def run(self, run_id: str) -> tuple[RunSummary, LedgerBrowser]:
         """A run by its id or a unique beginning of it, and where it is.

@@ -12,6 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from groundwire.core._records import StopReason
 from groundwire.core._text import HIDDEN, plain, plural
 from groundwire.viewer._ledgers import as_data
 
@@ -20,6 +21,31 @@ RESULTS = {
     "passed": ("✓", "pass"), "failed": ("✗", "fail"), "error": ("!", "fail"), "skipped": ("–", "none"),
     "xfailed": ("x", "pass"), "xpassed": ("X", "pass"), "": ("", "absent"),
 }  # fmt: skip
+ENDS: Mapping[StopReason, str] = {
+    StopReason.VERIFIED: "verified",
+    StopReason.ALREADY_PASSING: "passed as it was",
+    StopReason.INTERNAL_PASS: "internal pass, not verified",
+    StopReason.HIDDEN_FAILED: "hidden tests failed",
+    StopReason.HIDDEN_LEAK: "hidden tests nearly leaked",
+    StopReason.EXHAUSTED: "nothing new to propose",
+    StopReason.STUCK: "only repeats",
+    StopReason.REFUSED: "the gate refused",
+    StopReason.NO_VERDICT: "no verdict",
+    StopReason.BUDGET_TRIALS: "trials used up",
+    StopReason.BUDGET_STEPS: "steps used up",
+    StopReason.BUDGET_USD: "money used up",
+    StopReason.BUDGET_TOKENS: "tokens used up",
+    StopReason.BUDGET_CALLS: "calls used up",
+    StopReason.BUDGET_RUN: "the run's budget used up",
+    StopReason.BUDGET_SECONDS: "time used up",
+    StopReason.BUDGET_REFINEMENTS: "refinements used up",
+    StopReason.MODEL_ERROR: "the model failed",
+    StopReason.STORAGE_ERROR: "the ledger failed",
+    StopReason.INTERNAL_ERROR: "a part failed",
+    StopReason.CONTRADICTION: "said to be contradictory",
+    StopReason.INTERRUPTED: "interrupted",
+}
+"""Why an episode ended, in a few words."""
 TEXT_CHARS = 60_000
 """Of one text that is set into a page; the whole of it can be downloaded."""
 
@@ -43,6 +69,7 @@ def _environment() -> Environment:
         "plural": plural,
         "pretty": pretty,
         "short": short,
+        "ended": ended,
     }
     for name, filter_ in filters.items():
         environment.filters[name] = filter_
@@ -99,6 +126,11 @@ def dollars(value: float | None) -> str:
     if value is None:
         return "price unknown"
     return "$0" if value == 0 else f"${value:.4f}" if value < 1 else f"${value:,.2f}"
+
+
+def ended(reason: str) -> str:
+    """Why an episode ended, as people say it; what is not known stays as it is."""
+    return ENDS.get(StopReason(reason), reason) if reason in set(StopReason) else reason
 
 
 def count(value: float) -> str:

@@ -8,33 +8,43 @@ site, are refused."""
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
-import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode, urlsplit
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from groundwire.core._errors import ConfigError, GroundwireError, RecordNotFound
 from groundwire.core._records import RunState, run_state
 from groundwire.core._seal import FileKeys
-from groundwire.memory._browsing import OPEN, Page, RunSummary, Sort
+from groundwire.core._text import plural
+from groundwire.memory._browsing import Page, RunSummary
+from groundwire.memory._browsing_sql import OPEN, RunSort
+from groundwire.viewer._asked import (
+    Columns,
+    address_by_page,
+    address_of,
+    data_of,
+    filters_of,
+    form_of,
+    number_of,
+    order_of,
+    paged,
+)
 from groundwire.viewer._comparing import RunComparison, compare_episodes, compare_runs
 from groundwire.viewer._diffs import side_by_side
-from groundwire.viewer._episode import CallView
+from groundwire.viewer._episode import CallView, EpisodeView, TrialView
 from groundwire.viewer._export import export_episode
+from groundwire.viewer._guard import LOOPBACK, Guard
 from groundwire.viewer._ledgers import Ledgers, as_data
-from groundwire.viewer._pages import asset, parameters, render
+from groundwire.viewer._pages import asset, render
 from groundwire.viewer._way import drawing_of
 
 API = 1
@@ -46,13 +56,8 @@ MANY = 15
 """Trials from which on each shows but one candidate until the others are asked for."""
 LOOK_S = 0.5
 """Seconds between looks at whether anything was written."""
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
-    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'"
 """The report's page has its style in itself, and no script may run in it."""
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
 
 
 def make_app(ledgers: Ledgers, *, token: str, hosts: Sequence[str] = ()) -> ASGIApp:
@@ -71,75 +76,7 @@ def make_app(ledgers: Ledgers, *, token: str, hosts: Sequence[str] = ()) -> ASGI
         await ledgers.aclose()
 
     app = Starlette(routes=pages.routes(), lifespan=lifespan)
-    return _Guard(app, token=token, hosts={*LOOPBACK, *hosts})
-
-
-def new_token() -> str:
-    """One that nobody guesses."""
-    return secrets.token_urlsafe(24)
-
-
-class _Guard:
-    """Lets in whoever knows the token, by a name of this machine, from a page of ours.
-
-    Args:
-        app: what is guarded.
-        token: the token.
-        hosts: names that may be asked for.
-    """
-
-    def __init__(self, app: ASGIApp, *, token: str, hosts: set[str]) -> None:
-        self._app = app
-        self._token = token
-        self._hosts = hosts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See ASGI."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        headers = Headers(scope=scope)
-        answer = self._refusal(scope, headers)
-        if answer is not None:
-            await answer(scope, receive, send)
-            return
-
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                given = MutableHeaders(scope=message)
-                given.setdefault("content-security-policy", POLICY)
-                given["x-content-type-options"] = "nosniff"
-                given["referrer-policy"] = "no-referrer"
-                given["cross-origin-opener-policy"] = "same-origin"
-                given["cross-origin-resource-policy"] = "same-origin"
-                given.setdefault("cache-control", "no-store")
-            await send(message)
-
-        await self._app(scope, receive, guarded)
-
-    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
-        host = headers.get("host", "")
-        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
-        if name not in self._hosts:  # a page elsewhere that had its name point here (DNS rebinding)
-            return Response("This viewer does not answer to that name.", status_code=421)
-        port = host[len(name) + 1 :]
-        cookie = f"groundwire-{port}"
-        asked = QueryParams(scope["query_string"].decode("latin-1"))
-        if (given := asked.get("token")) is not None and scope["method"] == "GET":
-            if not hmac.compare_digest(given.encode(), self._token.encode()):
-                return Response("The token in the address is not this viewer's.", status_code=403)
-            rest = urlencode([(key, value) for key, value in asked.multi_items() if key != "token"])
-            clean = RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), status_code=303)
-            clean.set_cookie(cookie, self._token, httponly=True, samesite="strict")
-            return clean
-        bearer = headers.get("authorization", "").removeprefix("Bearer ")
-        known = [bearer, Request(scope).cookies.get(cookie, "")]
-        if not any(hmac.compare_digest(one.encode(), self._token.encode()) for one in known):
-            return Response("Open the address that `groundwire view` printed: it holds a token.", status_code=403)
-        origin = headers.get("origin")
-        if scope["method"] not in ("GET", "HEAD") and (origin is None or urlsplit(origin).netloc != host):
-            return Response("That was asked from another site.", status_code=403)
-        return None
+    return Guard(app, token=token, hosts={*LOOPBACK, *hosts})
 
 
 Asked = Callable[[Request], Awaitable[Response]]
@@ -184,12 +121,15 @@ class _Pages:
             "/api/v1/runs/{run}/episodes": self.api_episodes,
             "/api/v1/episodes/{episode}": self.api_episode,
             "/api/v1/episodes/{episode}/records": self.api_records,
+            "/api/v1/episodes/{episode}/trials/{trial:int}": self.api_trial,
+            "/api/v1/episodes/{episode}/calls/{call}": self.api_call,
             "/api/v1/episodes/{episode}/candidates/{digest}": self.api_candidate,
             "/api/v1/signals/{signal}": self.api_signal,
             "/api/v1/lessons": self.api_lessons,
             "/api/v1/lessons/{lesson}": self.api_lesson,
             "/api/v1/search": self.api_search,
             "/api/v1/compare": self.api_compare,
+            "/api/v1/compare-episodes": self.api_compare_episodes,
         }
         return [
             *(Route(path, _told(page), methods=["GET"]) for path, page in pages.items()),
@@ -202,34 +142,45 @@ class _Pages:
 
     async def runs(self, request: Request) -> Response:
         """All runs."""
-        text, number = request.query_params.get("q", ""), _number(request)
-        page = await self._ledgers.runs(text=text, page=number)
+        text, order = request.query_params.get("q", ""), order_of(request, RunSort)
+        page = await self._ledgers.runs(text=text, page=number_of(request), **order)
         newest = await self._ledgers.newest()
         states = {run.id: _state(run) for run in page.rows}
         live = newest if RunState.RUNNING in states.values() else ""
-        return _page("runs.html", page=page, text=text, states=states, live=live, address=_address(request))
+        columns = Columns(request, **order)
+        return _page(
+            "runs.html",
+            data=data_of(request),
+            page=page,
+            text=text,
+            states=states,
+            live=live,
+            columns=columns,
+            address=address_by_page(request),
+        )
 
     async def run(self, request: Request) -> Response:
         """A run and its episodes."""
         run, _ = await self._ledgers.run(request.path_params["run"])
-        asked = _filters(request)
+        asked = filters_of(request)
         newest = await self._ledgers.newest()
-        page = await self._ledgers.episodes(run.id, **asked, page=_number(request))
+        page = await self._ledgers.episodes(run.id, **asked, page=number_of(request))
         state = _state(run)
         return _page(
             "run.html",
+            data=data_of(request),
             run=run,
             state=state,
             drawing=drawing_of(json.loads(run.config or "{}")),
             page=page,
             asked=asked,
-            sorts=[sort.value for sort in Sort],
+            columns=Columns(request, sort=asked["sort"], descends=asked["descends"]),
             stops=await self._ledgers.stop_reasons(run.id),
             notes=await self._ledgers.notes(run.id),
             may_write=not self._ledgers.read_only,
             live=newest if state is RunState.RUNNING else "",
             scope=run.id,
-            address=_address(request),
+            address=address_by_page(request),
         )
 
     async def check(self, request: Request) -> Response:
@@ -248,7 +199,7 @@ class _Pages:
     async def note(self, request: Request) -> Response:
         """Keeps a note."""
         run, _ = await self._ledgers.run(request.path_params["run"])
-        form = await _form(request)
+        form = await form_of(request)
         await self._ledgers.note(run.id, form.get("text", ""))
         return RedirectResponse(f"/run/{run.id}#notes", status_code=303)
 
@@ -261,13 +212,14 @@ class _Pages:
         config = await self._ledgers.config(view.run_id)
         return await _page_apart(
             "episode.html",
+            data=data_of(request),
             view=view,
             way=way,
             drawing=drawing_of(config, way),
             budget=_limits(config),
             alone=False,
             pre="",
-            shown_cases=_number(request, "cases", CASES),
+            shown_cases=number_of(request, "cases", CASES),
             shown_candidates=CANDIDATES if len(view.trials) < MANY else 1,
             live=newest if view.verdict == OPEN else "",
             scope=view.run_id,
@@ -288,29 +240,40 @@ class _Pages:
     async def records(self, request: Request) -> Response:
         """An episode's records, one after the other."""
         episode = request.path_params["episode"]
-        page = _paged(await self._ledgers.records(episode), _number(request), RECORDS)
+        page = paged(await self._ledgers.records(episode), number_of(request), RECORDS)
         rows = [(type(record).__name__, _record(record)) for record in page.rows]
         shown = Page(rows, page.total, page.number, page.size)
-        return _page("records.html", episode=episode, page=shown, address=_address(request))
+        return _page(
+            "records.html", data=data_of(request), episode=episode, page=shown, address=address_by_page(request)
+        )
 
     async def trial(self, request: Request) -> Response:
         """All candidates of a trial."""
+        view, trial = await self._trial(request)
+        page = paged(trial.candidates, number_of(request), CANDIDATES_A_PAGE)
+        address = partial(address_of, f"/episode/{view.id}/trial/{trial.number}", {})
+        name = "trial_body.html" if "part" in request.query_params else "trial.html"
+        return _page(name, view=view, trial=trial, page=page, address=address, data=data_of(request))
+
+    async def _trial(self, request: Request) -> tuple[EpisodeView, TrialView]:
         view = await self._ledgers.episode(request.path_params["episode"])
         trial = next((t for t in view.trials if t.number == request.path_params["trial"]), None)
         if trial is None:
             raise RecordNotFound("The episode has no such trial.")
-        page = _paged(trial.candidates, _number(request), CANDIDATES_A_PAGE)
-        address = partial(_address_of, f"/episode/{view.id}/trial/{trial.number}", {})
-        name = "trial_body.html" if "part" in request.query_params else "trial.html"
-        return _page(name, view=view, trial=trial, page=page, address=address)
+        return view, trial
 
-    async def call(self, request: Request) -> Response:
-        """A model call, and what changed since the one before of its kind."""
+    async def _call(self, request: Request) -> tuple[EpisodeView, CallView, list[CallView]]:
+        """A model call, among all of its episode."""
         view = await self._ledgers.episode(request.path_params["episode"])
         every = [call for trial in view.trials for call in trial.calls]
         call = next((one for one in every if one.id == request.path_params["call"]), None)
         if call is None:
             raise RecordNotFound("The episode has no such model call.")
+        return view, call, every
+
+    async def call(self, request: Request) -> Response:
+        """A model call, and what changed since the one before of its kind."""
+        view, call, every = await self._call(request)
         if "part" in request.query_params:
             return _page("call_body.html", view=view, call=call, part=True)
         before = [one for one in every[: every.index(call)] if one.purpose == call.purpose and one.answers]
@@ -318,7 +281,15 @@ class _Pages:
         prompts = list(side_by_side(_prompt(earlier), _prompt(call))) if earlier else []
         answers = list(side_by_side(_lines(earlier.answers), _lines(call.answers))) if earlier else []
         return _page(
-            "call.html", view=view, call=call, earlier=earlier, prompt_rows=prompts, answer_rows=answers, part=False
+            "call.html",
+            view=view,
+            call=call,
+            trial=next(trial for trial in view.trials if trial.number == call.trial),
+            earlier=earlier,
+            prompt_rows=prompts,
+            answer_rows=answers,
+            part=False,
+            data=data_of(request),
         )
 
     async def candidate(self, request: Request) -> Response:
@@ -331,8 +302,12 @@ class _Pages:
         files = await self._ledgers.candidate(view.id, digest, against=against)
         return _page(
             "candidate.html",
+            data=data_of(request),
             view=view,
             candidate=candidate,
+            calls=[
+                call for trial in view.trials if candidate and trial.number == candidate.trial for call in trial.calls
+            ],
             digest=digest,
             against=against,
             earlier=before[-1] if before else None,
@@ -352,8 +327,15 @@ class _Pages:
         wanted = request.query_params.get("case", "")
         cases = [case for case in signal.evidence.cases if wanted.lower() in case.id.lower()]
         cases.sort(key=lambda case: case.result.ok)
-        page = _paged(cases, _number(request), CASES)
-        return _page("signal.html", signal=signal, page=page, wanted=wanted, address=_address(request))
+        page = paged(cases, number_of(request), CASES)
+        return _page(
+            "signal.html",
+            data=data_of(request),
+            signal=signal,
+            page=page,
+            wanted=wanted,
+            address=address_by_page(request),
+        )
 
     async def output(self, request: Request) -> Response:
         """A whole output, as a file."""
@@ -369,7 +351,7 @@ class _Pages:
     async def lessons(self, request: Request) -> Response:
         """Lessons."""
         text = request.query_params.get("q", "")
-        return _page("lessons.html", lessons=await self._ledgers.lessons(text=text), text=text)
+        return _page("lessons.html", data=data_of(request), lessons=await self._ledgers.lessons(text=text), text=text)
 
     async def lesson(self, request: Request) -> Response:
         """A lesson: where it comes from, and what came of it."""
@@ -378,14 +360,21 @@ class _Pages:
         helped = "it was never recalled for a trial that has come to something"
         if standing.trials:
             helped = (
-                f"of {standing.trials} trials that were given it {standing.passed} passed,"
+                f"of {plural(standing.trials, 'trial')} that had it {standing.passed} passed,"
                 f" where {standing.expected:.1f} would have been usual"
             )
-        return _page("lesson.html", view=view, run=run, helped=helped, may_write=not self._ledgers.read_only)
+        return _page(
+            "lesson.html",
+            data=data_of(request),
+            view=view,
+            run=run,
+            helped=helped,
+            may_write=not self._ledgers.read_only,
+        )
 
     async def decide(self, request: Request) -> Response:
         """Decides about a lesson."""
-        form = await _form(request)
+        form = await form_of(request)
         await self._ledgers.decide(request.path_params["lesson"], form.get("decision", ""))
         forgotten = form.get("decision") == "forgotten"
         return RedirectResponse("/lessons" if forgotten else request.url.path, status_code=303)
@@ -394,7 +383,7 @@ class _Pages:
         """Places that contain a text."""
         text, run = request.query_params.get("q", ""), request.query_params.get("run", "")
         hits = await self._ledgers.search(text, run_id=run)
-        return _page("search.html", query=text, scope=run, hits=hits, most=40)
+        return _page("search.html", data=data_of(request), query=text, scope=run, hits=hits, most=40)
 
     # comparing
 
@@ -403,7 +392,16 @@ class _Pages:
         first, second, compared = await self._compared(request)
         pairs = sum(len(some) for name, (_, some) in compared.sets.items() if name != "unmatched")
         said = _chance(len(compared.fixed), len(compared.broken))
-        return _page("compare.html", a=first, b=second, compared=compared, pairs=pairs, said=said, shown=PAIRS)
+        return _page(
+            "compare.html",
+            data=data_of(request),
+            a=first,
+            b=second,
+            compared=compared,
+            pairs=pairs,
+            said=said,
+            shown=PAIRS,
+        )
 
     async def _compared(self, request: Request) -> tuple[RunSummary, RunSummary, RunComparison]:
         names = request.query_params.get("a", ""), request.query_params.get("b", "")
@@ -416,7 +414,9 @@ class _Pages:
     async def compare_episodes(self, request: Request) -> Response:
         """Two episodes, trial by trial."""
         first, second = [await self._ledgers.episode(request.query_params.get(name, "")) for name in ("a", "b")]
-        return _page("compare_episodes.html", a=first, b=second, pairs=compare_episodes(first, second))
+        return _page(
+            "compare_episodes.html", data=data_of(request), a=first, b=second, pairs=compare_episodes(first, second)
+        )
 
     async def report(self, request: Request) -> Response:
         """The report of some runs."""
@@ -440,12 +440,12 @@ class _Pages:
 
     async def events(self, request: Request) -> Response:
         """Tells whenever something was written to the ledger, by whomever."""
-        after = _number(request, "after", 0)
+        after = number_of(request, "after", 0)
 
         async def told() -> AsyncGenerator[str]:
             seen = after
             yield ": groundwire\n\n"
-            while not await request.is_disconnected():
+            while not (self._ledgers.is_leaving or await request.is_disconnected()):
                 newest = await self._ledgers.newest()
                 if newest != seen:
                     seen = newest
@@ -468,10 +468,9 @@ class _Pages:
     # the same for programs
 
     async def api_runs(self, request: Request) -> Response:
-        """Runs: `q`, `page`, `size`."""
-        page = await self._ledgers.runs(
-            text=request.query_params.get("q", ""), page=_number(request), size=_number(request, "size", 25)
-        )
+        """Runs: `q`, `sort`, `order`, `page`, `size`."""
+        text, size = request.query_params.get("q", ""), number_of(request, "size", 25)
+        page = await self._ledgers.runs(text=text, **order_of(request, RunSort), page=number_of(request), size=size)
         return _api(_page_data(page))
 
     async def api_run(self, request: Request) -> Response:
@@ -483,10 +482,10 @@ class _Pages:
         return _api({"run": told, "notes": as_data(notes)})
 
     async def api_episodes(self, request: Request) -> Response:
-        """Its episodes: `q`, `verdict`, `stop`, `family`, `sort`, `page`, `size`."""
+        """Its episodes: `q`, `verdict`, `stop`, `family`, `sort`, `order`, `page`, `size`."""
         run = request.path_params["run"]
         page = await self._ledgers.episodes(
-            run, **_filters(request), page=_number(request), size=_number(request, "size", 50)
+            run, **filters_of(request), page=number_of(request), size=number_of(request, "size", 50)
         )
         return _api(_page_data(page))
 
@@ -499,6 +498,14 @@ class _Pages:
         """All its records, in the order of writing."""
         records = await self._ledgers.records(request.path_params["episode"])
         return _api({"records": [_record(record) for record in records]})
+
+    async def api_trial(self, request: Request) -> Response:
+        """A trial with all its candidates."""
+        return _api({"trial": as_data((await self._trial(request))[1])})
+
+    async def api_call(self, request: Request) -> Response:
+        """A model call: what the model was shown, and what it answered."""
+        return _api({"call": as_data((await self._call(request))[1])})
 
     async def api_candidate(self, request: Request) -> Response:
         """What a candidate changes: `against`."""
@@ -531,6 +538,11 @@ class _Pages:
         """Two runs: `a`, `b`."""
         first, second, compared = await self._compared(request)
         return _api({"a": as_data(first), "b": as_data(second), "compared": as_data(compared)})
+
+    async def api_compare_episodes(self, request: Request) -> Response:
+        """Two episodes, trial by trial: `a`, `b`."""
+        first, second = [await self._ledgers.episode(request.query_params.get(name, "")) for name in ("a", "b")]
+        return _api({"pairs": as_data(compare_episodes(first, second))})
 
 
 # answers
@@ -588,57 +600,6 @@ def _attached(name: str) -> dict[str, str]:
 def _record(record: object) -> Mapping[str, Any]:
     body = as_data(record)
     return {"kind": type(record).__name__, **(body if isinstance(body, dict) else {"body": body})}
-
-
-# what is asked
-
-
-def _number(request: Request, name: str = "page", default: int = 1) -> int:
-    try:
-        return max(0, min(int(request.query_params.get(name, default)), 10**15))
-    except ValueError:
-        return default
-
-
-def _filters(request: Request) -> dict[str, Any]:
-    asked = request.query_params
-    try:
-        sort = Sort(asked.get("sort", Sort.NEWEST))
-    except ValueError:
-        raise ConfigError(
-            f"Episodes can't be sorted by {asked.get('sort')!r}.", do=f"Sort by {', '.join(s.value for s in Sort)}."
-        ) from None
-    return {
-        "text": asked.get("q", ""),
-        "verdict": asked.get("verdict", ""),
-        "stop": asked.get("stop", ""),
-        "family": asked.get("family", ""),
-        "sort": sort,
-    }
-
-
-async def _form(request: Request) -> Mapping[str, str]:
-    """The fields of a form: urlencoded, and short."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > 64_000:
-            raise ValueError("That is too long.")
-    return dict(QueryParams(body.decode(errors="replace")))
-
-
-def _address(request: Request) -> Callable[[int], str]:
-    given = {key: value for key, value in request.query_params.items() if key not in ("page", "part")}
-    return partial(_address_of, request.url.path, given)
-
-
-def _address_of(path: str, given: Mapping[str, str], page: int) -> str:
-    return f"{path}?{urlencode({**parameters(**given), 'page': page})}"
-
-
-def _paged(rows: Sequence[Any], number: int, size: int) -> Page[Any]:
-    number = max(1, number)
-    return Page(rows[(number - 1) * size : number * size], len(rows), number, size)
 
 
 # what is said

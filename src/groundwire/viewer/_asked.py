@@ -1,0 +1,123 @@
+"""What is asked of the viewer's server: pages of lists, their order, filters, forms, and addresses of the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+
+from groundwire.core._errors import ConfigError
+from groundwire.memory._browsing import Page
+from groundwire.memory._browsing_sql import RunSort, Sort
+from groundwire.viewer._pages import parameters
+
+
+def number_of(request: Request, name: str = "page", default: int = 1) -> int:
+    try:
+        return max(0, min(int(request.query_params.get(name, default)), 10**15))
+    except ValueError:
+        return default
+
+
+def order_of(request: Request, columns: type[Sort] | type[RunSort]) -> dict[str, Any]:
+    """What a table is sorted by: `sort`, and `order` where it is not as people mostly want it."""
+    asked = request.query_params
+    try:
+        sort = columns(asked.get("sort") or columns.NEWEST)
+    except ValueError:
+        raise ConfigError(
+            f"Nothing is sorted by {asked.get('sort')!r} here.", do=f"Sort by {', '.join(columns)}."
+        ) from None
+    order = asked.get("order", "")
+    if order not in ("", "asc", "desc"):
+        raise ConfigError(f"There is no order {order!r}.", do="Ask for order=asc or order=desc.")
+    return {"sort": sort, "descends": sort.descends if not order else order == "desc"}
+
+
+class Columns:
+    """Heads of a table's columns: what each is sorted by now, and where a click leads.
+
+    Args:
+        request: what was asked.
+        sort: what the table is sorted by.
+        descends: True if the greatest stands first.
+    """
+
+    def __init__(self, request: Request, *, sort: Sort | RunSort, descends: bool) -> None:
+        self._path = request.url.path
+        self._given = {k: v for k, v in request.query_params.items() if k not in ("page", "part", "sort", "order")}
+        self._columns = type(sort)
+        # one column, two names
+        self._sort = self._columns.NEWEST if sort == "oldest" else sort
+        self._descends = descends
+
+    def state(self, name: str) -> str:
+        """`ascending`, `descending` or `none`, as `aria-sort` has them."""
+        if self._sort != name:
+            return "none"
+        return "descending" if self._descends else "ascending"
+
+    def address(self, name: str) -> str:
+        """Sorted by that column; where it is already, the other way round."""
+        usual = self._columns(name).descends
+        descends = not self._descends if self._sort == name else usual
+        order = {} if descends == usual else {"order": "desc" if descends else "asc"}
+        return f"{self._path}?{urlencode({**parameters(**self._given), 'sort': name, **order})}"
+
+    @property
+    def asked(self) -> Mapping[str, str]:
+        """What a form that filters the table hands on, so that its order stays."""
+        if self._sort.descends != self._descends:
+            return {"sort": self._sort.value, "order": "desc" if self._descends else "asc"}
+        return {} if self._sort == "newest" else {"sort": self._sort.value}
+
+
+def filters_of(request: Request) -> dict[str, Any]:
+    asked = request.query_params
+    return {
+        **order_of(request, Sort),
+        "text": asked.get("q", ""),
+        "verdict": asked.get("verdict", ""),
+        "stop": asked.get("stop", ""),
+        "family": asked.get("family", ""),
+    }
+
+
+async def form_of(request: Request) -> Mapping[str, str]:
+    """The fields of a form: urlencoded, and short."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > 64_000:
+            raise ValueError("That is too long.")
+    return dict(QueryParams(body.decode(errors="replace")))
+
+
+_SEVERAL = {"run": "runs", "episode": "episodes", "trial": "trials", "call": "calls", "candidate": "candidates",
+            "signal": "signals", "lesson": "lessons"}  # fmt: skip
+
+
+def data_of(request: Request) -> str:
+    """Where the data behind a page is."""
+    parts = request.url.path.strip("/").split("/")
+    kinds = [_SEVERAL.get(part, part) if number % 2 == 0 else part for number, part in enumerate(parts)]
+    query = f"?{request.url.query}" if request.url.query else ""
+    return f"/api/v1/{'/'.join(kinds) if parts != [''] else 'runs'}{query}"
+
+
+def address_by_page(request: Request) -> Callable[[int], str]:
+    given = {key: value for key, value in request.query_params.items() if key not in ("page", "part")}
+    return partial(address_of, request.url.path, given)
+
+
+def address_of(path: str, given: Mapping[str, str], page: int) -> str:
+    return f"{path}?{urlencode({**parameters(**given), 'page': page})}"
+
+
+def paged(rows: Sequence[Any], number: int, size: int) -> Page[Any]:
+    number = max(1, number)
+    return Page(rows[(number - 1) * size : number * size], len(rows), number, size)
