@@ -334,6 +334,7 @@ class PythonRunner:
             coverage=read_coverage(lines, report.selected or ()) if lines is not None else None,
             selected=report.selected,
             unreliable=bool(report.broken or report.unfinished or ended_by(result)),
+            cpu_s=report.cpu_s,
             touched=frozenset({*report.touched, *report.left_touched}),
             controls=report.controls,
             crossings=_crossings(report),

@@ -297,7 +297,7 @@ class ToolNode:
         left_s = episode.meter.seconds_left()
         if left_s is None or len(candidates) < 2:
             return None
-        looks = [j.signal.duration_s for j in episode.history.judged_of(0) if j.candidate.is_base]
+        looks = [_without_hanging(j.signal) for j in episode.history.judged_of(0) if j.candidate.is_base]
         one_s = max(looks, default=0.0)
         more = looks_at_a_pass(episode.rules, one_s) - 1 + (episode.task.hidden is not None)
         return max(left_s / 2, left_s - more * one_s - LEAST_RESERVE_S)
@@ -382,6 +382,12 @@ class ToolNode:
         await episode.note(*signals)
         for signal in signals:
             episode.accept(episode.history.judged(signal))
+
+
+def _without_hanging(look: Signal) -> float:
+    """Seconds of a run without the cases that only a limit of time ended: what passes has none of them."""
+    late = set(look.evidence.late)
+    return max(0.0, look.duration_s - sum(case.duration_s for case in look.evidence.cases if case.id in late))
 
 
 def _base_looks(history: History, command: tuple[str, ...]) -> Sequence[Signal]:
