@@ -129,6 +129,24 @@ async def test_what_hung_in_the_base_tree_is_no_reason_to_end_a_search_early(tas
     assert ended.stop_reason is StopReason.VERIFIED, ended.detail
 
 
+async def test_a_pass_in_doubt_is_confirmed_where_no_better_one_is_found_in_time(task: Task) -> None:
+    class Doubting(Tired):
+        async def judge_many(
+            self, candidates: Sequence[Candidate], task: Task, context: ToolContext
+        ) -> AsyncGenerator[Observation, None]:
+            yield await self.judge(candidates[0], task, context)
+            await asyncio.sleep(60)
+
+        async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
+            return "it ends worse than before"
+
+    graph = loop(Guesser([["right", "better"]]), Doubting(tired=False), width=2)
+    graph.set_entry("test")
+    ended = await graph.compile(budget=Budget(seconds=4.0)).arun(task)
+    assert ended.stop_reason is StopReason.VERIFIED, ended.detail
+    assert ended.best is not None and ended.best.candidate == answer(task, "right")
+
+
 async def test_nobody_waits_for_a_plan_once_the_time_is_up(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     def plans_for_ever(*_ignored: Any) -> Any:
         time.sleep(20)
