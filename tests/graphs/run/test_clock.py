@@ -131,6 +131,12 @@ async def test_what_hung_in_the_base_tree_is_no_reason_to_end_a_search_early(tas
 
 async def test_a_pass_in_doubt_is_confirmed_where_no_better_one_is_found_in_time(task: Task) -> None:
     class Doubting(Tired):
+        async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+            if candidate.is_base:
+                return await super().judge(candidate, task, context)
+            await asyncio.sleep(1.2)  # each look takes longer than the base tree's suggests
+            return (await super().judge(candidate, task, context)).model_copy(update={"duration_s": 1.2})
+
         async def judge_many(
             self, candidates: Sequence[Candidate], task: Task, context: ToolContext
         ) -> AsyncGenerator[Observation, None]:
@@ -142,7 +148,7 @@ async def test_a_pass_in_doubt_is_confirmed_where_no_better_one_is_found_in_time
 
     graph = loop(Guesser([["right", "better"]]), Doubting(tired=False), width=2)
     graph.set_entry("test")
-    ended = await graph.compile(budget=Budget(seconds=4.0)).arun(task)
+    ended = await graph.compile(budget=Budget(seconds=7.0)).arun(task)
     assert ended.stop_reason is StopReason.VERIFIED, ended.detail
     assert ended.best is not None and ended.best.candidate == answer(task, "right")
 
