@@ -75,6 +75,15 @@ def test_a_wide_trial_shows_its_best() -> None:
     assert "trial 1  ✗ 1/2 tests   best of 2 judged" in text
 
 
+def test_of_a_run_that_left_cases_out_it_is_said_how_many_were_asked() -> None:
+    end = EpisodeEnd(episode_id="e", verdict=Verdict.FAIL, stop_reason=StopReason.EXHAUSTED)
+    seen = signal(1, False)
+    evidence = seen.evidence.model_copy(update={"collected": 14, "deselected": 2})
+    narrow = seen.model_copy(update={"evidence": evidence, "partial": True})
+    text = printed(TrialRecord(episode_id="e", trial=1), narrow, end)
+    assert text.startswith("trial 1  ✗ 0/1 tests, 1 of 12 asked   ")
+
+
 def test_of_several_looks_at_one_candidate_the_last_counts() -> None:
     end = EpisodeEnd(episode_id="e", verdict=Verdict.FAIL, stop_reason=StopReason.EXHAUSTED)
     text = printed(TrialRecord(episode_id="e", trial=1), signal(1, False, False), signal(1, True, False), end)

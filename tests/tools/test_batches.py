@@ -371,6 +371,26 @@ async def test_a_hanging_case_of_the_base_tree_is_named_and_costs_little(bench: 
     assert "did not finish within 1 s of processor time" in seen.evidence.failed()[0].message
 
 
+async def test_a_base_tree_whose_hanging_cases_use_up_its_run_is_judged_in_a_fork_server_all_the_same(
+    bench: Any, watched: Watched
+) -> None:
+    """Its first run ends before all cases have run; what hung there is not waited for as long again."""
+    hanging = "".join(f"def test_{n}():\n    f()\n" for n in range(3))
+    files = {
+        "mod.py": "def f():\n    while True:\n        pass\ndef g():\n    return 1\n",
+        "test_mod.py": f"from mod import f, g\n{hanging}def test_g():\n    assert g() == 2\ndef test_h():\n    pass\n",
+    }
+    task = bench.task(files, limits=Limits(wall_s=3))
+    tool = Pytest()
+    base = Candidate(task.tree.digest, {})
+    first, _ = [await tool.judge(base, task, bench.context()) for _ in range(2)]
+    assert first.partial
+    source = "def f():\n    return 1\ndef g():\n    return {}\n"
+    found = await all_of(tool, candidates(task, *map(source.format, (0, 1, 2, 3))), task, context_of(watched, bench))
+    assert [o.verdict for o in found] == [FAIL, FAIL, PASS, FAIL], [o.evidence.detail for o in found]
+    assert {o.evidence.note for o in found} == {""} and not watched.cold_runs
+
+
 async def test_a_search_that_is_gone_on_with_finds_out_about_the_base_tree_first(bench: Any, watched: Watched) -> None:
     task = bench.task(FILES, limits=Limits(wall_s=60))
     some = candidates(task, *[BASE + f"# {n}\n" for n in range(15)], RIGHT)
@@ -484,19 +504,21 @@ async def test_a_case_that_ends_otherwise_by_itself_decides_no_way(bench: Any, w
     assert watched.cold_runs == 12, "only the base tree ran by itself"
 
 
+def ends(*outcomes: dict[str, tuple[CaseResult, str]]) -> Any:
+    """A search in which the base tree comes to that, run by run."""
+    said = iter(outcomes)
+
+    class Search:
+        async def base(self) -> dict[str, tuple[CaseResult, str]]:
+            return next(said)
+
+    return Search()
+
+
 async def test_a_way_is_not_given_up_for_a_case_that_ends_so_and_so_in_it() -> None:
     """Two looks at the base tree may not show that a case is flaky; to give up the way costs more than a third."""
     passed, failed = (CaseResult.PASSED, ""), (CaseResult.FAILED, "test_a.py:3")
     baseline = Baseline({}, 1.0, 1.0, 1.0, healthy=True, timed=True, outcome={"a": failed, "b": passed, "c": passed})
-
-    def ends(*outcomes: dict[str, tuple[CaseResult, str]]) -> Any:
-        said = iter(outcomes)
-
-        class Search:
-            async def base(self) -> dict[str, tuple[CaseResult, str]]:
-                return next(said)
-
-        return Search()
 
     differing = _batches._difference  # pyright: ignore[reportPrivateUsage]
     same, luck = {"a": failed, "b": passed, "c": passed}, {"a": failed, "b": passed, "c": failed}
@@ -508,6 +530,17 @@ async def test_a_way_is_not_given_up_for_a_case_that_ends_so_and_so_in_it() -> N
     assert await differing(ends({"a": failed}), baseline, ["a"]) == "", "the others were not asked for"
 
 
+async def test_what_did_not_end_by_itself_says_nothing_of_a_way() -> None:
+    differing = _batches._difference  # pyright: ignore[reportPrivateUsage]
+    failed, passed = (CaseResult.FAILED, ""), (CaseResult.PASSED, "")
+    cut = Baseline({"a": CaseResult.FAILED, "b": CaseResult.FAILED}, 1.0, 1.0, None, healthy=False, timed=False,
+                   outcome={"a": failed, "b": failed}, late=frozenset({"b"}))  # fmt: skip
+    together = {"a": failed, "b": passed, "never came to it": passed}
+    assert await differing(ends(together, together), cut, cut.outcome) == ""
+    assert "never came to it" in await differing(ends(together, together), replace(cut, timed=True), cut.outcome)
+    assert "a: passed" in await differing(ends({**together, "a": passed}, {**together, "a": passed}), cut, cut.outcome)
+
+
 async def test_a_case_that_runs_out_of_time_holds_no_candidate_up_where_others_failed() -> None:
     slow = CaseOutcome(id="slow", result=CaseResult.FAILED, message="did not finish within 1 s\n  test_a.py:3 in f")
     bad = CaseOutcome(id="bad", result=CaseResult.FAILED, message="1 != 2\n  test_a.py:9 in g")
@@ -517,3 +550,11 @@ async def test_a_case_that_runs_out_of_time_holds_no_candidate_up_where_others_f
                      outcome=ended, late=frozenset({"slow"}))  # fmt: skip
     assert known.failing == ("bad",)
     assert replace(known, outcome={"slow": ended["slow"]}).failing == ("slow",), "a loop that never ends is a bug too"
+
+
+async def test_a_case_may_compute_as_long_as_the_base_trees_slowest_suggests() -> None:
+    known = Baseline({}, 1.0, 1.0, 0.0, healthy=True, timed=True)
+    limits = Limits(wall_s=60)
+    assert known.pace(limits).limits.case_s == 0.1
+    assert replace(known, slowest_s=0.5).pace(limits).limits.case_s == 10
+    assert replace(known, slowest_s=None, healthy=False).pace(limits).limits.case_s == 0.3

@@ -27,6 +27,7 @@ FIXTURE = "import pytest\n@pytest.fixture\ndef one():\n    return 1\n"
         (Pytest(), {"test_a.py": ASKS}, "pytest -q", True),
         (Pytest(), {"test_a.py": ASKS, "pytest.ini": "[pytest]\naddopts = -p no:logging -s\n"}, "pytest", True),
         (Pytest(), {"test_a.py": ASKS, "conftest.py": f"import mod\n{FIXTURE}"}, "pytest -q", True),
+        (Pytest(), {"test_a.py": ASKS, "conftest.py": f"{FIXTURE}pytest_plugins = []\n"}, "pytest -q", True),
         (Pytest(), {"test_a.py": ASKS, "requirements.txt": "pytest-asyncio\n"}, "pytest -q", True),
         (Pytest(), {"test_a.py": CASE}, "python -S -m pytest -q", False),
         (Pytest(), {"test_a.py": ASKS, "tests/helping.py": FIXTURE}, "PYTHONPATH=tests pytest -p helping", False),

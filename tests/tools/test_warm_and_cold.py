@@ -232,6 +232,15 @@ SHAPES: dict[str, Shape] = {
         "test_mod.py": "import os\ndef test_a(value, pytestconfig):\n    assert value == 2\ndef test_b(pytestconfig):\n"
         "    assert pytestconfig.started == os.getpid()\n",
     },
+    "conftest_with_hooks_of_the_cases": {
+        "conftest.py": "import pytest\nfrom mod import f\ndef pytest_ignore_collect(collection_path, config):\n"
+        "    return collection_path.name == 'test_not.py' or None\n@pytest.hookimpl(hookwrapper=True)\n"
+        "def pytest_runtest_call(item):\n    item.seen = f(1)\n    yield\n"
+        "@pytest.fixture(autouse=True)\ndef value():\n    yield f(1)\n",
+        "tests/conftest.py": "collect_ignore = ['test_nor.py']\n",
+        "test_not.py": "1 / 0\n", "tests/test_nor.py": "1 / 0\n",
+        "test_mod.py": "def test_a(value):\n    assert value == 2\ndef test_b(request):\n    assert request.node.seen\n",
+    },
     "plugin_with_state": {
         "requirements.txt": "pytest-asyncio\nhypothesis\n",
         "conftest.py": "import pytest\nclass Counting:\n    seen = 0\n    def pytest_runtest_setup(self, item):\n"

@@ -32,8 +32,10 @@ SAYS_NOTHING = ("AssertionError", "assert False", "assert not True", "assert Non
 
 
 def counts(evidence: Evidence) -> str:
-    """`3/5 tests`."""
-    return f"{len(evidence.passed())}/{len(evidence.cases)} tests"
+    """`3/5 tests`; `0/1 tests, 1 of 12 asked` where the run did not come to the others."""
+    asked, selected = len(evidence.cases), evidence.collected - evidence.deselected
+    others = f", {asked} of {selected} asked" if asked < selected else ""
+    return f"{len(evidence.passed())}/{asked} tests{others}"
 
 
 def headline(signal: Signal) -> str:
@@ -165,7 +167,7 @@ class LiveView:
             mark, style = MARKS[self._hidden.verdict]
             line.append("   hidden ")
             line.append(f"{mark} ", style=style)
-            line.append(counts(self._hidden.evidence).removesuffix(" tests"))
+            line.append(counts(self._hidden.evidence).replace(" tests", "", 1))
         said = headline(best)
         if said:
             line.append(f"   {said}", style="dim")

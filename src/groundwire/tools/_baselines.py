@@ -16,8 +16,8 @@ LEAST_S = 2.0
 RUN_FACTOR = 3.0
 CASES_FACTOR = 10.0
 AGAIN_FACTOR = 5.0
-LEAST_CASE_CPU_S = 0.3
-UNKNOWN_CASE_CPU_S = 1.0
+LEAST_CASE_CPU_S = 0.1
+UNKNOWN_CASE_CPU_S = 0.3
 CASE_FACTOR = 20.0
 
 
@@ -65,7 +65,8 @@ class Baseline:
         cases: every case that it selected → how it ended; one that did not end counts as failed.
         duration_s: wall seconds of the run, without the cases that a limit of time ended.
         cases_s: wall seconds of its other cases together; the rest is start-up.
-        slowest_s: wall seconds of the slowest case that is known to have run to its end; 0 where there is none.
+        slowest_s: processor seconds of the slowest case that is known to have run to its end (wall seconds where the
+            runner says no more); None where there is none.
         healthy: True if all cases ran to an end.
         timed: True if all cases ran, to an end or to a limit of their own, so that its duration says how long a run
             takes.
@@ -78,7 +79,7 @@ class Baseline:
     cases: Mapping[str, CaseResult]
     duration_s: float
     cases_s: float
-    slowest_s: float
+    slowest_s: float | None
     healthy: bool
     timed: bool
     touches: frozenset[str] = frozenset()
@@ -98,10 +99,10 @@ class Baseline:
         """Tighter limits for a search over many candidates: mutants often run for ever.
 
         A run gets the base tree's time and ten times that of its cases; at least three times its time, and 2 s. A case
-        gets twenty times the processor time of the slowest, and at least 0.3 s (1 s where none is known to end).
+        gets twenty times the processor time of the slowest, and at least 0.1 s (0.3 s where none is known to end).
         """
-        known = self.healthy or self.slowest_s
-        case_s = max(LEAST_CASE_CPU_S, CASE_FACTOR * self.slowest_s) if known else UNKNOWN_CASE_CPU_S
+        slowest_s = self.slowest_s
+        case_s = UNKNOWN_CASE_CPU_S if slowest_s is None else max(LEAST_CASE_CPU_S, CASE_FACTOR * slowest_s)
         wall_s = limits.wall_s
         if self.timed:
             wall_s = max(LEAST_S, RUN_FACTOR * self.duration_s, self.duration_s + CASES_FACTOR * self.cases_s)

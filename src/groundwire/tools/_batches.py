@@ -180,7 +180,7 @@ FEW = 4
 """From this many candidates on, a fork server and limits taken from the base tree are worth it."""
 MANY = 16
 """From this many on, a run of a base tree that is not known is worth it."""
-CANDIDATES_PER_LOOK = 100
+CANDIDATES_PER_LOOK = 33
 FEW_DIFFERING = 3
 """Cases of the base tree that may be flaky where they end otherwise in a fork server: it is run once more."""
 LEAST_WAIT_S = 1.0
@@ -193,7 +193,7 @@ class _Search:
 
     A candidate that only time speaks against, under limits that were ours and not the task's, is looked at again with
     five times as much: a right answer may take longer than the broken base. That comes last, once every other candidate
-    has its verdict, and only once for each hundred candidates of a call (and at least once), since mutants often run
+    has its verdict, and only once for some thirty candidates of a call (and at least once), since mutants often run
     for ever; for the others the FAIL stands, and its message names the limit.
 
     Args:
@@ -421,11 +421,14 @@ async def _fastest(ways: Mapping[JudgingMode, _Search], baseline: Baseline) -> t
 async def _difference(search: _Search, baseline: Baseline, asked: Iterable[str]) -> str:
     """The first of the cases asked for, or of those that ran, that ends otherwise than by itself; "" where none does.
 
-    One that has not always ended alike by itself says nothing, nor does one that ends so and so here.
+    One that has not always ended alike by itself says nothing, nor does one that ran out of time there, or that ends so
+    and so here.
     """
     alone, asked = baseline.outcome, frozenset(asked)
     together = await search.base()
-    differing = _differing(alone, together, asked) - baseline.unsteady
+    differing = _differing(alone, together, asked) - baseline.unsteady - baseline.late
+    if not baseline.timed:
+        differing &= alone.keys()  # it was ended before it came to the others
     if 0 < len(differing) <= FEW_DIFFERING:
         again = await search.base()
         together = {**together, **{name: again[name] for name in again.keys() & differing}}

@@ -152,7 +152,7 @@ class Judge:
             )
         pace = Pace(_within(task.limits, candidate, context))
         known = self.baseline(task, start) if candidate.is_base else None
-        if known and known.timed and not known.healthy:
+        if known and not known.healthy:
             pace = replace(known.pace(pace.limits), stops=False)  # what hangs was given its time before
         seen = (await self.run(start, candidate, task, pace, cold(sandbox, task), sandbox.info)).observation
         if seen.reason is NoVerdict.LIMIT_HIT and pace.limits.wall_s < task.limits.wall_s:
@@ -374,6 +374,10 @@ class Judge:
         timed = not reading.unreliable and not decision.partial
         healthy = timed and not decision.late
         hung_s = sum(c.duration_s for c in decision.cases if c.id in decision.late)
+
+        def spent(case: CaseOutcome) -> float:
+            return reading.cpu_s.get(case.id, case.duration_s)
+
         self._baselines.put(
             task.tree.digest,
             start.shown,
@@ -381,7 +385,7 @@ class Judge:
                 cases={name: ended.get(name, CaseResult.FAILED) for name in reading.selected},
                 duration_s=max(0.0, result.duration_s - hung_s),
                 cases_s=sum(c.duration_s for c in decision.cases) - hung_s,
-                slowest_s=max((c.duration_s for c in decision.cases if healthy or c.result.ok), default=0.0),
+                slowest_s=max((spent(c) for c in decision.cases if healthy or c.result.ok), default=None),
                 healthy=healthy,
                 timed=timed,
                 touches=reading.touched,

@@ -118,8 +118,8 @@ class Pytest(JudgedTool):
     candidates in a fork server where the sandbox has one; there pytest starts and is configured once for all of them,
     up to where code of the project would first run. Once the base tree was judged it gives each of them the base
     tree's time and ten times that of its cases (at least three times its time and 2 s, at most the task's limit), and
-    each case twenty times the processor time of the base tree's slowest (at least 0.3 s); one in a hundred of those
-    that only run out of time gets another look with five times as much.
+    each case twenty times the processor time of the base tree's slowest (at least 0.1 s); one in some thirty candidates
+    may have another look with five times as much, where it only ran out of time.
 
     Args:
         command: a command that goes before the task's, split (`("pytest", "-q", "tests/unit")`).

@@ -161,6 +161,20 @@ def _names(tree: Tree) -> Iterator[str]:
                 yield re.sub(r"[-_.]+", "-", word).strip("-").lower()
 
 
+_STEERS_THE_START = re.compile(
+    rb"pytest_(?!(runtest_|ignore_collect|collect_file|itemcollected|pyfunc_call|fixture_setup|make_parametrize_id"
+    rb"|assertrepr_compare|report_teststatus)\w*\b)"
+    rb"|import\s*\*|(?<!\.)\b(globals|vars|exec|eval|setattr)\b|__dict__|\bsys\.argv\b"
+)
+"""In a conftest: a plugin, a hook of what comes before collection, or what could make one whose name is not there."""
+
+
+def _may_steer_the_start(tree: Tree) -> bool:
+    """True where a conftest may take part in what pytest does before it collects: such a run can't begin without it."""
+    files = (content for path, content in tree.files.items() if path.rpartition("/")[2] == "conftest.py")
+    return any(_STEERS_THE_START.search(content) for content in files)
+
+
 # Runs one of our reporting runners (pytest, unittest, doctest) with the project's Python.
 
 SHARED_FLAGS = frozenset({"-S", "-s", "-B", "-O", "-OO"})
@@ -250,7 +264,7 @@ class PythonRunner:
             "fixed_files": digests(task),
             "declared": sorted(declared_names(task.tree)) if self.name == "pytest" else [],
             "first": list(first),
-            "conftests": any(path.rpartition("/")[2] == "conftest.py" for path in task.tree.files),
+            "steered": _may_steer_the_start(task.tree),
             "own": [] if separation else sorted(own_modules(task)),
         }
         is_warm = SHARED_FLAGS.issuperset(invocation.flags) and coverage_of is None
@@ -320,6 +334,7 @@ class PythonRunner:
             coverage=read_coverage(lines, report.selected or ()) if lines is not None else None,
             selected=report.selected,
             unreliable=bool(report.broken or report.unfinished or ended_by(result)),
+            cpu_s=report.cpu_s,
             touched=frozenset({*report.touched, *report.left_touched}),
             controls=report.controls,
             crossings=_crossings(report),

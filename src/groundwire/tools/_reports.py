@@ -67,6 +67,7 @@ class RunReport:
         broken: what could not be collected.
         passed_over: files that skipped themselves while they were collected.
         skipped_by: id → the project's file that raised the skip or expected failure.
+        cpu_s: id → processor seconds that the case took, where the runner says so.
         late: ids of the cases that our clock ended.
         collecting: the file that was read last.
         stopped: why the runner stopped early; empty if it did not.
@@ -95,6 +96,7 @@ class RunReport:
     broken: tuple[CaseOutcome, ...] = ()
     passed_over: tuple[CaseOutcome, ...] = ()
     skipped_by: Mapping[str, str] = field(default_factory=dict[str, str])
+    cpu_s: Mapping[str, float] = field(default_factory=dict[str, float])
     late: frozenset[str] = frozenset()
     collecting: str = ""
     stopped: str = ""
@@ -169,6 +171,7 @@ class _Reader:
         self.unrun: list[str] = []
         self.skipped_by: dict[str, str] = {}
         self.controls: dict[str, CaseControl] = {}
+        self.cpu_s: dict[str, float] = {}
         self.late: set[str] = set()
         self.own_equality: set[str] = set()
         self.undecided: set[str] = set()
@@ -196,6 +199,7 @@ class _Reader:
             unfinished=self.running,
             skipped_by=self.skipped_by,
             controls=self.controls,
+            cpu_s=self.cpu_s,
             late=frozenset(self.late),
             own_equality=frozenset(self.own_equality),
             undecided=frozenset(self.undecided),
@@ -267,6 +271,7 @@ class _Reader:
             seconds = 0.0
         message = shorten(str(event["m"]), MESSAGE_CHARS)
         self.cases.append(CaseOutcome(id=name, result=CaseResult(event["r"]), message=message, duration_s=seconds))
+        self.cpu_s[name] = min(max(0.0, float(event.get("cpu", seconds))), MAX_DURATION_S)
         if event.get("late"):
             self.late.add(name)
         if event.get("w"):

@@ -115,6 +115,7 @@ class Reading:
         selected: the cases that were to run; None where it never came to that.
         unreliable: True if the run says nothing about how a healthy one would go: it was cut short.
         unfit: why the tests can't be run apart from the candidate; empty if they can.
+        cpu_s: id → processor seconds that the case took, where the runner says so.
         touched: files that the run changed, of those that a candidate may not change.
         controls: by case, what came of its control; empty where the run had none.
         crossings: what came from the candidate's box; None where that is nothing but plain values.
@@ -125,6 +126,7 @@ class Reading:
     selected: tuple[str, ...] | None = None
     unreliable: bool = False
     unfit: str = ""
+    cpu_s: Mapping[str, float] = field(default_factory=dict[str, float])
     touched: frozenset[str] = frozenset()
     controls: Mapping[str, CaseControl] = field(default_factory=dict[str, CaseControl])
     crossings: Crossings | None = None

@@ -38,3 +38,12 @@ def test_there_are_none_of_what_is_no_python() -> None:
     assert mutants_of(BASE, Candidate(BASE.digest, {"notes.txt": b"x"}), 5) == ()
     broken = Candidate(BASE.digest, {"mod.py": b"def f(:\n"})
     assert list(mutants_of(BASE, broken, 5)) == []
+
+
+def test_a_line_that_only_calls_something_has_mutants_too() -> None:
+    base = Tree({"mod.py": b"def f(new, old):\n    new.setdefault(old)\n    return new\n"})
+    patch = Candidate(base.digest, {"mod.py": b"def f(new, old):\n    new.update(old)\n    return new\n"})
+    mutants = mutants_of(base, patch, 50)
+    assert len(mutants) >= 3
+    assert mutants[0].edits == ("stmt.delete",), "those of mutation testing come first"
+    assert base.files["mod.py"] not in {m.changes["mod.py"] for m in mutants}, "what was there before is known to fail"

@@ -15,6 +15,7 @@ from groundwire import Budget, Observation, Rules, StopReason, Task, Verdict
 from groundwire.agents import SearchActor
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ToolContext
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence
 from groundwire.core._traits import ToolTraits
 from groundwire.memory import InMemoryStore
 
@@ -101,6 +102,55 @@ async def test_a_search_ends_while_there_is_time_to_confirm_what_it_finds(task: 
     assert ended.stop_reason is StopReason.BUDGET_SECONDS
     assert time.monotonic() - began < 3.9, "it ends before the clock does"
     assert 0 < ended.judged < 100 == ended.candidates
+
+
+async def test_what_hung_in_the_base_tree_is_no_reason_to_end_a_search_early(task: Task) -> None:
+    """Its run took 3 s, of which a case that hung took 2.9: a candidate that passes takes no such time."""
+
+    class Hanging(Tired):
+        async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+            seen = await Check.judge(self, candidate, task, context)
+            if not candidate.is_base:
+                return seen
+            case = CaseOutcome(id="hangs", result=CaseResult.FAILED, duration_s=2.9)
+            evidence = Evidence(cases=(case,), late=("hangs",))
+            return seen.model_copy(update={"duration_s": 3.0, "evidence": evidence})
+
+        async def judge_many(
+            self, candidates: Sequence[Candidate], task: Task, context: ToolContext
+        ) -> AsyncGenerator[Observation, None]:
+            await asyncio.sleep(3.4)  # more than half of the time that there is, with room for three looks behind it
+            for candidate in candidates:
+                yield await self.judge(candidate, task, context)
+
+    graph = loop(Guesser([["no", "right"]]), Hanging(tired=False), width=2)
+    graph.set_entry("test")
+    ended = await graph.compile(budget=Budget(seconds=6.0)).arun(task)
+    assert ended.stop_reason is StopReason.VERIFIED, ended.detail
+
+
+async def test_a_pass_in_doubt_is_confirmed_where_no_better_one_is_found_in_time(task: Task) -> None:
+    class Doubting(Tired):
+        async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+            if candidate.is_base:
+                return await super().judge(candidate, task, context)
+            await asyncio.sleep(1.2)  # each look takes longer than the base tree's suggests
+            return (await super().judge(candidate, task, context)).model_copy(update={"duration_s": 1.2})
+
+        async def judge_many(
+            self, candidates: Sequence[Candidate], task: Task, context: ToolContext
+        ) -> AsyncGenerator[Observation, None]:
+            yield await self.judge(candidates[0], task, context)
+            await asyncio.sleep(60)
+
+        async def doubt(self, candidate: Candidate, task: Task, context: ToolContext) -> str:
+            return "it ends worse than before"
+
+    graph = loop(Guesser([["right", "better"]]), Doubting(tired=False), width=2)
+    graph.set_entry("test")
+    ended = await graph.compile(budget=Budget(seconds=7.0)).arun(task)
+    assert ended.stop_reason is StopReason.VERIFIED, ended.detail
+    assert ended.best is not None and ended.best.candidate == answer(task, "right")
 
 
 async def test_nobody_waits_for_a_plan_once_the_time_is_up(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:

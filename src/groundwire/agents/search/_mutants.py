@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence, Set
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import islice
 
 from groundwire.agents.search._blame import Blame
 from groundwire.agents.search._candidates import Stream
@@ -20,6 +22,14 @@ OPERATORS = frozenset(
 )  # fmt: skip
 """Those of the search's that mutation testing uses (DeMillo, Lipton and Sayward, Computer 11(4), 1978, and after): the
 others are made to repair, and would mostly say something else in other words."""
+SUBSTITUTIONS = frozenset(
+    {
+        "name.swap", "call.swap", "method.swap", "attribute.swap", "args.drop", "const.replace", "str.const",
+        "element.swap", "element.drop", "name.exchange", "return.exchange", "const.type",
+    }
+)  # fmt: skip
+"""Those that put one thing of the file in another's place: they take part where the others offer less than was asked
+for, as they do for a line that only calls something."""
 LOOKED_AT = 2000
 
 
@@ -41,7 +51,8 @@ def changed_lines(base: Tree, candidate: Candidate) -> Mapping[str, Set[int]]:
 def mutants_of(base: Tree, candidate: Candidate, n: int, seed: int = 0) -> Sequence[Candidate]:
     """Up to `n` mutants of a candidate's own lines, each against the same base tree, spread over these lines.
 
-    Those that mean the same as the candidate, or as each other, as far as that can be seen, are left out.
+    Those that mean the same as the candidate, or as each other, as far as that can be seen, are left out; so is what
+    was there before the candidate, which is known to fail.
 
     Args:
         base: the tree that the candidate was made against.
@@ -55,23 +66,33 @@ def mutants_of(base: Tree, candidate: Candidate, n: int, seed: int = 0) -> Seque
     tree = candidate.applied_to(base)
     blame = Blame({path: dict.fromkeys(own, 1.0) for path, own in lines.items()}, 0.0, tuple(sorted(lines)))
     stream = Stream(tree, blame, Examples(), {}, seed)
-    by_line: dict[tuple[str, int], list[RankedEdit]] = {}
+    found: dict[frozenset[str], list[RankedEdit]] = {OPERATORS: [], SUBSTITUTIONS: []}
     seen: set[str] = set()
     for index in range(LOOKED_AT):
         edit = stream.at(index)
         if edit is None or edit.score <= 0:
             break
-        key = stream.key((edit,)) if edit.name in OPERATORS and _is_within(edit, stream, lines[edit.path]) else None
-        if key is not None and key not in seen:
+        kind = next((names for names in found if edit.name in names), None)
+        key = stream.key((edit,)) if kind is not None and _is_within(edit, stream, lines[edit.path]) else None
+        if kind is not None and key is not None and key not in seen:
             seen.add(key)
-            by_line.setdefault((edit.path, edit.line), []).append(edit)
-    chosen: list[RankedEdit] = []
-    while by_line and len(chosen) < n:
+            found[kind].append(edit)
+    chosen = [edit for edits in found.values() for edit in _spread(edits)]
+    mutants = (_mutant(candidate, edit, stream) for edit in chosen)
+    others = (m for m in mutants if any(m.changes[path] != base.files.get(path) for path in m.changes))
+    return list(islice(others, n))
+
+
+def _spread(edits: Sequence[RankedEdit]) -> Iterator[RankedEdit]:
+    """The same ones: the first of each line, then the second of each."""
+    by_line: dict[tuple[str, int], deque[RankedEdit]] = {}
+    for edit in edits:
+        by_line.setdefault((edit.path, edit.line), deque()).append(edit)
+    while by_line:
         for place in sorted(by_line):
-            chosen.append(by_line[place].pop(0))
+            yield by_line[place].popleft()
             if not by_line[place]:
                 del by_line[place]
-    return [_mutant(candidate, edit, stream) for edit in chosen[:n]]
 
 
 def _is_within(edit: RankedEdit, stream: Stream, own: Set[int]) -> bool:

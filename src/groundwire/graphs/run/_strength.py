@@ -24,8 +24,6 @@ MUTANTS = 8
 SECONDS = 30.0
 WEAK_BELOW = 0.5
 """The share of mutants below which tests are called weak."""
-FEW = 3
-"""Of fewer mutants nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Strength:
     @property
     def is_weak(self) -> bool:
         """True if the tests let too much pass for their PASS to say much."""
-        return self.judged >= FEW and self.killed < WEAK_BELOW * self.judged
+        return self.killed < WEAK_BELOW * self.judged
 
     def as_data(self) -> dict[str, Any]:
         """For `--json`."""

@@ -265,6 +265,7 @@ class ToolNode:
             tool = CutOff()
         patience = BatchCutoff(tool, task, context, episode)
         waiting: list[Signal] = []
+        has_passed = False
         until = asyncio.timeout(self._seconds_for(candidates, episode))
         try:
             async with until, aclosing(observe(tool, candidates, task, context, name=self.name)) as observations:
@@ -272,6 +273,7 @@ class ToolNode:
                 async for candidate, observation in observations:
                     signal = self._mint(observation, candidate, state, episode, context.call)
                     left -= 1
+                    has_passed |= signal.verdict is Verdict.PASS
                     waiting.append(signal)
                     if observation.coverage is not None and not self._is_hidden:
                         await episode.keep_coverage(signal.id, observation.coverage)
@@ -282,10 +284,13 @@ class ToolNode:
                             await episode.settle()
                     if await patience.is_over(signal, left):
                         break
+                    if signal.verdict is Verdict.PASS:
+                        self._hasten(until, signal, episode)
         except TimeoutError:
             if not until.expired():
                 raise
-            raise episode.meter.out_of_time() from None
+            if not has_passed:  # else the time that was kept back is there to confirm that one
+                raise episode.meter.out_of_time() from None
         finally:
             await self._flush(waiting, episode)
 
@@ -297,10 +302,19 @@ class ToolNode:
         left_s = episode.meter.seconds_left()
         if left_s is None or len(candidates) < 2:
             return None
-        looks = [j.signal.duration_s for j in episode.history.judged_of(0) if j.candidate.is_base]
+        looks = [_without_hanging(j.signal) for j in episode.history.judged_of(0) if j.candidate.is_base]
         one_s = max(looks, default=0.0)
         more = looks_at_a_pass(episode.rules, one_s) - 1 + (episode.task.hidden is not None)
         return max(left_s / 2, left_s - more * one_s - LEAST_RESERVE_S)
+
+    def _hasten(self, until: asyncio.Timeout, passed: Signal, episode: Episode) -> None:
+        """Ends a search that goes on behind a PASS while there is time to confirm that one, which is known by now."""
+        ends, left_s = until.when(), episode.meter.seconds_left()
+        if ends is not None and left_s is not None:
+            # looks, and one run with controls, of the visible tests and of the hidden ones
+            more = looks_at_a_pass(episode.rules, passed.duration_s) + 2 * (episode.task.hidden is not None)
+            keep_s = more * passed.duration_s + LEAST_RESERVE_S
+            until.reschedule(min(ends, asyncio.get_running_loop().time() + max(0.0, left_s - keep_s)))
 
     async def _context(self, state: EpisodeState, episode: Episode) -> ToolContext:
         is_first_look = not self._first_words(state, episode)
@@ -382,6 +396,12 @@ class ToolNode:
         await episode.note(*signals)
         for signal in signals:
             episode.accept(episode.history.judged(signal))
+
+
+def _without_hanging(look: Signal) -> float:
+    """Seconds of a run without the cases that only a limit of time ended: what passes has none of them."""
+    late = set(look.evidence.late)
+    return max(0.0, look.duration_s - sum(case.duration_s for case in look.evidence.cases if case.id in late))
 
 
 def _base_looks(history: History, command: tuple[str, ...]) -> Sequence[Signal]:

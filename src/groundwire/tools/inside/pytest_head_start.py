@@ -59,6 +59,32 @@ def _assertion_hook(config: Any) -> Any:
     return state.hook if state is not None else None
 
 
+class Conftests:
+    """The conftests that pytest loads before it is configured, put off until the candidate is there.
+
+    Args:
+        manager: pytest's of plugins; loads none of them until `load`.
+    """
+
+    def __init__(self, manager: Any) -> None:
+        self._load = manager._set_initial_conftests
+        self._calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+        manager._set_initial_conftests = self._put_off
+
+    @classmethod
+    def put_off(cls, manager: Any) -> Conftests | None:
+        """None with a version of pytest that loads them in another way."""
+        return cls(manager) if hasattr(manager, "_set_initial_conftests") else None
+
+    def _put_off(self, *args: Any, **options: Any) -> None:
+        self._calls.append((args, options))
+
+    def load(self) -> None:
+        """Loads them."""
+        for args, options in self._calls:
+            self._load(*args, **options)
+
+
 class Streams:
     """The descriptors and the clock of a pytest that is configured, and about to collect.
 

@@ -60,7 +60,7 @@ def prepare() -> Any:
         crossing,
         settings["first"],
         controls,
-        has_conftests=settings["conftests"],
+        steered=settings["steered"],
     )
 
     def run(arguments: list[str]) -> int:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from groundwire.tools.inside.crossing import Crossing
     from groundwire.tools.inside.fixed_files import FixedFiles
     from groundwire.tools.inside.lines import Lines
-    from groundwire.tools.inside.pytest_head_start import Streams, has_strangers, rewrite_in_advance
+    from groundwire.tools.inside.pytest_head_start import Conftests, Streams, has_strangers, rewrite_in_advance
     from groundwire.tools.inside.pytest_outcomes import BAD, RANK, Canary, Phase, result_of, unique, watched
     from groundwire.tools.inside.recorder import CaseTimeout, Recorder, cut, explain, file_of, leave_out_middle
 else:
-    from _gw_pytest_head_start import Streams, has_strangers, rewrite_in_advance
+    from _gw_pytest_head_start import Conftests, Streams, has_strangers, rewrite_in_advance
     from _gw_pytest_outcomes import BAD, RANK, Canary, Phase, result_of, unique, watched
     from _gw_recorder import CaseTimeout, cut, explain, file_of, leave_out_middle
 
@@ -70,7 +70,7 @@ class Plugin:
         first: ids of the cases that failed on the base tree.
         crossing: keeps the candidate in another process; None: it is in this one.
         controls: what turns cases round, if that is wanted.
-        has_conftests: whether code of the project may be loaded before tests are collected.
+        steered: whether a conftest may take part in what pytest does before it collects.
     """
 
     def __init__(
@@ -83,9 +83,10 @@ class Plugin:
         first: Collection[str] = (),
         controls: Controls | None = None,
         *,
-        has_conftests: bool = True,
+        steered: bool = True,
     ) -> None:
-        self._has_conftests = has_conftests
+        self._steered = steered
+        self._conftests: Conftests | None = None
         self._crossing = crossing
         self._controls = controls
         self._fixed_files = fixed_files
@@ -133,9 +134,12 @@ class Plugin:
         early_config.known_args_namespace.no_cov = True
         if self._crossing is not None:
             self._crossing.come_first()  # before the hook of pytest that rewrites assertions
-        if self._recorder.waits and (self._has_conftests or has_strangers(early_config.pluginmanager)):
-            rewrite_in_advance(early_config, self._fixed_files.names())
-            self._recorder.wait()
+        if self._recorder.waits:
+            manager = early_config.pluginmanager
+            self._conftests = None if self._steered or has_strangers(manager) else Conftests.put_off(manager)
+            if self._conftests is None:
+                rewrite_in_advance(early_config, self._fixed_files.names())
+                self._recorder.wait()
         alarm = self._recorder.alarm
         alarm.set()
         alarm.enter()
@@ -174,7 +178,25 @@ class Plugin:
             streams = Streams(session.config)
             self._recorder.wait()
             streams.renew()
+            self._load_conftests()
         yield
+
+    def _load_conftests(self) -> None:
+        """Loads those that were put off; one that fails ends the run, as it does before pytest is configured."""
+        if self._conftests is None:
+            return
+        alarm = self._recorder.alarm
+        alarm.set()
+        alarm.enter()
+        try:
+            self._conftests.load()
+        except BaseException as error:
+            alarm.leave()
+            self._conftest_failed(error)
+            raise pytest.UsageError(str(error)) from error
+        finally:
+            alarm.leave()
+            alarm.clear()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_ignore_collect(self, collection_path: Any, config: Any) -> bool | None:

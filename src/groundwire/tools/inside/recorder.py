@@ -78,7 +78,8 @@ class Recorder:
     def __init__(self) -> None:
         # references of our own: the code under test may replace or fake `os` and friends
         self._open, self._write, self._close = os.open, os.write, os.close
-        self._getpid, self._clock = os.getpid, time.perf_counter
+        self._getpid, self._clock, self._cpu = os.getpid, time.perf_counter, time.process_time
+        self._cpu_at_start = 0.0
         self._dumps = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), default=str).encode
         self._blake = hashlib.blake2b
         self.root = os.getcwd()
@@ -129,6 +130,9 @@ class Recorder:
             return
         if event == "start":
             self._cases += 1
+            self._cpu_at_start = self._cpu()
+        elif event == "case":
+            fields["cpu"] = round(self._cpu() - self._cpu_at_start, 6)
         body = self._dumps({"e": event, **fields}).encode("ascii")
         mac = self._blake(self._mac + body, key=self._key, digest_size=16).hexdigest().encode("ascii")
         self._mac = mac
