@@ -173,7 +173,14 @@ More = Callable[[Task, Invocation], tuple[str, ...]]
 
 def _partner(invocation: Invocation) -> Partner:
     command = ("python", *invocation.flags, "-c", _ANSWER)
-    return Partner(command, {**ENVIRONMENT, **invocation.env}, _ours("crossing_"))
+    return Partner(command, {**ENVIRONMENT, **invocation.env}, _ours("crossing_"), _asked_by_ours())
+
+
+@cache
+def _asked_by_ours() -> tuple[str, ...]:
+    """Modules of the library that those of ours import which cross from box to box."""
+    files = {path: content for path, content in _ours("crossing_").items() if path.endswith(".py")}
+    return tuple(name for name in imports_from_outside(Tree(files)) if name in sys.stdlib_module_names)
 
 
 def nothing_more(_task: Task, _invocation: Invocation) -> tuple[str, ...]:
@@ -247,21 +254,25 @@ class PythonRunner:
         settings = {
             "crossing": self._told(task, invocation) if separation else None,
             "lines": None if coverage_of is None else [p for p in sorted(coverage_of.files) if _counts(p, task)],
-            "fixed_files": digests(task),
-            "declared": sorted(declared_names(task.tree)) if self.name == "pytest" else [],
-            "first": list(first),
-            "conftests": any(path.rpartition("/")[2] == "conftest.py" for path in task.tree.files),
             "own": [] if separation else sorted(own_modules(task)),
         }
+        if self.name == "pytest":  # the others are told nothing of one task alone, so that many share a fork server
+            settings |= {
+                "fixed_files": digests(task),
+                "declared": sorted(declared_names(task.tree)),
+                "first": list(first),
+                "conftests": any(path.rpartition("/")[2] == "conftest.py" for path in task.tree.files),
+            }
         is_warm = SHARED_FLAGS.issuperset(invocation.flags) and coverage_of is None
         return Launch(
             shown=shown,
             command=("python", *invocation.flags, *arguments_of(module, invocation, task.tree)),
             warm=arguments_of(module, invocation, task.tree) if is_warm else None,
             quick=arguments_of(module, quick, task.tree) if is_warm else None,
-            preload=(*self.preload, *imports_from_outside(task.tree)),
+            preload=(*self.preload, *(_asked_by_ours() if separation else ()), *imports_from_outside(task.tree)),
             flags=invocation.flags if is_warm else (),
             head_start=HeadStart(editable_files(task)) if is_warm and not separation else None,
+            begins_alike=self.name == "unittest",
             can_narrow=self.name == "pytest" and bool(first),
             env={**ENVIRONMENT, **invocation.env},
             support=support_files(settings),

@@ -56,7 +56,7 @@ def serve(setup: Setup, fd: int, startup: frozenset[str]) -> None:
     wire.write_frame(control.fileno(), wire.READY)
     begun: list[socket.socket | None] = []
     while True:
-        message, fds, _, _ = socket.recv_fds(control, 1, forking.FDS_PER_COMMAND)
+        message, fds, _, _ = socket.recv_fds(control, 1, max(forking.FDS_PER_COMMAND))
         if not message:
             return
         if message == wire.BEGIN:
@@ -65,7 +65,7 @@ def serve(setup: Setup, fd: int, startup: frozenset[str]) -> None:
             begun.append(headstart.begin(beginning, parent, [control, *filter(None, begun)]))
             continue
         place = wire.read_index(control.fileno()) if message == wire.GO_ON else -1
-        if len(fds) == forking.FDS_PER_COMMAND and not (place >= 0 and _passed_on(begun, place, fds)):
+        if len(fds) in forking.FDS_PER_COMMAND and not (place >= 0 and _passed_on(begun, place, fds)):
             parent.fork(fds, [control, *filter(None, begun)], None)
         for received in fds:
             os.close(received)
