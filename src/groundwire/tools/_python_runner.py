@@ -73,6 +73,9 @@ sys.exit(run(sys.argv[1:]))
 """
 
 
+ASKS, ANSWERS = "_gw_crossing", "_gw_crossing_candidate"
+"""The modules that the two boxes of a pair have loaded, where they run in forks."""
+
 # Answers from the candidate's own box: nothing of the project is on the import path until our modules are loaded.
 _ANSWER = """
 import os, sys
@@ -173,7 +176,7 @@ More = Callable[[Task, Invocation], tuple[str, ...]]
 
 def _partner(invocation: Invocation) -> Partner:
     command = ("python", *invocation.flags, "-c", _ANSWER)
-    return Partner(command, {**ENVIRONMENT, **invocation.env}, _ours("crossing_"), _asked_by_ours())
+    return Partner(command, {**ENVIRONMENT, **invocation.env}, _ours("crossing_"), (*_asked_by_ours(), ANSWERS))
 
 
 @cache
@@ -251,6 +254,7 @@ class PythonRunner:
         invocation = replace(invocation, arguments=everywhere)
         module = f"{self.name}_main"
         separation = isolation is not Isolation.IN_PROCESS
+        ours = (*_asked_by_ours(), f"_gw_{module}", ASKS)
         settings = {
             "crossing": self._told(task, invocation) if separation else None,
             "lines": None if coverage_of is None else [p for p in sorted(coverage_of.files) if _counts(p, task)],
@@ -269,7 +273,7 @@ class PythonRunner:
             command=("python", *invocation.flags, *arguments_of(module, invocation, task.tree)),
             warm=arguments_of(module, invocation, task.tree) if is_warm else None,
             quick=arguments_of(module, quick, task.tree) if is_warm else None,
-            preload=(*self.preload, *(_asked_by_ours() if separation else ()), *imports_from_outside(task.tree)),
+            preload=(*self.preload, *(ours if separation else ()), *imports_from_outside(task.tree)),
             flags=invocation.flags if is_warm else (),
             head_start=HeadStart(editable_files(task)) if is_warm and not separation else None,
             begins_alike=self.name == "unittest",

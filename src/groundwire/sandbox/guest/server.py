@@ -28,6 +28,10 @@ else:
         return value
 
 
+OURS, PREFIX = "GROUNDWIRE_SUPPORT", "_gw_"
+"""The variable that names the folder of our own files, and how the names of modules in there begin."""
+
+
 def serve(setup: Setup, fd: int, startup: frozenset[str]) -> None:
     """Becomes the server; returns when the other side is gone.
 
@@ -114,7 +118,10 @@ def _preload(setup: Setup) -> None:
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
     os.close(nowhere)
+    before, ours = [*sys.path], setup["env"].get(OURS, "")
     for name in setup["preload"]:
+        # files of ours are on nobody's path but their own
+        sys.path[:] = [ours, *before] if ours and name.startswith(PREFIX) else before
         try:
             module = importlib.import_module(name)
             for plugin in getattr(getattr(module, "_pytest", module), "default_plugins", ()):
@@ -122,4 +129,6 @@ def _preload(setup: Setup) -> None:
         except (Exception, SystemExit):
             # the command that needs it will say so, in its own words
             continue
+    sys.path[:] = before
+    sys.path_importer_cache.pop(ours, None)
     os.chdir("/")

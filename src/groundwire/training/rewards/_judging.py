@@ -81,7 +81,7 @@ class ScoredCompletion:
 
 
 @dataclass(frozen=True)
-class Sample:
+class PolicySample:
     """What a policy wrote about a task.
 
     Args:
@@ -152,7 +152,7 @@ class RewardJudge:
             )
         return found
 
-    async def score(self, samples: Sequence[Sample]) -> list[ScoredCompletion]:
+    async def score(self, samples: Sequence[PolicySample]) -> list[ScoredCompletion]:
         """What each completion earns, in their order. Equal programs of one task are judged once.
 
         Raises:
@@ -182,7 +182,7 @@ class RewardJudge:
     async def _group(
         self,
         task: Task,
-        samples: Mapping[int, Sample],
+        samples: Mapping[int, PolicySample],
         read: Mapping[int, ReadCompletion],
         found: dict[int, ScoredCompletion],
     ) -> None:

@@ -17,7 +17,7 @@ from groundwire.core._records import Store
 from groundwire.core._sandboxes import Sandbox
 from groundwire.core._tasks import Task
 from groundwire.training.rewards._completions import begun_by, text_of
-from groundwire.training.rewards._judging import CASE_S, RewardJudge, RewardRules, Sample, ScoredCompletion
+from groundwire.training.rewards._judging import CASE_S, PolicySample, RewardJudge, RewardRules, ScoredCompletion
 from groundwire.training.rewards._ledger import RewardLedger
 
 R = TypeVar("R")
@@ -135,7 +135,7 @@ class TaskReward:
 
     def _samples(
         self, prompts: Sequence[Any] | None, completions: Sequence[Any] | None, columns: Mapping[str, Any]
-    ) -> list[Sample]:
+    ) -> list[PolicySample]:
         if completions is None:
             raise ConfigError("The reward was called without completions.", do="Give  completions=[…].")
         ids = columns.get(self._field)
@@ -156,7 +156,7 @@ class TaskReward:
         for task_id in ids:
             self._judge.task(task_id)
         return [
-            Sample(str(task_id), text_of(text), text_of(prompt) or "", begun_by(prompt))
+            PolicySample(str(task_id), text_of(text), text_of(prompt) or "", begun_by(prompt))
             for task_id, text, prompt in zip(ids, completions, asked, strict=True)
         ]
 
