@@ -107,7 +107,7 @@ def repair(
     ledger: Ledger,
     json: Json = False,
 ) -> None:
-    """Measure how many recorded wrong attempts a model mends when it is shown what failed, and how many without that, by
+    """Measure how many recorded wrong attempts a model mends when it is shown what failed, and how many without, by
     kind of error. All answers go into the ledger."""
     with loading():
         from groundwire.cli._reward_repair import AskedRepair, run_repair

@@ -32,7 +32,7 @@ from groundwire.core._signing import signer
 from groundwire.core._tasks import Task
 from groundwire.core._version import __version__
 
-TRIAL = 1
+BASELINE, TRIAL = 0, 1
 ACTOR = "policy"
 GRAPH = "reward"
 
@@ -45,11 +45,13 @@ class WrittenCompletion:
         prompt: what it answers; empty: the task's own prompt stands there.
         text: what the policy wrote.
         candidate: what is judged.
+        request: all that was asked, where that is known; then the prompt has no part in it.
     """
 
     prompt: str
     text: str
     candidate: Candidate
+    request: Request | None = None
 
 
 @dataclass
@@ -59,10 +61,12 @@ class OpenEpisode:
     Args:
         record: its record.
         chain: of its links.
+        baseline: what was seen of the task's own tree, sealed; None where that was not judged.
     """
 
     record: EpisodeRecord
     chain: RecordChain
+    baseline: Signal | None = None
 
 
 class RewardLedger:
@@ -73,13 +77,21 @@ class RewardLedger:
         model: what the policy is called, which the completions are said to be of.
         config: what was asked for, kept in the run's record.
         keys: where the run's key is; None: in the user's files, or in memory where the ledger is.
+        graph: what kind of run it is said to be.
     """
 
     def __init__(
-        self, store: Store, *, model: str = "policy", config: Mapping[str, Any] | None = None, keys: Keys | None = None
+        self,
+        store: Store,
+        *,
+        model: str = "policy",
+        config: Mapping[str, Any] | None = None,
+        keys: Keys | None = None,
+        graph: str = GRAPH,
     ) -> None:
         self._store = store
         self._model = model
+        self._graph = graph
         self._config = dict(config or {})
         self._keys: Keys = keys or (FileKeys() if store.durable else MemoryKeys())
         self._beginning = asyncio.Lock()
@@ -96,7 +108,7 @@ class RewardLedger:
         async with self._beginning:
             if self._run is None or self._chains is None:
                 config = {"model": self._model, "reward": self._config}
-                run = RunRecord(graph=GRAPH, config=canonical(config), version=__version__)
+                run = RunRecord(graph=self._graph, config=canonical(config), version=__version__)
                 key = self._keys.create(run.id)
                 seals = signer(run.id, key)
                 first = RunChain(seals, None).begin()
@@ -106,8 +118,15 @@ class RewardLedger:
                 self._run = run
             return self._run, self._chains
 
-    async def begin(self, task: Task, completions: Sequence[WrittenCompletion]) -> OpenEpisode:
+    async def begin(
+        self, task: Task, completions: Sequence[WrittenCompletion], *, baseline: Observation | None = None
+    ) -> OpenEpisode:
         """Writes what the policy wrote, before any of it is judged.
+
+        Args:
+            task: the task.
+            completions: what was written about it.
+            baseline: what was seen of the task's own tree, where that was judged.
 
         Raises:
             StorageError: it can't be written.
@@ -118,7 +137,11 @@ class RewardLedger:
         )
         episode = OpenEpisode(record, chains.episode(record.id))
         known: set[str] = set()
-        written: list[Record] = [record, TrialRecord(episode_id=record.id, trial=TRIAL)]
+        written: list[Record] = [record]
+        if baseline is not None:
+            written += self._base(episode, task, baseline)
+        if completions:
+            written.append(TrialRecord(episode_id=record.id, trial=TRIAL))
         for one in completions:
             written += self._call(record.id, task, one)
             if one.candidate.digest not in known:
@@ -154,10 +177,13 @@ class RewardLedger:
         passed = [digest for digest, minted in signals.items() if _came(minted) is Verdict.PASS]
         steering = [one for minted in signals.values() for one in minted if one.origin is not Origin.HIDDEN_TESTS]
         best = [one for one in steering if one.candidate_digest in passed] or steering
+        every = [one for minted in signals.values() for one in minted]
         failed = any(_came(minted) is Verdict.FAIL for minted in signals.values())
         verdict = Verdict.PASS if passed else Verdict.FAIL if failed else Verdict.NONE
         reason = StopReason.VERIFIED if passed else StopReason.BUDGET_TRIALS if failed else StopReason.NO_VERDICT
         seen_best = best[0] if best else None
+        if not seen and episode.baseline is not None and episode.baseline.verdict is Verdict.PASS:
+            verdict, reason = Verdict.PASS, StopReason.ALREADY_PASSING
         end = EpisodeEnd(episode_id=id, verdict=verdict, stop_reason=reason, best_candidate=passed[0] if passed else "")
         trial = TrialEnd(
             episode_id=id,
@@ -165,8 +191,18 @@ class RewardLedger:
             verdict=seen_best.verdict if seen_best else Verdict.NONE,
             signal_id=seen_best.id if seen_best else "",
         )
-        await self._append(episode, [*(one for minted in signals.values() for one in minted), trial, end])
+        await self._append(episode, [*every, *([trial] if seen else []), end])
         return signals
+
+    def _base(self, episode: OpenEpisode, task: Task, seen: Observation) -> Iterator[Record]:
+        """What was seen of the task's own tree, which nobody proposed."""
+        assert self._mint is not None, "the run was begun"
+        base, id = Candidate(task.tree.digest, {}), episode.record.id
+        signal = self._mint.signal(seen, episode_id=id, trial=BASELINE, issuer="tests", candidate_digest=base.digest)
+        episode.baseline = signal
+        yield TrialRecord(episode_id=id, trial=BASELINE)
+        yield signal
+        yield TrialEnd(episode_id=id, trial=BASELINE, verdict=seen.verdict, signal_id=signal.id)
 
     async def _append(self, episode: OpenEpisode, records: Sequence[Record]) -> None:
         await self._store.append(*records, episode.chain.open())
@@ -174,9 +210,8 @@ class RewardLedger:
 
     def _call(self, episode_id: str, task: Task, one: WrittenCompletion) -> Iterator[Record]:
         """What the policy was asked, as far as it is known, and what it wrote. Its tokens and its price are not."""
-        request = Request(
-            messages=(Message(role="user", content=one.prompt or task.prompt or task.id),), purpose="propose"
-        )
+        asked = Message(role="user", content=one.prompt or task.prompt or task.id)
+        request = one.request or Request(messages=(asked,), purpose="propose")
         body = request.canonical()
         digest = hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
         intent = Intent(episode_id=episode_id, trial=TRIAL, kind="model_call", digest=digest, body=body, usd=None)
