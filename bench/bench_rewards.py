@@ -78,6 +78,7 @@ async def measured(tasks: int, each: int, rounds: int) -> dict[str, dict[str, fl
             count = work()
             taken.setdefault(name, []).append((time.monotonic() - began, cpu() - spent, count))
 
+        made: list[PolicySample] = []
         for _ in range(rounds):
             for kind in RIGHT_EACH:
                 made = samples_of(kind, tasks, each, first)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
+from typing import Protocol, runtime_checkable
 
 from rich.console import Console
 from rich.text import Text
@@ -22,6 +23,15 @@ from groundwire.training import trajectories_of
 from groundwire.training.rewards._judging import RewardJudge, RewardRules
 from groundwire.training.rewards._ledger import RewardLedger
 from groundwire.training.rewards._repairing import MendedShare, measure_repair, wrong_attempts
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """What holds something open."""
+
+    async def aclose(self) -> None:
+        """Closes it."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -85,7 +95,8 @@ def run_repair(asked: AskedRepair, settings: Settings) -> int:
                 run_id = ledger.run_id
             finally:
                 await judge.aclose()
-                await backend.aclose()
+                if isinstance(backend, Closing):
+                    await backend.aclose()
             return shares, len(attempts), run_id
 
     shares, attempts, run_id = asyncio.run(work())

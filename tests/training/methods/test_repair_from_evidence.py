@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
 
 from guessing import Check
 from made_rows import made
 from recorded_runs import question, repairing, saying, trajectories
 
 from groundwire import Observation, Origin, Verdict
+from groundwire.core._seal import MemoryKeys
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence
 from groundwire.logs._functions import function_task
 from groundwire.memory import InMemoryStore
-from groundwire.training import reward
 from groundwire.training._runs import trajectories_of
 from groundwire.training.methods._repair_from_evidence import CASE_CHARS, RepairFromEvidenceRow
+from groundwire.training.rewards._judging import PolicySample, RewardJudge, RewardRules
+from groundwire.training.rewards._ledger import RewardLedger
 
 ORIGINS = {"41": Origin.TESTS, "9": Origin.HIDDEN_TESTS}
 
@@ -57,17 +58,14 @@ async def test_of_samples_of_one_question_the_right_one_that_is_most_alike_is_ta
         "def twice(n):\n    total = 0\n    for _ in 'ab':\n        total += n\n    return total",
     )
     wrong = "def twice(n):\n    return n + 1"
-    store = InMemoryStore()
-    with reward([task], store=store) as judges:
-        assert await judges.acall(["Twice?"] * 3, [far, wrong, near], task_id="twice") == [1.0, 0.0, 1.0]
-        async with aclosing(trajectories_of(store, await store.runs(limit=1), keys=_keys(judges))) as found:
-            told = [one async for one in found]
+    store, keys = InMemoryStore(), MemoryKeys()
+    judge = RewardJudge({"twice": task}, rules=RewardRules(), ledger=RewardLedger(store, keys=keys))
+    scored = await judge.score([PolicySample("twice", text, "Twice?") for text in (far, wrong, near)])
+    assert [one.reward for one in scored] == [1.0, 0.0, 1.0]
+    await judge.aclose()
+    async with aclosing(trajectories_of(store, await store.runs(limit=1), keys=keys)) as found:
+        told = [one async for one in found]
     rows, reasons = made("repair_from_evidence", told, RepairFromEvidenceRow)
     assert [(row.prompt[-2].content, row.completion[0].content) for row in rows] == [(wrong, near)] and not reasons
     assert not rows[0].same_episode or rows[0].prompt[0].content == "Twice?"
     assert "AssertionError" in rows[0].prompt[-1].content
-
-
-def _keys(judges: Any) -> Any:
-    """Of a ledger in memory, whose keys end with it."""
-    return vars(vars(vars(judges)["_judge"])["_ledger"])["_keys"]

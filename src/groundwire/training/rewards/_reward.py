@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 from groundwire.core._errors import ConfigError
 from groundwire.core._records import Store
@@ -70,7 +70,7 @@ def reward(
 
 def _by_id(tasks: Iterable[Task] | Mapping[str, Task]) -> Mapping[str, Task]:
     if isinstance(tasks, Mapping):
-        return tasks
+        return dict(cast("Mapping[str, Task]", tasks))
     found: dict[str, Task] = {}
     for task in tasks:
         if found.setdefault(task.id, task) is not task:
