@@ -101,3 +101,9 @@ def test_texts_and_chat_messages(given: Any, text: str | None) -> None:
 
 def test_only_an_answer_that_was_begun_is_gone_on_from() -> None:
     assert begun_by("def f():") == "" and begun_by([{"role": "user", "content": "x"}]) == "" and begun_by([]) == ""
+
+
+@pytest.mark.parametrize("depth", [100, 900, 2000, 50_000])
+def test_an_expression_that_is_nested_too_deep_harms_nobody(depth: int) -> None:
+    read = read_completion(f"```python\n{WHOLE}x = {'-' * depth}1\n```", FUNCTION)
+    assert read.candidate.is_base is bool(read.problem)

@@ -29,6 +29,8 @@ _FENCED = re.compile(
     r"^[ \t]{0,3}(`{3,}|~{3,})([^`\n]{0,60})\n(.*?)(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
 MOST_FENCES = 64
+MOST_CUT_OFF = 50_000
+"""Characters of cut-off code that is looked into."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def _codes(said: str) -> Iterator[str]:
 
 def _cut_off(code: str) -> str | None:
     """The longest beginning of cut-off code that is a program."""
-    lines = code.split("\n")
+    lines = code.split("\n") if len(code) <= MOST_CUT_OFF else []
     for end in range(len(lines) - 1, max(0, len(lines) - 40), -1):
         if _parsed("\n".join(lines[:end])) is not None:
             return "\n".join(lines[:end])
@@ -166,7 +168,8 @@ def _imports_beside(before: str, module: ast.Module) -> str:
     known = _parsed(before)
     if known is None:
         return ""
-    theirs = {ast.dump(node) for node in module.body}
+    # imports alone: a hostile expression can be nested too deep to be walked
+    theirs = {ast.dump(node) for node in module.body if isinstance(node, ast.Import | ast.ImportFrom)}
     kept = [node for node in known.body if isinstance(node, ast.Import | ast.ImportFrom)]
     lines = [ast.unparse(node) for node in kept if ast.dump(node) not in theirs]
     if any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in module.body):
