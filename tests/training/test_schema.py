@@ -32,6 +32,7 @@ SNAPSHOT: dict[int, dict[str, str]] = {
         "intervention": "54f1c292684d",
         "match_tir": "4a2232734559",
         "mistake_tuning": "62c82e300626",
+        "repair_from_evidence": "45e1c751e11f",
         "rise": "70e527a2a0a8",
         "rl2f": "56c113096eb9",
         "rlhs": "8f4518dd21e7",

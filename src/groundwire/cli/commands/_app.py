@@ -54,6 +54,8 @@ _SOURCES = {
     "report": _CommandSource("ledger", "report", "What each number means: docs/evaluation.md."),
     "export": _CommandSource("export", "export", EXPORT_CODES),
     "import": _CommandSource("ledger", "import_", "Which logs are known, and what they hold: docs/logs.md."),
+    "reward": _CommandSource("reward", "rewards"),
+    "plant": _CommandSource("plant", "plant", "Exit codes: 0, 1 no test noticed any bug, 2 usage, 6 storage, 130."),
     "graphs": _CommandSource("first_steps", "graphs"),
     "show": _CommandSource("ledger", "show"),
     "view": _CommandSource("view", "view", "What each page shows, and the interface for programs: docs/viewer.md."),

@@ -1,0 +1,123 @@
+"""`groundwire reward repair`: of the wrong attempts of runs, how many a model mends when it is shown what failed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass
+from typing import Protocol, runtime_checkable
+
+from rich.console import Console
+from rich.text import Text
+
+from groundwire.cli._parts import backend_of, check_ready
+from groundwire.cli._repair import open_store, unique_run
+from groundwire.cli._suite import TaskSource
+from groundwire.core._errors import ConfigError
+from groundwire.core._settings import Settings
+from groundwire.core._text import plain
+from groundwire.training import trajectories_of
+from groundwire.training.rewards._judging import RewardJudge, RewardRules
+from groundwire.training.rewards._ledger import RewardLedger
+from groundwire.training.rewards._repairing import MendedShare, measure_repair, wrong_attempts
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """What holds something open."""
+
+    async def aclose(self) -> None:
+        """Closes it."""
+        ...
+
+
+@dataclass(frozen=True)
+class AskedRepair:
+    """What is measured.
+
+    Args:
+        runs: where the wrong attempts are from, by id or its beginning.
+        source: where the tasks come from.
+        samples: answers to each question.
+        temperature: of these.
+        max_tokens: of each answer.
+        limit: only the first so many attempts; None: all.
+        as_json: print one JSON object.
+    """
+
+    runs: Sequence[str]
+    source: TaskSource
+    samples: int = 1
+    temperature: float = 0.0
+    max_tokens: int = 1024
+    limit: int | None = None
+    as_json: bool = False
+
+
+def run_repair(asked: AskedRepair, settings: Settings) -> int:
+    """Measures, and prints the shares. All answers go into the ledger, before they are judged.
+
+    Returns:
+        0.
+
+    Raises:
+        ConfigError: no model is named, or no attempt is of a task that was given.
+        ModelError: the model can't be asked.
+    """
+    if not settings.model:
+        raise ConfigError("No model is named.", do="Give  --model MODEL.")
+    backend = backend_of(settings)
+    check_ready(settings, backend)
+    tasks = {item.task.id: item.task for item in asked.source.items()}
+    config = {"repair_of": list(asked.runs), "samples": asked.samples, "temperature": asked.temperature}
+
+    async def work() -> tuple[list[MendedShare], int, str]:
+        async with aclosing(open_store(settings)) as store:
+            runs = [await unique_run(store, prefix) for prefix in asked.runs]
+            async with aclosing(trajectories_of(store, runs)) as found:
+                told = [one async for one in found if one.task in tasks]
+            attempts = list(wrong_attempts(told))[: asked.limit]
+            ledger = RewardLedger(store, model=settings.model or "", config=config)
+            judge = RewardJudge(tasks, rules=RewardRules(), sandbox=settings.sandbox, ledger=ledger)
+            try:
+                shares = await measure_repair(
+                    backend,
+                    attempts,
+                    judge,
+                    samples=asked.samples,
+                    temperature=asked.temperature,
+                    max_tokens=asked.max_tokens,
+                    seed=settings.seed,
+                )
+                run_id = ledger.run_id
+            finally:
+                await judge.aclose()
+                if isinstance(backend, Closing):
+                    await backend.aclose()
+            return shares, len(attempts), run_id
+
+    shares, attempts, run_id = asyncio.run(work())
+    if asked.as_json:
+        rows = [{**asdict(one), "share": one.share} for one in shares]
+        json.dump({"model": settings.model, "attempts": attempts, "run": run_id, "shares": rows}, sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        _print(shares, attempts, run_id)
+    return 0
+
+
+def _print(shares: Sequence[MendedShare], attempts: int, run_id: str) -> None:
+    console = Console(highlight=False)
+    console.print(Text(f"{attempts} wrong attempts; run {run_id}"), soft_wrap=True)
+    widest = max(len(one.error_type) for one in shares)
+    for one in shares:
+        shown = "shown what failed" if one.evidence else "asked once more   "
+        lacking = f"   {one.no_verdict} without a verdict" if one.no_verdict else ""
+        line = (
+            f"{plain(one.error_type):<{widest}}  {shown}  {one.right}/{one.answers} right  {one.share:.1%}"
+            f"  (95 % {one.low:.1%} to {one.high:.1%}){lacking}"
+        )
+        console.print(Text(line), soft_wrap=True)
