@@ -19,7 +19,7 @@ from groundwire.core._traits import ActorTraits, Needs
 
 with loading():
     from groundwire.cli._parts import GraphParts, budget_of
-    from groundwire.graphs import EpisodeResult, FeedbackApp, FeedbackGraph, Sandboxes
+    from groundwire.graphs import EpisodeResult, FeedbackApp, FeedbackGraph
 
 NAME = "judge_once"
 Told = Callable[[Record], None]
@@ -93,24 +93,17 @@ def replaying(told: Mapping[str, Any], store: Store) -> Callable[[Task], Feedbac
 
 
 async def judge_once(
-    work: WorkTree,
-    settings: Settings,
-    store: Store,
-    *,
-    asked: Mapping[str, Any],
-    told: Told | None = None,
-    sandboxes: Sandboxes | None = None,
+    work: WorkTree, store: Store, *, asked: Mapping[str, Any], told: Told | None = None
 ) -> Judgement:
     """Judges a work tree; the run, its signals and its end are in the ledger.
 
     Args:
         work: what is judged.
-        settings: commands, limits, sandbox.
         store: the ledger.
         asked: who asked for it and how, kept with the run.
         told: told of each record after the ledger has it.
-        sandboxes: shared with other judgings.
     """
+    settings = work.settings
     app = judging_app(settings, work.task, store, candidate=work.candidate)
     kept = settings.model_dump(mode="json", exclude={"db"})
     about = {"tests_from": work.tests_from, "left_out": list(work.left_out), "is_base": work.candidate.is_base}
@@ -123,8 +116,6 @@ async def judge_once(
         if told is not None:
             told(record)
 
-    result = await app.arun(
-        work.task, run_id=run_id, seed=settings.seed, observers=(note,), sandboxes=sandboxes, on_error="end"
-    )
+    result = await app.arun(work.task, run_id=run_id, seed=settings.seed, observers=(note,), on_error="end")
     await end_of_run(store, run_id)
     return Judgement(work, result, signals[-1] if signals else None)

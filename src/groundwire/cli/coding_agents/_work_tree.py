@@ -15,12 +15,13 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from groundwire.cli._judging import patched
 from groundwire.core._candidates import IGNORED_FOLDERS, IGNORED_SUFFIXES, MAX_TREE_BYTES, Candidate, Tree, check_path
 from groundwire.core._errors import CandidateError, TaskError
 from groundwire.core._settings import Settings
-from groundwire.core._tasks import CONFIG_GLOBS, Task, project_python
+from groundwire.core._tasks import Task, project_python
 from groundwire.core._text import plain
 
 WORK_TREE = "worktree"
@@ -37,42 +38,59 @@ class WorkTree:
     """What is judged, and by which tests.
 
     Args:
+        settings: what was asked for, and what the project's own pyproject.toml adds to it: that of the commit, where one
+            is named.
         task: the files that the change begins from, with the tests that count.
         candidate: what differs from these.
         tests_from: the commit whose tests count; empty: those of the work tree.
         left_out: tests and configuration that differ from what counts, and whatever else a candidate may not change.
     """
 
+    settings: Settings
     task: Task
     candidate: Candidate
     tests_from: str
     left_out: tuple[str, ...]
 
+    @property
+    def to_repair(self) -> Task:
+        """The project as it stands, with the tests that count: what a repair begins from."""
+        return replace(self.task, tree=self.candidate.applied_to(self.task.tree))
+
     @classmethod
-    def read(cls, folder: Path, settings: Settings, *, tests_from: str = "", patch: str = "") -> WorkTree:
+    def read(cls, folder: Path, flags: Mapping[str, Any], *, tests_from: str = "", patch: str = "") -> WorkTree:
         """Reads a project.
 
         Args:
             folder: its root.
-            settings: the commands that judge, and the interpreter.
+            flags: settings that were asked for: the commands that judge, the interpreter, …
             tests_from: a commit (`commit_of`) whose tests count; empty: those of the work tree.
             patch: a change to the work tree that is judged with it, as `git diff` writes it.
 
         Raises:
             TaskError: the folder, its task.toml or the patch can't be used.
+            ConfigError: a setting is wrong.
         """
-        task = _task(folder, folder, settings) if not tests_from else _task_of_commit(folder, tests_from, settings)
+        if tests_from:
+            settings, task = _of_commit(folder, tests_from, flags)
+        else:
+            settings = Settings.resolve(flags, project=folder)
+            task = _task(folder, folder, settings)
         present = Tree.from_folder(folder)
         if patch:
             if len(patch.encode("utf-8", "surrogatepass")) > MOST_PATCH_BYTES:
                 raise TaskError(f"The patch is longer than {MOST_PATCH_BYTES >> 20} MiB.", do="Judge the work tree.")
-            present = patched(present, patch, "the patch")
+            try:
+                present = patched(present, patch, "the patch")
+            except TaskError as error:
+                raise TaskError(error.what, do="Make it against the work tree as it stands.") from error
         hidden = task.hidden.tree.files if task.hidden else {}
         changes, modes = _difference(task.tree, _without(present, hidden))
         left_out = tuple(sorted(path for path in changes if not _may_count(task, path)))
         changes = {path: content for path, content in changes.items() if path not in left_out}
         modes = {path: mode for path, mode in modes.items() if path in changes}
-        return cls(task, Candidate(task.tree.digest, changes, note="as it stands", modes=modes), tests_from, left_out)
+        candidate = Candidate(task.tree.digest, changes, note="as it stands", modes=modes)
+        return cls(settings, task, candidate, tests_from, left_out)
 
 
 def commit_of(folder: Path, name: str) -> str:
@@ -94,6 +112,13 @@ def commit_of(folder: Path, name: str) -> str:
             f"{folder} has no commit {plain(name, limit=80)!r}.", do="Name one, or  --tests-from worktree"
         )
     return found
+
+
+def top_of(folder: Path) -> Path:
+    """The root of the work tree that a folder lies in; the folder itself where it is in none."""
+    done = _git(folder, "rev-parse", "--show-toplevel") if folder.is_dir() else None
+    found = os.fsdecode(done.stdout.removesuffix(b"\n")) if done is not None and not done.returncode else ""
+    return Path(found) if found else folder
 
 
 def _may_count(task: Task, path: str) -> bool:
@@ -133,11 +158,12 @@ def _task(files: Path, folder: Path, settings: Settings) -> Task:
     return replace(task, folder=folder.resolve(), editable=task.editable or ("**",))
 
 
-def _task_of_commit(folder: Path, commit: str, settings: Settings) -> Task:
+def _of_commit(folder: Path, commit: str, flags: Mapping[str, Any]) -> tuple[Settings, Task]:
     base = _tree_of(folder, commit)
     with tempfile.TemporaryDirectory(prefix="groundwire-") as name:
         copy = Path(name) / folder.resolve().name  # its name is the task's
         _write(copy, base)
+        settings = Settings.resolve(flags, project=copy)
         secret = settings.hidden_dir or _hidden_folder(base)
         if secret and not (copy / check_path(secret.rstrip("/"))).exists():
             # a project may keep them out of its history
@@ -148,7 +174,7 @@ def _task_of_commit(folder: Path, commit: str, settings: Settings) -> Task:
     hidden = task.hidden.tree.files if task.hidden else {}
     built = {p for p in ignored & present.files.keys() - base.files.keys() - hidden.keys() if _may_count(task, p)}
     files = {**task.tree.files, **{path: present.files[path] for path in built}}
-    return replace(task, tree=Tree(files, task.tree.executable | present.executable & built))
+    return settings, replace(task, tree=Tree(files, task.tree.executable | present.executable & built))
 
 
 def _write(folder: Path, tree: Tree) -> None:
