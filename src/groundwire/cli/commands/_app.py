@@ -29,7 +29,7 @@ EXPORT_CODES = (
 )
 VERIFY_CODES = (
     "Exit codes: 0 everything is as it was written, 1 something is not, 2 usage, 3 consistent, but the key is not known"
-    " here, 6 storage, 130. What that rests on: docs/security.md."
+    " here, or a report's tests come to no verdict, 6 storage, 130. What that rests on: docs/security.md."
 )
 
 AGENT_CODES = "Exit codes: 0 the client has gone, 2 usage. How to name it in each agent: docs/coding-agents.md."
