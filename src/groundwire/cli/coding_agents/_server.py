@@ -91,7 +91,7 @@ class GroundwireServer:
         folder = self.projects.folder(project)
 
         async def work(limit: float, tell: Callable[[str], None]) -> answers.VerifyAnswer:
-            tree = await asyncio.to_thread(self._read, folder, patch, min(limit, seconds))
+            tree = await asyncio.to_thread(self.read, folder, patch, min(limit, seconds))
             async with self._store() as store:
                 told = {"by": "mcp", "folder": str(folder)}
                 return answers.verify_answer(await judge_once(tree, store, asked=told, told=_teller(tell)))
@@ -103,7 +103,7 @@ class GroundwireServer:
         folder = self.projects.folder(project)
 
         async def work(limit: float, tell: Callable[[str], None]) -> answers.RepairAnswer:
-            tree = await asyncio.to_thread(self._read, folder, "", min(limit, seconds))
+            tree = await asyncio.to_thread(self.read, folder, "", min(limit, seconds))
             settings, task = tree.settings, tree.to_repair
             async with self._store() as store:
                 app = build(settings, task, store)
@@ -120,7 +120,7 @@ class GroundwireServer:
     async def recall(self, project: str, question: str, signal_id: str, most: int) -> answers.RecallAnswer:
         """See the tool."""
         folder = self.projects.folder(project)
-        task = (await asyncio.to_thread(self._read, folder, "", 1.0)).task
+        task = (await asyncio.to_thread(self.read, folder, "", 1.0)).task
         async with self._store() as store:
             signature, frames = "", ()
             if signal_id:
@@ -211,15 +211,25 @@ class GroundwireServer:
         said["findings"] = [{k: plain(str(v), limit=400) for k, v in f.items()} for f in said["findings"]]
         return json.dumps(said, indent=2, default=str)
 
-    # --- what they share
+    def read(self, folder: Path, patch: str, seconds: float) -> WorkTree:
+        """A project as it stands, with the settings that hold for it.
 
-    def _read(self, folder: Path, patch: str, seconds: float) -> WorkTree:
+        Args:
+            folder: its root.
+            patch: a change that is judged with it.
+            seconds: the most wall seconds that judging it may take.
+
+        Raises:
+            TaskError, ConfigError: it can't be judged.
+        """
         tree = WorkTree.read(folder, self.flags, tests_from=self._commit(folder), patch=patch)
         # a project may say what judges it, and never which model is paid
         own = {"model": self.flags.get("model"), "max_seconds": min(seconds, tree.settings.max_seconds or seconds)}
         return WorkTree(
             tree.settings.model_copy(update=own), tree.task, tree.candidate, tree.tests_from, tree.left_out
         )
+
+    # --- what they share
 
     def _commit(self, folder: Path) -> str:
         if folder not in self._commits:
@@ -261,9 +271,12 @@ class GroundwireServer:
         request = getattr(ctx.request_context, "request", None)
         gone: asyncio.Event | None = getattr(request, "scope", {}).get(GONE) if request is not None else None
         try:
-            return await self.session.run(lambda seconds: work(seconds, lines.append), gone=gone)
+            done = await self.session.run(lambda seconds: work(seconds, lines.append), gone=gone)
         finally:
             told.cancel()
+        if lines:
+            await ctx.report_progress(len(lines), None, lines[-1])
+        return done
 
 
 def _teller(tell: Callable[[str], None]) -> Callable[[Record], None]:

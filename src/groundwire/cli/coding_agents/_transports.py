@@ -10,8 +10,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 import uvicorn
@@ -39,55 +39,57 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 # Standard streams.
 
 
-def _pass_on(source: int, target: int) -> None:
-    """Copies lines, and leaves out each that is longer than a message may be; at the end the target is closed."""
-    line, too_long = bytearray(), False
-    try:
-        while piece := os.read(source, _PIECE):
-            *whole, rest = piece.split(b"\n")
-            for end in whole:
-                line += end
-                if not too_long and len(line) <= MOST_MESSAGE_BYTES:
-                    _write_all(target, bytes(line) + b"\n")
-                line, too_long = bytearray(), False
-            line += rest
-            if len(line) > MOST_MESSAGE_BYTES:
-                line, too_long = bytearray(), True
-    except OSError:  # whoever reads has gone
-        pass
-    finally:
+class _Pump(threading.Thread):
+    """Copies a client's lines into a pipe, and leaves out each that is longer than a message may be.
+
+    Args:
+        source: what the client writes to.
+        target: the pipe, closed at the end, or when somebody else says that this is the end.
+    """
+
+    def __init__(self, source: int, target: int) -> None:
+        super().__init__(daemon=True)  # the client's next line may never come
+        self._source = source
+        self._target = target
+        self._open = threading.Lock()
+
+    def run(self) -> None:
+        """Copies until the client closes its side, or nobody reads any more."""
+        line, too_long = bytearray(), False
         with suppress(OSError):
-            os.close(target)
+            while piece := os.read(self._source, _PIECE):
+                *whole, rest = piece.split(b"\n")
+                for end in whole:
+                    line += end
+                    if not too_long and len(line) <= MOST_MESSAGE_BYTES:
+                        self._write(bytes(line) + b"\n")
+                    line, too_long = bytearray(), False
+                line += rest
+                if len(line) > MOST_MESSAGE_BYTES:
+                    line, too_long = bytearray(), True
+        self.close()
 
+    def close(self) -> None:
+        """Lets whoever reads the pipe come to its end."""
+        if self._open.acquire(blocking=False):  # once: the number may be another file's by then
+            os.close(self._target)
 
-def _write_all(target: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(target, data) :]
+    def _write(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._target, data) :]
 
 
 async def serve_stdio(server: MCPServer) -> None:
     """Serves one client over the standard streams, until it closes them, or the process is asked to end."""
-    client, (ours, pump) = os.dup(0), os.pipe()
+    client, (ours, target) = os.dup(0), os.pipe()
     os.dup2(ours, 0)
     os.close(ours)
-    threading.Thread(target=_pass_on, args=(client, pump), daemon=True).start()
-    async with _ended_by_signals():
-        try:
-            await server.run_stdio_async()
-        finally:
-            with suppress(OSError):
-                os.close(pump)  # the SDK's thread that waits for the next line hears of the end
-
-
-@asynccontextmanager
-async def _ended_by_signals() -> AsyncGenerator[None]:
-    """While it is open, a request to end this process cancels what runs, so that it is ended properly."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None
+    pump = _Pump(client, target)
+    pump.start()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        loop.add_signal_handler(number, task.cancel)
-    with suppress(asyncio.CancelledError):
-        yield
+        # the SDK waits for the next line in a thread that nothing else wakes
+        asyncio.get_running_loop().add_signal_handler(number, pump.close)
+    await server.run_stdio_async()
 
 
 # HTTP.

@@ -81,7 +81,7 @@ class WorkTree:
             if len(patch.encode("utf-8", "surrogatepass")) > MOST_PATCH_BYTES:
                 raise TaskError(f"The patch is longer than {MOST_PATCH_BYTES >> 20} MiB.", do="Judge the work tree.")
             try:
-                present = patched(present, patch, "the patch")
+                present = patched(present, patch, "work tree")
             except TaskError as error:
                 raise TaskError(error.what, do="Make it against the work tree as it stands.") from error
         hidden = task.hidden.tree.files if task.hidden else {}
