@@ -38,7 +38,7 @@ def suggestion(said: dict[str, Any]) -> str:
     Args:
         said: what `groundwire repair --json` printed.
     """
-    if "error" in said:
+    if "stop_reason" not in said:
         error = said["error"]
         return f"## groundwire: no suggestion\n\n{inert(error['what'])} {inert(error['do'])}\n"
     if said["stop_reason"] == "already_passing":

@@ -32,6 +32,10 @@ HEAD_BYTES = 64
 MOST_REPORT_BYTES = 256 * 1024 * 1024
 NAMES_SHOWN = 10
 NO_VERDICT = 3
+_WITH_VALUE = ("-n", "--numprocesses", "--maxprocesses", "--dist", "--tx", "--cov-report", "--cov-config", "--junitxml",
+               "--junit-xml", "--html", "--css", "--report-log", "--color", "--log-file")  # fmt: skip
+_ALONE = ("--cov", "--no-cov", "--cov-branch", "--cov-append", "--self-contained-html", "--cov-context")
+"""Of pytest and its plugins: how a run is spread and reported, which says nothing about what it comes to."""
 
 
 class ReportedCase(BaseModel):
@@ -83,6 +87,21 @@ def is_report(head: bytes) -> bool:
     return REPORT_MARK in head[:HEAD_BYTES]
 
 
+def again(arguments: Sequence[str]) -> list[str]:
+    """The arguments of a run without those that only say how it was spread over processes, and reported."""
+    kept: list[str] = []
+    drops_next = False
+    for given in arguments:
+        name = given.partition("=")[0]
+        if drops_next:
+            drops_next = False
+        elif name in _WITH_VALUE:
+            drops_next = name == given
+        elif name not in _ALONE and not (given.startswith("-n") and given[2:].isdecimal()):
+            kept.append(given)
+    return kept
+
+
 @dataclass(frozen=True)
 class _Compared:
     """Where what was reported and what was seen differ.
@@ -124,7 +143,7 @@ def verify_report(path: Path, flags: Mapping[str, Any], *, project: Path | None,
     report = PytestReport.read(path)
     said_root = Path(report.root) if "\0" not in report.root else path.parent
     root = (project or (said_root if said_root.is_dir() else path.parent)).resolve()
-    command = shlex.join(["python", "-m", "pytest", *report.arguments])
+    command = shlex.join(["python", "-m", "pytest", *again(report.arguments)])
     told = {"by": "verify", "folder": str(root), "reported": hashlib.sha256(path.read_bytes()).hexdigest()}
 
     async def judge() -> Any:

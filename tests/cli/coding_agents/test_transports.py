@@ -9,17 +9,19 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from cli import BUGGY, PROGRAM, alive, groundwire, lay_out, wait_for_sandbox
+from cli import BUGGY, PROGRAM, alive, lay_out, wait_for_sandbox
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from groundwire.cli._mcp import run_mcp
+from groundwire.cli._view import listener_on
 from groundwire.cli.coding_agents._transports import MOST_MESSAGE_BYTES, token_of
 from groundwire.core._errors import ConfigError
 
@@ -90,7 +92,7 @@ def ended(pids: set[int]) -> bool:
     return not alive(pids)
 
 
-def test_a_flood_and_a_cancellation_leave_a_server_that_answers(client: ByHand) -> None:
+def test_a_flood_a_cancellation_and_a_client_that_vanishes_mid_call(client: ByHand) -> None:
     assert client.greet()["serverInfo"]["name"] == "groundwire"
     client.write(json.dumps({"jsonrpc": "2.0", "id": 2, "method": "ping", "params": {"x": "y" * MOST_MESSAGE_BYTES}}))
     client.write("no JSON \x1b[31m")
@@ -105,25 +107,19 @@ def test_a_flood_and_a_cancellation_leave_a_server_that_answers(client: ByHand) 
     client.call("history", 6)
     (run,) = client.answer(6)["result"]["structuredContent"]["runs"]
     assert run["verdict"] == "not ended"
-
-
-def gone(client: ByHand) -> None:
+    client.call("verify", 7)
+    running = wait_for_sandbox(client.process.pid)
     assert client.process.stdin is not None
     client.process.stdin.close()
+    assert client.process.wait(WITHIN_S) == 0
+    assert ended(running)
 
 
-def asked_to_end(client: ByHand) -> None:
-    client.process.send_signal(signal.SIGTERM)
-
-
-@pytest.mark.parametrize("leave", [gone, asked_to_end])
-def test_nothing_is_left_running_when_a_client_vanishes_mid_call(
-    leave: Callable[[ByHand], None], client: ByHand
-) -> None:
+def test_nothing_is_left_running_when_the_server_is_asked_to_end_mid_call(client: ByHand) -> None:
     client.greet()
     client.call("verify", 2)
     running = wait_for_sandbox(client.process.pid)
-    leave(client)
+    client.process.send_signal(signal.SIGTERM)
     assert client.process.wait(WITHIN_S) == 0
     assert ended(running)
 
@@ -182,22 +178,16 @@ def test_the_port_is_this_machines_alone_and_a_short_token_is_none() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        ran = groundwire("mcp", "--http", "--port", str(taken.getsockname()[1]))
-    assert (ran.code, "another program has it" in ran.err) == (2, True)
+        with pytest.raises(ConfigError, match="another program has it"):
+            listener_on(taken.getsockname()[1])
     assert len(token_of({})) > 40
     with pytest.raises(ConfigError, match="16 characters"):
         token_of({"GROUNDWIRE_MCP_TOKEN": "short"})
 
 
-def test_a_folder_that_is_not_there_and_an_extra_that_is_missing_are_said(tmp_path: Path) -> None:
-    assert "Name folders with --root" in groundwire("mcp", "--root", tmp_path / "none").err
-    (tmp_path / "mcp").mkdir()
-    (tmp_path / "mcp/__init__.py").write_text("raise ModuleNotFoundError('none', name='mcp')\n")
-    ran = subprocess.run(
-        [sys.executable, "-c", "from groundwire.cli import main; main()", "mcp"],
-        env={"PYTHONPATH": str(tmp_path), "PATH": "", "HOME": str(tmp_path)},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert (ran.returncode, 'pip install "groundwire[mcp]"' in ran.stderr) == (2, True)
+def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = {"call_seconds": 1, "session_seconds": 1, "session_calls": 1}
+    monkeypatch.setitem(sys.modules, "groundwire.cli.coding_agents._server", None)
+    with pytest.raises(ConfigError) as raised:
+        run_mcp([Path()], {}, tests_from="HEAD", http=False, port=0, **limits)
+    assert raised.value.do == 'pip install "groundwire[mcp]"'

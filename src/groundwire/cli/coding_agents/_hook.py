@@ -111,6 +111,32 @@ class HookCall:
             was_cut_off=sent.get("status") in ("aborted", "error"),
         )
 
+    def refusal(self, reason: str) -> dict[str, Any]:
+        """What sends the agent back to work.
+
+        Args:
+            reason: what it is told.
+        """
+        match self.dialect:
+            case HookDialect.CURSOR:
+                return {"followup_message": reason}
+            case HookDialect.GEMINI:
+                return {"decision": "deny", "reason": reason}
+            case HookDialect.VS_CODE:
+                return {"hookSpecificOutput": {"hookEventName": "Stop", "decision": "block", "reason": reason}}
+            case HookDialect.CLAUDE_CODE:
+                return {"decision": "block", "reason": reason}
+
+    def leave(self, said: str) -> dict[str, Any]:
+        """What lets it end, and tells its user why.
+
+        Args:
+            said: what the user is told.
+        """
+        if self.dialect is HookDialect.CURSOR:  # it shows none
+            return {}
+        return {"systemMessage": plain(f"groundwire: {said}", limit=1000)}
+
 
 def _dialect(event: str, sent: Mapping[str, Any]) -> HookDialect:
     if event in ("stop", "sessionStart"):
@@ -231,27 +257,27 @@ async def _answer(
         return {}, state
     work = await asyncio.to_thread(WorkTree.read, call.folder, flags, tests_from=state.commit or "")
     if changed_only and state.commit and work.candidate.is_base and not work.left_out:
-        return _let(call, "nothing was changed, so nothing was judged"), state
+        return call.leave("nothing was changed, so nothing was judged"), state
     judging = f"{work.task.describe()}\0{work.candidate.digest}"
     digest = hashlib.sha256(judging.encode("utf-8", "surrogatepass")).hexdigest()
     async with aclosing(open_store(Settings.resolve(flags))) as store:
         if state.passed == digest and await _still_stands(store, state.signal, work.candidate.digest):
-            return _let(call, f"verified before: signal {state.signal}"), replace(state, refused=0)
+            return call.leave(f"verified before: signal {state.signal}"), replace(state, refused=0)
         judged = await judge_once(work, store, asked={"by": "hook", "folder": str(call.folder)})
     signal_id = judged.signal.id if judged.signal else ""
     if judged.result.verdict is Verdict.PASS:
         unused = f"; not used: {_named(work.left_out)}" if work.left_out else ""
         passed = replace(state, refused=0, passed=digest, signal=signal_id)
-        return _let(call, f"verified: {judged.result.detail}, signal {signal_id}{unused}"), passed
+        return call.leave(f"verified: {judged.result.detail}, signal {signal_id}{unused}"), passed
     why_not = _not_the_agents(judged, require_tests=require_tests)
     if why_not:
-        return _let(call, f"NOT verified: {why_not}"), replace(state, refused=0)
+        return call.leave(f"NOT verified: {why_not}"), replace(state, refused=0)
     if state.refused >= tries:
         said = f"NOT verified: refused {plural(tries, 'time')} in a row, and let go. {_found(judged)}"
-        return _let(call, said), replace(state, refused=0)
+        return call.leave(said), replace(state, refused=0)
     refused = replace(state, refused=state.refused + 1)
     then = "You are not done: the project's tests decide that. Mend the code, then end again."
-    return _refuse(call, f"{_found(judged)}\n{then} (refusal {refused.refused} of {tries})"), refused
+    return call.refusal(f"{_found(judged)}\n{then} (refusal {refused.refused} of {tries})"), refused
 
 
 async def _still_stands(store: Any, signal_id: str, candidate: str) -> bool:
@@ -301,22 +327,6 @@ def _last_line(message: str) -> str:
 def _named(paths: tuple[str, ...]) -> str:
     more = f" and {len(paths) - CASES_SHOWN} more" if len(paths) > CASES_SHOWN else ""
     return plain(", ".join(paths[:CASES_SHOWN]), limit=600) + more
-
-
-def _let(call: HookCall, said: str) -> dict[str, Any]:
-    return {} if call.dialect is HookDialect.CURSOR else {"systemMessage": plain(f"groundwire: {said}", limit=1000)}
-
-
-def _refuse(call: HookCall, reason: str) -> dict[str, Any]:
-    match call.dialect:
-        case HookDialect.CURSOR:
-            return {"followup_message": reason}
-        case HookDialect.GEMINI:
-            return {"decision": "deny", "reason": reason}
-        case HookDialect.VS_CODE:
-            return {"hookSpecificOutput": {"hookEventName": "Stop", "decision": "block", "reason": reason}}
-        case HookDialect.CLAUDE_CODE:
-            return {"decision": "block", "reason": reason}
 
 
 def _input() -> str:
