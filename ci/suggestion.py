@@ -1,6 +1,6 @@
 """Turns what `groundwire repair --json` printed into a suggestion that people read: Markdown, on standard output.
 
-    python suggestion.py repair.json > suggestion.md
+python suggestion.py repair.json > suggestion.md
 """
 
 from __future__ import annotations

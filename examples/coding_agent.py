@@ -21,9 +21,10 @@ FILES = {"twice.py": "def double(x):\n    return x\n", "test_twice.py": TESTS}
 
 async def agent() -> None:
     """Stands for a model: tries a change, asks for a verdict, keeps what the failure taught, tries again."""
+    module = Path("twice.py")
     async with Client(StdioServerParameters(command=sys.executable, args=["-m", "groundwire", "mcp"])) as groundwire:
         for body in ("x + 1", "x * 2"):
-            Path("twice.py").write_text(f"def double(x):\n    return {body}\n")
+            await asyncio.to_thread(module.write_text, f"def double(x):\n    return {body}\n")
             said = (await groundwire.call_tool("verify", {})).structured_content or {}
             lesson = {"signal_id": said["signal_id"], "text": f"{body} was not it"}
             kept = await groundwire.call_tool("reflect", lesson)

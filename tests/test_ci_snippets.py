@@ -65,7 +65,7 @@ def test_an_input_is_never_part_of_the_script_and_a_wrong_one_fails_the_step(tmp
 def test_only_what_is_there_is_named_and_nothing_may_push() -> None:
     (install,) = (step for step in ACTION["runs"]["steps"] if step.get("id") == "install")
     for name in ("packages/groundwire-audit", "."):
-        assert f'"$GITHUB_ACTION_PATH/../../{name}"'.replace("/.\"", '"') in install["run"]
+        assert f'"$GITHUB_ACTION_PATH/../../{name}"'.replace('/."', '"') in install["run"]
         assert (ROOT / name / "pyproject.toml").exists()
     (upload,) = (step for step in ACTION["runs"]["steps"] if "uses" in step)
     assert upload["if"] == "steps.repair.outputs.patch != ''"

@@ -44,7 +44,9 @@ def ran(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_report_says_what_each_case_came_to_and_which_files_took_part(project: Path) -> None:
-    done = ran(project / "tests", "-q", "--continue-on-collection-errors", "--groundwire=../r.json", "test_thing.py", ".")
+    done = ran(
+        project / "tests", "-q", "--continue-on-collection-errors", "--groundwire=../r.json", "test_thing.py", "."
+    )
     said: dict[str, Any] = json.loads((project / "r.json").read_text())
     assert (said["format"], said["origin"], said["root"]) == ("groundwire-pytest-report-1", "reported", str(project))
     assert {case["id"]: case["result"] for case in said["cases"]} == {

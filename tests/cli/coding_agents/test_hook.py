@@ -38,12 +38,24 @@ def codex(folder: Path) -> dict[str, Any]:
 
 def vs_code(folder: Path) -> dict[str, Any]:
     stamp = "2026-02-09T10:30:00.000Z"
-    return {"timestamp": stamp, "cwd": str(folder), "sessionId": "s", "hookEventName": "Stop", "stop_hook_active": False}
+    return {
+        "timestamp": stamp,
+        "cwd": str(folder),
+        "sessionId": "s",
+        "hookEventName": "Stop",
+        "stop_hook_active": False,
+    }
 
 
 def gemini(folder: Path) -> dict[str, Any]:
     about = {"session_id": "s", "transcript_path": "/t.json", "cwd": str(folder), "timestamp": "2026-02-09T10:30:00Z"}
-    return {**about, "hook_event_name": "AfterAgent", "prompt": "fix", "prompt_response": "ok", "stop_hook_active": False}
+    return {
+        **about,
+        "hook_event_name": "AfterAgent",
+        "prompt": "fix",
+        "prompt_response": "ok",
+        "stop_hook_active": False,
+    }
 
 
 def cursor(folder: Path, status: str = "completed") -> dict[str, Any]:
@@ -99,7 +111,9 @@ def test_a_session_ends_only_on_a_sealed_pass_and_after_so_many_refusals(project
 
 def test_tests_that_were_bent_and_committed_are_not_what_judges(project: Path, stop: Stop) -> None:
     assert stop({**claude_code(project), "hook_event_name": "SessionStart", "source": "startup"}, start=True)[0] == 0
-    lay_out(project, {"tests/test_price.py": "def test_some():\n    pass\n", "conftest.py": "collect_ignore = ['tests']\n"})
+    lay_out(
+        project, {"tests/test_price.py": "def test_some():\n    pass\n", "conftest.py": "collect_ignore = ['tests']\n"}
+    )
     git(project, "add", "-A")
     git(project, "commit", "-qm", "all green")
     _, answer, _ = stop(claude_code(project))

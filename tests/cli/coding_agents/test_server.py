@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli import lay_out
+from cli import alive, lay_out
 from mcp import Client
 from work_trees import committed, git, mend
 
@@ -87,7 +87,9 @@ async def test_a_grounded_loop_from_failure_to_lesson_to_pass(project: Path) -> 
 
         runs = (await called(client, "history"))["runs"]
         assert [(run["verdict"], run["graph"]) for run in runs] == [("pass", "judge_once"), ("fail", "judge_once")]
-        signal = json.loads((await client.read_resource(f"groundwire://signals/{passed['signal_id']}")).contents[0].text)  # type: ignore[union-attr]
+        signal = json.loads(
+            (await client.read_resource(f"groundwire://signals/{passed['signal_id']}")).contents[0].text
+        )  # type: ignore[union-attr]
         assert (signal["verdict"], signal["as_sealed"]) == ("pass", True)
         report = json.loads((await client.read_resource(f"groundwire://reports/{failed['run_id']}")).contents[0].text)  # type: ignore[union-attr]
         assert (report["holds"], report["authentic"]) == (True, True), "the reflection is in the chain as well"
@@ -104,7 +106,10 @@ async def test_a_repair_gives_a_patch_and_writes_nothing(project: Path) -> None:
 
 
 async def test_hidden_tests_never_leave(project: Path) -> None:
-    lay_out(project, {"secret/test_h.py": "from shop.price import total\n\n\ndef test_zebra():\n    assert total([7]) == 70\n"})
+    lay_out(
+        project,
+        {"secret/test_h.py": "from shop.price import total\n\n\ndef test_zebra():\n    assert total([7]) == 70\n"},
+    )
     mend(project)
     async with connected(project, hidden_dir="secret") as client:
         judged = await called(client, "verify")
@@ -202,7 +207,8 @@ async def test_an_audit_reads_and_runs_nothing(project: Path) -> None:
     lay_out(
         project,
         {
-            "agent.py": "open('ran', 'w')\nfrom langgraph.graph import END, START, StateGraph\nfrom openai import OpenAI\n"
+            "agent.py": "open('ran', 'w')\nfrom openai import OpenAI\n"
+            "from langgraph.graph import END, START, StateGraph\n"
             "def ask(s):\n    return {'ok': OpenAI().chat.completions.create(messages=[]).choices[0].message.content}\n"
             "g = StateGraph(dict)\ng.add_node('a', ask)\ng.add_edge(START, 'a')\n"
             "g.add_conditional_edges('a', lambda s: 'a' if s['ok'] == 'no' else END)\n"
@@ -249,11 +255,10 @@ async def test_what_a_client_that_has_gone_asked_for_is_ended() -> None:
 
 
 async def test_a_program_is_killed_with_all_that_it_started(tmp_path: Path) -> None:
-    running = asyncio.create_task(ended(["sh", "-c", "sleep 60 & echo $! > pid; wait"], tmp_path, dict(os.environ)))
-    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
-        await asyncio.sleep(0.01)
+    os.mkfifo(tmp_path / "told")
+    running = asyncio.create_task(ended(["sh", "-c", "sleep 60 & echo $! > told; wait"], tmp_path, dict(os.environ)))
+    child = int(await asyncio.to_thread((tmp_path / "told").read_text))
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    child = int((tmp_path / "pid").read_text())
-    assert not Path(f"/proc/{child}").exists() or ") Z" in Path(f"/proc/{child}/stat").read_text()
+    assert not alive({child})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -158,13 +157,14 @@ def test_a_patch_is_judged_with_the_work_tree(project: Path) -> None:
         "no patch",
         PATCH.replace("shop/", "../../"),
         PATCH.replace("a/shop", "/etc").replace("b/shop", "/etc"),
-        "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc\n\\ No newline at end of file\n"
+        "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc\n"
+        "\\ No newline at end of file\n"
         "diff --git a/l/x b/l/x\nnew file mode 100644\n--- /dev/null\n+++ b/l/x\n@@ -0,0 +1 @@\n+a\n",
         "x" * 1_048_577,
     ],
 )
 def test_a_patch_that_leads_out_is_none(patch: str, project: Path) -> None:
-    before = sorted(os.listdir("/etc"))
+    before = sorted(Path("/etc").iterdir())
     with pytest.raises(TaskError, match="patch"):
         WorkTree.read(project, {}, tests_from="", patch=patch)
-    assert sorted(os.listdir("/etc")) == before
+    assert sorted(Path("/etc").iterdir()) == before

@@ -92,9 +92,7 @@ def replaying(told: Mapping[str, Any], store: Store) -> Callable[[Task], Feedbac
     return app
 
 
-async def judge_once(
-    work: WorkTree, store: Store, *, asked: Mapping[str, Any], told: Told | None = None
-) -> Judgement:
+async def judge_once(work: WorkTree, store: Store, *, asked: Mapping[str, Any], told: Told | None = None) -> Judgement:
     """Judges a work tree; the run, its signals and its end are in the ledger.
 
     Args:

@@ -225,9 +225,7 @@ class GroundwireServer:
         tree = WorkTree.read(folder, self.flags, tests_from=self._commit(folder), patch=patch)
         # a project may say what judges it, and never which model is paid
         own = {"model": self.flags.get("model"), "max_seconds": min(seconds, tree.settings.max_seconds or seconds)}
-        return WorkTree(
-            tree.settings.model_copy(update=own), tree.task, tree.candidate, tree.tests_from, tree.left_out
-        )
+        return WorkTree(tree.settings.model_copy(update=own), tree.task, tree.candidate, tree.tests_from, tree.left_out)
 
     # --- what they share
 
@@ -262,9 +260,7 @@ class GroundwireServer:
         of = json.loads(episode.task).get("folder")
         return self.projects.holds(of) and (folder is None or of == str(folder))
 
-    async def _run(
-        self, work: Callable[[float, Callable[[str], None]], Coroutine[Any, Any, Done]], ctx: Ctx
-    ) -> Done:
+    async def _run(self, work: Callable[[float, Callable[[str], None]], Coroutine[Any, Any, Done]], ctx: Ctx) -> Done:
         """Does the work of a call within the session's limits, and tells the client how far it is."""
         lines: list[str] = []
         told = asyncio.create_task(_tell(lines, ctx))
@@ -408,9 +404,9 @@ def make_server(own: GroundwireServer) -> MCPServer:
     def lesson_from(signal_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
         """What to write down after a failure."""
         return (
-            f"Read the resource groundwire://signals/{plain(signal_id, limit=64)}. Then call `reflect` with this id, and"
-            " with one or two sentences: what in your change was wrong, and what whoever meets this failure again should"
-            " do. No praise, no plan."
+            f"Read the resource groundwire://signals/{plain(signal_id, limit=64)}. Then call `reflect` with this id and"
+            " one or two sentences: what in your change was wrong, and what to do when this failure comes up again. No"
+            " praise, no plan."
         )
 
     return server

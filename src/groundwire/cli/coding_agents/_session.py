@@ -1,4 +1,4 @@
-"""What one server may do: in which folders, how often and how long; and what runs is ended with whoever asked for it."""
+"""What one server may do: in which folders, how often, how long; and what runs ends with whoever asked for it."""
 
 from __future__ import annotations
 

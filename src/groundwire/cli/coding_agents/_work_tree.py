@@ -38,8 +38,8 @@ class WorkTree:
     """What is judged, and by which tests.
 
     Args:
-        settings: what was asked for, and what the project's own pyproject.toml adds to it: that of the commit, where one
-            is named.
+        settings: what was asked for, and what the project's own pyproject.toml adds: that of the commit, if there is
+            one.
         task: the files that the change begins from, with the tests that count.
         candidate: what differs from these.
         tests_from: the commit whose tests count; empty: those of the work tree.
@@ -108,9 +108,7 @@ def commit_of(folder: Path, name: str) -> str:
     done = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     found = done.stdout.decode("ascii", "replace").strip() if done is not None and not done.returncode else ""
     if not found and name != "HEAD":
-        raise TaskError(
-            f"{folder} has no commit {plain(name, limit=80)!r}.", do="Name one, or  --tests-from worktree"
-        )
+        raise TaskError(f"{folder} has no commit {plain(name, limit=80)!r}.", do="Name one, or  --tests-from worktree")
     return found
 
 
@@ -238,7 +236,8 @@ def _tree_of(folder: Path, commit: str) -> Tree:
     """The files of a commit below a folder, in the objects' own bytes."""
     entries = [entry for entry in _entries(_read_git(folder, "ls-tree", "-r", "-z", commit)) if _is_kept(entry[2])]
     ids = list(dict.fromkeys(object_id for _, object_id, _ in entries))
-    contents = dict(zip(ids, _blobs(_read_git(folder, "cat-file", "--batch", given="\n".join([*ids, ""]).encode()))))
+    held = _blobs(_read_git(folder, "cat-file", "--batch", given="".join(f"{id_}\n" for id_ in ids).encode()))
+    contents = dict(zip(ids, held, strict=True))
     links = {path: contents[object_id].decode("utf-8", "replace") for mode, object_id, path in entries if mode == _LINK}
     files = {path: contents[object_id] for mode, object_id, path in entries if mode != _LINK}
     for path, target in links.items():

@@ -67,7 +67,7 @@ def mcp(
     sandbox: TaskSandbox,
     ledger: Ledger,
 ) -> None:
-    """Serve coding agents over MCP: verify, repair, recall, reflect, audit and history, for the folders that you name."""
+    """Serve coding agents over MCP: verify, repair, recall, reflect, audit and history, for folders that you name."""
     roots = root or [Path()]
     check_folders(roots, do="Name folders with --root.")
     flags = checked_flags(judging, sandbox, ledger)

@@ -91,9 +91,7 @@ def verify(
     check_into(statement)
     with loading():
         from groundwire.cli._verify import verify_target
-    raise typer.Exit(
-        verify_target(target, flags, key=key, statement=statement, as_json=json, project=project)
-    )
+    raise typer.Exit(verify_target(target, flags, key=key, statement=statement, as_json=json, project=project))
 
 
 @spelt_out
