@@ -24,11 +24,14 @@ def findings(sarif: dict[str, Any]) -> list[dict[str, Any]]:
     """
     found: list[dict[str, Any]] = []
     seen: dict[str, int] = {}
-    for run in sarif.get("runs", []):
+    runs: list[Any] = sarif.get("runs", [])
+    for run in runs:
         for result in run.get("results", []):
-            place = (result.get("locations") or [{}])[0].get("physicalLocation", {})
-            path = place.get("artifactLocation", {}).get("uri", "")
-            rule, text = result.get("ruleId", ""), result.get("message", {}).get("text", "")
+            locations: list[Any] = result.get("locations") or [{}]
+            place: Any = locations[0].get("physicalLocation", {})
+            path: str = place.get("artifactLocation", {}).get("uri", "")
+            rule: str = result.get("ruleId", "")
+            text: str = result.get("message", {}).get("text", "")
             # without the line, so that a finding that only moves stays the same one
             same = f"{path}\0{rule}\0{text}"
             seen[same] = seen.get(same, 0) + 1

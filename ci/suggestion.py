@@ -46,11 +46,11 @@ def suggestion(said: dict[str, Any]) -> str:
     if said["stop_reason"] != "verified" or not said["patch"]:
         why = f"{inert(said['stop_reason'])}: {inert(said['detail'])}"
         return f"## groundwire: no suggestion\n\n{why}\n\n{said['judged']} candidates were judged.\n"
-    tests = said["tests"] or {"passed": 0, "cases": 0}
+    tests: Any = said["tests"] or {"passed": 0, "cases": 0}
     forgeable = "" if said["unforgeable"] else " Tests and code ran in one process, so this is not unforgeable."
-    strength = said.get("test_strength") or {}
+    strength: Any = said.get("test_strength") or {}
     weak = " The tests notice few changes of these lines: read it with care." if strength.get("weak") else ""
-    patch = said["patch"] if said["patch_encoding"] == "utf-8" else ""
+    patch: str = said["patch"] if said["patch_encoding"] == "utf-8" else ""
     shown = fenced(patch) if patch and len(patch) <= MOST_PATCH_CHARS else "The patch is in the artifact."
     return (
         f"## groundwire: a suggestion\n\nWith this patch {tests['passed']} of {tests['cases']} tests pass; it was"
@@ -66,8 +66,7 @@ def main() -> None:
         said = json.loads(text)
     except ValueError:
         said = {"error": {"what": "groundwire repair printed no JSON.", "do": "Look at the job's log."}}
-    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-    sys.stdout.write(suggestion(said))
+    sys.stdout.buffer.write(suggestion(said).encode("utf-8", "replace"))
 
 
 if __name__ == "__main__":

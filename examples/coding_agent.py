@@ -6,6 +6,7 @@ python examples/coding_agent.py        (pip install "groundwire[mcp]")
 import asyncio
 import sys
 from pathlib import Path
+from typing import Any
 
 from mcp import Client, StdioServerParameters
 
@@ -25,7 +26,7 @@ async def agent() -> None:
     async with Client(StdioServerParameters(command=sys.executable, args=["-m", "groundwire", "mcp"])) as groundwire:
         for body in ("x + 1", "x * 2"):
             await asyncio.to_thread(module.write_text, f"def double(x):\n    return {body}\n")
-            said = (await groundwire.call_tool("verify", {})).structured_content or {}
+            said: Any = (await groundwire.call_tool("verify", {})).structured_content
             lesson = {"signal_id": said["signal_id"], "text": f"{body} was not it"}
             kept = await groundwire.call_tool("reflect", lesson)
             print(f"{body}: {said['verdict']}, lesson {'refused' if kept.is_error else 'kept'}")

@@ -30,7 +30,7 @@ def run(script: str, folder: Path, **variables: str) -> subprocess.CompletedProc
 def action(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     """The action's step, with its inputs as GitHub hands them over."""
     step = next(step for step in ACTION["runs"]["steps"] if step.get("id") == "repair")
-    given = {name: inputs.get(name.replace("-", "_"), spec["default"]) for name, spec in ACTION["inputs"].items()}
+    given = {name: str(inputs.get(name.replace("-", "_"), spec["default"])) for name, spec in ACTION["inputs"].items()}
     known = {f"${{{{ inputs.{name} }}}}": value for name, value in given.items()}
     known["${{ runner.temp }}/groundwire-repair"] = str(folder / "out")
     return run(

@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from cli import alive, lay_out
@@ -44,6 +44,11 @@ async def called(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     return result.structured_content
 
 
+async def resource(client: Client, name: str) -> Any:
+    (content,) = (await client.read_resource(f"groundwire://{name}")).contents
+    return json.loads(cast("Any", content).text)
+
+
 async def refused(client: Client, tool: str, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
     assert result.is_error, result.structured_content
@@ -56,10 +61,10 @@ async def test_a_grounded_loop_from_failure_to_lesson_to_pass(project: Path) -> 
     async with connected(project) as client:
         told: list[str | None] = []
 
-        async def progress(_done: float, _total: float | None, message: str | None) -> None:
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
             told.append(message)
 
-        first = await client.call_tool("verify", {}, progress_callback=progress)
+        first = await client.call_tool("verify", {}, progress_callback=hear)
         failed: Any = first.structured_content
         assert (failed["verdict"], failed["passed"], failed["cases"]) == ("fail", 1, 2)
         (case,) = failed["failing"]
@@ -87,11 +92,9 @@ async def test_a_grounded_loop_from_failure_to_lesson_to_pass(project: Path) -> 
 
         runs = (await called(client, "history"))["runs"]
         assert [(run["verdict"], run["graph"]) for run in runs] == [("pass", "judge_once"), ("fail", "judge_once")]
-        signal = json.loads(
-            (await client.read_resource(f"groundwire://signals/{passed['signal_id']}")).contents[0].text
-        )  # type: ignore[union-attr]
+        signal = await resource(client, f"signals/{passed['signal_id']}")
         assert (signal["verdict"], signal["as_sealed"]) == ("pass", True)
-        report = json.loads((await client.read_resource(f"groundwire://reports/{failed['run_id']}")).contents[0].text)  # type: ignore[union-attr]
+        report = await resource(client, f"reports/{failed['run_id']}")
         assert (report["holds"], report["authentic"]) == (True, True), "the reflection is in the chain as well"
     for run in runs:  # also of the one that a reflection was added to after its end
         assert await asyncio.to_thread(replay_run, run["run_id"], {}, verify=True, unverified=False, as_json=True) == 0

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -41,7 +41,7 @@ class ByHand:
         )
 
     def send(self, method: str, params: Any = None, number: int | None = None) -> None:
-        message = {"jsonrpc": "2.0", "method": method, "params": params or {}}
+        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params or {}}
         self.write(json.dumps(message if number is None else {**message, "id": number}))
 
     def write(self, line: str) -> None:
@@ -157,15 +157,14 @@ async def test_http_answers_who_brings_the_token_from_this_machine(
         assert (await web.post(address, json=flood, headers=mine)).status_code == 413
     async with (
         httpx.AsyncClient(headers=mine, timeout=60) as web,
-        Client(streamable_http_client(address, http_client=web)) as client,
+        Client(streamable_http_client(address, http_client=cast("Any", web))) as client,
     ):
         assert len((await client.list_tools()).tools) == 6
     # a client of 2025 that hangs up in the middle of a call
     with httpx.Client(headers=mine, timeout=60) as web:
         session = {"Mcp-Session-Id": web.post(address, json=hello).headers["mcp-session-id"]}
         web.post(address, json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=session)
-        call = {"name": "verify", "arguments": {}}
-        asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
+        asked: dict[str, Any] = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "verify"}}
         request = web.build_request("POST", address, json=asked, headers=session)
         answer = web.send(request, stream=True)
         running = wait_for_sandbox(process.pid)

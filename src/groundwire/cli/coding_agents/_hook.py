@@ -100,7 +100,7 @@ class HookCall:
             folder = given.resolve() if root or named or first else top_of(given.resolve())
             is_folder = folder.is_dir()
         except (OSError, ValueError):
-            is_folder = False
+            folder, is_folder = given, False
         if not is_folder:
             raise ConfigError(f"The project {plain(str(given))!r} is not a folder.", do="Name it with --root.")
         return cls(

@@ -16,6 +16,7 @@ from groundwire.core._settings import Settings
 from groundwire.core._signals import Origin, Signal
 from groundwire.core._tasks import Task
 from groundwire.core._traits import ActorTraits, Needs
+from groundwire.memory import SqlStore
 
 with loading():
     from groundwire.cli._parts import GraphParts, budget_of
@@ -92,7 +93,9 @@ def replaying(told: Mapping[str, Any], store: Store) -> Callable[[Task], Feedbac
     return app
 
 
-async def judge_once(work: WorkTree, store: Store, *, asked: Mapping[str, Any], told: Told | None = None) -> Judgement:
+async def judge_once(
+    work: WorkTree, store: SqlStore, *, asked: Mapping[str, Any], told: Told | None = None
+) -> Judgement:
     """Judges a work tree; the run, its signals and its end are in the ledger.
 
     Args:

@@ -84,7 +84,7 @@ class WorkTree:
                 present = patched(present, patch, "work tree")
             except TaskError as error:
                 raise TaskError(error.what, do="Make it against the work tree as it stands.") from error
-        hidden = task.hidden.tree.files if task.hidden else {}
+        hidden: Mapping[str, bytes] = task.hidden.tree.files if task.hidden else {}
         changes, modes = _difference(task.tree, _without(present, hidden))
         left_out = tuple(sorted(path for path in changes if not _may_count(task, path)))
         changes = {path: content for path, content in changes.items() if path not in left_out}
@@ -169,7 +169,7 @@ def _of_commit(folder: Path, commit: str, flags: Mapping[str, Any]) -> tuple[Set
         task = _task(copy, folder, settings)
     # what git ignores is what the project was built into: its surroundings, and no change of anybody's
     present, ignored = Tree.from_folder(folder), _ignored(folder)
-    hidden = task.hidden.tree.files if task.hidden else {}
+    hidden: Mapping[str, bytes] = task.hidden.tree.files if task.hidden else {}
     built = {p for p in ignored & present.files.keys() - base.files.keys() - hidden.keys() if _may_count(task, p)}
     files = {**task.tree.files, **{path: present.files[path] for path in built}}
     return settings, replace(task, tree=Tree(files, task.tree.executable | present.executable & built))
