@@ -45,7 +45,7 @@ def run_mcp(
     """
     try:
         from groundwire.cli.coding_agents._server import GroundwireServer, make_server
-        from groundwire.cli.coding_agents._session import Projects, Session, ToolLimits
+        from groundwire.cli.coding_agents._session import Projects, ToolLimits, ToolSession
         from groundwire.cli.coding_agents._transports import serve_http, serve_stdio, token_of
     except ImportError as error:
         raise ConfigError(f"The server needs {error.name}.", do=EXTRA) from error
@@ -53,7 +53,7 @@ def run_mcp(
     limits = ToolLimits(call_seconds, session_seconds, session_calls)
 
     async def serve() -> None:
-        own = GroundwireServer(projects, Session(limits), flags, tests_from=tests_from)
+        own = GroundwireServer(projects, ToolSession(limits), flags, tests_from=tests_from)
         server = make_server(own)
         if http:
             await serve_http(server, listener_on(port), token_of(os.environ))

@@ -17,7 +17,7 @@ from work_trees import committed, git, mend
 
 from groundwire.cli._replay import replay_run
 from groundwire.cli.coding_agents._server import GroundwireServer, make_server
-from groundwire.cli.coding_agents._session import Projects, Session, ToolLimits, ended
+from groundwire.cli.coding_agents._session import Projects, ToolLimits, ToolSession, ended
 from groundwire.core._errors import BudgetExceeded, ConfigError
 
 ESC = "\x1b[31m"
@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 async def connected(
     project: Path, *, tests_from: str = "HEAD", limits: ToolLimits | None = None, **flags: Any
 ) -> AsyncGenerator[Client]:
-    own = GroundwireServer(Projects([project]), Session(limits or ToolLimits()), flags, tests_from=tests_from)
+    own = GroundwireServer(Projects([project]), ToolSession(limits or ToolLimits()), flags, tests_from=tests_from)
     async with Client(make_server(own)) as client:
         yield client
 
@@ -201,7 +201,7 @@ async def test_a_project_does_not_say_which_model_is_paid(project: Path) -> None
     lay_out(project, {"pyproject.toml": '[tool.groundwire]\nmodel = "openai/gpt-5"\nmax_seconds = 1\n'})
     git(project, "add", "-A")
     git(project, "commit", "-qm", "a model")
-    own = GroundwireServer(Projects([project]), Session(ToolLimits()), {}, tests_from="HEAD")
+    own = GroundwireServer(Projects([project]), ToolSession(ToolLimits()), {}, tests_from="HEAD")
     settings = own.read(project, "", 60).settings
     assert (settings.model, settings.max_seconds) == (None, 1)
 
@@ -229,7 +229,7 @@ async def test_budgets_of_a_session_and_a_call(project: Path) -> None:
     async with connected(project, limits=limits) as client:
         await called(client, "audit")
         assert "1 calls are used up" in await refused(client, "verify")
-    session = Session(ToolLimits(call_seconds=0.05))
+    session = ToolSession(ToolLimits(call_seconds=0.05))
 
     async def forever(_seconds: float) -> None:
         await asyncio.sleep(3600)
@@ -242,7 +242,7 @@ async def test_budgets_of_a_session_and_a_call(project: Path) -> None:
 
 
 async def test_what_a_client_that_has_gone_asked_for_is_ended() -> None:
-    session, gone, cleaned = Session(ToolLimits()), asyncio.Event(), asyncio.Event()
+    session, gone, cleaned = ToolSession(ToolLimits()), asyncio.Event(), asyncio.Event()
 
     async def works(_seconds: float) -> None:
         try:

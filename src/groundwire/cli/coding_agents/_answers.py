@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from groundwire.cli.coding_agents._judge_once import Judgement
+from groundwire.cli.coding_agents._judge_once import JudgedTree
 from groundwire.core._contexts import Lesson
 from groundwire.core._records import StopReason
 from groundwire.core._signals import Isolation, Origin, Signal, Verdict
@@ -146,7 +146,7 @@ def failing_cases(signal: Signal | None) -> tuple[list[FailingCase], int]:
     return shown, len(found) - len(shown)
 
 
-def verify_answer(judged: Judgement) -> VerifyAnswer:
+def verify_answer(judged: JudgedTree) -> VerifyAnswer:
     """A judging as it is told."""
     signal, result, work = judged.signal, judged.result, judged.work
     evidence = signal.evidence if signal is not None and signal.origin is not Origin.HIDDEN_TESTS else None

@@ -24,7 +24,7 @@ from typing import Any, cast
 from platformdirs import user_state_path
 
 from groundwire.cli._repair import open_store
-from groundwire.cli.coding_agents._judge_once import Judgement, judge_once
+from groundwire.cli.coding_agents._judge_once import JudgedTree, judge_once
 from groundwire.cli.coding_agents._work_tree import WorkTree, commit_of, top_of
 from groundwire.core._errors import ConfigError, GroundwireError
 from groundwire.core._paths import write_private
@@ -290,7 +290,7 @@ async def _still_stands(store: Any, signal_id: str, candidate: str) -> bool:
     return signal.verdict is Verdict.PASS and signal.candidate_digest == candidate
 
 
-def _not_the_agents(judged: Judgement, *, require_tests: bool) -> str:
+def _not_the_agents(judged: JudgedTree, *, require_tests: bool) -> str:
     """Why there is no verdict, where the agent can do nothing about it; empty where it can."""
     signal, task = judged.signal, judged.work.task
     if judged.result.error is not None:
@@ -306,7 +306,7 @@ def _not_the_agents(judged: Judgement, *, require_tests: bool) -> str:
     return ""
 
 
-def _found(judged: Judgement) -> str:
+def _found(judged: JudgedTree) -> str:
     signal, result, work = judged.signal, judged.result, judged.work
     lines = [f"groundwire: {result.verdict if result.verdict is Verdict.FAIL else 'no verdict'}: {result.detail}"]
     failed = signal.evidence.failed() if signal is not None and result.hidden is None else ()

@@ -43,7 +43,7 @@ class GivenCandidate:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class JudgedTree:
     """What came of it.
 
     Args:
@@ -95,7 +95,7 @@ def replaying(told: Mapping[str, Any], store: Store) -> Callable[[Task], Feedbac
 
 async def judge_once(
     work: WorkTree, store: SqlStore, *, asked: Mapping[str, Any], told: Told | None = None
-) -> Judgement:
+) -> JudgedTree:
     """Judges a work tree; the run, its signals and its end are in the ledger.
 
     Args:
@@ -119,4 +119,4 @@ async def judge_once(
 
     result = await app.arun(work.task, run_id=run_id, seed=settings.seed, observers=(note,), on_error="end")
     await end_of_run(store, run_id)
-    return Judgement(work, result, signals[-1] if signals else None)
+    return JudgedTree(work, result, signals[-1] if signals else None)

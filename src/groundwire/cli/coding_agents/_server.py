@@ -26,7 +26,7 @@ from groundwire.cli._run_state import end_of_run
 from groundwire.cli._verify import check_data
 from groundwire.cli.coding_agents import _answers as answers
 from groundwire.cli.coding_agents._judge_once import judge_once
-from groundwire.cli.coding_agents._session import Projects, Session, ended
+from groundwire.cli.coding_agents._session import Projects, ToolSession, ended
 from groundwire.cli.coding_agents._work_tree import WorkTree, commit_of
 from groundwire.core._errors import ConfigError, GroundwireError, RecordNotFound
 from groundwire.core._records import EpisodeEnd, EpisodeRecord, Record, TrialRecord
@@ -77,7 +77,7 @@ class GroundwireServer:
         tests_from: a commit, branch or tag whose tests judge, `HEAD` as it is now, or `worktree`.
     """
 
-    def __init__(self, projects: Projects, session: Session, flags: Mapping[str, Any], *, tests_from: str) -> None:
+    def __init__(self, projects: Projects, session: ToolSession, flags: Mapping[str, Any], *, tests_from: str) -> None:
         self.projects = projects
         self.session = session
         self.flags = {**flags, "actor_command": None}

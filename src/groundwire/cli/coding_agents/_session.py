@@ -107,7 +107,7 @@ class Projects:
         )
 
 
-class Session:
+class ToolSession:
     """Counts what a server's calls use, and ends what runs with whoever asked for it.
 
     Args:
