@@ -121,6 +121,17 @@ def test_tests_that_were_bent_and_committed_are_not_what_judges(project: Path, s
     assert "not used: conftest.py, tests/test_price.py. Change the code instead." in answer["reason"]
 
 
+def test_a_repository_that_is_taken_away_is_no_way_out(project: Path, stop: Stop) -> None:
+    stop({**claude_code(project), "hook_event_name": "SessionStart"}, start=True)
+    (project / ".git").rename(project / "git")
+    code, answer, _ = stop(claude_code(project), tries=1)
+    assert (code, answer["decision"]) == (0, "block")
+    assert "The commit can't be read" in answer["reason"]
+    code, answer, error = stop(claude_code(project, again=True), tries=1)
+    assert (code, answer) == (1, {}), "nobody is locked in"
+    assert "The commit can't be read" in error
+
+
 @pytest.mark.parametrize("require", [False, True])
 def test_without_tests_it_ends_and_says_so_unless_tests_are_required(require: bool, tmp_path: Path, stop: Stop) -> None:
     empty = committed(tmp_path / "empty", {"app.py": "x = 1\n"})

@@ -121,6 +121,13 @@ def test_without_a_commit_the_work_trees_own_tests_count(tmp_path: Path) -> None
             commit_of(tmp_path, name)
 
 
+def test_a_repository_that_git_cannot_read_is_not_taken_for_none(project: Path) -> None:
+    (project / ".git/HEAD").unlink()
+    with pytest.raises(TaskError, match="Whose tests judge"):
+        commit_of(project, "HEAD")
+    assert commit_of(project, "worktree") == ""
+
+
 def test_hidden_tests_are_hidden_whoever_keeps_them(project: Path) -> None:
     lay_out(project, {"secret/test_h.py": LAX, ".gitignore": "secret/\n"})
     git(project, "add", "-A")

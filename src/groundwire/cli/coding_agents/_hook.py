@@ -26,7 +26,7 @@ from platformdirs import user_state_path
 from groundwire.cli._repair import open_store
 from groundwire.cli.coding_agents._judge_once import JudgedTree, judge_once
 from groundwire.cli.coding_agents._work_tree import WorkTree, commit_of, top_of
-from groundwire.core._errors import ConfigError, GroundwireError
+from groundwire.core._errors import ConfigError, GroundwireError, TaskError
 from groundwire.core._paths import write_private
 from groundwire.core._seal import FileKeys, verify
 from groundwire.core._settings import Settings
@@ -255,7 +255,14 @@ async def _answer(
 ) -> tuple[dict[str, Any], HookState]:
     if call.was_cut_off:
         return {}, state
-    work = await asyncio.to_thread(WorkTree.read, call.folder, flags, tests_from=state.commit or "")
+    try:
+        work = await asyncio.to_thread(WorkTree.read, call.folder, flags, tests_from=state.commit or "")
+    except TaskError as error:
+        # the commit was there when it was noted
+        if not state.commit or state.refused >= tries:
+            raise
+        refused = replace(state, refused=state.refused + 1)
+        return call.refusal(plain(f"groundwire: {error.what} {error.do}", limit=1000)), refused
     if changed_only and state.commit and work.candidate.is_base and not work.left_out:
         return call.leave("nothing was changed, so nothing was judged"), state
     judging = f"{work.task.describe()}\0{work.candidate.digest}"

@@ -71,12 +71,12 @@ class WorkTree:
             TaskError: the folder, its task.toml or the patch can't be used.
             ConfigError: a setting is wrong.
         """
+        present = Tree.from_folder(folder)
         if tests_from:
-            settings, task = _of_commit(folder, tests_from, flags)
+            settings, task = _of_commit(folder, present, tests_from, flags)
         else:
             settings = Settings.resolve(flags, project=folder)
             task = _task(folder, folder, settings)
-        present = Tree.from_folder(folder)
         if patch:
             if len(patch.encode("utf-8", "surrogatepass")) > MOST_PATCH_BYTES:
                 raise TaskError(f"The patch is longer than {MOST_PATCH_BYTES >> 20} MiB.", do="Judge the work tree.")
@@ -101,12 +101,20 @@ def commit_of(folder: Path, name: str) -> str:
         name: a branch, tag, id or `HEAD`; `worktree`: none.
 
     Raises:
-        TaskError: another commit is named, and there is no such one.
+        TaskError: another commit is named, and there is no such one; or git can't read the repository.
     """
     if name == WORK_TREE:
         return ""
     done = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     found = done.stdout.decode("ascii", "replace").strip() if done is not None and not done.returncode else ""
+    if not found and name == "HEAD" and _is_in_repository(folder):
+        known = _git(folder, "rev-parse", "--git-dir")
+        if known is None or known.returncode:
+            said = plain(known.stderr.decode("utf-8", "replace"), limit=300) if known else "git is not installed"
+            raise TaskError(
+                f"Whose tests judge {folder} can't be told: {said}",
+                do="Let git read it, or take the tests that lie there:  --tests-from worktree",
+            )
     if not found and name != "HEAD":
         raise TaskError(f"{folder} has no commit {plain(name, limit=80)!r}.", do="Name one, or  --tests-from worktree")
     return found
@@ -117,6 +125,10 @@ def top_of(folder: Path) -> Path:
     done = _git(folder, "rev-parse", "--show-toplevel") if folder.is_dir() else None
     found = os.fsdecode(done.stdout.removesuffix(b"\n")) if done is not None and not done.returncode else ""
     return Path(found) if found else folder
+
+
+def _is_in_repository(folder: Path) -> bool:
+    return any(os.path.lexists(above / ".git") for above in (folder, *folder.resolve().parents))
 
 
 def _may_count(task: Task, path: str) -> bool:
@@ -156,7 +168,7 @@ def _task(files: Path, folder: Path, settings: Settings) -> Task:
     return replace(task, folder=folder.resolve(), editable=task.editable or ("**",))
 
 
-def _of_commit(folder: Path, commit: str, flags: Mapping[str, Any]) -> tuple[Settings, Task]:
+def _of_commit(folder: Path, present: Tree, commit: str, flags: Mapping[str, Any]) -> tuple[Settings, Task]:
     base = _tree_of(folder, commit)
     with tempfile.TemporaryDirectory(prefix="groundwire-") as name:
         copy = Path(name) / folder.resolve().name  # its name is the task's
@@ -165,10 +177,10 @@ def _of_commit(folder: Path, commit: str, flags: Mapping[str, Any]) -> tuple[Set
         secret = settings.hidden_dir or _hidden_folder(base)
         if secret and not (copy / check_path(secret.rstrip("/"))).exists():
             # a project may keep them out of its history
-            _write(copy, _below(folder, secret.rstrip("/")))
+            _write(copy, _below(present, secret.rstrip("/")))
         task = _task(copy, folder, settings)
     # what git ignores is what the project was built into: its surroundings, and no change of anybody's
-    present, ignored = Tree.from_folder(folder), _ignored(folder)
+    ignored = _ignored(folder)
     hidden: Mapping[str, bytes] = task.hidden.tree.files if task.hidden else {}
     built = {p for p in ignored & present.files.keys() - base.files.keys() - hidden.keys() if _may_count(task, p)}
     files = {**task.tree.files, **{path: present.files[path] for path in built}}
@@ -193,8 +205,7 @@ def _hidden_folder(base: Tree) -> str:
         return ""
 
 
-def _below(folder: Path, path: str) -> Tree:
-    whole = Tree.from_folder(folder)
+def _below(whole: Tree, path: str) -> Tree:
     files = {name: c for name, c in whole.files.items() if name == path or name.startswith(f"{path}/")}
     return Tree(files, whole.executable & files.keys())
 
