@@ -32,6 +32,7 @@ EXTRAS: dict[str, Collection[str]] = {
     "tools/environments/_reasoning_gym.py": ("worlds",),
     "tools/environments/_textarena.py": ("worlds",),
     "tools/_mcp_servers.py": ("mcp",),
+    "cli/coding_agents/": ("mcp",),
     "viewer/": ("view",),
     "cli/_view.py": ("view",),
     "cli/_reward.py": ("training",),

@@ -19,6 +19,7 @@ EXPECTED = {
         *["pass 2 of 2"] * 2,
         "verified",
     ],
+    "coding_agent.py": ["x + 1: fail, lesson kept", "x * 2: pass, lesson refused", "verified"],
     "http_world.py": [
         "A vault with three buttons.",
         "> blue",

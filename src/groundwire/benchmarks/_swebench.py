@@ -80,7 +80,7 @@ def apply_patch(folder: Path, patch: str, where: str) -> list[str]:
     done = _git(["apply", "--whitespace=nowarn", "-"], folder, {}, patch)
     if done.returncode:
         raise TaskError(
-            f"{where}: the test patch does not apply: {done.stderr.strip()[:300]}", do="Check base_commit and patch."
+            f"{where}: the patch does not apply: {done.stderr.strip()[:300]}", do="Check base_commit and patch."
         )
     return sorted(set(re.findall(r"^\+\+\+ b/(.+?)\t?$", patch, flags=re.MULTILINE)))
 

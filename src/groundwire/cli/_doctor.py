@@ -40,7 +40,7 @@ EXTRAS = {
     "environments": ("gymnasium", "worlds to act in"),
     "worlds": ("reasoning_gym", "puzzles and games by other packages"),
     "alfworld": ("fast_downward", "ALFWorld's games"),
-    "mcp": ("mcp", "tools of MCP servers"),
+    "mcp": ("mcp", "tools of MCP servers, and the server for coding agents"),
     "docker": ("docker", "the Docker sandbox"),
     "postgres": ("psycopg", "PostgreSQL as ledger and memory"),
     "otel": ("opentelemetry.sdk", "spans and metrics for OpenTelemetry"),

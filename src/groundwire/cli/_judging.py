@@ -129,7 +129,7 @@ def _solution(task: Task, given: Path) -> Candidate:
     Raises:
         TaskError: it changes what a candidate may not, changes nothing, or the patch does not apply.
     """
-    after = Tree.from_folder(given) if given.is_dir() else _patched(task.tree, given)
+    after = Tree.from_folder(given) if given.is_dir() else _after_patch(task.tree, given)
     changes: dict[str, bytes | None] = {p: c for p, c in after.files.items() if task.tree.files.get(p) != c}
     if not given.is_dir():
         changes.update((path, None) for path in task.tree.files if path not in after.files)
@@ -146,20 +146,36 @@ def _solution(task: Task, given: Path) -> Candidate:
     return Candidate(task.tree.digest, changes)
 
 
-def _patched(tree: Tree, patch: Path) -> Tree:
-    from groundwire.benchmarks._swebench import apply_patch
-
+def _after_patch(tree: Tree, patch: Path) -> Tree:
     try:
         text = patch.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TaskError(f"The patch {patch} can't be read: {error}.", do="Give a patch as git writes it.") from error
+    return patched(tree, text, str(patch))
+
+
+def patched(tree: Tree, text: str, where: str) -> Tree:
+    """The tree that a patch makes of another one.
+
+    Args:
+        tree: what it applies to.
+        text: the patch, as git writes it.
+        where: what it is called where it does not apply.
+
+    Raises:
+        TaskError: it does not apply.
+    """
+    from groundwire.benchmarks._swebench import apply_patch
+
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "task"
         for path, content in tree.files.items():
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-        apply_patch(folder, text, str(patch))
+            if path in tree.executable:
+                target.chmod(0o755)
+        apply_patch(folder, text, where)
         return Tree.from_folder(folder)
 
 

@@ -89,6 +89,10 @@ def _apps(run: RunRecord, store: SqlStore) -> Callable[[Task], FeedbackApp]:
             f"Run {run.id} is a control arm, whose graph depends on what its run spent.",
             do=f"Replay the run it belongs to:  groundwire replay {config['control_of']}",
         )
+    if "judge_once" in config:
+        from groundwire.cli.coding_agents._judge_once import replaying
+
+        return replaying(config["judge_once"], store)
     if "suite" not in config:
         settings = _settings(run)
         return lambda task: build(settings, task, store)

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire.cli._repair import open_store
+from groundwire.cli._reported import HEAD_BYTES, is_report, verify_report
 from groundwire.core._attestation import Statement, Subject
 from groundwire.core._candidates import Candidate, Tree, make_patch
 from groundwire.core._chain import Heads
@@ -50,27 +51,37 @@ class _Asked:
 
 
 def verify_target(
-    target: str, flags: Mapping[str, Any], *, key: str | None, statement: Path | None, as_json: bool
+    target: str,
+    flags: Mapping[str, Any],
+    *,
+    key: str | None,
+    statement: Path | None,
+    as_json: bool,
+    project: Path | None = None,
 ) -> int:
-    """Verifies a run, all runs of a ledger, or a signed statement.
+    """Verifies a run, all runs of a ledger, a signed statement, or a report of pytest.
 
     Args:
-        target: the beginning of a run's id, or a file: a ledger of SQLite, which is not touched, or a statement; empty:
-            all runs of the ledger that the flags name.
+        target: the beginning of a run's id, or a file: a ledger of SQLite, which is not touched, a statement, or what
+            `pytest --groundwire` wrote, whose tests are run again; empty: all runs of the ledger that the flags name.
         flags: where the ledger is.
         key: the public key that must have sealed it, or a file of it; None: the keys that are kept here.
         statement: where to write what the run came to, signed.
         as_json: print JSON.
+        project: the root of the project that a report is about; None: where the report says.
 
     Returns:
-        0; 1 where something is not as it was written; 3 where all fits, and whose key it is is not known here.
+        0; 1 where something is not as it was written; 3 where all fits, and whose key it is is not known here, or where
+        the tests of a report come to no verdict.
     """
     asked = _Asked(target, flags, PublicKey.read(key) if key else None, statement, as_json)
     path = expand_user(Path(target))
     if target and path.is_file():
         with path.open("rb") as file:
-            is_ledger = file.read(len(SQLITE)) == SQLITE
-        if not is_ledger:
+            head = file.read(HEAD_BYTES)
+        if is_report(head):
+            return verify_report(path, flags, project=project, as_json=as_json)
+        if not head.startswith(SQLITE):
             return _verify_statement(path, asked)
         with _copy_of(path) as copy:
             return asyncio.run(_verify_runs(SqlStore(f"sqlite:///{copy}"), "", asked))

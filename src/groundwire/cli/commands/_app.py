@@ -29,8 +29,10 @@ EXPORT_CODES = (
 )
 VERIFY_CODES = (
     "Exit codes: 0 everything is as it was written, 1 something is not, 2 usage, 3 consistent, but the key is not known"
-    " here, 6 storage, 130. What that rests on: docs/security.md."
+    " here, or a report's tests come to no verdict, 6 storage, 130. What that rests on: docs/security.md."
 )
+
+AGENT_CODES = "Exit codes: 0 the client has gone, 2 usage. How to name it in each agent: docs/coding-agents.md."
 
 
 class _CommandSource(NamedTuple):
@@ -60,6 +62,8 @@ _SOURCES = {
     "show": _CommandSource("ledger", "show"),
     "view": _CommandSource("view", "view", "What each page shows, and the interface for programs: docs/viewer.md."),
     "verify": _CommandSource("ledger", "verify", VERIFY_CODES),
+    "mcp": _CommandSource("coding_agents", "mcp", AGENT_CODES),
+    "hook": _CommandSource("coding_agents", "hook"),
     "doctor": _CommandSource("first_steps", "doctor"),
     "task": _CommandSource("task", "tasks"),
     "memory": _CommandSource("memory", "memory"),

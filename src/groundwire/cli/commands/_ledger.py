@@ -68,7 +68,8 @@ def verify(
         str,
         typer.Argument(
             metavar="[RUN|FILE]",
-            help="The beginning of a run's id, a ledger's file, or a signed statement.  [default: all runs]",
+            help="The beginning of a run's id, a ledger's file, a signed statement, or a report of pytest --groundwire,"
+            " whose tests are run again.  [default: all runs]",
             show_default=False,
         ),
     ] = "",
@@ -77,6 +78,9 @@ def verify(
     ] = None,
     statement: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the run's outcome as a signed statement.")
+    ] = None,
+    project: Annotated[
+        Path | None, typer.Option(help="Of a report: the project's root.  [default: where the report says]")
     ] = None,
     *,
     ledger: Ledger,
@@ -87,7 +91,7 @@ def verify(
     check_into(statement)
     with loading():
         from groundwire.cli._verify import verify_target
-    raise typer.Exit(verify_target(target, flags, key=key, statement=statement, as_json=json))
+    raise typer.Exit(verify_target(target, flags, key=key, statement=statement, as_json=json, project=project))
 
 
 @spelt_out

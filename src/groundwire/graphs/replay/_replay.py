@@ -366,9 +366,15 @@ class Replay:
         end = [record for record in self._records if isinstance(record, EpisodeEnd)][-1]
         is_whole = end.stop_reason not in FROM_OUTSIDE
         replayed = await self._store.records(self._known.id)
-        same, difference = first_difference(self._records, replayed, is_whole=is_whole)
+        same, difference = first_difference(_until_its_end(self._records), replayed, is_whole=is_whole)
         known = self._known
         return Replayed(known.id, known.task_id, same, difference, is_whole, self._seals_verified)
+
+
+def _until_its_end(records: Sequence[Record]) -> Sequence[Record]:
+    """Without what came after the last end: a reflection that somebody outside of the graph wrote."""
+    ends = [number for number, record in enumerate(records) if isinstance(record, EpisodeEnd)]
+    return records[: ends[-1] + 1]
 
 
 async def rules_then(store: Store, run_id: str, rules: Rules) -> Rules:

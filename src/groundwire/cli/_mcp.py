@@ -1,0 +1,64 @@
+"""`groundwire mcp`: the server for coding agents."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from groundwire.cli._view import listener_on
+from groundwire.core._errors import ConfigError
+
+EXTRA = 'pip install "groundwire[mcp]"'
+
+
+def run_mcp(
+    roots: Sequence[Path],
+    flags: Mapping[str, Any],
+    *,
+    tests_from: str,
+    http: bool,
+    port: int,
+    call_seconds: float,
+    session_seconds: float,
+    session_calls: int,
+) -> int:
+    """Serves until the client goes, or the process is asked to end.
+
+    Args:
+        roots: the folders that it is for.
+        flags: settings.
+        tests_from: whose tests judge.
+        http: True: over HTTP on this machine; else over the standard streams.
+        port: for HTTP; 0: any that is free.
+        call_seconds: wall seconds of one call.
+        session_seconds: wall seconds of all calls together.
+        session_calls: how many calls may run something.
+
+    Returns:
+        0.
+
+    Raises:
+        ConfigError: a folder or the port can't be used, or the extra `mcp` is not installed.
+    """
+    try:
+        from groundwire.cli.coding_agents._server import GroundwireServer, make_server
+        from groundwire.cli.coding_agents._session import Projects, ToolLimits, ToolSession
+        from groundwire.cli.coding_agents._transports import serve_http, serve_stdio, token_of
+    except ImportError as error:
+        raise ConfigError(f"The server needs {error.name}.", do=EXTRA) from error
+    projects = Projects(roots)
+    limits = ToolLimits(call_seconds, session_seconds, session_calls)
+
+    async def serve() -> None:
+        own = GroundwireServer(projects, ToolSession(limits), flags, tests_from=tests_from)
+        server = make_server(own)
+        if http:
+            await serve_http(server, listener_on(port), token_of(os.environ))
+        else:
+            await serve_stdio(server)
+
+    asyncio.run(serve())
+    return 0
