@@ -23,6 +23,7 @@ from typing import Any, cast
 
 from groundwire.core._errors import SandboxCrashed, SandboxUnavailable
 from groundwire.core._sandboxes import Enforcement, ExecResult, LimitName, Limits, SandboxInfo
+from groundwire.sandbox._container_run import STDOUT_STREAM, close_stream
 from groundwire.sandbox._docker_engine import LABEL_OWNER, Engine, owner, reach
 from groundwire.sandbox.guest.headtail import HeadTail
 
@@ -230,7 +231,7 @@ def _done(held: _Held, job: ContainerCommand, limits: Limits) -> ExecResult:
     container = held.container
     container.start()
     if job.deleted:
-        container.exec_run(["rm", "-f", "--", *job.deleted], user="0")
+        _executed(held, ContainerCommand(("rm", "-f", "--", *job.deleted), user="0"), HeadTail(0), HeadTail(0))
     container.put_archive("/", _packed(job))
     began, late = time.monotonic(), threading.Event()
 
@@ -278,9 +279,12 @@ def _executed(held: _Held, job: ContainerCommand, out: HeadTail, err: HeadTail) 
         workdir=job.workdir or None,
         user=job.user,
     )
-    for stdout, stderr in api.exec_start(made["Id"], stream=True, demux=True):
-        out.add(stdout or b"")
-        err.add(stderr or b"")
+    stream: Any = api.exec_start(made["Id"], socket=True)
+    try:
+        for which, chunk in importlib.import_module("docker.utils.socket").frames_iter(stream, tty=False):
+            (out if which == STDOUT_STREAM else err).add(chunk)
+    finally:
+        close_stream(stream)
     code: object = api.exec_inspect(made["Id"])["ExitCode"]
     return code if isinstance(code, int) else None
 

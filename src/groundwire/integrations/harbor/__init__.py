@@ -8,8 +8,8 @@ from groundwire.core._first_use import at_first_use
 
 if TYPE_CHECKING:
     from groundwire.integrations.harbor._task import HarborTask
-    from groundwire.integrations.harbor._verifier import HarborVerifier
+    from groundwire.integrations.harbor._verifier import HarborVerifier, oracle_candidate
 
-__all__ = ["HarborTask", "HarborVerifier"]
+__all__ = ["HarborTask", "HarborVerifier", "oracle_candidate"]
 
-__getattr__, __dir__ = at_first_use(__name__, {"HarborTask": "_task", "HarborVerifier": "_verifier"})
+__getattr__, __dir__ = at_first_use(__name__, {"HarborTask": "_task", "HarborVerifier": "_verifier", "oracle_candidate": "_verifier"})

@@ -17,10 +17,10 @@ from groundwire.core._signals import Evidence, NoVerdict, Observation, Origin, V
 from groundwire.core._tasks import HARBOR_VERIFIER, Hidden, Task
 from groundwire.core._traits import ToolTraits
 from groundwire.integrations.harbor._rewards import REWARD_JSON, REWARD_TEXT, RewardRuling, ruling_on
-from groundwire.integrations.harbor._task import TEST_SCRIPT, HarborTask
+from groundwire.integrations.harbor._task import SOLUTION, TEST_SCRIPT, HarborTask
 from groundwire.sandbox._task_containers import ContainerCommand, TaskContainers
 from groundwire.tools._check import observed
-from groundwire.tools._summaries import cut_stream, harmless
+from groundwire.tools._summaries import cut_stream, harmless, how_it_ended
 
 LOGS = "/logs/verifier"
 LOG_FOLDERS = ("/logs", LOGS, "/logs/agent", "/logs/artifacts")
@@ -264,3 +264,43 @@ def _within(limits: Limits, context: ToolContext, *, network: bool) -> Limits:
 
 def _tests_of(harbor: HarborTask) -> Mapping[str, bytes]:
     return {path: body for path, body in harbor.files.files.items() if path.startswith("tests/")}
+
+
+async def oracle_candidate(harbor: HarborTask, *, image: str = "", network: bool = False) -> Candidate:
+    """What a task's own `solution/solve.sh` makes of its project, as Harbor's oracle agent runs it: in Docker.
+
+    Only what it leaves in the project's folder is part of it.
+
+    Args:
+        harbor: the task, read from its folder.
+        image: as for `HarborVerifier`.
+        network: as for `HarborVerifier`.
+
+    Raises:
+        TaskError: it has no solution, or that failed.
+        SandboxError: Docker or the image can't be had.
+    """
+    script = f"{SOLUTION}/solve.sh"
+    if script not in harbor.solution.files:
+        raise TaskError(f"{harbor.name} has no {script}.", do="Write one; it shows that the task can be solved.")
+    limits = harbor.task().limits.model_copy(update={"network": network})
+    async with aclosing(await TaskContainers.open(harbor.image(name=image, network=network))) as containers:
+        root = harbor.workdir or containers.workdir.rstrip("/")
+        laid = {f"/{path}": body for path, body in harbor.solution.files.items()}
+        command = ContainerCommand(
+            command=(f"/{script}",),
+            laid=laid,
+            executable=frozenset({f"/{script}", *(f"/{path}" for path in harbor.solution.executable)}),
+            folders=LOG_FOLDERS,
+            collect=root,
+            env=harbor.env(),
+            workdir=root,
+        )
+        end = await containers.run(command, limits)
+    if end.exit_code != 0:
+        said = cut_stream(end.stderr or end.stdout, limit=500)[0].strip()
+        raise TaskError(f"{script} of {harbor.name} {how_it_ended(end)}: {said}", do="Correct it.")
+    before = harbor.project
+    changes: dict[str, bytes | None] = {p: body for p, body in end.files.items() if before.files.get(p) != body}
+    changes |= dict.fromkeys(before.files.keys() - end.files.keys())
+    return Candidate(before.digest, changes, note="the task's own solution")
