@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from groundwire.training import Trajectory, Turn
-from groundwire.training._trajectories import Attempt, Remark, Seen
+from groundwire.training._trajectories import Attempt, Author, Remark, Seen
 
 SCHEMA = "ATIF-v1.7"
 PROPOSE = "propose"
@@ -55,12 +55,13 @@ def _task_step(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _steps(trajectory: Trajectory) -> Iterator[dict[str, Any]]:
-    """In the order of the ledger: what was asked, what was tried, what was reflected."""
+    """In the order of the ledger: what was asked, what was tried, what a rule or a person said; a model's reflection is
+    the text of its call already."""
     found: list[tuple[int, dict[str, Any]]] = []
     for trial in trajectory.trials:
         found += [(turn.at, _turn(turn)) for turn in trial.turns]
         found += [(attempt.at, _attempt(attempt)) for attempt in trial.attempts]
-        found += [(remark.at, _remark(remark)) for remark in trial.remarks if not remark.by or "model" not in remark.by]
+        found += [(remark.at, _remark(remark)) for remark in trial.remarks if remark.author is not Author.MODEL]
     yield from (step for _, step in sorted(found, key=lambda pair: pair[0]))
 
 

@@ -305,7 +305,9 @@ class HarborTask:
         if self.recipe is None or not self.workdir:
             return {}
         start = f"{self.workdir}/"
-        return {path.removeprefix(start): origin for path, origin in self.recipe.files.items() if path.startswith(start)}
+        return {
+            path.removeprefix(start): origin for path, origin in self.recipe.files.items() if path.startswith(start)
+        }
 
 
 def is_harbor_task(task: Task) -> bool:

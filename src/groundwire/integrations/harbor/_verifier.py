@@ -14,7 +14,7 @@ from groundwire.core._contexts import ToolContext
 from groundwire.core._errors import SandboxError, SandboxUnavailable, TaskError
 from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, SandboxInfo
 from groundwire.core._signals import Evidence, NoVerdict, Observation, Origin, Verdict
-from groundwire.core._tasks import HARBOR_VERIFIER, Hidden, Task
+from groundwire.core._tasks import HARBOR_VERIFIER, Task
 from groundwire.core._traits import ToolTraits
 from groundwire.integrations.harbor._rewards import REWARD_JSON, REWARD_TEXT, RewardRuling, ruling_on
 from groundwire.integrations.harbor._task import SOLUTION, TEST_SCRIPT, HarborTask
