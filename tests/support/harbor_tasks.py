@@ -52,9 +52,9 @@ TASKS: Mapping[str, Mapping[str, str]] = {
         "tests/test_it.py": "from hello import greet\n\ndef test_greet():\n    assert greet('Ada') == 'Hello Ada'\n",
     },
     "a-program": {
-        "instruction.md": "Write an executable program count.py that prints the number of lines on its input.\n",
+        "instruction.md": "Write a program count.py that prints the number of lines on its input.\n",
         "solution/solve.sh": "#!/bin/sh\ncd /app\n"
-        "printf '#!/usr/bin/python3\\nimport sys\\nprint(len(sys.stdin.readlines()))\\n' > count.py\nchmod +x count.py\n",
+        "printf 'import sys\\nprint(len(sys.stdin.readlines()))\\n' > count.py\n",
         "tests/test.sh": shell('[ "$(printf "a\\nb\\nc\\n" | python3 /app/count.py)" = 3 ]'),
     },
     "json-rewards": {

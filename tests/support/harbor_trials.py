@@ -61,7 +61,7 @@ class PlainDocker(BaseEnvironment):
         await self._docker("cp", f"{self.container}:{source_path}", str(target_path))
 
     async def download_dir(self, source_dir, target_dir) -> None:
-        Path(target_dir).mkdir(parents=True, exist_ok=True)
+        Path(target_dir).mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240
         await self._docker("cp", f"{self.container}:{source_dir}/.", str(target_dir))
 
     async def exec(self, command, cwd=None, env=None, timeout_sec=None, user=None, **_more) -> ExecResult:
@@ -90,7 +90,7 @@ async def main(wanted: list[list]) -> None:
             rewards = result.verifier_result.rewards if result.verifier_result else None
             error = result.exception_info.exception_message if result.exception_info else ""
             told = result.agent_result.metadata if result.agent_result else None
-            found = sorted(Path(trials).glob(f"{result.trial_name}/agent/trajectory.json"))
+            found = sorted(Path(trials).glob(f"{result.trial_name}/agent/trajectory.json"))  # noqa: ASYNC240
             kept = json.loads(found[0].read_text()) if found else None
             line = {"task": Path(folder).name, "agent": agent, "rewards": rewards, "error": error}
             print(json.dumps({**line, "told": told, "trajectory": kept}))

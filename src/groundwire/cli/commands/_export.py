@@ -28,7 +28,10 @@ def export(
         ),
     ] = "",
     out: Annotated[
-        Path | None, typer.Option(help="File to write: .jsonl or .parquet; .eval or .json for inspect; else a folder.")
+        Path | None,
+        typer.Option(
+            help="File to write: .jsonl or .parquet; for inspect .eval or .json, for atif and harbor a folder."
+        ),
     ] = None,
     target_model: Annotated[
         str, typer.Option(help="Model that is to be trained; rows that another one wrote are marked off-policy.")

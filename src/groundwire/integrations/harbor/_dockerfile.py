@@ -1,4 +1,4 @@
-"""What a Dockerfile says of a task without being run: its bases, its folder, the files that it copies, what it needs."""
+"""What a Dockerfile says without being run: its bases, its folder, the files that it copies, what it needs."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class _Reader:
                 do="Put what the image needs into environment/, and copy it from there.",
             )
         found = sorted(self._matching(inside))
-        if not found:
+        if not found and not re.search(r"[*?\[]", inside):
             raise TaskError(f"{word} {source} of the Dockerfile finds nothing in environment/.", do="Correct its path.")
         for path, below in found:
             whole = posixpath.join(place, below or posixpath.basename(path)) if below or is_folder else place

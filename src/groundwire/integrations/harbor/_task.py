@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -118,7 +118,7 @@ class HarborTask:
     name: str
     instruction: str
     files: Tree
-    solution: Tree = Tree()
+    solution: Tree = field(default_factory=Tree)
 
     @classmethod
     def from_folder(cls, folder: str | Path) -> HarborTask:

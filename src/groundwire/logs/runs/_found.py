@@ -34,8 +34,8 @@ def runs_in(path: str | Path) -> Sequence[LoggedRun]:
     """The logged runs of a folder, or the one that a file belongs to; a control after the runs that it is one of.
 
     Args:
-        path: a folder of Reflexion's (ALFWorld, WebShop, HotpotQA, HumanEval, MBPP), LDB's, InterCode's or inspect_ai's logs, or
-            one file of it.
+        path: a folder of Reflexion's (ALFWorld, WebShop, HotpotQA, HumanEval, MBPP), LDB's, InterCode's or
+            inspect_ai's logs, or one file of it.
 
     Raises:
         RecordingError: nothing of that kind is there.
@@ -52,7 +52,7 @@ def runs_in(path: str | Path) -> Sequence[LoggedRun]:
     if not found:
         raise RecordingError(
             f"{place} holds no log that is known here.",
-            do="Keep the names of the published files: reflexion_trial_00.json, react_base_5trials.txt.gz, …, NAME.eval.",
+            do="Keep the names of the published files: reflexion_trial_00.json, NAME.eval, …",
         )
     names = {run.name for run in found}
     paired = [replace(run, control=run.control if run.control in names else "") for run in found]

@@ -6,7 +6,7 @@ import importlib
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._errors import ConfigError, RecordingError
@@ -118,9 +118,7 @@ def _worth(value: object) -> float:
         return _RIGHT.get(value, math.nan)
     if isinstance(value, int | float):
         return float(value)
-    several: list[Any] = (
-        list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, list) else []
-    )  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    several = cast("Any", value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())
     numbers = [_worth(one) for one in several]
     return math.nan if not numbers or any(map(math.isnan, numbers)) else min(numbers)
 
