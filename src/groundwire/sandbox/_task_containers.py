@@ -383,6 +383,5 @@ def _image_of(steps: Iterator[Mapping[str, Any]], said: HeadTail, until: float) 
 
 def _cure(source: ImageSource) -> str:
     offline = "" if source.network else " (it was built without network)"
-    return (
-        f"Correct its Dockerfile.{offline} build it yourself (docker build -t NAME environment) and give --image NAME."
-    )
+    build = "build it yourself (docker build -t NAME environment) and give --image NAME."
+    return f"Correct its Dockerfile{offline}, or {build}"

@@ -15,6 +15,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import Actor, ActorContext, Critic, Tool
 from groundwire.core._errors import ConfigError, ModelRejected, SealError, TaskError
 from groundwire.core._models import Backend, Completion, Request
+from groundwire.core._records import StopReason
 from groundwire.core._seal import FileKeys, verify
 from groundwire.core._signals import Signal, Verdict
 from groundwire.core._signing import signer
@@ -26,7 +27,9 @@ from groundwire.tools import Check, HiddenTests, tool_for
 KEPT = "groundwire"
 """Where a sample's store holds what the loop came to."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+BROKEN = frozenset({StopReason.MODEL_ERROR, StopReason.INTERNAL_ERROR, StopReason.STORAGE_ERROR})
 CheckFunction = Callable[[Candidate], object]
+FailsOn = type[Exception] | tuple[type[Exception], ...]
 PURPOSE = "groundwire/grounded_loop"
 SCORER = "groundwire/sealed_verdict"
 
@@ -78,7 +81,13 @@ class InspectBackend:
             stop_seqs=list(request.stop) or None,
             seed=request.seed,
         )
-        outputs: list[Any] = [await self._model().generate(asked, config=config) for _ in range(request.n)]
+        limit: Any = inspect_part("inspect_ai.util").LimitExceededError
+        try:
+            outputs: list[Any] = [await self._model().generate(asked, config=config) for _ in range(request.n)]
+        except limit:
+            raise
+        except Exception as error:  # a provider may raise anything
+            raise ModelRejected(f"{self.model} failed: {error}", do="See inspect_ai's log.") from error
         if failed := next((output.error for output in outputs if output.error), ""):
             raise ModelRejected(f"{self.model} gave an error: {failed}", do="See inspect_ai's log.")
         usages = [output.usage for output in outputs if output.usage]
@@ -152,6 +161,11 @@ class _Loop:
             app = graph.compile(store=store, budget=Budget(trials=self.trials), sandbox=self.sandbox)
             run_id = await self._run_of(graph.name, app)
             result = await app.arun(task, run_id=run_id, on_error="end")
+        limit = result.error.__cause__ if result.error else None
+        if isinstance(limit, inspect_part("inspect_ai.util").LimitExceededError):
+            raise limit  # the sample's limit is inspect_ai's to tell of; the episode is in the ledger
+        if result.error is not None and result.stop_reason in BROKEN:
+            raise result.error  # nothing was found out about the model: inspect_ai decides whether it is tried again
         return result, _told(result)
 
     async def _run_of(self, name: str, app: FeedbackApp) -> str:
@@ -168,8 +182,11 @@ def _loop(
     reflect: bool,
     sandbox: str | None,
     db: str | None,
+    fails_on: FailsOn,
 ) -> _Loop:
     known = {task.id: task for task in tasks}
+    if fails_on and check is not None and not hasattr(check, "judge"):
+        check = Check(cast("CheckFunction", check), fails_on=fails_on, name="check")
     tool = check if check is None or hasattr(check, "judge") else Check(cast("CheckFunction", check), name="check")
     return _Loop(
         tasks=known,
@@ -192,6 +209,7 @@ def grounded_loop(
     model: str | Backend = "",
     sandbox: str | None = None,
     db: str | None = None,
+    fails_on: FailsOn = (),
 ) -> Any:
     """A solver that tries again only after a sealed FAIL from outside of the model.
 
@@ -207,6 +225,7 @@ def grounded_loop(
         model: a model of inspect_ai's, by name, or a backend of groundwire's; empty: the one that is evaluated.
         sandbox: where tests run, as `--sandbox` takes it.
         db: the ledger; None: the user's own.
+        fails_on: exceptions of `check` that are a FAIL.
 
     Returns:
         A solver of inspect_ai. The sample's output is the last answer, and its store holds the verdict and the signal.
@@ -214,7 +233,7 @@ def grounded_loop(
     Raises:
         ConfigError: inspect_ai is not installed, or nothing is named that judges.
     """
-    loop = _loop(tasks, check, trials, reflect, sandbox, db)
+    loop = _loop(tasks, check, trials, reflect, sandbox, db, fails_on)
     if loop.check is None and not loop.tasks:
         raise ConfigError(
             "grounded_loop has nothing outside of the model that judges.",
@@ -242,6 +261,7 @@ def sealed_verdict(
     check: Tool | CheckFunction | None = None,
     sandbox: str | None = None,
     db: str | None = None,
+    fails_on: FailsOn = (),
 ) -> Any:
     """A scorer whose score is a sealed verdict: C for a PASS, I for a FAIL, and unscored where there is none.
 
@@ -254,6 +274,7 @@ def sealed_verdict(
         check: as for `grounded_loop`.
         sandbox: as for `grounded_loop`.
         db: as for `grounded_loop`.
+        fails_on: as for `grounded_loop`.
 
     Returns:
         A scorer of inspect_ai, with its accuracy and standard error.
@@ -261,7 +282,7 @@ def sealed_verdict(
     Raises:
         ConfigError: inspect_ai is not installed.
     """
-    loop = _loop(tasks, check, 1, False, sandbox, db)
+    loop = _loop(tasks, check, 1, False, sandbox, db, fails_on)
     scoring = inspect_part("inspect_ai.scorer")
 
     def made() -> Any:
