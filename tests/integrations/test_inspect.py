@@ -25,7 +25,8 @@ log = read_eval_log(sys.argv[1])
 (score,) = sample.scores.values()
 (short,) = read_eval_log_sample_summaries(sys.argv[1])
 events = [event.event for event in sample.events]
-print(json.dumps([log.status, sample.id, score.value, events, log.results.scores[0].metrics["accuracy"].value, short.id]))
+accuracy = log.results.scores[0].metrics["accuracy"].value
+print(json.dumps([log.status, sample.id, score.value, events, accuracy, short.id]))
 """
 
 

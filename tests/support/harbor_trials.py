@@ -16,6 +16,7 @@ from pathlib import Path
 
 from harbor.environments.base import BaseEnvironment, ExecResult
 from harbor.environments.capabilities import EnvironmentCapabilities
+from harbor.models.trajectories.trajectory import Trajectory
 from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfig, TrialConfig
 from harbor.trial.trial import Trial
 
@@ -92,6 +93,8 @@ async def main(wanted: list[list]) -> None:
             told = result.agent_result.metadata if result.agent_result else None
             found = sorted(Path(trials).glob(f"{result.trial_name}/agent/trajectory.json"))  # noqa: ASYNC240
             kept = json.loads(found[0].read_text()) if found else None
+            if kept is not None:
+                Trajectory.model_validate(kept)
             line = {"task": Path(folder).name, "agent": agent, "rewards": rewards, "error": error}
             print(json.dumps({**line, "told": told, "trajectory": kept}))
 

@@ -193,8 +193,8 @@ def run_export(asked: ExportRequest, flags: Mapping[str, Any]) -> int:
     store = open_store(Settings.resolve(flags))
     checks: Sequence[RunCheck] = ()
     try:
-        runs, secrets = asyncio.run(read_runs(store, asked.runs))
-        checks = asyncio.run(checked_runs(store, runs))
+        runs, secrets = asyncio.run(_read(store, asked.runs))
+        checks = asyncio.run(_checked(store, runs))
         if not asked.as_it_is:
             refuse(checks)
         trajectories = Trajectories(store, runs)
@@ -241,14 +241,12 @@ class _Nothing(Exception):
         self.report = report
 
 
-async def read_runs(store: SqlStore, prefixes: Sequence[str]) -> tuple[list[RunRecord], Sequence[str]]:
-    """The runs that were named, each once, and the texts that are hidden in them."""
+async def _read(store: SqlStore, prefixes: Sequence[str]) -> tuple[list[RunRecord], Sequence[str]]:
     runs = {run.id: run for run in [await unique_run(store, prefix) for prefix in prefixes]}
     return list(runs.values()), await hidden_texts_of(store, list(runs.values()))
 
 
-async def checked_runs(store: SqlStore, runs: Sequence[RunRecord]) -> Sequence[RunCheck]:
-    """Whether the records of each are as they were written."""
+async def _checked(store: SqlStore, runs: Sequence[RunRecord]) -> Sequence[RunCheck]:
     return [await check_run(store, run.id, keys=FileKeys(), thorough=False) for run in runs]
 
 

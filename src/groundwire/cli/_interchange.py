@@ -10,14 +10,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from groundwire.cli._export import checked_runs, read_runs
-from groundwire.cli._repair import open_store
+from groundwire.cli._repair import open_store, unique_run
 from groundwire.cli._suite import TaskSource
 from groundwire.cli._text import print_line
 from groundwire.cli._verify import refuse, tell
 from groundwire.core._errors import ConfigError, StorageError
+from groundwire.core._records import RunRecord
+from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
 from groundwire.core._text import plain, plural
+from groundwire.memory import SqlStore
+from groundwire.memory._checking import RunCheck, check_run
 from groundwire.training._runs import Trajectories
 from groundwire.training._trajectories import Trajectory
 
@@ -56,8 +59,7 @@ def run_interchange(
         return 0
     store = open_store(Settings.resolve(flags))
     try:
-        runs, _ = asyncio.run(read_runs(store, given))
-        checks = asyncio.run(checked_runs(store, runs))
+        runs, checks = asyncio.run(_read(store, given))
         if not as_it_is:
             refuse(checks)
         trajectories = Trajectories(store, runs)
@@ -67,6 +69,12 @@ def run_interchange(
     _told(console, form, out, written, as_json=as_json)
     tell(console, checks)
     return 0 if all(check.holds for check in checks) else 1
+
+
+async def _read(store: SqlStore, prefixes: Sequence[str]) -> tuple[Sequence[RunRecord], Sequence[RunCheck]]:
+    """The runs that were named, each once, and whether the records of each are as they were written."""
+    runs = {run.id: run for run in [await unique_run(store, prefix) for prefix in prefixes]}
+    return list(runs.values()), [await check_run(store, id, keys=FileKeys(), thorough=False) for id in runs]
 
 
 def _tasks(given: Sequence[str], out: Path) -> int:
