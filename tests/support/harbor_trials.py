@@ -84,7 +84,7 @@ async def main(wanted: list[list]) -> None:
             config = TrialConfig(
                 task=TaskConfig(path=Path(folder)),
                 trials_dir=Path(trials),
-                agent=AgentConfig(**named, kwargs=options),
+                agent=AgentConfig(**named, model_name=options.pop("model_name", None), kwargs=options),
                 environment=EnvironmentConfig(import_path=here),
             )
             result = await (await Trial.create(config)).run()

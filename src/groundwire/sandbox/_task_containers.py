@@ -121,7 +121,8 @@ class TaskContainers:
         client, version = reach()
         try:
             image: Any = _found(client, source.prebuilt) if source.prebuilt else _built(client, source)
-            workdir = str((image.attrs.get("Config") or {}).get("WorkingDir") or "/")
+            config: dict[str, Any] = image.attrs.get("Config") or {}
+            workdir = str(config.get("WorkingDir") or "/")
             digests: list[str] = image.attrs.get("RepoDigests") or []
             digest = digests[0] if digests else str(image.id)
             return cls(Engine(client, version, str(image.id), digest, ""), workdir)

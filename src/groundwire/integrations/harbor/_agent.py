@@ -143,7 +143,7 @@ class GroundwireAgent(_Base):
     ) -> None:
         if _Base is object:
             raise ConfigError("Harbor is not installed.", do='pip install "groundwire[harbor]"')
-        super().__init__(logs_dir, model_name, **options)
+        super().__init__(logs_dir, model_name, **options)  # pyright: ignore[reportUnknownMemberType]
         if not (model_name or actor_command):
             raise ConfigError(
                 "The agent has neither a model nor a program.", do='Give -m MODEL, or --ak actor_command="my-agent …".'

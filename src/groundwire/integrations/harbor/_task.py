@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -78,7 +78,7 @@ class _World(_Section):
         size = data.get("memory") if isinstance(data, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         if isinstance(size, str) and (found := re.fullmatch(r"\s*([\d.]+)\s*([KMG])B?\s*", size.upper())):
             factor = {"K": 1 / 1024, "M": 1, "G": 1024}[found[2]]
-            return {"memory_mb": max(1, int(float(found[1]) * factor)), **data}
+            return {"memory_mb": max(1, int(float(found[1]) * factor)), **cast("dict[str, Any]", data)}
         return data  # pyright: ignore[reportUnknownVariableType]
 
 

@@ -113,7 +113,7 @@ def _tree(tree: Tree, folder: str) -> dict[str, tuple[bytes, bool]]:
 def _tests_of(task: Task) -> Tree:
     """The files of all tests, visible and hidden: what judges, whatever became of them in the project."""
     visible = {path: content for path, content in task.tree.files.items() if task.is_test(path)}
-    hidden = task.hidden.tree.files if task.hidden else {}
+    hidden: Mapping[str, bytes] = task.hidden.tree.files if task.hidden else {}
     executable = task.tree.executable | (task.hidden.tree.executable if task.hidden else frozenset[str]())
     files = {**visible, **hidden}
     return Tree(files, executable & files.keys())

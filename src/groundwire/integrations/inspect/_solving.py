@@ -162,7 +162,7 @@ class _Loop:
             run_id = await self._run_of(graph.name, app)
             result = await app.arun(task, run_id=run_id, on_error="end")
         limit = result.error.__cause__ if result.error else None
-        if isinstance(limit, inspect_part("inspect_ai.util").LimitExceededError):
+        if limit is not None and isinstance(limit, inspect_part("inspect_ai.util").LimitExceededError):
             raise limit  # the sample's limit is inspect_ai's to tell of; the episode is in the ledger
         if result.error is not None and result.stop_reason in BROKEN:
             raise result.error  # nothing was found out about the model: inspect_ai decides whether it is tried again
@@ -186,8 +186,12 @@ def _loop(
 ) -> _Loop:
     known = {task.id: task for task in tasks}
     if fails_on and check is not None and not hasattr(check, "judge"):
-        check = Check(cast("CheckFunction", check), fails_on=fails_on, name="check")
-    tool = check if check is None or hasattr(check, "judge") else Check(cast("CheckFunction", check), name="check")
+        check = Check(cast("Callable[[Candidate], object]", check), fails_on=fails_on, name="check")
+    tool = (
+        check
+        if check is None or hasattr(check, "judge")
+        else Check(cast("Callable[[Candidate], bool | str]", check), name="check")
+    )
     return _Loop(
         tasks=known,
         check=cast("Tool | None", tool),
