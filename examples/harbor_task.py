@@ -18,7 +18,7 @@ FILES = {
     "environment/Dockerfile": "FROM python:3.12-slim\nWORKDIR /app\n",
     "tests/test.sh": CHECK,
 }
-DRAFTS = [f"FILE: hello.txt\n<<<<<<< SEARCH\n=======\n{word}\n>>>>>>> REPLACE" for word in ("helo", "hello")]
+DRAFTS = [f"FILE: hello.txt\n<<<<<<< SEARCH\n=======\n{word}\n>>>>>>> REPLACE" for word in ("bye", "hello")]
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.slow]
 TRIALS = Path(__file__).parents[1] / "support" / "harbor_trials.py"
 Wanted = tuple[Path, str, Mapping[str, Any]]
 VISIBLE = "from hello import greet\n\ndef test_greet():\n    assert greet('Bo') == 'Hello Bo'\n"
-OLD = "    return 'Hello ' + nam"
+OLD = "    return 'Hello ' + who"
 DRAFTS = ("    return 'Hello' + name", "    return 'Hello ' + name")
 TREE = Tree(
     {
@@ -70,7 +70,7 @@ async def test_the_loop_is_an_agent_of_harbors_and_leaves_its_trajectory(tmp_pat
     script = tmp_path / "script.json"
     script.write_text("\n".join(map(json.dumps, [drafts[0], "The name is misspelt.", drafts[1]])))
     program = tmp_path / "agent.sh"
-    program.write_text("#!/bin/sh\nsed -i 's/nam$/name/' hello.py\n")
+    program.write_text("#!/bin/sh\nsed -i 's/who$/name/' hello.py\n")
     program.chmod(0o755)
     ours = write_harbor_task(OWN, tmp_path / "ours", image=IMAGE, solution=FIXED)
     db = f"sqlite:///{tmp_path / 'ledger.db'}"

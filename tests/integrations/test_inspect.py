@@ -100,7 +100,7 @@ def test_a_run_is_a_log_that_its_reader_loads(told: dict[str, Any], python: Path
     status, sample, value, events, accuracy, short = json.loads(ran(folder, python, "-c", READ, out))
     assert (status, sample, value, accuracy, short) == ("success", "add", "C", 1.0, "add")
     assert events.count("model") == 1
-    assert events.count("info") == 2  # the baseline's signal, and the one that passed
+    assert events.count("info") >= 2  # the signals: of the baseline, and of what passed
 
 
 def test_logs_are_imported_and_reported_on(told: dict[str, Any], python: Path, folder: Path) -> None:

@@ -24,7 +24,7 @@ def shell(check: str) -> str:
     return f"#!/bin/sh\nif {check}; then r=1; else r=0; fi\necho $r > /logs/verifier/reward.txt\n"
 
 
-GREETING = {"environment/hello.py": "def greet(name):\n    return 'Hello ' + nam\n"}
+GREETING = {"environment/hello.py": "def greet(name):\n    return 'Hello ' + who\n"}
 TASKS: Mapping[str, Mapping[str, str]] = {
     "write-a-file": {
         "instruction.md": "Write the word hello into /app/hello.txt.\n",
@@ -47,7 +47,7 @@ TASKS: Mapping[str, Mapping[str, str]] = {
     "fix-a-function": {
         "instruction.md": "greet() in hello.py raises an error. Make it greet.\n",
         **GREETING,
-        "solution/solve.sh": "#!/bin/sh\nsed -i 's/nam$/name/' /app/hello.py\n",
+        "solution/solve.sh": "#!/bin/sh\nsed -i 's/who$/name/' /app/hello.py\n",
         "tests/test.sh": PYTEST,
         "tests/test_it.py": "from hello import greet\n\ndef test_greet():\n    assert greet('Ada') == 'Hello Ada'\n",
     },

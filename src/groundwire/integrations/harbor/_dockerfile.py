@@ -22,7 +22,7 @@ _REMOTE = re.compile(r"^(?:\w+://|git@)")
 
 
 @dataclass(frozen=True)
-class Recipe:
+class ImageRecipe:
     """What an image is made of.
 
     Args:
@@ -40,7 +40,7 @@ class Recipe:
     needs: tuple[str, ...] = ()
 
 
-def read_dockerfile(text: str, context: Mapping[str, bytes]) -> Recipe:
+def read_dockerfile(text: str, context: Mapping[str, bytes]) -> ImageRecipe:
     """Reads a Dockerfile.
 
     Args:
@@ -55,7 +55,7 @@ def read_dockerfile(text: str, context: Mapping[str, bytes]) -> Recipe:
         reader.take(word, rest, heredoc)
     if not reader.begun:
         raise TaskError("The Dockerfile has no FROM.", do="Name the image that it begins with.")
-    return Recipe(
+    return ImageRecipe(
         bases=tuple(dict.fromkeys(reader.bases)),
         workdir=reader.workdir,
         files=reader.files,

@@ -21,7 +21,7 @@ from groundwire.core._errors import TaskError
 from groundwire.core._paths import expand_user
 from groundwire.core._sandboxes import MIB, Limits
 from groundwire.core._tasks import HARBOR_VERIFIER, Hidden, Task
-from groundwire.integrations.harbor._dockerfile import Recipe, read_dockerfile
+from groundwire.integrations.harbor._dockerfile import ImageRecipe, read_dockerfile
 from groundwire.sandbox._task_containers import ImageSource
 
 CONFIG = "task.toml"
@@ -169,7 +169,7 @@ class HarborTask:
         return _inside(self.files, ENVIRONMENT)
 
     @cached_property
-    def recipe(self) -> Recipe | None:
+    def recipe(self) -> ImageRecipe | None:
         """What the Dockerfile says; None where an image is named instead."""
         text = self.context.files.get(DOCKERFILE)
         if text is None:

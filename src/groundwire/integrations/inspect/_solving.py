@@ -185,16 +185,9 @@ def _loop(
     fails_on: FailsOn,
 ) -> _Loop:
     known = {task.id: task for task in tasks}
-    if fails_on and check is not None and not hasattr(check, "judge"):
-        check = Check(cast("Callable[[Candidate], object]", check), fails_on=fails_on, name="check")
-    tool = (
-        check
-        if check is None or hasattr(check, "judge")
-        else Check(cast("Callable[[Candidate], bool | str]", check), name="check")
-    )
     return _Loop(
         tasks=known,
-        check=cast("Tool | None", tool),
+        check=_tool(check, fails_on),
         trials=trials,
         reflect=reflect,
         sandbox=SandboxOptions(kind=sandbox),
@@ -202,6 +195,14 @@ def _loop(
         runs={},
         begun=asyncio.Lock(),
     )
+
+
+def _tool(check: Tool | CheckFunction | None, fails_on: FailsOn) -> Tool | None:
+    if check is None or hasattr(check, "judge"):
+        return cast("Tool | None", check)
+    if fails_on:
+        return Check(cast("Callable[[Candidate], object]", check), fails_on=fails_on, name="check")
+    return Check(cast("Callable[[Candidate], bool | str]", check), name="check")
 
 
 def grounded_loop(
