@@ -30,7 +30,7 @@ class PlainDocker(BaseEnvironment):
 
     @property
     def capabilities(self) -> EnvironmentCapabilities:
-        return EnvironmentCapabilities()
+        return EnvironmentCapabilities(disable_internet=True)
 
     def _validate_definition(self) -> None:
         if not (self.environment_dir / "Dockerfile").exists():

@@ -108,7 +108,7 @@ def _with_image(client: Any, version: str, image: str, runtime: str) -> Engine:
             )
     digests: list[str] = found.attrs.get("RepoDigests") or []
     engine = Engine(client, version, str(found.id), digests[0] if digests else str(found.id), runtime)
-    _remove_orphans(engine)
+    remove_orphans(engine)
     return engine
 
 
@@ -153,7 +153,7 @@ def _started(pid: int) -> str:
         return ""
 
 
-def _remove_orphans(engine: Engine) -> None:
+def remove_orphans(engine: Engine) -> None:
     """Removes containers whose groundwire was killed before it could; never those of a living one."""
     with contextlib.suppress(Exception):
         for container in engine.labelled(LABEL_OWNER):

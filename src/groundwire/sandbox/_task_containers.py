@@ -24,7 +24,7 @@ from typing import Any, cast
 from groundwire.core._errors import SandboxCrashed, SandboxUnavailable
 from groundwire.core._sandboxes import Enforcement, ExecResult, LimitName, Limits, SandboxInfo
 from groundwire.sandbox._container_run import STDOUT_STREAM, close_stream
-from groundwire.sandbox._docker_engine import LABEL_OWNER, Engine, owner, reach
+from groundwire.sandbox._docker_engine import LABEL_OWNER, Engine, owner, reach, remove_orphans
 from groundwire.sandbox.guest.headtail import HeadTail
 
 KIND = "docker"
@@ -125,7 +125,9 @@ class TaskContainers:
             workdir = str(config.get("WorkingDir") or "/")
             digests: list[str] = image.attrs.get("RepoDigests") or []
             digest = digests[0] if digests else str(image.id)
-            return cls(Engine(client, version, str(image.id), digest, ""), workdir)
+            engine = Engine(client, version, str(image.id), digest, "")
+            remove_orphans(engine)
+            return cls(engine, workdir)
         except BaseException:
             client.close()
             raise

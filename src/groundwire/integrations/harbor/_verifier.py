@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import ToolContext
-from groundwire.core._errors import SandboxError, SandboxUnavailable, TaskError
+from groundwire.core._errors import SandboxError, SandboxUnavailable, TaskError, UserError
 from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, SandboxInfo
 from groundwire.core._signals import Evidence, NoVerdict, Observation, Origin, Verdict
 from groundwire.core._tasks import HARBOR_VERIFIER, Task
@@ -99,7 +99,7 @@ class HarborVerifier:
             judged = await self._run(harbor, candidate, task.tree, limits)
         except SandboxError as error:
             return self._none(NoVerdict.SANDBOX, str(error))
-        except TaskError as error:
+        except UserError as error:  # what the task's own files say can't be done: a variable's name, a path
             return self._none(NoVerdict.USAGE, str(error))
         ruling = ruling_on(judged.end, fetches="" if self._network else harbor.fetches)
         return self._observed(ruling, judged)
