@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from peer_environments import python_with
 
 pytestmark = pytest.mark.slow
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -28,6 +29,8 @@ EXPECTED = {
         "blue was wrong: it locks.",
         "lost",
     ],
+    "harbor_task.py": ["pass 2 reward 1 hello", ""],
+    "inspect_loop.py": ["C pass: verified nothing was raised"],
     "json_loop.py": ['pass 2 {"total": 12}', ""],
     "langgraph_agent.py": ["pass 2 12"],
     "own_check.py": ["fail 4 + 7 + 8 + 8 = 27", "fail (4 * 7) - 8 + 8 = 28", "pass (7 - 8 / 8) * 4 = 24", "verified"],
@@ -69,11 +72,16 @@ EXPECTED = {
 }
 
 
+PEERS = {"inspect_loop.py": ("inspect-ai>=0.3.280,<0.4",)}
+"""What an example needs that our own environment has not."""
+
+
 def test_each_example_is_known() -> None:
     assert {p.name for p in EXAMPLES.glob("*.py")} == EXPECTED.keys()
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_it_runs_and_says_what_it_should(name: str) -> None:
-    ran = subprocess.run([sys.executable, EXAMPLES / name], capture_output=True, text=True, check=True, timeout=600)
+    python = python_with(*PEERS[name]) if name in PEERS else sys.executable
+    ran = subprocess.run([python, EXAMPLES / name], capture_output=True, text=True, check=True, timeout=600)
     assert ran.stdout.splitlines() == EXPECTED[name]

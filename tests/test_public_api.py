@@ -80,6 +80,12 @@ PUBLIC = {
         "side_by_side_judge", "ssr", "step_beam", "strategy_router", "tool_account", "tool_recovery",
         "trajectory_factory", "verified_steps",
     },
+    "groundwire.integrations.harbor": {
+        "GroundwireAgent", "HarborTask", "HarborVerifier", "atif_of", "oracle_candidate", "write_harbor_task",
+    },
+    "groundwire.integrations.inspect": {
+        "eval_log_of", "grounded_loop", "inspect_task", "sealed_verdict", "tasks_of_dataset", "write_inspect_log",
+    },
     "groundwire.logs": {
         "Answered", "EnvironmentTrial", "InterCodeEpisode", "LdbRow", "LoggedEpisode", "LoggedRun",
         "LoggedTrial", "Outcome", "ReflexionRow", "SOLUTION", "TrialSummary", "WrittenTestsRow",

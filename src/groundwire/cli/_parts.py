@@ -7,9 +7,9 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from groundwire import agents
 from groundwire.core._contexts import Actor, Critic, Tool, TwoBoxTool
@@ -18,9 +18,14 @@ from groundwire.core._models import Backend, Message, Readiness, Request
 from groundwire.core._settings import Settings
 from groundwire.core._tasks import ANSWER_KEY, Task, split_command
 from groundwire.graphs import Budget, Rules, RunBudget, SandboxOptions
+from groundwire.integrations.harbor._task import HarborTask, is_harbor_task
+from groundwire.sandbox._choosing import DEFAULT_IMAGE
 from groundwire.sandbox._environment import SYSTEM_PATH
 from groundwire.sandbox._interpreter import is_shown
 from groundwire.tools import HiddenTests, Separation, tool_for
+
+if TYPE_CHECKING:
+    from groundwire.integrations.harbor._verifier import HarborVerifier
 
 SEARCH_WIDTH = 200
 SEARCH_TRIALS = 20
@@ -113,6 +118,11 @@ class GraphParts:
             from groundwire.benchmarks.answers._key import AnswerGiven, AnswerKey
 
             return AnswerKey(oracle=True, task=task) if self.oracle else AnswerGiven()
+        if is_harbor_task(task):
+            from groundwire.integrations.harbor._verifier import HarborChange
+
+            verifier = self._harbor_verifier(task, steers=self.oracle)
+            return verifier if self.oracle else HarborChange(verifier, task)
         if not self.settings.model_tests:
             return self._checked(tool_for(task.command, report=self.settings.report, separation=self._separation), task)
         return self._written_tests()
@@ -127,8 +137,38 @@ class GraphParts:
             from groundwire.benchmarks.answers._key import AnswerKey
 
             return AnswerKey()
+        if is_harbor_task(task):
+            return self._harbor_verifier(task)
         tests = HiddenTests(require_two_boxes=self.settings.require_two_boxes)
         return self._checked(tests, task) if task.hidden is not None else tests
+
+    def _harbor_verifier(self, task: Task, *, steers: bool = False) -> HarborVerifier:
+        """Raises ConfigError where the task's own files tell that its verifier can't be run here."""
+        from groundwire.integrations.harbor._verifier import HarborVerifier
+
+        if why := HarborTask.of(task).why_not():
+            raise ConfigError(f"{task.id} can't be judged here: {why}.", do="Leave the task out.")
+        if self.settings.require_two_boxes:
+            raise ConfigError(
+                f"Two boxes are required, and the verifier of {task.id} runs beside the candidate, as in Harbor.",
+                do="Leave --require-two-boxes out: the outcome says its worth.",
+            )
+        settings = self.settings
+        return HarborVerifier(
+            oracle=steers,
+            task=task if steers else None,
+            sandbox=settings.sandbox,
+            image="" if settings.image in (None, DEFAULT_IMAGE) else settings.image,
+            python=settings.python,
+        )
+
+    def budget_for(self, task: Task) -> Budget:
+        """Of one episode: a task of Harbor's names the seconds that an agent has."""
+        allowed = HarborTask.of(task).config.agent.timeout_sec if is_harbor_task(task) else None
+        if allowed is None:
+            return self.budget
+        own = self.budget.seconds
+        return replace(self.budget, seconds=allowed if own is None else min(own, allowed))
 
     @property
     def _separation(self) -> Separation:

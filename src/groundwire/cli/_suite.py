@@ -17,6 +17,7 @@ from groundwire.core._errors import ConfigError, TaskError
 from groundwire.core._paths import expand_user
 from groundwire.core._settings import Settings
 from groundwire.core._tasks import Task
+from groundwire.integrations.harbor._task import HarborTask, is_harbor_folder
 
 if TYPE_CHECKING:
     from groundwire.graphs.run._answer import Select
@@ -181,6 +182,9 @@ class TaskSource:
 def _in_folder(path: Path) -> Iterator[Item]:
     check_folders([path], do="Name task folders, or a folder of them.")
     root = expand_user(path)
+    if is_harbor_folder(root):
+        yield Item(HarborTask.from_folder(root).task(), root.parent.name if root.parent.name in SPLITS else "")
+        return
     if any(next(root.glob(mark), None) for mark in MARKS):
         yield Item(Task.from_folder(root), root.parent.name if root.parent.name in SPLITS else "")
         return

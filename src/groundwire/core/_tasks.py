@@ -43,6 +43,8 @@ ANSWER_FILE = "answer.txt"
 ID_CHARS = 40
 ANSWER_KEY = ("answer-key",)
 """In the place of a command: an answer key judges, and no program is run."""
+HARBOR_VERIFIER = ("harbor-verifier",)
+"""In the place of a command: the verifier of a Harbor task judges, in the task's own environment."""
 
 TaskKind = Literal["repair", "write"]
 """What actors are told that they do: `repair` a program, or `write` what the prompt asks for."""

@@ -23,7 +23,7 @@ from groundwire.core._sandboxes import (
     SandboxInfo,
     WarmSandbox,
 )
-from groundwire.sandbox._bwrap_arguments import BASE, BOX, SHARED_MEMORY_BYTES, SUPPORT
+from groundwire.sandbox._bwrap_arguments import BASE, BOX, NO_LINKS, SHARED_MEMORY_BYTES, SUPPORT
 from groundwire.sandbox._bwrap_launch import CURE, START_S, Guest, Launcher, find_bwrap
 from groundwire.sandbox._capture import Overheard
 from groundwire.sandbox._cgroups import Cgroup, CgroupPool, find_parents
@@ -60,11 +60,12 @@ class Bubblewrap:
         self._info = SandboxInfo(kind=KIND, version=launcher.version, enforcement=self._enforcement())
 
     @classmethod
-    async def open(cls, python: Path) -> Bubblewrap:
+    async def open(cls, python: Path, *, links: Mapping[str, str] = NO_LINKS) -> Bubblewrap:
         """Opens and probes it by running a program in it.
 
         Args:
             python: the interpreter that runs the project.
+            links: see `groundwire.sandbox._bwrap_arguments.bwrap_arguments`.
 
         Raises:
             SandboxUnavailable: it does not work here; says why and what to do.
@@ -76,7 +77,7 @@ class Bubblewrap:
             )
         interpreter = inspect_interpreter(python)
         interpreter.refuse_private_folders()
-        sandbox = cls(Launcher(find_bwrap(), interpreter))
+        sandbox = cls(Launcher(find_bwrap(), interpreter, links))
         try:
             await sandbox._compile()
         except BaseException:

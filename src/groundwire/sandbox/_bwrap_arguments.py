@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from types import MappingProxyType
 
 from groundwire.core._candidates import check_path
 from groundwire.core._sandboxes import Network
@@ -16,6 +17,7 @@ SUPPORT = "/support"
 BASE = "/base"
 SHARED_MEMORY_BYTES = 16 << 20
 UID = "65534"
+NO_LINKS: Mapping[str, str] = MappingProxyType({})
 
 ETC_FILES = {
     "passwd": b"root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/tmp:/bin/sh\n",
@@ -66,6 +68,7 @@ def bwrap_arguments(
     support: Mapping[str, bytes],
     seccomp: bytes,
     warm: bool = False,
+    links: Mapping[str, str] = NO_LINKS,
 ) -> list[str]:
     """Bubblewrap's options, up to the program that it starts.
 
@@ -77,6 +80,7 @@ def bwrap_arguments(
         support: files laid read-only into `SUPPORT`.
         seccomp: compiled filter; empty: none is loaded by bubblewrap.
         warm: a fork server, whose interpreter starts with the variables every command gets.
+        links: further symbolic links, by their absolute paths, for programs that expect the box's folders elsewhere.
 
     Raises:
         CandidateError: a path in `support` is not plain.
@@ -103,6 +107,8 @@ def bwrap_arguments(
         # an interpreter that itself lies below /tmp keeps it as a read-only folder; TMPDIR leads to the writable one
         if not any(place.is_relative_to(link) for place in interpreter.places):
             arguments += ["--symlink", target, link]
+    for link, target in links.items():
+        arguments += ["--symlink", target, link]
     if warm:
         arguments += ["--dir", BASE, "--setenv", "PYTHONHASHSEED", "0", "--setenv", "LANG", "C.UTF-8"]
         arguments += ["--setenv", "OMP_NUM_THREADS", "1"]

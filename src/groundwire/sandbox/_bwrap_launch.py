@@ -15,7 +15,7 @@ from pathlib import Path
 
 from groundwire.core._errors import SandboxCrashed, SandboxUnavailable
 from groundwire.core._sandboxes import Network
-from groundwire.sandbox._bwrap_arguments import Mounts, bwrap_arguments
+from groundwire.sandbox._bwrap_arguments import NO_LINKS, Mounts, bwrap_arguments
 from groundwire.sandbox._capture import Overheard
 from groundwire.sandbox._exchange import Channel
 from groundwire.sandbox._folders import WorkFolder
@@ -59,13 +59,15 @@ class Launcher:
     Args:
         bwrap: the program.
         interpreter: what runs the project, and our guest.
+        links: see `bwrap_arguments`.
 
     Raises:
         SandboxUnavailable: the interpreter can't be shown to an unprivileged user.
     """
 
-    def __init__(self, bwrap: Path, interpreter: Interpreter) -> None:
+    def __init__(self, bwrap: Path, interpreter: Interpreter, links: Mapping[str, str] = NO_LINKS) -> None:
         self.interpreter = interpreter
+        self._links = links
         self.version = _version(bwrap)
         self.code = GuestCode()
         self._bwrap = bwrap
@@ -110,6 +112,7 @@ class Launcher:
                 support=support,
                 seccomp=seccomp,
                 warm=warm,
+                links=self._links,
             )
             near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
             stack.enter_context(near)

@@ -91,7 +91,7 @@ def container_options(
     }
 
 
-def _close(stream: Any) -> None:
+def close_stream(stream: Any) -> None:
     """Closes an attached stream with all that the client keeps it in: the response, the connection, the socket."""
     holders = [getattr(stream, name, None) for name in ("_response", "_sock")]
     for holder in (*holders, stream):
@@ -228,7 +228,7 @@ class Container:
         stream, container = self._stream, self._container
         self._stream = self._container = None
         if stream is not None:
-            _close(stream)
+            close_stream(stream)
         if container is not None:
             docker: Any = importlib.import_module("docker")
             with _told(), contextlib.suppress(docker.errors.NotFound):

@@ -60,6 +60,20 @@ def connect(image: str, runtime: str = "") -> Engine:
     Raises:
         SandboxUnavailable: the extra is not installed, no engine answers, or it has no such image or runtime.
     """
+    client, version = reach()
+    try:
+        return _with_image(client, version, image, runtime)
+    except BaseException:
+        client.close()
+        raise
+
+
+def reach() -> tuple[Any, str]:
+    """A client of the engine, and the engine's version; whoever asks for it closes it.
+
+    Raises:
+        SandboxUnavailable: the extra is not installed, or no engine answers.
+    """
     try:
         docker: Any = importlib.import_module("docker")
     except ImportError as error:
@@ -76,12 +90,7 @@ def connect(image: str, runtime: str = "") -> Engine:
         raise SandboxUnavailable(f"No Docker engine answers: {error}.", do=NO_ENGINE) from error
     finally:
         probe.close()
-    client: Any = docker.from_env(version=said["ApiVersion"], environment=environment)
-    try:
-        return _with_image(client, str(said["Version"]), image, runtime)
-    except BaseException:
-        client.close()
-        raise
+    return docker.from_env(version=said["ApiVersion"], environment=environment), str(said["Version"])
 
 
 def _with_image(client: Any, version: str, image: str, runtime: str) -> Engine:
@@ -99,7 +108,7 @@ def _with_image(client: Any, version: str, image: str, runtime: str) -> Engine:
             )
     digests: list[str] = found.attrs.get("RepoDigests") or []
     engine = Engine(client, version, str(found.id), digests[0] if digests else str(found.id), runtime)
-    _remove_orphans(engine)
+    remove_orphans(engine)
     return engine
 
 
@@ -144,7 +153,7 @@ def _started(pid: int) -> str:
         return ""
 
 
-def _remove_orphans(engine: Engine) -> None:
+def remove_orphans(engine: Engine) -> None:
     """Removes containers whose groundwire was killed before it could; never those of a living one."""
     with contextlib.suppress(Exception):
         for container in engine.labelled(LABEL_OWNER):

@@ -10,16 +10,29 @@ import typer
 from groundwire.cli._checks import check_exists, check_into, loading, settled
 from groundwire.cli.commands._options import Json, Ledger, Unverified, flags_in, spelt_out
 
+INTERCHANGE = ("atif", "harbor", "inspect")
+"""What is no row of training data: a run as another framework's trajectories or log, tasks as its tasks."""
+
 
 @spelt_out
 def export(
     runs: Annotated[
-        list[str] | None, typer.Argument(help="The runs' ids, or any unique beginnings.", metavar="RUN...")
+        list[str] | None,
+        typer.Argument(help="The runs' ids, or any unique beginnings; for harbor: task folders.", metavar="RUN..."),
     ] = None,
     format: Annotated[
-        str, typer.Option(help="sft, dpo, kto, prm, grpo, rlvr, trajectory, or a method; --list names all.")
+        str,
+        typer.Option(
+            help="sft, dpo, kto, prm, grpo, rlvr, trajectory, or a method; --list names all. For other frameworks: atif"
+            " or inspect, of runs; harbor, of task folders."
+        ),
     ] = "",
-    out: Annotated[Path | None, typer.Option(help="File to write: .jsonl or .parquet.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="File to write: .jsonl or .parquet; for inspect .eval or .json, for atif and harbor a folder."
+        ),
+    ] = None,
     target_model: Annotated[
         str, typer.Option(help="Model that is to be trained; rows that another one wrote are marked off-policy.")
     ] = "",
@@ -94,6 +107,13 @@ def export(
     json: Json = False,
 ) -> None:
     """Export runs as training data: rewards come from executed checks alone, and every part says where it is from."""
+    if format in INTERCHANGE and not (schema or list_):
+        flags = flags_in(ledger)
+        settled(flags)
+        with loading():
+            from groundwire.cli._interchange import run_interchange
+
+        raise typer.Exit(run_interchange(runs or (), format, out, flags, as_it_is=unverified, as_json=json))
     if format or schema:
         from groundwire.training._catalogue import check_name
 

@@ -127,7 +127,7 @@ def import_(
     ledger: Ledger,
     json: Json = False,
 ) -> None:
-    """Read published logs (Reflexion's, LDB's, InterCode's) into the ledger, marked as imported."""
+    """Read published logs (Reflexion's, LDB's, InterCode's, inspect_ai's) into the ledger, marked as imported."""
     check_exists(*paths, do="Name a folder of logs.")
     flags = checked_flags(ledger)
     with loading():

@@ -13,6 +13,7 @@ from groundwire.core._errors import RecordingError
 from groundwire.core._paths import expand_user
 from groundwire.logs.runs import _commands as commands
 from groundwire.logs.runs import _environments as environments
+from groundwire.logs.runs import _inspect as inspect
 from groundwire.logs.runs import _programs as programs
 from groundwire.logs.runs import _questions as questions
 from groundwire.logs.runs._logged import LoggedEpisode, LoggedRun
@@ -33,8 +34,8 @@ def runs_in(path: str | Path) -> Sequence[LoggedRun]:
     """The logged runs of a folder, or the one that a file belongs to; a control after the runs that it is one of.
 
     Args:
-        path: a folder of Reflexion's (ALFWorld, WebShop, HotpotQA, HumanEval, MBPP), LDB's or InterCode's logs, or one
-            file of it.
+        path: a folder of Reflexion's (ALFWorld, WebShop, HotpotQA, HumanEval, MBPP), LDB's, InterCode's or
+            inspect_ai's logs, or one file of it.
 
     Raises:
         RecordingError: nothing of that kind is there.
@@ -51,7 +52,7 @@ def runs_in(path: str | Path) -> Sequence[LoggedRun]:
     if not found:
         raise RecordingError(
             f"{place} holds no log that is known here.",
-            do="Keep the names of the published files: reflexion_trial_00.json, react_base_5trials.txt.gz, …",
+            do="Keep the names of the published files: reflexion_trial_00.json, NAME.eval, …",
         )
     names = {run.name for run in found}
     paired = [replace(run, control=run.control if run.control in names else "") for run in found]
@@ -96,6 +97,9 @@ def _single(folder: Path, file: Path) -> LoggedRun | None:
         return _run(folder, name, "reflexion-programs", [file], partial(programs.reflexion_episodes, file))
     if _LDB.fullmatch(file.name):
         return _run(folder, name, "ldb", [file], partial(programs.ldb_episodes, file))
+    if inspect.is_inspect_log(file):
+        found = _run(folder, name, "inspect_ai", [file], partial(inspect.episodes_of, file))
+        return replace(found, model=inspect.read_inspect_log(file).eval.model)
     return None
 
 

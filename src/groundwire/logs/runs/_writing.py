@@ -155,10 +155,12 @@ class _Writer:
         for trial in self._logged.trials:
             yield from self._trial(trial, is_last=trial is self._logged.trials[-1])
         won = _won(self._logged)
-        steered = self._logged.trials[-1].verdict is Verdict.PASS
-        reason = StopReason.VERIFIED if won else StopReason.HIDDEN_FAILED if steered else StopReason.BUDGET_TRIALS
-        best = self._logged.trials[-1].judged[-1][0].digest if won else ""
-        verdict = Verdict.PASS if won else Verdict.FAIL
+        last = self._logged.trials[-1]
+        unknown = not won and bool(last.judged) and last.judged[-1][1].verdict is Verdict.NONE
+        ended = StopReason.NO_VERDICT if unknown else StopReason.BUDGET_TRIALS
+        reason = StopReason.VERIFIED if won else StopReason.HIDDEN_FAILED if last.verdict is Verdict.PASS else ended
+        best = last.judged[-1][0].digest if won else ""
+        verdict = Verdict.PASS if won else Verdict.NONE if unknown else Verdict.FAIL
         yield EpisodeEnd(episode_id=self.episode.id, verdict=verdict, stop_reason=reason, best_candidate=best)
 
     def _trial(self, trial: LoggedTrial, *, is_last: bool) -> Iterator[Record]:

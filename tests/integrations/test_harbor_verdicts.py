@@ -1,0 +1,93 @@
+"""The same tasks and solutions, judged here and by Harbor itself: one verdict."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harbor_tasks import TASKS, tool_context, write_task, write_tasks
+from peer_environments import python_with
+from services import IMAGE
+
+from groundwire import Candidate, Task, Tree, Verdict
+from groundwire.integrations.harbor import HarborTask, HarborVerifier, oracle_candidate, write_harbor_task
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+TRIALS = Path(__file__).parents[1] / "support" / "harbor_trials.py"
+Wanted = tuple[Path, str, Mapping[str, Any]]
+VISIBLE = "from hello import greet\n\ndef test_greet():\n    assert greet('Bo') == 'Hello Bo'\n"
+OLD = "    return 'Hello ' + who"
+DRAFTS = ("    return 'Hello' + name", "    return 'Hello ' + name")
+TREE = Tree(
+    {
+        "add.py": b"def add(a, b):\n    return a - b\n",
+        "test_add.py": b"from add import add\n\ndef test_add():\n    assert add(2, 3) == 5\n",
+    }
+)
+OWN = Task("Sum it", prompt="Mend add().", tree=TREE, command=("pytest", "-q"))
+FIXED = Candidate(TREE.digest, {"add.py": b"def add(a, b):\n    return a + b\n"})
+
+
+def by_harbor(wanted: Sequence[Wanted], folder: Path) -> list[dict[str, Any]]:
+    """Harbor's own trials: of each a row with its rewards."""
+    asked = folder / "wanted.json"
+    asked.write_text(json.dumps([[str(task), agent, options] for task, agent, options in wanted]))
+    python = python_with("harbor>=0.26,<0.27", at_least=(3, 12))
+    ran = subprocess.run([python, TRIALS, asked], capture_output=True, text=True, timeout=500)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    return [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
+
+
+async def test_ten_tasks_get_the_verdicts_that_harbor_gives_them(tmp_path: Path) -> None:
+    folders = write_tasks(tmp_path / "tasks")
+    theirs = by_harbor([(folder, agent, {}) for folder in folders for agent in ("oracle", "nop")], tmp_path)
+    ours: dict[tuple[str, str], tuple[Verdict, str]] = {}
+    for folder in folders:
+        harbor = HarborTask.from_folder(folder)
+        task = harbor.task()
+        solutions = {"oracle": await oracle_candidate(harbor), "nop": Candidate(task.tree.digest, {})}
+        for agent, candidate in solutions.items():
+            seen = await HarborVerifier(sandbox="docker").judge(candidate, task, tool_context())
+            ours[folder.name, agent] = (seen.verdict, seen.evidence.detail)
+    assert len(theirs) == 2 * len(TASKS)
+    for row in theirs:
+        said, detail = ours[row["task"], row["agent"]]
+        assert not row["error"], row
+        assert said is (Verdict.PASS if row["rewards"]["reward"] >= 1 else Verdict.FAIL), row
+        assert f"reward {row['rewards']['reward']:g}" in detail, (row, detail)
+    assert {said for (_, agent), (said, _) in ours.items() if agent == "oracle"} == {Verdict.PASS}
+    assert {said for (_, agent), (said, _) in ours.items() if agent == "nop"} == {Verdict.FAIL}
+
+
+async def test_the_loop_is_an_agent_of_harbors_and_leaves_its_trajectory(tmp_path: Path) -> None:
+    files = {**TASKS["fix-a-function"], "environment/test_hello.py": VISIBLE}
+    folder = write_task(tmp_path / "fix-it", files)
+    drafts = [f"FILE: hello.py\n<<<<<<< SEARCH\n{OLD}\n=======\n{new}\n>>>>>>> REPLACE" for new in DRAFTS]
+    script = tmp_path / "script.json"
+    script.write_text("\n".join(map(json.dumps, [drafts[0], "The name is misspelt.", drafts[1]])))
+    program = tmp_path / "agent.sh"
+    program.write_text("#!/bin/sh\nsed -i 's/who$/name/' hello.py\n")
+    program.chmod(0o755)
+    ours = write_harbor_task(OWN, tmp_path / "ours", image=IMAGE, solution=FIXED)
+    db = f"sqlite:///{tmp_path / 'ledger.db'}"
+    agent = "groundwire.integrations.harbor:GroundwireAgent"
+    looped, twin, oracle, nop = by_harbor(
+        [
+            (folder, agent, {"model_name": f"scripted:{script}", "db": db, "trials": 3}),
+            (folder, agent, {"actor_command": str(program), "db": db}),
+            (ours, "oracle", {}),
+            (ours, "nop", {}),
+        ],
+        tmp_path,
+    )
+    assert (looped["error"], looped["rewards"]) == ("", {"reward": 1.0}), looped
+    assert looped["told"]["groundwire"]["verdict"] == "pass"
+    assert looped["told"]["groundwire"]["trials"] == 2
+    seen = [step["source"] for step in looped["trajectory"]["steps"]]
+    assert seen.count("agent") == 5  # two drafts and a reflection of the model's, and two candidates
+    assert (twin["error"], twin["rewards"]) == ("", {"reward": 1.0}), twin
+    assert (oracle["rewards"], nop["rewards"]) == ({"reward": 1.0}, {"reward": 0.0})
