@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from apart import python_with
+from peer_environments import python_with
 from cli import PROGRAM
 from work_trees import committed
 
