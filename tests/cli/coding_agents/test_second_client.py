@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from peer_environments import python_with
 from cli import PROGRAM
+from peer_environments import python_with
 from work_trees import committed
 
 pytestmark = pytest.mark.slow
