@@ -323,6 +323,16 @@ def test_shards_share_no_task_and_together_are_all_of_them(count: int, parts: in
 
 def test_what_a_run_was_asked_comes_back_from_its_ledger(tmp_path: Path) -> None:
     source = TaskSource("folders", (task_folder(tmp_path, "a"),))
-    suite = Suite("code_repair", source, Settings(seed=3, max_trials=2), 5, Shard(1, 1), at_once=3, workers=2, on="ray", control=True)
+    suite = Suite(
+        "code_repair",
+        source,
+        Settings(seed=3, max_trials=2),
+        5,
+        Shard(1, 1),
+        at_once=3,
+        workers=2,
+        on="ray",
+        control=True,
+    )
     data = json.loads(json.dumps(suite.as_data(suite.items())))
     assert Suite.from_data(data, {}) == replace(suite, source=replace(source, paths=(source.paths[0].resolve(),)))

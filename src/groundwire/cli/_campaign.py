@@ -71,7 +71,10 @@ async def drive_campaign(run: SuiteRun, arm: RunArm, items: Sequence[Item]) -> s
             run.console.print(Text(line, style="yellow"), soft_wrap=True)
 
         with arm.tally:
-            return await Driver(campaign, fleet, pace, say, _Teller(arm)).drive(await campaign.now())
+            held_up = await Driver(campaign, fleet, pace, say, _Teller(arm)).drive(await campaign.now())
+        if not held_up:
+            await campaign.steer(state="ended")
+        return held_up
     except asyncio.CancelledError:
         with suppress(StorageError):
             await asyncio.shield(campaign.steer(state="paused"))  # those that this process can't reach stop too
