@@ -29,14 +29,12 @@ from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
 from groundwire.core._text import plain, plural
 from groundwire.graphs.run._budget import spent_on
-from groundwire.graphs.run._worker import CampaignMeter, Pace, amounts
+from groundwire.graphs.run._worker import ALONE_S, DRIVEN_S, CampaignMeter, Pace, amounts
 from groundwire.memory import SqlStore, locate
 from groundwire.memory._campaigns import Campaign, CampaignStanding
 
 LOOK_S = 0.25
 """Seconds between two looks at what workers came to."""
-DRIVEN_S = 5.0
-"""Seconds between two signs of life of a driver."""
 OVERLAP_S = 30.0
 """What was ended so long before the last look is looked at again: a transaction may be slow to be seen."""
 FRUITLESS = 20
@@ -73,7 +71,7 @@ async def drive_campaign(run: SuiteRun, arm: RunArm, items: Sequence[Item]) -> s
         with arm.tally:
             held_up = await Driver(campaign, fleet, pace, say, _Teller(arm)).drive(await campaign.now())
         if not held_up:
-            await campaign.steer(state="ended")
+            await campaign.end()
         return held_up
     except asyncio.CancelledError:
         with suppress(StorageError):
@@ -153,7 +151,7 @@ async def _open(campaign: Campaign, arm: RunArm, items: Sequence[Item], suite: S
 async def _is_worked_on(campaign: Campaign) -> bool:
     if not await campaign.exists():
         return False
-    return any(worker.silent_s < DRIVEN_S * 4 for worker in await campaign.workers())
+    return any(worker.silent_s < ALONE_S for worker in await campaign.workers())
 
 
 class Driver:

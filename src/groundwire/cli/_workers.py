@@ -145,7 +145,7 @@ async def work(job: WorkerJob, name: str) -> None:
         try:
             await RunSeals.of(store, keys).sealing(store, job.run_id)
             with keys.held(job.run_id):
-                await Worker(
+                worker = Worker(
                     store,
                     campaign,
                     name,
@@ -155,11 +155,12 @@ async def work(job: WorkerJob, name: str) -> None:
                     at_once=arm.at_once,
                     reuse=job.suite.settings.reuse,
                     pace=job.pace,
-                ).run()
+                )
+                await worker.run()
+                if await worker.is_left_to_end_it():
+                    await end_of_run(store, job.run_id)
         finally:
             await sandboxes.aclose()
-        if not any(await campaign.left()) and (await campaign.standing()).driver_s > job.pace.lease_s:
-            await end_of_run(store, job.run_id)
 
 
 def main() -> None:

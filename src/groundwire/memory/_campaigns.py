@@ -205,6 +205,7 @@ _ADD_TASK = _sql(
 _NOW = _sql("SELECT {now}")
 _DRIVEN = _sql(f"UPDATE campaigns SET driver_at = {{now}} WHERE {_OF_RUN}")
 _SET_STATE = _sql(f"UPDATE campaigns SET state = :state WHERE {_OF_RUN}")
+_END = _sql(f"UPDATE campaigns SET state = 'ended' WHERE {_OF_RUN} AND state <> 'ended'")
 _SET_WORKERS = _sql(f"UPDATE campaigns SET workers = :value WHERE {_OF_RUN}")
 _SET_AT_ONCE = _sql(f"UPDATE campaigns SET at_once = :value WHERE {_OF_RUN}")
 _SET_MOST = {
@@ -568,6 +569,10 @@ class Campaign:
                 _SET_STATE.change(session, run_id=self.run_id, state=state)
 
         await self._store.run_write(work)
+
+    async def end(self) -> bool:
+        """Says that it is over; False where somebody has said so before."""
+        return await self._store.run_write(lambda session: _END.change(session, run_id=self.run_id)) == 1
 
     async def requeue(self, task_id: str) -> str:
         """Lets a task be taken once more: one that is held goes on with another worker; one that has ended gets a new

@@ -36,6 +36,12 @@ ROOM_BYTES = 64 * 1024 * 1024
 """Free space for sandboxes under which a machine takes no more tasks."""
 
 
+DRIVEN_S = 5.0
+"""Seconds between two signs of life of whoever drives a run."""
+ALONE_S = 4 * DRIVEN_S
+"""Seconds after which who has given none is gone."""
+
+
 @dataclass(frozen=True)
 class Pace:
     """How a worker keeps in touch; seconds.
@@ -184,6 +190,21 @@ class Worker:
     async def _leave(self) -> None:
         with suppress(StorageError):  # then its leases run out by themselves
             await self.campaign.leave(self.name)
+
+    async def is_left_to_end_it(self) -> bool:
+        """Waits, when nothing is left to take, for whoever drives the run to end it.
+
+        Returns:
+            True where nobody drives it any more: then it is this worker, and no other, that ends it.
+        """
+        while not any(await self._patiently(self.campaign.left)):
+            standing = await self._patiently(self.campaign.standing)
+            if standing.state == "ended":
+                return False
+            if standing.driver_s > ALONE_S:
+                return await self.campaign.end()
+            await asyncio.sleep(4 * self.pace.look_s)
+        return False
 
     # What it hears.
 
