@@ -3,7 +3,8 @@
     python campaign_kills.py FOLDER URL KILLS SEED local|ray [PROGRAM]
 
 Victims are drawn by the seed: a worker, all workers of a machine (with Ray the node itself, which another one then
-replaces, late), or the process that drives the run, which is then gone on with. Prints what came of it as JSON.
+replaces, late), the process that drives the run, which is then gone on with, or the database, where
+`GROUNDWIRE_TEST_RESTART` names a program that kills and starts it. Prints what came of it as JSON.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from groundwire.memory._campaigns import Campaign
 GRAPH = f"{Path(__file__).with_name('campaign_graph.py')}:make"
 WORKERS, AT_ONCE = 3, 4
 WITHIN_S = 240.0
+RESTART = os.environ.get("GROUNDWIRE_TEST_RESTART", "")
 
 
 @dataclass
@@ -163,12 +165,13 @@ class Killing:
             assert time.monotonic() - began < WITHIN_S + 15 * kills, "it does not end"
             time.sleep(self.chance.uniform(0.5, 2.5))
             if left and self.run_id and process.poll() is None:
-                kind = self.chance.choice(["worker", "worker", "machine", "driver"])
+                kinds = ["worker", "worker", "machine", "driver"]
+                kind = self.chance.choice([*kinds, "database"] if RESTART else kinds)
                 if self._strike(kind, process):
                     self.found.kills[kind] += 1
                     left -= 1
                 if kind == "driver" and process.poll() is not None:
-                    process = self._go_on()
+                    process = self._begin("resume", self.run_id)
         self.found.seconds = round(time.monotonic() - began, 1)
         if process.returncode != 0:
             self.found.wrong.append(f"it ended with {process.returncode}: {self._log().read_text()[-2000:]}")
@@ -190,18 +193,13 @@ class Killing:
                 self.run_id = json.loads(line)["run_id"]
         return bool(self.run_id)
 
-    def _go_on(self) -> subprocess.Popen[bytes]:
-        """As a person would: again and again while it is said that the run's workers still go on by themselves."""
-        while True:
-            process = self._begin("resume", self.run_id)
-            time.sleep(1.0)
-            if process.poll() != 2 or "still running" not in self._log().read_text()[-600:]:
-                return process
-
     def _strike(self, kind: str, driver: subprocess.Popen[bytes]) -> bool:
         workers = asyncio.run(self._workers())
         if not workers:
             return False
+        if kind == "database":
+            subprocess.run([RESTART], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            return True
         if kind == "worker":
             return _kill(self.chance.choice(workers))
         if kind == "driver":
@@ -254,7 +252,8 @@ def check(killing: Killing, alone: Mapping[str, Sequence[Sequence[Record]]], cha
     charged = Counter(charges)
     found.tasks, found.charged, found.twice = len(kept), charged.total(), charged.total() - len(charged)
     wrong += [f"{digest} was charged and not announced" for digest in (charged - announced)]
-    in_flight = AT_ONCE * (found.kills["worker"] + WORKERS * (found.kills["machine"] + found.kills["driver"]))
+    of_all = found.kills["machine"] + found.kills["driver"] + found.kills["database"]
+    in_flight = AT_ONCE * (found.kills["worker"] + WORKERS * of_all)
     if found.twice > in_flight:
         wrong.append(f"{found.twice} calls were paid for twice, where {in_flight} can have been in flight")
 

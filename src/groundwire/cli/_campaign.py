@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
@@ -70,8 +71,8 @@ async def drive_campaign(run: SuiteRun, arm: RunArm, items: Sequence[Item]) -> s
 
         with arm.tally:
             held_up = await Driver(campaign, fleet, pace, say, _Teller(arm)).drive(await campaign.now())
-        if not held_up:
-            await campaign.end()
+        if not held_up and not await campaign.end():
+            await asyncio.sleep(DRIVEN_S / 5)  # another driver, or the last worker, is about to write the run's end
         return held_up
     except asyncio.CancelledError:
         with suppress(StorageError):
@@ -178,7 +179,10 @@ class Driver:
         self._pace = pace
         self._say = say
         self._tell = tell
-        self._names = itertools.count(1)
+        own = secrets.token_hex(3)
+        self._names = (f"{own}-{n}" for n in itertools.count(1))
+        """No two drivers of a run give the same."""
+        self._started: set[str] = set()
         self._retired: set[str] = set()
         self._begun = 0.0
         self._since = 0.0
@@ -237,13 +241,18 @@ class Driver:
     async def _man(self, standing: CampaignStanding) -> None:
         """Starts what is missing; lets go of what is too much, the newest first."""
         alive = [name for name in self._fleet.alive if name not in self._retired]
-        for name in alive[standing.workers :]:
+        # of a driver that is gone, or of another one
+        others = [one for one in await self._campaign.workers() if one.id not in self._started]
+        wanted = max(0, standing.workers - sum(one.silent_s < ALONE_S and not one.retired for one in others))
+        for name in alive[wanted:]:
             self._retired.add(name)
             await self._campaign.retire(name)
         clock = asyncio.get_running_loop().time
-        if len(alive) < standing.workers and clock() >= self._start_at:
-            for _ in range(standing.workers - len(alive)):
-                await self._fleet.start(f"{self._campaign.run_id[-6:]}-{next(self._names)}")
+        if len(alive) < wanted and clock() >= self._start_at:
+            for _ in range(wanted - len(alive)):
+                name = next(self._names)
+                self._started.add(name)
+                await self._fleet.start(name)
             # where they die at once they are not started at once
             self._start_at = clock() + min(5.0, 0.5 * len(self._fruitless))
 
