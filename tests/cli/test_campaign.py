@@ -67,8 +67,8 @@ class Here:
 
             campaign = Campaign(store, self.run_id)
             work = [QueuedEpisode(app, task) for task in self.tasks]
-            one = {"at_once": 1, "pace": QUICK}
-            await Worker(store, campaign, name, work.__getitem__, ended, Sandboxes(None), **one).run()
+            sandboxes = Sandboxes(None)
+            await Worker(store, campaign, name, work.__getitem__, ended, sandboxes, at_once=1, pace=QUICK).run()
 
     def kill(self, name: str) -> None:
         self.running[name].cancel()
@@ -151,6 +151,7 @@ async def test_fewer_workers_are_kept_when_fewer_are_wanted_and_more_when_more_a
     most: list[int] = []
 
     async def retune() -> None:
+        working = 0
         for wanted in (3, 1):
             await run.campaign.steer(workers=wanted)
             for _ in range(200):

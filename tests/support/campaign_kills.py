@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,9 +135,9 @@ def _answers(port: int) -> bool:
     return True
 
 
-def wait_until(holds: object, within_s: float) -> None:
+def wait_until(holds: Callable[[], bool], within_s: float) -> None:
     end = time.monotonic() + within_s
-    while not holds():  # type: ignore[operator]
+    while not holds():
         if time.monotonic() > end:
             raise TimeoutError(f"not within {within_s} s")
         time.sleep(0.1)
@@ -259,7 +259,7 @@ def check(killing: Killing, alone: Mapping[str, Sequence[Sequence[Record]]], cha
 
 
 @contextmanager
-def cluster_of(kind: str, program: Path) -> Iterator[Cluster | None]:
+def cluster_of(kind: str, program: Path) -> Generator[Cluster | None]:
     if kind == "local":
         yield None
         return

@@ -57,8 +57,13 @@ class EndedEpisode:
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
         """From `as_data`."""
-        read = {"verdict": Verdict(data["verdict"]), "stop_reason": StopReason(data["stop_reason"])}
-        return cls(**{**data, **read, "hidden": Verdict(data["hidden"]) if data["hidden"] else None})
+        read: dict[str, Any] = {
+            **data,
+            "verdict": Verdict(data["verdict"]),
+            "stop_reason": StopReason(data["stop_reason"]),
+            "hidden": Verdict(data["hidden"]) if data["hidden"] else None,
+        }
+        return cls(**read)
 
     def as_data(self) -> dict[str, Any]:
         """For scripts."""

@@ -264,6 +264,13 @@ async def test_a_full_machine_takes_nothing_and_says_so(tmp_path: Path) -> None:
     assert len(shared.results) == len(TASKS)
 
 
+def method_of(lost: Callable[..., Awaitable[Any]], real: Callable[..., Awaitable[Any]]) -> Any:
+    async def method(store: SqlStore, *given: Any) -> Any:
+        return await lost(real, store, *given)
+
+    return method
+
+
 async def test_a_database_that_goes_away_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: Mapping[str, Sequence[Record]]
 ) -> None:
@@ -278,8 +285,8 @@ async def test_a_database_that_goes_away_is_waited_for(
             raise StorageError("the server can't be reached")
         return await real(*given)
 
-    monkeypatch.setattr(SqlStore, "run_write", lambda *given: lost(write, *given))
-    monkeypatch.setattr(SqlStore, "append", lambda *given: lost(append, *given))
+    monkeypatch.setattr(SqlStore, "run_write", method_of(lost, write))
+    monkeypatch.setattr(SqlStore, "append", method_of(lost, append))
 
     async def cut() -> None:
         await until(lambda: bool(shared.results))
