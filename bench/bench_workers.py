@@ -31,7 +31,7 @@ from groundwire.core._models import Completion, Message, Request
 from groundwire.core._records import EpisodeEnd
 from groundwire.core._settings import Settings
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence
-from groundwire.graphs.run._worker import Pace
+from groundwire.graphs.run._worker import WorkerPace
 from groundwire.memory import SqlStore
 from groundwire.memory._campaigns import Campaign
 
@@ -120,7 +120,7 @@ async def measured(url: str, items: Sequence[Item], workers: int) -> Rate:
             ends[position] = at
             return is_new
 
-        await Driver(campaign, fleet, Pace(), print, tell).drive(await campaign.now())
+        await Driver(campaign, fleet, WorkerPace(), print, tell).drive(await campaign.now())
         await campaign.end()
         await fleet.stop()
         found = sum(isinstance(end, EpisodeEnd) for end in await store.ends(run_id))

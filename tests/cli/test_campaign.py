@@ -32,11 +32,11 @@ from groundwire.core._version import __version__
 from groundwire.graphs.run._batch import QueuedEpisode
 from groundwire.graphs.run._result import EpisodeResult
 from groundwire.graphs.run._sandboxes import Sandboxes
-from groundwire.graphs.run._worker import Pace, Worker
+from groundwire.graphs.run._worker import Worker, WorkerPace
 from groundwire.memory import SqlStore
 from groundwire.memory._campaigns import Campaign
 
-QUICK = Pace(lease_s=30.0, report_s=0.05, look_s=0.01, patience_s=5.0)
+QUICK = WorkerPace(lease_s=30.0, report_s=0.05, look_s=0.01, patience_s=5.0)
 KILLS = Path(__file__).parents[1] / "support" / "campaign_kills.py"
 
 

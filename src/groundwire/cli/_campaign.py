@@ -30,7 +30,7 @@ from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
 from groundwire.core._text import plain, plural
 from groundwire.graphs.run._budget import spent_on
-from groundwire.graphs.run._worker import ALONE_S, DRIVEN_S, CampaignMeter, Pace, amounts
+from groundwire.graphs.run._worker import ALONE_S, DRIVEN_S, CampaignMeter, WorkerPace, amounts
 from groundwire.memory import SqlStore, locate
 from groundwire.memory._campaigns import Campaign, CampaignStanding
 
@@ -59,7 +59,7 @@ async def drive_campaign(run: SuiteRun, arm: RunArm, items: Sequence[Item]) -> s
         ConfigError: the workers can't be had.
         StorageError: the database did not answer for longer than is waited.
     """
-    suite, pace = with_absolute_paths(run.suite), Pace()
+    suite, pace = with_absolute_paths(run.suite), WorkerPace()
     campaign = Campaign(arm.store, arm.run_id)
     job = WorkerJob(suite, run.run_id, arm.run_id, arm.name, items, pace=pace)
     fleet, workers = await _fleet(job)
@@ -170,7 +170,7 @@ class Driver:
         self,
         campaign: Campaign,
         fleet: Fleet,
-        pace: Pace,
+        pace: WorkerPace,
         say: Callable[[str], None],
         tell: Callable[[int, float, str], bool],
     ) -> None:

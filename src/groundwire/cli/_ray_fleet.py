@@ -7,8 +7,10 @@ import contextlib
 import io
 import pickle
 import socket
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, Self, TypeVar
 
 from groundwire.cli._workers import WorkerEnd, WorkerJob, work
@@ -73,7 +75,7 @@ class RayFleet:
             ConfigError: Ray is not installed, or no cluster answers there.
         """
         try:
-            import ray
+            ray: Any = import_module("ray")
         except ImportError as error:
             raise ConfigError("Ray is not installed, so there is no cluster to run on.", do=INSTALL) from error
         where = job.suite.on
@@ -201,8 +203,6 @@ async def _in_time(join: Callable[[], T], on: str) -> T:
             loop.call_soon_threadsafe(told, None, error)
         else:
             loop.call_soon_threadsafe(told, result, None)
-
-    import threading
 
     threading.Thread(target=run, daemon=True, name="groundwire-ray").start()
     try:

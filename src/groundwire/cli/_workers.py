@@ -20,7 +20,7 @@ from groundwire.benchmarks import Item
 from groundwire.cli._suite import Suite
 from groundwire.core._errors import ConfigError, GroundwireError
 from groundwire.core._version import __version__
-from groundwire.graphs.run._worker import Pace
+from groundwire.graphs.run._worker import WorkerPace
 
 PYTHON = ".".join(platform.python_version_tuple()[:2])
 STOP_S = 10.0
@@ -51,7 +51,7 @@ class WorkerJob:
     arm: str
     items: Sequence[Item]
     key: bytes | None = field(default=None, repr=False)
-    pace: Pace = field(default_factory=Pace)
+    pace: WorkerPace = field(default_factory=WorkerPace)
     version: str = __version__
     python: str = PYTHON
 

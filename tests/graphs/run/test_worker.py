@@ -21,12 +21,12 @@ from groundwire.graphs.run._batch import QueuedEpisode
 from groundwire.graphs.run._budget import RunBudget
 from groundwire.graphs.run._result import EpisodeResult
 from groundwire.graphs.run._sandboxes import Sandboxes
-from groundwire.graphs.run._worker import Pace, Worker
+from groundwire.graphs.run._worker import Worker, WorkerPace
 from groundwire.memory import SqlStore
 from groundwire.memory._campaigns import Campaign
 
 TASKS = tuple(Task(id=f"task {n}", family=f"family {n}", tree=Tree({"solution.py": b"nothing"})) for n in range(8))
-QUICK = Pace(lease_s=30.0, report_s=0.05, look_s=0.01, patience_s=5.0)
+QUICK = WorkerPace(lease_s=30.0, report_s=0.05, look_s=0.01, patience_s=5.0)
 
 
 @dataclass
@@ -159,7 +159,9 @@ async def test_a_worker_that_was_taken_for_dead_loses_its_episode_and_the_ledger
     campaign = await shared.begin()
     monkeypatch.setenv("GROUNDWIRE_TEST_LATENCY", "0.05")
     async with aclosing(SqlStore(shared.url)) as store:
-        asleep = asyncio.create_task(shared.worker(store, "asleep", pace=Pace(report_s=3600.0, look_s=0.01)).run())
+        asleep = asyncio.create_task(
+            shared.worker(store, "asleep", pace=WorkerPace(report_s=3600.0, look_s=0.01)).run()
+        )
         await until_held(campaign, 2)
         await asyncio.sleep(0.1)
         await campaign.leave("asleep")  # it knows nothing of it, and goes on
@@ -305,5 +307,5 @@ async def test_a_database_that_stays_away_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ExceptionGroup) as caught:
         async with asyncio.TaskGroup() as group:
             store = SqlStore(f"sqlite:///{tmp_path}/nowhere/l.db")
-            group.create_task(shared.worker(store, "w", pace=Pace(look_s=0.01, patience_s=0.1)).run())
+            group.create_task(shared.worker(store, "w", pace=WorkerPace(look_s=0.01, patience_s=0.1)).run())
     assert isinstance(caught.value.exceptions[0], StorageError)

@@ -43,7 +43,7 @@ ALONE_S = 4 * DRIVEN_S
 
 
 @dataclass(frozen=True)
-class Pace:
+class WorkerPace:
     """How a worker keeps in touch; seconds.
 
     Args:
@@ -154,7 +154,7 @@ class Worker:
     sandboxes: Sandboxes
     at_once: int | None = None
     reuse: Reuse = "never"
-    pace: Pace = field(default_factory=Pace)
+    pace: WorkerPace = field(default_factory=WorkerPace)
     no_room: Callable[[], str] = no_room
     _running: dict[tuple[int, int], asyncio.Task[None]] = field(init=False, default_factory=dict[Any, Any])
     _said: str = field(init=False, default="")
