@@ -21,7 +21,7 @@ from environments_apart import program_with
 from groundwire import Task, Tree
 from groundwire.benchmarks import Item
 from groundwire.cli._campaign import FRUITLESS, REFUSALS, Driver, steer_campaign
-from groundwire.cli._ray_fleet import RayFleet, check_form
+from groundwire.cli._ray_fleet import check_form, join
 from groundwire.cli._run import run_suite
 from groundwire.cli._suite import Suite, TaskSource
 from groundwire.cli._tally import EndedEpisode
@@ -291,7 +291,7 @@ def test_what_names_no_cluster_is_refused_at_once(on: str) -> None:
 async def test_a_cluster_is_not_looked_for_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ConfigError, match="Ray is not installed") as caught:
-        await RayFleet.joined(job(), b"k")
+        await join("ray")
     assert "groundwire[ray]" in caught.value.do
 
 

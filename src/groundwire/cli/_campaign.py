@@ -82,22 +82,35 @@ async def drive_campaign(run: SuiteRun, arm: RunArm, items: Sequence[Item]) -> s
         await asyncio.shield(fleet.stop())
 
 
-async def _fleet(job: WorkerJob) -> tuple[Fleet, int]:
-    """Where the workers run, and how many there are to be."""
-    place = locate(job.suite.settings.db)
-    if job.suite.on:
-        if place.is_sqlite:
-            raise ConfigError(
-                "Several machines can't share a ledger in SQLite.",
-                do="Keep it in PostgreSQL:  --db postgresql://USER@HOST/DATABASE",
-            )
-        from groundwire.cli._ray_fleet import RayFleet
+async def check_shareable(suite: Suite) -> None:
+    """Refuses what can't be shared, before a run is made.
 
-        fleet = await RayFleet.joined(job, FileKeys().load(job.run_id))
-        return fleet, job.suite.workers or fleet.room
+    Raises:
+        ConfigError: the ledger is one that those who are to work on it can't reach, or there is no such cluster.
+    """
+    place = locate(suite.settings.db)
     if not place.is_durable:
         raise ConfigError("Several processes can't share a ledger in memory.", do="Name a file:  --db sqlite:///FILE")
-    return LocalFleet(job), job.suite.workers or 1
+    if not suite.on:
+        return
+    if place.is_sqlite:
+        raise ConfigError(
+            "Several machines can't share a ledger in SQLite.",
+            do="Keep it in PostgreSQL:  --db postgresql://USER@HOST/DATABASE",
+        )
+    from groundwire.cli._ray_fleet import join
+
+    await join(suite.on)
+
+
+async def _fleet(job: WorkerJob) -> tuple[Fleet, int]:
+    """Where the workers run, and how many there are to be."""
+    if not job.suite.on:
+        return LocalFleet(job), job.suite.workers or 1
+    from groundwire.cli._ray_fleet import RayFleet
+
+    fleet = await RayFleet.joined(job, FileKeys().load(job.run_id))
+    return fleet, job.suite.workers or fleet.room
 
 
 class _Teller:

@@ -72,25 +72,9 @@ class RayFleet:
             key: the run's, which no other machine has.
 
         Raises:
-            ConfigError: Ray is not installed, or no cluster answers there.
+            ConfigError: as `join`.
         """
-        try:
-            ray: Any = import_module("ray")
-        except ImportError as error:
-            raise ConfigError("Ray is not installed, so there is no cluster to run on.", do=INSTALL) from error
-        where = job.suite.on
-        if where != "ray":
-            await asyncio.to_thread(_check_answers, where)
-        address = "auto" if where == "ray" else where
-
-        def join() -> int:
-            # what it prints is for its developers
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-                ray.init(address=address, namespace=NAMESPACE, log_to_driver=False, logging_level="ERROR")
-            return sum(1 for node in ray.nodes() if node["Alive"])
-
-        # a cluster that hangs would hang this process: the thread is left behind
-        machines = await _in_time(join, where)
+        ray, machines = await join(job.suite.on)
         return await asyncio.to_thread(cls, ray, replace(job, key=key), machines)
 
     async def start(self, name: str) -> None:
@@ -156,6 +140,36 @@ class RayFleet:
         self._ray.shutdown()
 
 
+async def join(on: str) -> tuple[Any, int]:
+    """Makes this process one of a cluster; once it is, nothing is done.
+
+    Args:
+        on: the cluster, as `check_form` has it.
+
+    Returns:
+        Ray, and how many machines there are.
+
+    Raises:
+        ConfigError: Ray is not installed, no cluster answers there, or it has other versions.
+    """
+    try:
+        ray: Any = import_module("ray")
+    except ImportError as error:
+        raise ConfigError("Ray is not installed, so there is no cluster to run on.", do=INSTALL) from error
+    if on != "ray":
+        await asyncio.to_thread(_check_answers, on)
+    asked = {"address": "auto" if on == "ray" else on, "namespace": NAMESPACE, "log_to_driver": False}
+
+    def joined() -> int:
+        # what it prints is for its developers
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            ray.init(**asked, logging_level="ERROR", ignore_reinit_error=True)
+        return sum(1 for node in ray.nodes() if node["Alive"])
+
+    # a cluster that hangs would hang this process: the thread is left behind
+    return ray, await _in_time(joined, on)
+
+
 def check_form(on: str) -> None:
     """Refuses what names no cluster.
 
@@ -217,7 +231,7 @@ async def _in_time(join: Callable[[], T], on: str) -> T:
                 f"This process and the cluster have different versions: {plain(str(error), limit=400)}",
                 do="Install the same Python and Ray on every machine of the cluster, and here.",
             ) from error
-        raise _no_cluster(on, plain(str(error), limit=300)) from error
+        raise _no_cluster(on, plain(str(error), limit=300).partition(". ")[0].rstrip(".")) from error
 
 
 def _no_cluster(on: str, why: str) -> ConfigError:

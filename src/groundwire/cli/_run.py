@@ -152,6 +152,10 @@ class SuiteRun:
         builder = builder_of(suite.graph)  # before anything is written: a typing error leaves no run behind
         self._items = items = suite.items()
         self._check_same(items)
+        if suite.is_shared:
+            from groundwire.cli._campaign import check_shareable
+
+            await check_shareable(suite)
         async with AsyncExitStack() as closing:
             main = self.main(builder, await closing.enter_async_context(aclosing(open_store(suite.settings))))
             if not self._run_id:
