@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import socket
@@ -11,20 +12,22 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from campaign_graph import make
 from campaign_kills import GRAPH, lay_out
 from environments_apart import program_with
+from rich.console import Console
 
 from groundwire import Task, Tree
 from groundwire.benchmarks import Item
-from groundwire.cli._campaign import FRUITLESS, REFUSALS, Driver, steer_campaign
+from groundwire.cli._campaign import FRUITLESS, REFUSALS, Driver, Teller, steer_campaign
 from groundwire.cli._ray_fleet import check_form, join
 from groundwire.cli._run import run_suite
 from groundwire.cli._suite import Suite, TaskSource
-from groundwire.cli._tally import EndedEpisode
+from groundwire.cli._tally import EndedEpisode, Tally
 from groundwire.cli._workers import PYTHON, LocalFleet, WorkerEnd, WorkerJob
 from groundwire.core._errors import ConfigError, RecordNotFound
 from groundwire.core._settings import Settings
@@ -201,6 +204,19 @@ def _hasty(clock: Any) -> Any:
     """A clock that runs a thousand times as fast: nothing is waited for."""
     begun = clock()
     return lambda: begun + 1000 * (clock() - begun)
+
+
+def test_of_a_task_that_was_run_once_more_the_last_episode_counts() -> None:
+    console = Console(file=io.StringIO())
+    arm = SimpleNamespace(tally=Tally("main", 2, console, as_json=False))
+    tell = Teller(arm)
+    of = {"split": "", "seed": 0, "run_id": "r", "hidden": None, "trials": 1, "candidates": 1, "reflections": 0}
+    of |= {"tokens": 5, "usd": 0.1, "seconds": 1.0, "detail": "", "error": "it broke\n  Mend it."}
+    broke = json.dumps({**of, "episode_id": "e", "task_id": "t", "verdict": "none", "stop_reason": "internal_error"})
+    right = json.dumps({**of, "episode_id": "f", "task_id": "t", "verdict": "pass", "stop_reason": "verified"})
+    assert [tell(0, 1.0, broke), tell(0, 1.0, broke), tell(0, 2.0, right)] == [True, False, True]
+    assert (arm.tally.done, arm.tally.counts()) == (1, "1 verified · 0 unsolved · 0 no verdict")
+    assert arm.tally.tokens == 10, "what was paid was paid"
 
 
 # `groundwire campaign`.

@@ -1,7 +1,8 @@
 """A graph for runs of several workers, `FILE.py:make`: its provider keeps a bill of its own, which no crash undoes.
 
-`GROUNDWIRE_TEST_BILL` names the bill's file, `GROUNDWIRE_TEST_LATENCY` the seconds of a call and of a judging. Each
-task is solved in its third trial, after five calls: three drafts and two words on what was wrong.
+`GROUNDWIRE_TEST_BILL` names the bill's file, `GROUNDWIRE_TEST_LATENCY` the seconds of a call and of a judging; while
+the file exists that `GROUNDWIRE_TEST_HOLD` names, no task is solved whose id ends in an odd digit. Each task is solved
+in its third trial, after five calls: three drafts and two words on what was wrong.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ class Provider:
             os.write(descriptor, f"{digest}\n".encode())
             os.close(descriptor)
         await asyncio.sleep(latency())
+        while is_held(request):  # noqa: ASYNC110  another process removes it
+            await asyncio.sleep(0.05)
         return Completion(texts=(f"text {digest[:8]}",), usd=PRICE, prompt_tokens=3, completion_tokens=4)
 
     async def complete_many(self, requests: Sequence[Request]) -> Sequence[Completion]:
@@ -50,6 +53,13 @@ class Provider:
 
     def price(self, request: Request) -> float | None:
         return 2 * PRICE
+
+
+def is_held(request: Request) -> bool:
+    """True for a last draft that somebody holds up, so that a run does not end before they are done with it."""
+    path = os.environ.get("GROUNDWIRE_TEST_HOLD")
+    about = request.messages[0].content.partition(f", trial {TRIALS}:")
+    return bool(path and about[1] and about[0][-1] in "13579") and os.path.exists(path)  # noqa: PTH110
 
 
 def latency() -> float:

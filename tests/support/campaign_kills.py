@@ -161,6 +161,8 @@ class Killing:
         began = time.monotonic()
         process = self._begin(*map(str, asked))
         left = kills
+        if not left:
+            self.hold.unlink()
         while process.poll() is None:
             assert time.monotonic() - began < WITHIN_S + 15 * kills, "it does not end"
             time.sleep(self.chance.uniform(0.5, 2.5))
@@ -170,11 +172,18 @@ class Killing:
                 if self._strike(kind, process):
                     self.found.kills[kind] += 1
                     left -= 1
+                if not left:
+                    self.hold.unlink()  # now it may end
                 if kind == "driver" and process.poll() is not None:
                     process = self._begin("resume", self.run_id)
         self.found.seconds = round(time.monotonic() - began, 1)
         if process.returncode != 0:
             self.found.wrong.append(f"it ended with {process.returncode}: {self._log().read_text()[-2000:]}")
+
+    @property
+    def hold(self) -> Path:
+        """While it exists the run can't end."""
+        return self.folder / "hold"
 
     def _log(self) -> Path:
         return self.folder / "log"
@@ -290,6 +299,8 @@ def main() -> None:
     alone.run_id = json.loads(done.stdout.splitlines()[0])["run_id"]
     os.environ["GROUNDWIRE_TEST_BILL"] = str(folder / "bill")
     os.environ["GROUNDWIRE_TEST_LATENCY"] = os.environ.get("GROUNDWIRE_TEST_LATENCY", "0.25")
+    os.environ["GROUNDWIRE_TEST_HOLD"] = str(folder / "hold")
+    (folder / "hold").touch()
     with cluster_of(kind, program) as cluster:
         killing = Killing(folder, url, program, cluster, random.Random(seed))
         killing.run(tasks, kills)

@@ -11,7 +11,7 @@ import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.text import Text
@@ -22,7 +22,7 @@ from groundwire.cli._parts import GraphParts
 from groundwire.cli._repair import open_store, unique_run
 from groundwire.cli._run import PAUSED, SuiteRun, known_episodes
 from groundwire.cli._suite import Suite
-from groundwire.cli._tally import EndedEpisode
+from groundwire.cli._tally import EndedEpisode, Tally
 from groundwire.cli._workers import Fleet, LocalFleet, WorkerEnd, WorkerJob, with_absolute_paths
 from groundwire.core._errors import ConfigError, StorageError
 from groundwire.core._records import RunEnd
@@ -70,7 +70,7 @@ async def drive_campaign(run: SuiteRun, arm: RunArm, items: Sequence[Item]) -> s
             run.console.print(Text(line, style="yellow"), soft_wrap=True)
 
         with arm.tally:
-            held_up = await Driver(campaign, fleet, pace, say, _Teller(arm)).drive(await campaign.now())
+            held_up = await Driver(campaign, fleet, pace, say, Teller(arm)).drive(await campaign.now())
         if not held_up and not await campaign.end():
             await asyncio.sleep(DRIVEN_S / 5)  # another driver, or the last worker, is about to write the run's end
         return held_up
@@ -113,14 +113,20 @@ async def _fleet(job: WorkerJob) -> tuple[Fleet, int]:
     return fleet, job.suite.workers or fleet.room
 
 
-class _Teller:
+class HasTally(Protocol):
+    """What counts and shows episodes."""
+
+    tally: Tally
+
+
+class Teller:
     """Tells an arm's tally of what workers came to; of a task that was requeued the last episode counts.
 
     Args:
         arm: whose tally.
     """
 
-    def __init__(self, arm: RunArm) -> None:
+    def __init__(self, arm: HasTally) -> None:
         self._arm = arm
         self._told: dict[int, tuple[float, EndedEpisode]] = {}
 

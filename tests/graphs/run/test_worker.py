@@ -251,6 +251,23 @@ async def test_more_at_once_is_obeyed_while_it_runs(tmp_path: Path, monkeypatch:
     assert most > 2
 
 
+async def test_one_worker_ends_a_run_that_nobody_drives_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = Shared(f"sqlite:///{tmp_path}/l.db")
+    campaign = await shared.begin()
+    async with AsyncExitStack() as closing:
+        stores = [await closing.enter_async_context(aclosing(SqlStore(shared.url))) for _ in range(2)]
+        workers = [shared.worker(store, f"w{n}") for n, store in enumerate(stores)]
+        await asyncio.gather(*(worker.run() for worker in workers))
+        waiting = [asyncio.create_task(worker.is_left_to_end_it()) for worker in workers]
+        await asyncio.sleep(0.2)
+        assert not any(task.done() for task in waiting), "whoever drives it may be about to"
+        monkeypatch.setattr("groundwire.graphs.run._worker.ALONE_S", 0.0)
+        assert sorted(await asyncio.gather(*waiting)) == [False, True]
+    assert (await campaign.standing()).state == "ended"
+
+
 async def test_a_full_machine_takes_nothing_and_says_so(tmp_path: Path) -> None:
     shared = Shared(f"sqlite:///{tmp_path}/l.db")
     campaign = await shared.begin()
