@@ -479,6 +479,8 @@ class Campaign:
 
     async def episode_of(self, lease: Lease) -> str | None:
         """The episode of the task to go on with; None: it has none but one that was put aside."""
+        if lease.takings == 1:
+            return None  # nobody has had it before
         values = {"run_id": self.run_id, "task_id": lease.task_id, "namespace": self._store.namespace}
         rows = await self._store.run_read(lambda session: _LATEST.rows(session, **values))
         found = unescape(rows[0][0]) if rows else ""
