@@ -11,8 +11,8 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -206,9 +206,16 @@ def _hasty(clock: Any) -> Any:
     return lambda: begun + 1000 * (clock() - begun)
 
 
+@dataclass
+class Counted:
+    """An arm, as far as its tally goes."""
+
+    tally: Tally
+
+
 def test_of_a_task_that_was_run_once_more_the_last_episode_counts() -> None:
     console = Console(file=io.StringIO())
-    arm = SimpleNamespace(tally=Tally("main", 2, console, as_json=False))
+    arm = Counted(Tally("main", 2, console, as_json=False))
     tell = Teller(arm)
     of = {"split": "", "seed": 0, "run_id": "r", "hidden": None, "trials": 1, "candidates": 1, "reflections": 0}
     of |= {"tokens": 5, "usd": 0.1, "seconds": 1.0, "detail": "", "error": "it broke\n  Mend it."}

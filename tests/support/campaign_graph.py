@@ -58,8 +58,8 @@ class Provider:
 def is_held(request: Request) -> bool:
     """True for a last draft that somebody holds up, so that a run does not end before they are done with it."""
     path = os.environ.get("GROUNDWIRE_TEST_HOLD")
-    about = request.messages[0].content.partition(f", trial {TRIALS}:")
-    return bool(path and about[1] and about[0][-1] in "13579") and os.path.exists(path)  # noqa: PTH110
+    task, is_last, _ = request.messages[0].content.partition(f", trial {TRIALS}:")
+    return path is not None and is_last != "" and task[-1] in "13579" and Path(path).exists()
 
 
 def latency() -> float:
