@@ -40,6 +40,7 @@ EXTRAS: dict[str, Collection[str]] = {
     "viewer/": ("view",),
     "cli/_view.py": ("view",),
     "cli/_reward.py": ("training",),
+    "cli/_ray_fleet.py": ("ray",),
     "benchmarks/answers/_rows.py": ("training",),
     "training/": ("training",),
     # it says so itself where scipy is not there

@@ -46,7 +46,7 @@ def rows(folder: Path, name: str, found: list[Any]) -> Path:
 def test_a_set_is_counted_as_it_is_published(tmp_path: Path) -> None:
     data = rows(tmp_path, "test.jsonl", QUESTIONS)
     model = script(tmp_path, said("42"), said("48"), said("13"))
-    asked = ("--graph", "blind_resampling", "--model", model, "--workers", "1", "--db", f"sqlite:///{tmp_path}/l.db")
+    asked = ("--graph", "blind_resampling", "--model", model, "--at-once", "1", "--db", f"sqlite:///{tmp_path}/l.db")
     ran = groundwire("bench", "gsm8k", "--data", data, *asked, "--json")
     assert ran.code == 1, ran.err
     scores = last(ran.out, "summary")["scores"]
@@ -57,7 +57,7 @@ def test_a_set_is_counted_as_it_is_published(tmp_path: Path) -> None:
 def test_the_key_steers_only_where_it_is_asked_to_and_then_every_signal_says_so(tmp_path: Path) -> None:
     data = rows(tmp_path, "test.jsonl", QUESTIONS[:1])
     both = [said("41"), said("42")]
-    asked = ("bench", "gsm8k", "--data", data, "--graph", "blind_resampling", "--workers", "1", "--json")
+    asked = ("bench", "gsm8k", "--data", data, "--graph", "blind_resampling", "--at-once", "1", "--json")
     blind = groundwire(*asked, "--model", script(tmp_path, *both), "--db", f"sqlite:///{tmp_path}/l.db")
     assert last(blind.out, "episode")["stop_reason"] == "hidden_failed"
     fed = groundwire(*asked, "--oracle", "--model", script(tmp_path, *both), "--db", f"sqlite:///{tmp_path}/m.db")
@@ -78,7 +78,7 @@ def test_open_questions_are_searched_in_their_own_passages_and_scored_by_words(t
 
 
 def test_a_judge_is_graded_first_and_refused_where_it_is_too_weak(tmp_path: Path) -> None:
-    db = ("--db", f"sqlite:///{tmp_path}/l.db", "--workers", "1", "--json")
+    db = ("--db", f"sqlite:///{tmp_path}/l.db", "--at-once", "1", "--json")
     data = rows(tmp_path, "gsm8k.json", STEPS)
     judge = script(tmp_path, said("0"), said("0"), said("-1"), "STEP: none", name="judge")
     graded = groundwire("bench", "processbench", "--data", data, "--graph", "blind_resampling", "--model", judge, *db)
@@ -113,7 +113,7 @@ def test_correction_from_inside_and_from_outside_side_by_side(tmp_path: Path) ->
     stated = ["42", "1", "40", "40", "41", *["1"] * 7]
     pairs = zip(written, stated, strict=True)
     model = script(tmp_path, *(f"FILE: answer.txt\n```\n{a}\n```\n\nANSWER: {b}" for a, b in pairs))
-    asked = ("correctbench", "gsm8k", "--data", data, "--workers", "1", "--model", model)
+    asked = ("correctbench", "gsm8k", "--data", data, "--at-once", "1", "--model", model)
     ran = groundwire(*asked, "--db", f"sqlite:///{tmp_path}/l.db", "--json")
     assert ran.code == 0, ran.err
     told = last(ran.out, "correctbench")
@@ -139,7 +139,7 @@ def test_scores_of_nothing_are_none() -> None:
 def test_a_question_has_its_ungrounded_control_too(tmp_path: Path) -> None:
     data = rows(tmp_path, "test.jsonl", QUESTIONS[:1])
     model = script(tmp_path, *[said("42"), "It is wrong.", said("41")] * 8)
-    asked = ("--graph", "confident_vote", "--samples", "1", "--ungrounded", "--model", model, "--workers", "1")
+    asked = ("--graph", "confident_vote", "--samples", "1", "--ungrounded", "--model", model, "--at-once", "1")
     ran = groundwire("bench", "gsm8k", "--data", data, *asked, "--db", f"sqlite:///{tmp_path}/l.db", "--json")
     arms = {one["arm"]: one["verified"] for one in last(ran.out, "summary")["arms"]}
     assert arms == {"main": 1, "self_refine": 0}, ran.err

@@ -68,7 +68,7 @@ def test_tasks_are_run_and_blind_resampling_with_as_many_tokens_follows(
         task_folder(tmp_path / "tasks" / "train", f"up{number}", number)
     task_folder(tmp_path / "tasks" / "test", "right", solution="def up(x):\n    return x + 1\n")
     db = tmp_path / "ledger.db"
-    asked = ("--control", "--seed", 7, "--trials", 3, "--workers", 2, "--db", f"sqlite:///{db}", "--json")
+    asked = ("--control", "--seed", 7, "--trials", 3, "--at-once", 2, "--db", f"sqlite:///{db}", "--json")
     ran = groundwire("run", f"{GRAPHS}:make", tmp_path / "tasks", *map(str, asked))
     told = lines(ran.out)
     main, control = (run["run_id"] for run in of("run", told))
@@ -129,7 +129,7 @@ def test_tasks_are_run_and_blind_resampling_with_as_many_tokens_follows(
 def test_one_bad_task_is_shown_and_costs_no_other_its_result(tmp_path: Path) -> None:
     for name in ("a", "bad", "c"):
         task_folder(tmp_path / "tasks", name)
-    asked = ("run", f"{GRAPHS}:raises", tmp_path / "tasks", "--workers", "1", "--db", f"sqlite:///{tmp_path}/l.db")
+    asked = ("run", f"{GRAPHS}:raises", tmp_path / "tasks", "--at-once", "1", "--db", f"sqlite:///{tmp_path}/l.db")
     ran = groundwire(*asked, "--json")
     reasons = {e["task_id"]: e["stop_reason"] for e in of("episode", lines(ran.out))}
     assert (ran.code, reasons) == (7, {"a": "verified", "bad": "internal_error", "c": "verified"}), ran.err
@@ -146,7 +146,7 @@ def test_the_ungrounded_control_goes_back_over_its_own_answer_and_is_marked(tmp_
     control = ["    return x - 1\n", "Looks right to me.", "    return x - 2\n", "Still right.", "    return x - 3\n"]
     script = tmp_path / "script.jsonl"
     script.write_text("\n".join(json.dumps(text) for text in (*main, *control * 40)))
-    asked = ("--model", f"scripted:{script}", "--ungrounded", "--workers", "1", "--db", f"sqlite:///{tmp_path}/l.db")
+    asked = ("--model", f"scripted:{script}", "--ungrounded", "--at-once", "1", "--db", f"sqlite:///{tmp_path}/l.db")
     ran = groundwire("run", "code_repair", str(tmp_path / "tasks"), *asked, "--json")
     assert ran.code == 0, ran.err
     told = lines(ran.out)
@@ -182,7 +182,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_without_repeating_anything(
     db = tmp_path / "ledger.db"
     graphs = tmp_path / "mine.py"
     graphs.write_text(GRAPHS.read_text())
-    process = begin("run", f"{graphs}:slow", tmp_path / "tasks", "--workers", "1", "--db", f"sqlite:///{db}")
+    process = begin("run", f"{graphs}:slow", tmp_path / "tasks", "--at-once", "1", "--db", f"sqlite:///{db}")
     assert process.stdout is not None
     begun = [process.stdout.readline() for _ in range(3)]
     assert [line.split()[1] for line in begun[1:]] == ["a", "b"], begun
@@ -222,7 +222,7 @@ def test_a_run_that_has_used_up_its_total_is_gone_on_with_under_a_higher_one(tmp
         task_folder(tmp_path / "tasks", f"up{number}", number)
     db = ("--db", f"sqlite:///{tmp_path}/ledger.db")
     graph = f"{GRAPHS}:make"
-    ran = groundwire("run", graph, str(tmp_path / "tasks"), "--workers", "1", "--total-calls", "3", *db, "--json")
+    ran = groundwire("run", graph, str(tmp_path / "tasks"), "--at-once", "1", "--total-calls", "3", *db, "--json")
     (begun,) = of("run", lines(ran.out))
     assert ran.code == 4
     assert [e["stop_reason"] for e in of("episode", lines(ran.out))] == ["verified"]
@@ -323,6 +323,16 @@ def test_shards_share_no_task_and_together_are_all_of_them(count: int, parts: in
 
 def test_what_a_run_was_asked_comes_back_from_its_ledger(tmp_path: Path) -> None:
     source = TaskSource("folders", (task_folder(tmp_path, "a"),))
-    suite = Suite("code_repair", source, Settings(seed=3, max_trials=2), 5, Shard(1, 1), workers=3, control=True)
+    suite = Suite(
+        "code_repair",
+        source,
+        Settings(seed=3, max_trials=2),
+        5,
+        Shard(1, 1),
+        at_once=3,
+        workers=2,
+        on="ray",
+        control=True,
+    )
     data = json.loads(json.dumps(suite.as_data(suite.items())))
     assert Suite.from_data(data, {}) == replace(suite, source=replace(source, paths=(source.paths[0].resolve(),)))

@@ -28,12 +28,14 @@ class Watched:
         self._real = ledger.append_each
         monkeypatch.setattr(ledger, "append_each", self._append)
 
-    def _append(self, database: Database, namespace: str, groups: Sequence[Sequence[Record]]) -> Any:
+    def _append(
+        self, database: Database, namespace: str, groups: Sequence[Sequence[Record]], leases: Sequence[None]
+    ) -> Any:
         self.groups.append(len(groups))
         if len(self.groups) == 1:
             self.begun.set()
             assert self.go_on.wait(20)
-        return self._real(database, namespace, groups)
+        return self._real(database, namespace, groups, leases)
 
 
 def episode(run: RunRecord, name: str) -> EpisodeRecord:

@@ -73,7 +73,7 @@ class Main:
     @property
     def at_once(self) -> int | None:
         """See `RunArm`."""
-        return self.suite.workers
+        return self.suite.at_once
 
     def graph(self, item: Item) -> FeedbackGraph:
         """Not yet compiled."""
@@ -118,7 +118,7 @@ class Control(ABC):
     @property
     def at_once(self) -> int | None:
         """See `RunArm`."""
-        return self.main.suite.workers
+        return self.main.suite.at_once
 
     @abstractmethod
     def app(self, item: Item) -> FeedbackApp:

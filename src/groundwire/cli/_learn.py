@@ -49,7 +49,7 @@ class WithMemory(Main):
     @property
     def at_once(self) -> int | None:
         """One after the other unless told, so that each episode knows of all before it."""
-        return self.suite.workers or 1
+        return self.suite.at_once or 1
 
     def app(self, item: Item) -> FeedbackApp:
         """See `RunArm`. The world differs from task to task only by its seed, so one graph serves all."""

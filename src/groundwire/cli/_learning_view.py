@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from groundwire.cli._tally import Tally
+from groundwire.cli._tally import EndedEpisode, Tally
 from groundwire.core._records import Record, StopReason
 from groundwire.core._signals import Origin, Signal, Verdict
 from groundwire.core._text import plain, plural
-from groundwire.graphs import EpisodeResult
 
 if TYPE_CHECKING:
     from groundwire.evaluation._comparing import Conclusion
@@ -94,7 +93,7 @@ class LearningTally(Tally):
         """See `Tally`; to have had all its trials is how an episode ends that was not won."""
         return 1 if reason is StopReason.BUDGET_TRIALS else super().code(reason)
 
-    def ended(self, result: EpisodeResult, split: str, *, seed: int) -> None:
+    def ended(self, result: EndedEpisode, split: str, *, seed: int) -> None:
         """See `Tally`."""
         self._recent.append(result.stop_reason is StopReason.VERIFIED and result.trials == 1)
         super().ended(result, split, seed=seed)
@@ -113,7 +112,7 @@ class LearningTally(Tally):
             self._doing = f" · trial {record.trial} {plain(record.evidence.detail, limit=40)}"
             self._move()
 
-    def _line(self, result: EpisodeResult) -> None:
+    def _line(self, result: EndedEpisode) -> None:
         """A trial without a verdict is worth a line: something broke."""
         if self.code(result.stop_reason) > 1:
             super()._line(result)

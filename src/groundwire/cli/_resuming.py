@@ -34,9 +34,9 @@ def resume_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool, plots: S
             return await unique_run(store, prefix)
 
     run = asyncio.run(find())
-    if FileKeys().is_held(run.id):
-        raise ConfigError(f"Run {run.id} is still running.", do="Wait for it, or interrupt the process that runs it.")
     config: dict[str, Any] = json.loads(run.config)
+    if FileKeys().is_held(run.id) and not _is_shared(config):
+        raise ConfigError(f"Run {run.id} is still running.", do="Wait for it, or interrupt the process that runs it.")
     if main := config.get("control_of"):
         raise ConfigError(
             f"Run {run.id} is a control arm.", do=f"Resume the run it belongs to:   groundwire resume {main}"
@@ -50,3 +50,9 @@ def resume_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool, plots: S
 
         return resume_suite(run, flags, as_json=as_json)
     return resume_repair(run.id, flags, as_json=as_json)
+
+
+def _is_shared(config: Mapping[str, Any]) -> bool:
+    """True for a run of several workers, which whoever goes on with it joins."""
+    suite = config.get("suite", {})
+    return bool(suite.get("on")) or (suite.get("worker_processes") or 1) > 1

@@ -21,7 +21,7 @@ from groundwire.cli._repair import open_store, unique_run
 from groundwire.cli._run_state import end_of_run
 from groundwire.cli._scores import PROCESSBENCH, SetScores, check_judge, set_scores, task_scores
 from groundwire.cli._suite import Suite
-from groundwire.cli._tally import Tally
+from groundwire.cli._tally import EndedEpisode, Tally
 from groundwire.cli._text import print_line
 from groundwire.cli._world_parts import WorldParts
 from groundwire.core._errors import ConfigError
@@ -32,6 +32,9 @@ from groundwire.graphs.run._budget import run_meters
 from groundwire.graphs.run._result import EpisodeResult
 from groundwire.graphs.run._sandboxes import Sandboxes
 from groundwire.memory import SqlStore
+
+PAUSED = "paused"
+"""Why a run of several workers stands still though nothing is used up: a person has said so."""
 
 # What correction bought, in one line for each control arm: `reflection helped`, `hurt`, or `can't tell`.
 
@@ -127,6 +130,12 @@ class SuiteRun:
         self._run_id = run_id
         self._recorded = recorded
         self._items: Sequence[Item] = ()
+        self._is_paused = False
+
+    @property
+    def run_id(self) -> str:
+        """Empty before it has begun."""
+        return self._run_id
 
     def blocking(self) -> int:
         """Runs it; an interrupt leaves a run that can be resumed."""
@@ -143,6 +152,10 @@ class SuiteRun:
         builder = builder_of(suite.graph)  # before anything is written: a typing error leaves no run behind
         self._items = items = suite.items()
         self._check_same(items)
+        if suite.is_shared:
+            from groundwire.cli._campaign import check_shareable
+
+            await check_shareable(suite)
         async with AsyncExitStack() as closing:
             main = self.main(builder, await closing.enter_async_context(aclosing(open_store(suite.settings))))
             if not self._run_id:
@@ -156,7 +169,7 @@ class SuiteRun:
                 control.check(items[0])
             await self.before(main)
             await self._arm(main, items, sandboxes)
-            for control in controls:
+            for control in () if self._is_paused else controls:
                 await self._control(control, main, items, sandboxes)
             await self.last_lines(main, [control for control in controls if control.run_id])
         return main.tally.exit_code
@@ -223,9 +236,33 @@ class SuiteRun:
 
     async def _episodes(self, arm: RunArm, items: Sequence[Item], sandboxes: Sandboxes) -> None:
         """Every episode of an arm that has not ended, and the arm's end."""
-        suite = self.suite
         arm.tally = self.tally(arm, len(items))
-        ended, begun = await _known(arm.store, arm.run_id)
+        if self.suite.is_shared:
+            from groundwire.cli._campaign import drive_campaign
+
+            held_up = await drive_campaign(self, arm, items)
+        else:
+            held_up = await self._here(arm, items, sandboxes)
+        if not held_up:
+            await end_of_run(arm.store, arm.run_id)
+            return
+        left = f"not started: {plural(len(items) - arm.tally.done, 'task')}"
+        if held_up == PAUSED:
+            self._is_paused = True
+            said, more = f"paused; {left}", ""
+        else:
+            said, more = f"the run's {held_up} are used up; {left}", f" --total-{held_up} MORE"
+        self.console.print(Text(said, style="yellow"), soft_wrap=True)
+        self.console.print(Text(f"continue with:  {self.go_on} {self._run_id}{more}", style="yellow"), soft_wrap=True)
+
+    async def _here(self, arm: RunArm, items: Sequence[Item], sandboxes: Sandboxes) -> str:
+        """All of it in this process.
+
+        Returns:
+            The kind of budget that was used up before the last task had begun; else empty.
+        """
+        suite = self.suite
+        ended, begun = await known_episodes(arm.store, arm.run_id)
         for item in items:
             if item.task.id in ended:
                 arm.tally.known(ended[item.task.id].stop_reason)
@@ -237,10 +274,10 @@ class SuiteRun:
                 if meter is not None and meter.used_up():
                     return  # what is not begun can be gone on with
                 if item.task.id not in ended:
-                    yield _work(arm, item, items, suite.seed_of(item), begun.get(item.task.id))
+                    yield queued_episode(arm, item, items, suite.seed_of(item), begun.get(item.task.id))
 
         def tell(work: QueuedEpisode, result: EpisodeResult) -> None:
-            arm.tally.ended(result, splits[work.task.id], seed=work.seed)
+            arm.tally.ended(EndedEpisode.of(result), splits[work.task.id], seed=work.seed)
 
         with arm.tally:
             await run_batch(
@@ -252,14 +289,7 @@ class SuiteRun:
                 observers=arm.tally.observers,
                 reuse=suite.settings.reuse,
             )
-        if arm.tally.done < len(items):
-            used_up = meter.used_up() if meter else ""
-            said = f"the run's {used_up} are used up; not started: {plural(len(items) - arm.tally.done, 'task')}"
-            self.console.print(Text(said, style="yellow"), soft_wrap=True)
-            raised = f"{self.go_on} {self._run_id} --total-{used_up} MORE"
-            self.console.print(Text(f"continue with:  {raised}", style="yellow"), soft_wrap=True)
-        else:
-            await end_of_run(arm.store, arm.run_id)
+        return (meter.used_up() if meter else "") if arm.tally.done < len(items) else ""
 
     async def last_lines(self, main: Main, controls: Sequence[Control]) -> None:
         """What it came to; `controls` are those that have run."""
@@ -302,7 +332,7 @@ class SuiteRun:
             )
 
 
-def _work(arm: RunArm, item: Item, items: Sequence[Item], seed: int, episode_id: str | None) -> QueuedEpisode:
+def queued_episode(arm: RunArm, item: Item, items: Sequence[Item], seed: int, episode_id: str | None) -> QueuedEpisode:
     """One task's episode; where its graph can't be made, whatever the error is, it is that task's alone."""
     try:
         return QueuedEpisode(arm.app(item), item.task, seed, episode_id)
@@ -310,7 +340,7 @@ def _work(arm: RunArm, item: Item, items: Sequence[Item], seed: int, episode_id:
         return QueuedEpisode(first_app(arm, items), item.task, seed, episode_id, error)
 
 
-async def _known(store: SqlStore, run_id: str) -> tuple[Mapping[str, EpisodeEnd], Mapping[str, str]]:
+async def known_episodes(store: SqlStore, run_id: str) -> tuple[Mapping[str, EpisodeEnd], Mapping[str, str]]:
     """By task: how its episode ended, and the id of an episode that was cut off."""
     ended: dict[str, EpisodeEnd] = {}
     begun: dict[str, str] = {}

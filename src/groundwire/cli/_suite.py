@@ -209,7 +209,9 @@ class Suite:
         limit: only the first so many tasks.
         shard: only this part of them.
         select: how an answer is chosen, where the graph can be told (`code_repair`).
-        workers: episodes at a time; None: four, or as many as keep a local engine full.
+        at_once: episodes at a time, in each process; None: four, or as many as keep a local engine full.
+        workers: processes that work on it; None: this one alone, or, on a cluster, as many as it has room for.
+        on: a cluster that they run on (`ray`, `ray://HOST:PORT`); empty: this machine.
         control: True: blind resampling on the same tasks and seeds follows.
         ungrounded: True: the ungrounded control follows too.
         graph_options: what the graph alone is told, by name (`groundwire.cli.graph_options`).
@@ -222,7 +224,9 @@ class Suite:
     limit: int | None = None
     shard: Shard = Shard()
     select: Select = "best"
+    at_once: int | None = None
     workers: int | None = None
+    on: str = ""
     control: bool = False
     ungrounded: bool = False
     graph_options: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -245,6 +249,11 @@ class Suite:
         return start_of(item.task).seed if acts else self.settings.seed
 
     @property
+    def is_shared(self) -> bool:
+        """True if other processes than this one run its episodes."""
+        return bool(self.on) or (self.workers or 1) > 1
+
+    @property
     def options(self) -> Mapping[str, Any]:
         """Of the graph's builder."""
         return {"select": self.select, "baseline": self.source.repairs}
@@ -258,7 +267,9 @@ class Suite:
             "limit": self.limit,
             "shard": str(self.shard),
             "select": self.select,
-            "workers": self.workers,
+            "workers": self.at_once,  # as it was called before there were workers
+            "worker_processes": self.workers,
+            "on": self.on,
             "control": self.control,
             "ungrounded": self.ungrounded,
             "graph_options": {name: _kept(value) for name, value in self.graph_options.items()},
@@ -279,7 +290,9 @@ class Suite:
             limit=data["limit"],
             shard=Shard.parse(data["shard"]),
             select=data["select"],
-            workers=data["workers"],
+            at_once=data["workers"],
+            workers=data.get("worker_processes"),
+            on=data.get("on", ""),
             control=data["control"],
             ungrounded=data["ungrounded"],
             graph_options=data.get("graph_options", {}),

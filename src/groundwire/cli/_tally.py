@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from types import TracebackType
 from typing import Any, Self
 
@@ -21,6 +22,52 @@ from groundwire.graphs.run._episode import Observer
 from groundwire.graphs.run._result import EXIT_CODES
 
 SOLVED = frozenset({StopReason.VERIFIED, StopReason.ALREADY_PASSING})
+
+
+@dataclass(frozen=True)
+class EndedEpisode:
+    """What is counted and shown of an episode, wherever it was run; the fields as in `EpisodeResult`."""
+
+    run_id: str
+    episode_id: str
+    task_id: str
+    verdict: Verdict
+    stop_reason: StopReason
+    hidden: Verdict | None
+    trials: int
+    candidates: int
+    reflections: int
+    tokens: int
+    usd: float
+    seconds: float
+    detail: str
+    error: str | None
+    """With what to do about it, on lines of its own."""
+
+    @classmethod
+    def of(cls, result: EpisodeResult) -> Self:
+        """What a result holds of it."""
+        same = (one.name for one in fields(cls) if one.name not in ("hidden", "error"))
+        return cls(
+            **{name: getattr(result, name) for name in same},
+            hidden=result.hidden.verdict if result.hidden else None,
+            error=str(result.error) if result.error else None,
+        )
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """From `as_data`."""
+        read: dict[str, Any] = {
+            **data,
+            "verdict": Verdict(data["verdict"]),
+            "stop_reason": StopReason(data["stop_reason"]),
+            "hidden": Verdict(data["hidden"]) if data["hidden"] else None,
+        }
+        return cls(**read)
+
+    def as_data(self) -> dict[str, Any]:
+        """For scripts."""
+        return {**asdict(self), "seconds": round(self.seconds, 3)}
 
 
 class Tally:
@@ -65,15 +112,19 @@ class Tally:
         """An episode that an earlier process had ended."""
         self._count(reason)
 
-    def ended(self, result: EpisodeResult, split: str, *, seed: int) -> None:
+    def ended(self, result: EndedEpisode, split: str, *, seed: int) -> None:
         """One more episode."""
         self.tokens += result.tokens
         self.usd += result.usd
         if self._as_json:
-            print_line({"type": "episode", "arm": self.arm, "split": split, "seed": seed, **_data(result)})
+            print_line({"type": "episode", "arm": self.arm, "split": split, "seed": seed, **result.as_data()})
         else:
             self._line(result)
         self._count(result.stop_reason)
+
+    def takes_back(self, reason: StopReason) -> None:
+        """An episode that was counted, and whose task was run once more, counts no longer."""
+        self._count(reason, -1)
 
     @property
     def done(self) -> int:
@@ -108,24 +159,27 @@ class Tally:
             "stop_reasons": {str(reason): count for reason, count in sorted(self.reasons.items())},
         }
 
-    def _count(self, reason: StopReason) -> None:
-        self.reasons[reason] += 1
+    def _count(self, reason: StopReason, by: int = 1) -> None:
+        self.reasons[reason] += by
+        self.reasons = +self.reasons
         none = EXIT_CODES[reason] in (3, 5, 6, 7, 130)
-        self.verdicts["verified" if reason in SOLVED else "none" if none else "unsolved"] += 1
+        self.verdicts["verified" if reason in SOLVED else "none" if none else "unsolved"] += by
         self._move()
 
     def _move(self) -> None:
         if self._task is not None:
             self._bar.update(self._task, completed=self.done, counts=self.counts())
 
-    def _is_first_without(self, result: EpisodeResult) -> bool:
+    def _is_first_without(self, result: EndedEpisode) -> bool:
         """True for the first episode without a verdict, which says in full what to do."""
         return result.stop_reason is StopReason.NO_VERDICT and not self.reasons[StopReason.NO_VERDICT]
 
-    def _line(self, result: EpisodeResult) -> None:
+    def _line(self, result: EndedEpisode) -> None:
         # a candidate that no test contradicts and none confirmed is no success, so the reason decides, not the verdict
         solved = result.stop_reason in SOLVED
-        mark, style = MARKS[Verdict.PASS if solved else Verdict.NONE if result.exit_code == 3 else Verdict.FAIL]
+        mark, style = MARKS[
+            Verdict.PASS if solved else Verdict.NONE if EXIT_CODES[result.stop_reason] == 3 else Verdict.FAIL
+        ]
         line = Text(f"{mark} ", style=style)
         line.append(f"{plain(result.task_id, limit=40):<24} {result.stop_reason:<16}", style="default")
         line.append(f" trial {result.trials:<3}{result.candidates:>5} candidates  {result.seconds:6.1f} s", style="dim")
@@ -133,24 +187,6 @@ class Tally:
             line.append(f"  {tokens(result.tokens)}  ${result.usd:.4f}", style="dim")
         if result.error is not None or not solved:
             limit = 600 if result.stop_reason is StopReason.INTERNAL_ERROR or self._is_first_without(result) else 90
-            line.append(f"  {plain(result.error.what if result.error else result.detail, limit=limit)}", style="dim")
+            said = result.error.partition("\n  ")[0] if result.error else result.detail
+            line.append(f"  {plain(said, limit=limit)}", style="dim")
         self._bar.console.print(line, soft_wrap=True)
-
-
-def _data(result: EpisodeResult) -> dict[str, Any]:
-    return {
-        "run_id": result.run_id,
-        "episode_id": result.episode_id,
-        "task_id": result.task_id,
-        "verdict": result.verdict,
-        "stop_reason": result.stop_reason,
-        "hidden": result.hidden.verdict if result.hidden else None,
-        "trials": result.trials,
-        "candidates": result.candidates,
-        "reflections": result.reflections,
-        "tokens": result.tokens,
-        "usd": result.usd,
-        "seconds": round(result.seconds, 3),
-        "detail": result.detail,
-        "error": str(result.error) if result.error else None,
-    }

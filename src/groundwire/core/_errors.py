@@ -28,6 +28,7 @@
     ├── PartError               a part of the graph raised an error of its own      exit 7
     └── StorageError            the ledger or memory failed                         exit 6
         ├── StorageBusy             locked for longer than we wait; may be retried
+        ├── LeaseLost               the task is another worker's by now
         └── RecordNotFound          no record under that id
 
 The audit is a distribution of its own, with errors of its own: `groundwire_audit.AuditError`, exit 2 or 3.
@@ -275,6 +276,10 @@ class StorageBusy(StorageError):
     """The database stayed locked for longer than we wait."""
 
     retryable = True
+
+
+class LeaseLost(StorageError):
+    """The task was taken over by another worker, which goes on with it from the ledger; nothing was written."""
 
 
 class RecordNotFound(StorageError):

@@ -92,10 +92,12 @@ class FileKeys:
             StorageError: the folder can't be written.
             SealError: the key that is there must not be used.
         """
+        return self._kept(run_id, secrets.token_bytes(KEY_BYTES))
+
+    def _kept(self, run_id: str, key: bytes) -> bytes:
         path = self._folder / run_id
         if path.exists():
             return self.load(run_id)
-        key = secrets.token_bytes(KEY_BYTES)
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             _write_new(path, key)
@@ -107,6 +109,14 @@ class FileKeys:
                 do="Make the folder writable, or set XDG_STATE_HOME to one that is, on a disk that has hard links.",
             ) from error
         return key
+
+    def lay(self, run_id: str, key: bytes) -> None:
+        """Keeps a run's key that another machine has made, unless it is here already.
+
+        Raises:
+            StorageError: the folder can't be written.
+        """
+        self._kept(run_id, key)
 
     def heads_file(self, run_id: str) -> Path:
         """Where the heads of the run's chains are noted, outside of the ledger (`groundwire.core._chain.Heads`)."""

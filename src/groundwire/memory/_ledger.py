@@ -10,11 +10,12 @@ from typing import Any, TypeVar, cast
 from sqlalchemy import Connection
 
 from groundwire.core._contexts import EditCounts, EditStatistics, Lesson
-from groundwire.core._errors import StorageError
+from groundwire.core._errors import LeaseLost, StorageError
 from groundwire.core._masking import Masker
 from groundwire.core._records import Artifact, LessonMark, OpenLink, Record, ReflectionRecord, TrialEnd
 from groundwire.memory import _derive as derive
 from groundwire.memory._bodies import BodyOf, shortened, whole
+from groundwire.memory._campaigns import Lease, check_leases
 from groundwire.memory._database import Database
 from groundwire.memory._mapping import CANDIDATE, CODECS, Codec, codec_of, covered, masked, names_of, texts_in
 from groundwire.memory._policy import Scope, lesson_of
@@ -26,12 +27,12 @@ R = TypeVar("R")
 
 
 def append_each(
-    database: Database, namespace: str, groups: Sequence[Sequence[Record]]
+    database: Database, namespace: str, groups: Sequence[Sequence[Record]], leases: Sequence[Lease | None]
 ) -> Sequence[BaseException | None]:
     """Writes groups of records, each as a whole or not at all, and what memory concludes from them.
 
     All go into one transaction; where one of them can't be kept, each gets a transaction of its own. Records are
-    numbered in their order.
+    numbered in their order. A group that is written under a lease is refused where that is lost.
 
     Returns:
         For each group why nothing of it was written; None where it is kept.
@@ -40,11 +41,11 @@ def append_each(
     masker = Masker()
     ready = [_encoded(records, masker, lambda key: _body_of(database, key)) for records in groups]
     trouble = _tried(
-        database, namespace, list(chain(*(kept for kept, _ in ready))), list(chain(*(r for _, r in ready)))
+        database, namespace, leases, list(chain(*(kept for kept, _ in ready))), list(chain(*(r for _, r in ready)))
     )
     if trouble is None or len(groups) == 1 or not _is_one_records_fault(trouble):
         return [trouble] * len(groups)
-    return [_tried(database, namespace, *group) for group in ready]
+    return [_tried(database, namespace, [lease], *group) for lease, group in zip(leases, ready, strict=True)]
 
 
 def artifact_of(database: Database, digest: str) -> bytes | None:
@@ -90,11 +91,19 @@ def _encoded(group: Sequence[Record], masker: Masker, body_of: BodyOf) -> tuple[
 
 
 def _tried(
-    database: Database, namespace: str, records: Sequence[Record], rows: Sequence[tuple[Any, ...]]
+    database: Database,
+    namespace: str,
+    leases: Sequence[Lease | None],
+    records: Sequence[Record],
+    rows: Sequence[tuple[Any, ...]],
 ) -> Exception | None:
+    def work(session: Connection) -> None:
+        check_leases(session, leases)
+        _write(session, namespace, records, rows)
+
     try:
         if records:
-            database.write(lambda session: _write(session, namespace, records, rows))
+            database.write(work)
     except Exception as trouble:
         return trouble
     return None
@@ -102,7 +111,7 @@ def _tried(
 
 def _is_one_records_fault(trouble: Exception) -> bool:
     """True where the others can be kept without it: not where the database is locked, full, gone or cut off."""
-    if not isinstance(trouble, StorageError):
+    if not isinstance(trouble, StorageError) or isinstance(trouble, LeaseLost):
         return True
     # by name: SQLAlchemy's, or the driver's own, which PEP 249 names alike
     return bool({"DataError", "IntegrityError"} & {kind.__name__ for kind in type(trouble.__cause__).__mro__})

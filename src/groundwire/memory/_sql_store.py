@@ -30,6 +30,7 @@ from groundwire.core._records import (
 )
 from groundwire.core._signals import Signal
 from groundwire.memory import _ledger as ledger
+from groundwire.memory._campaigns import Lease, current_lease
 from groundwire.memory._database import Database
 from groundwire.memory._place import locate
 from groundwire.memory._ranking import RecallQuery
@@ -69,9 +70,10 @@ MOST = 64
 
 @dataclass(frozen=True)
 class _Turn:
-    """One append that waits, and who waits for it."""
+    """One append that waits, who waits for it, and under which lease."""
 
     records: Sequence[Record]
+    lease: Lease | None
     loop: asyncio.AbstractEventLoop
     kept: asyncio.Future[None]
 
@@ -113,7 +115,7 @@ class Grouping:
         if line.pid != os.getpid():  # a fork: whoever waits there waits in the parent
             line = self._line = _Line()
         loop = asyncio.get_running_loop()
-        turn = _Turn(records, loop, loop.create_future())
+        turn = _Turn(records, current_lease.get(), loop, loop.create_future())
         with line.lock:
             line.turns.append(turn)
             calls = not line.is_called
@@ -130,7 +132,8 @@ class Grouping:
         if line.is_called:
             self._workers.send(lambda database: self._write(line, database))
         try:
-            troubles = ledger.append_each(database, self._namespace, [turn.records for turn in turns])
+            groups, leases = [turn.records for turn in turns], [turn.lease for turn in turns]
+            troubles = ledger.append_each(database, self._namespace, groups, leases)
         except BaseException as trouble:
             troubles = [trouble] * len(turns)
             _tell(turns, troubles)

@@ -110,7 +110,7 @@ def test_its_example_runs_and_ends_by_what_was_seen(name: str, right: bool, tmp_
     more = (*played.more, *(() if right else played.wrong_more))
     command = shlex.split(example(name, model=f"scripted:{files['model']}", other=f"scripted:{files['other']}"))
     db = f"sqlite:///{tmp_path}/ledger.db"
-    ran = groundwire(*command[1:], *more, "--db", db, "--json", "--workers", "1", cwd=project)
+    ran = groundwire(*command[1:], *more, "--db", db, "--json", "--at-once", "1", cwd=project)
     told = [json.loads(line) for line in ran.out.splitlines()]
     ends = [one for one in told if one["type"] == "episode"]
     assert ends, ran.err

@@ -52,6 +52,7 @@ _SOURCES = {
     "run": _CommandSource("run", "run", RUN_CODES),
     "bench": _CommandSource("run", "bench", RUN_CODES),
     "correctbench": _CommandSource("run", "correctbench", "Exit codes: as of bench; 1 is no failure here."),
+    "campaign": _CommandSource("campaign", "campaign", "Runs of several workers, and clusters of them: docs/scale.md."),
     "learn": _CommandSource("learn", "learn", LEARN_CODES),
     "report": _CommandSource("ledger", "report", "What each number means: docs/evaluation.md."),
     "export": _CommandSource("export", "export", EXPORT_CODES),

@@ -73,7 +73,7 @@ class LearnOptions:
         ),
     ] = None
     graph: Annotated[str, typer.Option(help="A graph of the library, or FILE.py:FUNCTION.")] = "episodic"
-    workers: Annotated[
+    at_once: Annotated[
         int | None,
         typer.Option(
             min=1, help="Episodes at a time; those at the same time don't learn from each other. [default: 1]"
@@ -122,7 +122,7 @@ def _started(given: LearnOptions) -> int:
         graph=given.graph,
         source=TaskSource("world", (), with_rule(given.env, given.won_if), seeds=given.episodes, first_seed=given.seed),
         settings=settled({**flags_in(given), **of_each}),
-        workers=given.workers,
+        at_once=given.at_once,
         control=given.control,
     )
     suite.source.check()

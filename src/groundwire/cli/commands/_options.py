@@ -154,7 +154,7 @@ class RunTotals(OfSettings):
         None
     )
     total_seconds: Annotated[
-        float | None, typer.Option(min=0, help="Wall seconds of the whole run, in this process.")
+        float | None, typer.Option(min=0, help="Wall seconds of the whole run, since it was begun or gone on with.")
     ] = None
 
 

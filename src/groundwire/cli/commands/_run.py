@@ -68,9 +68,29 @@ class SuiteOptions:
     shard: Annotated[str, typer.Option(metavar="I/N", help="Only part I of N; the parts share no task.")] = "1/1"
     split: Annotated[str, typer.Option(help="Only tasks of this split.  [default: all]")] = ""
     attempts: AttemptOptions
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Episodes at a time.  [default: 4; of a local engine: what keeps it full]")
+    at_once: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Episodes at a time, in each worker.  [default: 4; of a local engine: what keeps it full]"
+        ),
     ] = None
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Processes that share the tasks, each with sandboxes of its own; steered by  groundwire campaign."
+            "  [default: this process alone; with --on: two a machine]",
+        ),
+    ] = None
+    on: Annotated[
+        str,
+        typer.Option(
+            metavar="CLUSTER",
+            help="Where they run: ray (the cluster that this machine is part of) or ray://HOST:PORT; the ledger is then"
+            " in PostgreSQL. See docs/scale.md.  [default: this machine]",
+            show_default=False,
+        ),
+    ] = ""
     limits: EpisodeLimits
     totals: RunTotals
     calls: ModelCalls
@@ -246,6 +266,10 @@ def _suite(graph: str, source: TaskSource, given: SuiteOptions, options: GraphFl
     from groundwire.core._errors import ConfigError
 
     check_graph(graph)
+    if given.on:
+        from groundwire.cli._ray_fleet import check_form
+
+        check_form(given.on)
     told = {name: value for name, value in vars(options).items() if value is not None}
     if ":" not in graph:
         checked_options(graph, told)
@@ -263,7 +287,9 @@ def _suite(graph: str, source: TaskSource, given: SuiteOptions, options: GraphFl
         limit=given.limit,
         shard=Shard.parse(given.shard),
         select=select,
+        at_once=given.at_once,
         workers=given.workers,
+        on=given.on,
         control=given.control,
         ungrounded=given.ungrounded,
         graph_options=told,

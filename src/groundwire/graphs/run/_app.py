@@ -184,7 +184,7 @@ class FeedbackApp:
             task=task,
             store=self.store,
             mint=sealing.mint,
-            meter=await self._runs.meter(run, self.budget),
+            meter=await self._runs.meter(run, self.budget, own_id),
             sandbox=partial(own.open, task.python),
             program_sandbox=partial(own.for_programs, task.python),
             seed=known.seed if known else seed,

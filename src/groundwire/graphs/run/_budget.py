@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -53,8 +53,9 @@ class Budget(BaseModel):
 class RunBudget(BaseModel):
     """Ceilings for all episodes of one run together. None: no ceiling.
 
-    What an earlier process used in the same run counts, but for the seconds. Processes that work on one run at the same
-    time don't see each other's use.
+    What an earlier process used in the same run counts, but for the seconds. The workers of a campaign
+    (`graphs.run._worker`) reserve in the database, so that it holds for all of them together; other processes that work
+    on one run at the same time don't see each other's use.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -189,6 +190,22 @@ class Reservation:
         self.spent = self.most
 
 
+class SharedAccount(Protocol):
+    """The account of a run that several processes work on."""
+
+    async def hold(self, episode_id: str, most: Amount) -> None:
+        """Keeps `most` back for a step of an episode.
+
+        Raises:
+            BudgetExceeded: so much is not left.
+        """
+        ...
+
+    async def settle(self, episode_id: str, most: Amount, spent: Amount) -> None:
+        """Books what a step did use, in place of the most that was held for it."""
+        ...
+
+
 class RunMeter:
     """What all episodes of a run have used.
 
@@ -202,6 +219,8 @@ class RunMeter:
         self, budget: RunBudget, used: Amount | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.budget = budget
+        self.shared: SharedAccount | None = None
+        """Where other processes reserve too."""
         self.account = BudgetAccount(budget.ceilings, "the run")
         self.account.book(used or Amount())
         self._clock = clock
@@ -231,12 +250,18 @@ class Meter:
         budget: the episode's ceilings.
         run: the run's meter, shared by its episodes.
         clock: seconds, monotone.
+        episode_id: whose it is, for an account that processes share.
     """
 
     def __init__(
-        self, budget: Budget, run: RunMeter | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        budget: Budget,
+        run: RunMeter | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        episode_id: str = "",
     ) -> None:
         self.budget = budget
+        self._episode_id = episode_id
         self._run = run or RunMeter(RunBudget())
         self._mine = BudgetAccount(budget.ceilings, "the episode")
         self._clock = clock
@@ -288,6 +313,56 @@ class Meter:
         one = Amount(trials=1)
         self._check_run(one)
         self.book(one)
+
+    async def begin_shared_trial(self) -> None:
+        """As `begin_trial`, where other processes count their trials too.
+
+        Raises:
+            BudgetExceeded: the run has none left.
+        """
+        one, shared = Amount(trials=1), self._run.shared
+        await self._hold_shared(one)
+        if shared is not None:
+            await shared.settle(self._episode_id, one, one)
+        self.begin_trial()
+
+    @asynccontextmanager
+    async def reserve_shared(self, usd: float | None, tokens: int) -> AsyncGenerator[Reservation]:
+        """As `reserve`, where other processes spend from the run's budget too.
+
+        Args:
+            usd: its price at most; None where it is unknown.
+            tokens: prompt and completion tokens at most.
+
+        Raises:
+            BudgetExceeded: as `reserve`, or the other processes have left too little.
+        """
+        shared, most = self._run.shared, Amount(usd or 0.0, tokens, calls=1)
+        if shared is None:
+            with self.reserve(usd, tokens) as held:
+                yield held
+            return
+        await self._hold_shared(most)
+        spent = Amount()  # nothing, where this process itself refuses
+        try:
+            with self.reserve(usd, tokens) as held:
+                try:
+                    yield held
+                except asyncio.CancelledError:
+                    held.spend_all()
+                    raise
+                finally:
+                    spent = held.spent
+        finally:
+            # booked at the most until then, whatever comes of it: a cancelled call may have been paid for
+            await asyncio.shield(shared.settle(self._episode_id, most, spent))
+
+    async def _hold_shared(self, most: Amount) -> None:
+        if self._run.shared is not None:
+            try:
+                await self._run.shared.hold(self._episode_id, most)
+            except BudgetExceeded as exceeded:
+                raise self._of_the_run(exceeded.what) from exceeded
 
     @contextmanager
     def reserve(self, usd: float | None, tokens: int) -> Generator[Reservation]:
@@ -386,6 +461,10 @@ class RunMeters:
         if budget is not None:
             self._meters[run_id] = RunMeter(budget)
 
+    def share(self, run_id: str, meter: RunMeter) -> None:
+        """Takes this meter for the run, in which other processes spend as well."""
+        self._meters[run_id] = meter
+
     def end(self, run_id: str) -> None:
         """Drops the meter of a run that is over."""
         self._meters.pop(run_id, None)
@@ -395,11 +474,11 @@ class RunMeters:
 
         Args:
             run_id: the run.
-            budget: its ceilings; None: nothing limits its episodes together, and nothing is read.
+            budget: its ceilings; None: nothing but what is shared limits its episodes together, and nothing is read.
             store: the ledger.
         """
         if budget is None:
-            return None
+            return self._meters.get(run_id)
         if run_id not in self._meters:
             episodes = await store.episodes(run_id)
             used = [spent_on(await store.records(episode.id)) for episode in episodes]

@@ -68,7 +68,7 @@ class EpisodeCaller:
             tokens=most,
         )
         with ExitStack() as telling:
-            with episode.meter.reserve(price, most) as held:
+            async with episode.meter.reserve_shared(price, most) as held:
                 if price == 0.0:
                     await self._write(intent)  # nothing is lost with a call that is simply made again
                 else:

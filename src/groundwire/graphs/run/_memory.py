@@ -29,7 +29,7 @@ async def begin_trial(
     known = episode.history.lessons.get(trial)
     if known is not None:
         return await _again(episode, known)
-    episode.meter.begin_trial()
+    await episode.meter.begin_shared_trial()
     lessons = await _recall(episode, trial, needs, failing)
     begun = TrialRecord(episode_id=episode.id, trial=trial, lessons=tuple(x.id for x in lessons), escalation=escalation)
     episode.lessons = (trial, [replace(lesson, why="") for lesson in lessons])

@@ -75,9 +75,10 @@ class Runs:
     def _seals(self) -> RunSeals:
         return RunSeals.of(self._store, self.keys)
 
-    async def meter(self, run_id: str, budget: Budget) -> Meter:
+    async def meter(self, run_id: str, budget: Budget, episode_id: str) -> Meter:
         """What counts the use of one episode, against its own budget and the run's."""
-        return Meter(budget, await self._meters.of(run_id, self._total, self._store))
+        run = await self._meters.of(run_id, self._total, self._store)
+        return Meter(budget, run, episode_id=episode_id)
 
     async def seed_rule(self, run_id: str) -> SeedRule:
         """How a run's seeds are derived; one that was recorded before goes on, and replays, as it began.

@@ -113,7 +113,11 @@ class RunSeals:
         own = worker_key(run_id, key)
         chain = self._chain(store, run_id, own, first)
         self._known[run_id] = Sealing(Mint(run_id, own), chain)
-        await store.append(chain.later().open(worker=signer(run_id, own).public.hex))
+        try:
+            await store.append(chain.later().open(worker=signer(run_id, own).public.hex))
+        except BaseException:
+            self._known.pop(run_id, None)  # nobody vouches for what it seals
+            raise
 
     def _chain(self, store: Store, run_id: str, key: bytes, first: str = "") -> RunChain:
         heads = Heads(self._keys.heads_file(run_id), store.url) if isinstance(self._keys, FileKeys) else None
