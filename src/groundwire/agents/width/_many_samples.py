@@ -1,0 +1,123 @@
+"""Many samples of one question in one call, each of which is judged: what a model can do, and what it may learn from.
+
+Nothing is told of what was judged, and nothing is chosen: the share of right samples is a figure of the model alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from groundwire.agents.prompting._templates import load_prompt
+from groundwire.agents.width._answers import bounded
+from groundwire.agents.width._sampling import Asking, SampledAnswer
+from groundwire.core._candidates import Candidate
+from groundwire.core._contexts import ActorContext
+from groundwire.core._errors import CandidateError, ConfigError, ModelReplyInvalid
+from groundwire.core._ids import seed_in
+from groundwire.core._models import Backend, Completion, Request, made_of_samples
+from groundwire.models._choice import backend_for
+
+OPINION = "judge_own"
+"""The purpose of a call in which the model says whether a sample of its own is right."""
+OPINION_TOKENS = 4
+SHOWN_TOKENS = 600
+"""Of a sample, where the model is asked about it."""
+
+
+class ManySamples:
+    """As many samples as the graph asks for, by one call; those that say the same are one candidate.
+
+    Each candidate's note says which samples it was made of, so that none is lost count of.
+
+    Args:
+        model: a model id or a backend.
+        asking: how one answer is asked for and read.
+        temperature: of the samples.
+        max_tokens: of each.
+        opinions: the model is asked about each candidate too, whether it is right; its word is in the ledger (purpose
+            `judge_own`) and moves nothing here. For controls that train on a model's word.
+
+    Raises:
+        ConfigError: an argument is out of range, or the model can't be had.
+    """
+
+    def __init__(
+        self,
+        model: str | Backend,
+        asking: Asking,
+        *,
+        temperature: float = 0.8,
+        max_tokens: int = 512,
+        opinions: bool = False,
+    ) -> None:
+        if max_tokens < 1 or temperature < 0:
+            raise ConfigError(
+                "ManySamples got an argument out of range.",
+                do="max_tokens is at least 1, the temperature at least 0.",
+            )
+        self._backend = backend_for(model)
+        self._asking = asking
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+        self._opinions = opinions
+
+    @property
+    def backend(self) -> Backend:
+        """The model it asks."""
+        return self._backend
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        """See `Actor`.
+
+        Raises:
+            CandidateError: no sample holds an answer.
+            ModelError, BudgetExceeded: from `context.call`.
+            TaskError: the task asks for nothing that `asking` can make.
+        """
+        question = self._asking.question(context, told=False)
+        request = Request(
+            messages=question.messages,
+            n=n,
+            temperature=self._temperature,
+            max_tokens=self._max_tokens,
+            stop=question.stop,
+            seed=seed_in(context, "samples"),
+            purpose="propose",
+            prompt_digest=question.prompt_digest,
+        )
+        try:
+            completion = await context.call(self._backend, request)
+        except ModelReplyInvalid:
+            completion = Completion(texts=())  # nothing but empty answers, which is no trouble of the model's server
+        answers = [self._asking.read(text, context) for text in completion.texts]
+        made: dict[str, tuple[SampledAnswer, list[int]]] = {}
+        for sample, answer in enumerate(answers):
+            if answer is not None:
+                made.setdefault(answer.key, (answer, []))[1].append(sample)
+        if not made:
+            raise CandidateError(
+                f"None of {len(completion.texts)} samples holds an answer.", do="Allow more tokens, or a larger model."
+            )
+        if self._opinions:
+            for answer, _ in made.values():
+                await self._ask_about(answer, context)
+        return [
+            replace(answer.candidate, edits=("write.sampled",), note=made_of_samples(samples))
+            for answer, samples in made.values()
+        ]
+
+    async def _ask_about(self, answer: SampledAnswer, context: ActorContext) -> None:
+        prompt = load_prompt("judge_own_v1")
+        (content, *_) = answer.candidate.changes.values()
+        shown = bounded("candidate", (content or b"").decode("utf-8", "replace"), SHOWN_TOKENS)
+        request = Request(
+            messages=prompt.messages(task=self._asking.statement(context), candidate=shown),
+            max_tokens=OPINION_TOKENS,
+            purpose=f"{OPINION}.{answer.candidate.digest}",
+            prompt_digest=prompt.digest,
+        )
+        try:
+            await context.call(self._backend, request)
+        except ModelReplyInvalid:
+            return  # it says nothing, which is no yes
