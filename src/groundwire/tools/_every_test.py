@@ -59,7 +59,8 @@ class EveryTest:
             async with aclosing(judging) as observations:
                 left = iter(candidates)
                 async for first in observations:
-                    waiting.append(asyncio.create_task(confirmed(next(left), first)))
+                    task_of_one = asyncio.create_task(confirmed(next(left), first))
+                    waiting.append(task_of_one)
             for judged in waiting:
                 yield await judged
         finally:

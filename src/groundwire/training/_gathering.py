@@ -156,9 +156,10 @@ SHORTEST_LINE = 3
 def linked(turns: Sequence[Turn], attempts: Sequence[Attempt]) -> Mapping[str, tuple[str, ...]]:
     """Digest of each attempt of one trial to the ids of the turns that it was made of, where that can be told.
 
-    Where the actor said which samples of its call they are, those (`core._models.samples_in`). Else it is found out: the answers since the candidates before are those in question; answers that say the same make the same candidate. As
-    many different ones as candidates: in their order. Else one candidate is the last answer's, and several are those of
-    the answers whose text holds most of their lines.
+    Where the actor said which samples of its call they are, those (`core._models.samples_in`). Else the answers since
+    the candidates before are those in question; answers that say the same make the same candidate. As many different
+    ones as candidates: in their order. Else one candidate is the last answer's, and several are those of the answers
+    whose text holds most of their lines.
     """
     found: dict[str, tuple[str, ...]] = {}
     spoken = [turn for turn in turns if turn.loss]

@@ -82,7 +82,8 @@ class ManySamples:
             temperature=self._temperature,
             max_tokens=self._max_tokens,
             stop=question.stop,
-            seed=seed_in(context, "samples"),
+            # the task too: else a draw that favours one word would do so in all of them
+            seed=seed_in(context, f"samples of {context.task.id}"),
             purpose="propose",
             prompt_digest=question.prompt_digest,
         )
