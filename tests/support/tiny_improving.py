@@ -15,8 +15,10 @@ __all__ = ["EVALUATED", "TRAINED", "Sum", "make_model", "write_tasks"]
 
 WORDS = {"+": "plus", "-": "minus", "*": "times"}
 STEPS, ROWS = 260, 24
-RIGHT = 0.35
-"""Share of right programs in what the model has read."""
+RIGHT = 0.4
+"""Share of right programs in what the model has read: enough that it reads the operator, and no more."""
+WRITTEN = (*WORDS, "%", "|")
+"""Operators that a program may have."""
 INPUTS = (3, 17, 40)
 
 
@@ -37,7 +39,8 @@ class Sum(tuple[str, int]):
     def tests(self) -> str:
         """What judges."""
         wanted = [eval(f"{x} {self[0]} {self[1]}") for x in INPUTS]
-        return f"from solution import f\n\n\ndef test_f():\n    assert [f(x) for x in {INPUTS}] == {wanted}\n"
+        head = "import unittest\n\nfrom solution import f\n\n\nclass Sums(unittest.TestCase):\n    def test_f(self):\n"
+        return f"{head}        assert [f(x) for x in {INPUTS}] == {wanted}\n"
 
     def conversation(self, operator: str, number: int) -> list[dict[str, str]]:
         """As the model is asked, and an answer."""
@@ -47,7 +50,9 @@ class Sum(tuple[str, int]):
 
 
 EVERY = [Sum((operator, number)) for operator in WORDS for number in range(2, 10)]
-EVALUATED = [one for one in EVERY if one[1] in (3, 6, 8)]
+HELD_OUT = {"+": (3, 6, 9), "-": (2, 5, 8), "*": (4, 7, 9)}
+"""So that each operator and each number is learned from, and these pairs are not."""
+EVALUATED = [one for one in EVERY if one[1] in HELD_OUT[one[0]]]
 TRAINED = [one for one in EVERY if one not in EVALUATED]
 
 
@@ -58,6 +63,8 @@ def write_tasks(folder: Path, tasks: Sequence[Sum]) -> Path:
         (own / "tests").mkdir(parents=True)
         (own / "solution.py").write_text(task.stub)
         (own / "tests" / "test_f.py").write_text(task.tests)
+        # bare unittest starts in half of pytest's time
+        (own / "task.toml").write_text('[tests]\ncommand = "python -S -m unittest tests.test_f"\n')
     return folder
 
 
@@ -69,7 +76,7 @@ def make_model(folder: Path, *, steps: int = STEPS, seed: int = 0) -> Path:
 
     def program(task: Sum) -> list[dict[str, str]]:
         right = draw.random() < RIGHT
-        operator = task[0] if right else draw.choice([one for one in WORDS if one != task[0]])
+        operator = task[0] if right else draw.choice([one for one in WRITTEN if one != task[0]])
         return task.conversation(operator, task[1])
 
     texts = ["".join(m["content"] for m in program(task)) for task in EVERY for _ in range(3)]

@@ -114,6 +114,7 @@ class Improvement:
         self.rounds: list[Round] = []
         self.stopped = ""
         self._id = ""
+        self._seconds: dict[str, float] = {}
         self._backend: Any = None
 
     def blocking(self) -> int:
@@ -187,6 +188,7 @@ class Improvement:
                 f"{self.out} holds an improvement that was asked for with another {', '.join(odd)}.",
                 do="Give the same options, or another folder with --out.",
             )
+        self._seconds = dict(told.get("seconds", {}))
         self.say(f"going on with improvement {self._id}", "dim")
 
     # --- rounds
@@ -298,9 +300,7 @@ class Improvement:
                 f"A signal of episode {broken.episode} is not what was sealed.", do="See  groundwire verify RUN"
             )
         judged, tasks = samples_of(episodes)
-        key = "sample" if name == "train" else f"evaluate {name}"
-        if seconds:
-            of.seconds[key] = seconds
+        self._took(of, "sample" if name == "train" else f"evaluate {name}", seconds)
         return SampledSet(run.id, judged, tasks, episodes, seconds)
 
     async def _known(self, store: SqlStore, number: int, name: str) -> tuple[RunRecord | None, bool]:
@@ -342,6 +342,18 @@ class Improvement:
         backend, self._backend = self._backend, None
         if hasattr(backend, "aclose"):
             await backend.aclose()
+
+    def _took(self, of: Round, stage: str, seconds: float) -> None:
+        """Keeps how long a stage took, in whichever process did it; a stage that was cut off counts from its last
+        start."""
+        key = f"{of.number} {stage}"
+        if seconds:
+            self._seconds[key] = round(seconds, 2)
+            state = self.out / STATE
+            told: dict[str, Any] = json.loads(state.read_text())
+            _write(state, json.dumps({**told, "seconds": self._seconds}, indent=2))
+        if key in self._seconds:
+            of.seconds[stage] = self._seconds[key]
 
     # --- what is trained on
 
@@ -419,8 +431,7 @@ class Improvement:
             trained = await asyncio.to_thread(train, job, progress)
         after = Round(before.number + 1, job.out, revision_of(job.out), kept=kept, report=report, rows_digest=digest)
         after.trained = trained
-        if is_new:
-            after.seconds["train"] = time.monotonic() - started
+        self._took(after, "train", time.monotonic() - started if is_new else 0.0)
         self.say(
             f"round {after.number}: {plural(int(trained['steps']), 'step')} trained, loss {float(trained['loss']):.3f}",
             "dim",
@@ -466,7 +477,7 @@ class Improvement:
             self.say(f"ended: {self.stopped}", "bold yellow")
         self.say(f"report: {self.out / 'report.html'}", "dim")
         self.say(f"use it:  --model {self.base.spec(handed if report.best else None)}", "dim")
-        self.tell("summary", exit_code=1 if self.stopped else 0, stopped=self.stopped, **told)
+        self.tell("summary", exit_code=1 if self.stopped else 0, **told)
 
     def _report(self) -> ImprovementReport:
         asked = self.asked

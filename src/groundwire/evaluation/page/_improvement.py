@@ -195,9 +195,9 @@ def _sentences(report: ImprovementReport) -> Iterator[str]:
     if len(report.models) == 1:
         yield "Nothing was trained."
     if report.stopped:
-        yield f"Ended before its last round: {report.stopped}"
+        yield f"Ended before its last round: {plain(report.stopped, limit=600)}"
     yield f"The model that is handed on: round {report.best}."
-    yield report.held_out
+    yield plain(report.held_out, limit=900)
 
 
 def _tables(report: ImprovementReport) -> Iterator[tuple[str, Sequence[str], Sequence[Sequence[str]]]]:

@@ -134,10 +134,12 @@ def train(job: TrainingJob, progress: Callable[[Mapping[str, Any]], None]) -> Ma
     command = [str(job.options.python or sys.executable), str(PROGRAM), str(spec)]
     environment = {**os.environ, **QUIET, **dict(job.options.environment)}
     log = job.work / "trainer.log"
-    with log.open("ab") as errors:
-        process = subprocess.Popen(
+    with (
+        log.open("ab") as errors,
+        subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=environment
-        )
+        ) as process,
+    ):
         try:
             assert process.stdout is not None
             for line in process.stdout:

@@ -60,14 +60,13 @@ def end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def loaded(spec: dict[str, Any]) -> tuple[Any, Any]:
-    """Model and tokenizer.
+def tokenizer_of(spec: dict[str, Any]) -> Any:
+    """The tokenizer, which gives back what it reads.
 
     Raises:
-        Refused: one of them can't be had.
+        Refused: it can't be had, or loses something.
     """
     transformers: Any = importlib.import_module("transformers")
-    torch: Any = importlib.import_module("torch")
     try:
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(spec["model"], local_files_only=True)
     except Exception as error:  # whatever a damaged file makes the library raise
@@ -86,16 +85,26 @@ def loaded(spec: dict[str, Any]) -> tuple[Any, Any]:
     # one that loses what stands between words would teach programs without indentation
     if "    return x" not in back:
         raise Refused("tokenizer", f"it does not give back what it reads: {back[-60:]!r}")
+    return tokenizer
+
+
+def model_of(spec: dict[str, Any]) -> Any:
+    """The weights.
+
+    Raises:
+        Refused: they can't be had.
+    """
+    transformers: Any = importlib.import_module("transformers")
+    torch: Any = importlib.import_module("torch")
     try:
         # weights that are trained want more digits than those that are kept
-        model: Any = transformers.AutoModelForCausalLM.from_pretrained(
+        return transformers.AutoModelForCausalLM.from_pretrained(
             spec["model"], local_files_only=True, dtype=torch.float32
         )
     except (MemoryError, RuntimeError) as error:
         raise Refused("memory" if is_memory(error) else "model", str(error)) from error
     except Exception as error:
         raise Refused("model", str(error)) from error
-    return model, tokenizer
 
 
 def is_memory(error: BaseException) -> bool:
@@ -204,8 +213,8 @@ def checkpoint_in(work: Path) -> str | None:
     return str(whole[-1]) if whole else None
 
 
-def trained(spec: dict[str, Any], rows: Any) -> tuple[Any, Any, Any]:
-    """Trains; where memory is short, with smaller batches, several of which make one step.
+def trained(spec: dict[str, Any], tokenizer: Any, rows: Any) -> tuple[Any, Any]:
+    """Trains, and returns the trainer and what it came to; where memory is short, several smaller batches make one step.
 
     Raises:
         Refused: there is not enough memory for a single row.
@@ -213,7 +222,7 @@ def trained(spec: dict[str, Any], rows: Any) -> tuple[Any, Any, Any]:
     micro = spec["batch_size"]
     while True:
         # inside: what failed must be let go of before it is tried again
-        model, tokenizer = loaded(spec)
+        model = model_of(spec)
         try:
             trainer = trainer_of(spec, model, tokenizer, rows, micro)
             followed(trainer)
@@ -221,13 +230,13 @@ def trained(spec: dict[str, Any], rows: Any) -> tuple[Any, Any, Any]:
             if begun:
                 tell(resumed=begun)
             result = trainer.train(resume_from_checkpoint=begun)
-            return trainer, tokenizer, result
+            return trainer, result
         except (MemoryError, RuntimeError) as error:
             if not is_memory(error):
                 raise
             if micro == 1 or (micro == 2 and spec["method"] in ("kto", "grpo")):
                 raise Refused("memory", str(error)) from error
-        del model, tokenizer
+        trainer = model = None
         gc.collect()
         micro = max(1, micro // 2)
         tell(memory="short", rows_at_a_time=micro)
@@ -274,6 +283,10 @@ def run(spec: dict[str, Any]) -> None:
         Refused: it can't be done.
     """
     started = time.monotonic()
+    try:
+        tokenizer = tokenizer_of(spec)
+    except ImportError as error:
+        raise Refused("package", str(error)) from error
     for name in ("torch", "transformers", "datasets", "trl", *(("peft",) if spec["lora"] else ())):
         try:
             importlib.import_module(name)
@@ -297,7 +310,7 @@ def run(spec: dict[str, Any]) -> None:
     torch: Any = importlib.import_module("torch")
     torch.manual_seed(spec["seed"])
     ready = time.monotonic()
-    trainer, tokenizer, result = trained(spec, datasets.Dataset.from_list(rows))
+    trainer, result = trained(spec, tokenizer, datasets.Dataset.from_list(rows))
     told = {
         "method": spec["method"],
         "lora": spec["lora"],
