@@ -29,7 +29,8 @@ from groundwire.core._tasks import Task
 from groundwire.sandbox import open_sandbox
 from groundwire.tools._baselines import Baselines, Pace
 from groundwire.tools._controls import ALL, LEAST_SHARE, run_with_controls
-from groundwire.tools._judging import Judge, cold
+from groundwire.tools._executing import cold
+from groundwire.tools._judging import Judge
 from groundwire.tools._python_runner import PythonRunner
 from groundwire.tools._running import Judgement, Launch
 

@@ -207,7 +207,8 @@ async def cost(counts: list[int], rounds: int) -> None:
     from groundwire.core import Candidate, Isolation, Limits, Task, Tree
     from groundwire.sandbox import open_sandbox
     from groundwire.tools._baselines import Baselines
-    from groundwire.tools._judging import Judge, cold
+    from groundwire.tools._executing import cold
+    from groundwire.tools._judging import Judge
     from groundwire.tools._python_runner import PythonRunner
     from groundwire.tools._running import Launch
 

@@ -35,6 +35,7 @@ EXTRAS: dict[str, Collection[str]] = {
     "tools/_mcp_servers.py": ("mcp",),
     "viewer/": ("view",),
     "cli/_view.py": ("view",),
+    "cli/_reward.py": ("training",),
     "benchmarks/answers/_rows.py": ("training",),
     "training/": ("training",),
     # it says so itself where scipy is not there

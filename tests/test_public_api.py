@@ -111,9 +111,9 @@ PUBLIC = {
         "step_rules", "tool_for", "world",
     },
     "groundwire.training": {
-        "Form", "Options", "Rejected", "Row", "Trajectories", "Trajectory", "Trial", "Turn", "export", "form",
-        "form_names", "json_schema", "opened", "read_trajectory", "robustness", "trajectories_of",
-        "with_labels",
+        "Form", "Options", "Rejected", "Row", "ScoredCompletion", "TaskReward", "Trajectories", "Trajectory", "Trial",
+        "Turn", "export", "form", "form_names", "json_schema", "opened", "read_trajectory", "reward", "robustness",
+        "trajectories_of", "with_labels",
     },
 }  # fmt: skip
 

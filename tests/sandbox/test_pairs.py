@@ -6,15 +6,20 @@ import asyncio
 import marshal
 import os
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
+from sandboxes_here import ISOLATING, opened
 
 from groundwire.core._candidates import Tree
 from groundwire.core._sandboxes import BoxCommand, Limits, Pair, PairingSandbox, Sandbox
+from groundwire.sandbox._fork_servers import with_fork_servers
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+FORKS = "forks"
 LINE = "import os, sys\nline = int(os.environ['GROUNDWIRE_LINE'])\n"
 ECHO = LINE + "while said := os.read(line, 1 << 16):\n    os.write(line, said)\n"
 HOLDS_A_SECRET = (
@@ -42,10 +47,21 @@ for pid in range(2, 70000):
 )
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=(*ISOLATING, FORKS))
+async def isolating(request: pytest.FixtureRequest) -> AsyncIterator[Sandbox]:
+    """Each kind of sandbox that isolates, and the default one with fork servers of its own, begun before."""
+    box = await opened("bubblewrap" if request.param == FORKS else request.param)
+    if request.param == FORKS:
+        box = with_fork_servers(box)
+        await pair(box, LINE, LINE)
+    yield box
+    await box.aclose()
+
+
 async def pair(box: Sandbox, asking: str, answering: str, *, wall_s: float = 20, stdin: bytes = b"") -> Pair:
     assert isinstance(box, PairingSandbox)
     return await box.run_pair(
-        BoxCommand(["python", "-c", asking], Tree({"asks.py": b""}), stdin=stdin),
+        BoxCommand(["python", "-c", asking], Tree({"asks.py": b""}), support={"side.txt": b"asks"}, stdin=stdin),
         BoxCommand(["python", "-c", answering], Tree({"answers.py": b""})),
         Limits(wall_s=wall_s),
     )

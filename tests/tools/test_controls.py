@@ -16,7 +16,8 @@ from groundwire.core._tasks import Hidden, Task
 from groundwire.tools import HiddenTests, tool_for
 from groundwire.tools._baselines import Baselines, Pace
 from groundwire.tools._controls import run_with_controls
-from groundwire.tools._judging import Judge, cold
+from groundwire.tools._executing import cold
+from groundwire.tools._judging import Judge
 from groundwire.tools._python_runner import PythonRunner
 from groundwire.tools._reports import CaseControl
 from groundwire.tools._running import CONFIRMED, Judgement, Launch, Separation

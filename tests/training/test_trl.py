@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +20,13 @@ from groundwire import FeedbackGraph, Task, Tree
 from groundwire.agents.worlds import ReActActor
 from groundwire.agents.worlds._acting import StepsCritic
 from groundwire.cli._export import ExportRequest, run_export
-from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ToolContext
 from groundwire.core._environments import environment_task
-from groundwire.core._models import Backend, Completion, Request
-from groundwire.core._signals import Verdict
 from groundwire.core._steps import StepRules
 from groundwire.graphs.library._episodic import episodic
 from groundwire.graphs.library._verified_steps import verified_steps
 from groundwire.models import ScriptedBackend
-from groundwire.sandbox import open_sandbox
 from groundwire.tools import Command
-from groundwire.training import export, form, opened
+from groundwire.training import export, form, opened, reward
 
 # what the libraries say to one another
 pytestmark = [
@@ -274,41 +269,41 @@ def test_steps_are_trained_by_their_labels(trainers: Trainers) -> None:
     )
 
 
-async def no_model(backend: Backend, request: Request) -> Completion:
-    raise AssertionError("a check asks no model")
-
-
-async def judged(tasks: Sequence[Task], texts: Sequence[str]) -> list[float]:
-    """A reward each, by the tasks' own command in a real sandbox."""
-    async with aclosing(await open_sandbox()) as sandbox:
-
-        async def opened() -> Any:
-            return sandbox
-
-        context = ToolContext(sandbox=opened, call=no_model)
-        rewards: list[float] = []
-        for task, text in zip(tasks, texts, strict=True):
-            candidate = Candidate(task.tree.digest, {ANSWER: text.encode()})
-            found = await Command().judge(candidate, task, context)
-            assert found.verdict is not Verdict.NONE, found.evidence
-            rewards.append(float(found.verdict is Verdict.PASS))
-        return rewards
-
-
-def test_grpo_on_questions_whose_answers_a_sandboxed_check_rewards(trainers: Trainers) -> None:
-    given: list[float] = []
-
-    def reward(completions: Any, task: list[str], command: list[list[str]], **_: Any) -> list[float]:
-        tasks = [question(int(name.removeprefix("even-"))) for name in task]
-        assert [list(one.command) for one in tasks] == command
-        given.extend(asyncio.run(judged(tasks, [messages[0]["content"] for messages in completions])))
-        return given
-
+def test_grpo_on_questions_whose_answers_their_own_check_rewards(trainers: Trainers) -> None:
+    """By the guide's own lines; and an answer that nobody could judge moves nothing."""
+    torch: Any = pytest.importorskip("torch")
+    told: list[float | None] = []
     rows = trainers.rows("rlvr")
     assert set(rows["task"]) == {"even-1", "even-2", "even-3"} and not {"completion", "chosen"} & set(rows.column_names)
     options = {"num_generations": 8, "per_device_train_batch_size": 8, "max_completion_length": 8}
-    trainers.trained("GRPO", rows, options, reward_funcs=reward)
-    assert set(given) == {0.0, 1.0}, "a group that is all right or all wrong teaches nothing"
+
+    class Told:
+        """The reward, and what it said."""
+
+        __name__ = "told"
+
+        def __init__(self, tasks: Sequence[Task]) -> None:
+            self.inner = reward(tasks, field="task")
+
+        def __call__(self, **columns: Any) -> list[float | None]:
+            told.extend(self.inner(**columns))
+            return told[-len(columns["completions"]) :]
+
+    judges = Told([question(number) for number in (1, 2, 3)])
+    trainers.trained("GRPO", rows, options, reward_funcs=judges)
+    assert set(told) == {0.0, 1.0}, "a group that is all right or all wrong teaches nothing"
+    judges.inner.close()
+
+    nobody = Told([replace(question(number), command=("no-such-program",)) for number in (1, 2, 3)])
+    config = trainers.trl.GRPOConfig(**trainers.options(**options))
+    trainer = trainers.trl.GRPOTrainer(
+        tiny_model(trainers.tokenizer), nobody, args=config, train_dataset=rows, processing_class=trainers.tokenizer
+    )
+    before = {name: weights.detach().clone() for name, weights in trainer.model.named_parameters()}
+    trainer.train()
+    nobody.inner.close()
+    assert set(told[-8:]) == {None}
+    assert all(torch.equal(weights.detach(), before[name]) for name, weights in trainer.model.named_parameters())
 
 
 def test_grpo_on_what_was_answered_and_rewarded_before(trainers: Trainers) -> None:
@@ -329,12 +324,12 @@ def test_grpo_on_what_was_answered_and_rewarded_before(trainers: Trainers) -> No
         stored = [row["reward"] for row in answers]
         return {"prompt_ids": asked, "completion_ids": said, "logprobs": None, "stored": stored}
 
-    def reward(completions: Any, stored: list[float], **_: Any) -> list[float]:
+    def known(completions: Any, stored: list[float], **_: Any) -> list[float]:
         return stored
 
     questions = trainers.datasets.Dataset.from_list([{"prompt": group[0]["prompt"]} for group in groups.values()])
     options = {"num_generations": 2, "per_device_train_batch_size": 6}
-    batch = trainers.trained("GRPO", questions, options, reward_funcs=reward, rollout_func=replayed)
+    batch = trainers.trained("GRPO", questions, options, reward_funcs=known, rollout_func=replayed)
     heard = spoken(batch["completion_ids"], batch["completion_mask"], trainers)
     better = {row["completion"][0]["content"] + "</s>": row["reward"] == 1.0 for g in groups.values() for row in g}
     gained = [float(advantage) for advantage in batch["advantages"]]

@@ -56,7 +56,7 @@ def serve(prefix: str | None, flags: Mapping[str, Any], *, port: int, read_only:
         raise _missing(error) from error
     settings = Settings.resolve(flags)
     page = asyncio.run(_page_of(settings, prefix)) if prefix else "/"
-    listener = _listener(port)
+    listener = listener_on(port)
     token = new_token()
     address = f"http://{HOST}:{listener.getsockname()[1]}{page}?token={token}"
     console = Console(highlight=False)
@@ -165,11 +165,17 @@ def _ledgers(settings: Settings, *, read_only: bool) -> Ledgers:
     return Ledgers([open_store(settings), store_without_memory(settings)], read_only=read_only)
 
 
-def _listener(port: int) -> socket.socket:
+def listener_on(port: int) -> socket.socket:
+    """A socket that listens on this machine alone.
+
+    Raises:
+        ConfigError: the port is taken.
+    """
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
+        listener.listen()  # whoever reads the address may ask at once
     except OSError as error:
         listener.close()
         why = "another program has it" if error.errno == errno.EADDRINUSE else error.strerror

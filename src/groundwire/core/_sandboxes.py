@@ -315,6 +315,8 @@ class BoxCommand:
     support: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     collect: Sequence[str] = ()
     stdin: bytes = b""
+    preload: Sequence[str] = ()
+    """Modules that a fork server imports, where the command runs in one."""
 
 
 @dataclass(frozen=True)
@@ -396,4 +398,33 @@ class WarmSandbox(Protocol):
 
     async def aclose(self) -> None:
         """Ends the fork server and everything in it."""
+        ...
+
+
+@runtime_checkable
+class ForkingSandbox(PairingSandbox, Protocol):
+    """A sandbox that keeps fork servers by itself, for whatever comes again: so pairs run in forks, too."""
+
+    async def run_forked(
+        self,
+        command: BoxCommand,
+        changes: Mapping[str, bytes | None],
+        limits: Limits,
+        *,
+        modes: Mapping[str, bool] = NO_MODES,
+        head_start: HeadStart | None = None,
+    ) -> ExecResult:
+        """One command, in a fork server on `command.tree` where such a one has come before; else in a fresh start.
+
+        Args:
+            command: `python`, flags of the interpreter, then what `WarmSandbox.run` takes.
+            changes: what its tree differs by from the server's.
+            limits: ceilings.
+            modes: path → whether it carries the executable bit.
+            head_start: see `WarmSandbox.run`.
+
+        Raises:
+            SandboxUnavailable: a required limit can't be held here.
+            SandboxCrashed: the sandbox itself broke.
+        """
         ...

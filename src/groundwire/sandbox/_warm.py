@@ -98,8 +98,13 @@ class ForkServer:
         collect: Sequence[str] = (),
         stdin: bytes = b"",
         head_start: HeadStart | None = None,
+        line: int | None = None,
     ) -> ExecResult:
-        """See `groundwire.core._sandboxes.WarmSandbox.run`."""
+        """See `groundwire.core._sandboxes.WarmSandbox.run`.
+
+        Args:
+            line: our descriptor that becomes the command's line to another box.
+        """
         require(limits, self._info)
         if limits.network:
             # the server's namespace has none
@@ -127,7 +132,8 @@ class ForkServer:
                     near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
                     with near, far:
                         channel = Channel(near)
-                        await self._hand_over(job, head_start, far.fileno(), out[1], err[1])
+                        rights = (far.fileno(), out[1], err[1], *(() if line is None else (line,)))
+                        await self._hand_over(job, head_start, *rights)
                         far.close()
                         for ends in (out, err):
                             os.close(ends[1])

@@ -18,8 +18,9 @@ from groundwire.core._signals import Observation, Verdict
 from groundwire.core._tasks import Task
 from groundwire.core._traits import ToolTraits
 from groundwire.tools._baselines import Baseline, Baselines, JudgingMode, Outcome, Pace, outcome_of
+from groundwire.tools._executing import Execute, cold
 from groundwire.tools._guard import why_from_scratch
-from groundwire.tools._judging import Execute, Judge, cold
+from groundwire.tools._judging import Judge
 from groundwire.tools._running import CONFIRMED, Judgement, Launch, Runner, Separation
 
 # Runs things side by side, and gives each result as soon as it is there.

@@ -6,12 +6,11 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import ToolContext
 from groundwire.core._errors import GroundwireError
-from groundwire.core._sandboxes import BoxCommand, ExecResult, Limits, Pair, PairingSandbox, Sandbox, SandboxInfo
+from groundwire.core._sandboxes import ExecResult, Limits, PairingSandbox, Sandbox, SandboxInfo
 from groundwire.core._signals import (
     CaseOutcome,
     CaseResult,
@@ -24,8 +23,9 @@ from groundwire.core._signals import (
 )
 from groundwire.core._tasks import Task
 from groundwire.tools._baselines import Baseline, Baselines, JudgingMode, Pace, outcome_of
-from groundwire.tools._boxes import candidates_box, shares_files
+from groundwire.tools._boxes import shares_files
 from groundwire.tools._controls import Confirming, Run
+from groundwire.tools._executing import Execute, cold
 from groundwire.tools._preload import place_of
 from groundwire.tools._reports import unique
 from groundwire.tools._running import CONFIRMED, Judgement, Launch, NotRunnable, Reading, Runner, Separation
@@ -44,14 +44,6 @@ CASE_SHARE = 0.5
 BASELINE_SHARE = 0.25
 """The part of the time that an episode has left which its base tree's run may take; but for the shortest budgets."""
 LEAST_BASELINE_S = 5.0
-
-
-class Execute(Protocol):
-    """Runs what was prepared."""
-
-    async def __call__(self, start: Launch, candidate: Candidate, limits: Limits, key: str) -> ExecResult:
-        """See `Sandbox.run`."""
-        ...
 
 
 class Judge:
@@ -428,43 +420,6 @@ def _with_output_of(seen: Observation, separation: Observation) -> Observation:
     told = {name: getattr(seen.evidence, name) for name in names}
     evidence = separation.evidence.model_copy(update={**told, "again": seen.evidence.again + 1})
     return separation.model_copy(update={"evidence": evidence, "coverage": seen.coverage})
-
-
-def cold(sandbox: Sandbox, task: Task) -> Execute:
-    """Runs each candidate in a fresh sandbox run, or in two at once."""
-
-    async def execute(start: Launch, candidate: Candidate, limits: Limits, key: str) -> ExecResult:
-        stdin = f"{key}\n".encode() if start.sealed else b""
-        if start.partner is None or start.tree is None:
-            tree = candidate.applied_to(task.tree)
-            return await sandbox.run(
-                start.command,
-                tree,
-                limits,
-                env=start.env,
-                support=start.support,
-                collect=start.collect,
-                stdin=stdin,
-            )
-        assert isinstance(sandbox, PairingSandbox), "two boxes are asked only of a sandbox that has them"
-        partner, tree = start.partner, candidates_box(candidate, task)
-        pair = await sandbox.run_pair(
-            BoxCommand(start.command, start.tree, start.env, start.support, start.collect, stdin),
-            BoxCommand(partner.command, tree, partner.env, partner.support),
-            limits,
-        )
-        return _told(pair)
-
-    return execute
-
-
-def _told(pair: Pair) -> ExecResult:
-    """What the tests' box did, with why the other one ended where a limit ended it."""
-    other = pair.answering
-    if other is None:
-        return pair.asking
-    said = f"\nThe candidate's box hit its limit {other.limit_hit}.".encode() if other.limit_hit else b""
-    return replace(pair.asking, stderr=pair.asking.stderr + said, cpu_s=pair.asking.cpu_s + other.cpu_s)
 
 
 def _rests_on_more_than_values(observation: Observation, task: Task) -> bool:

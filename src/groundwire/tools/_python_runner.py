@@ -73,6 +73,9 @@ sys.exit(run(sys.argv[1:]))
 """
 
 
+ASKS, ANSWERS = "_gw_crossing", "_gw_crossing_candidate"
+"""The modules that the two boxes of a pair have loaded, where they run in forks."""
+
 # Answers from the candidate's own box: nothing of the project is on the import path until our modules are loaded.
 _ANSWER = """
 import os, sys
@@ -173,7 +176,14 @@ More = Callable[[Task, Invocation], tuple[str, ...]]
 
 def _partner(invocation: Invocation) -> Partner:
     command = ("python", *invocation.flags, "-c", _ANSWER)
-    return Partner(command, {**ENVIRONMENT, **invocation.env}, _ours("crossing_"))
+    return Partner(command, {**ENVIRONMENT, **invocation.env}, _ours("crossing_"), (*_asked_by_ours(), ANSWERS))
+
+
+@cache
+def _asked_by_ours() -> tuple[str, ...]:
+    """Modules of the library that those of ours import which cross from box to box."""
+    files = {path: content for path, content in _ours("crossing_").items() if path.endswith(".py")}
+    return tuple(name for name in imports_from_outside(Tree(files)) if name in sys.stdlib_module_names)
 
 
 def nothing_more(_task: Task, _invocation: Invocation) -> tuple[str, ...]:
@@ -244,24 +254,29 @@ class PythonRunner:
         invocation = replace(invocation, arguments=everywhere)
         module = f"{self.name}_main"
         separation = isolation is not Isolation.IN_PROCESS
+        ours = (*_asked_by_ours(), f"_gw_{module}", ASKS)
         settings = {
             "crossing": self._told(task, invocation) if separation else None,
             "lines": None if coverage_of is None else [p for p in sorted(coverage_of.files) if _counts(p, task)],
-            "fixed_files": digests(task),
-            "declared": sorted(declared_names(task.tree)) if self.name == "pytest" else [],
-            "first": list(first),
-            "conftests": any(path.rpartition("/")[2] == "conftest.py" for path in task.tree.files),
             "own": [] if separation else sorted(own_modules(task)),
         }
+        if self.name == "pytest":  # the others are told nothing of one task alone, so that many share a fork server
+            settings |= {
+                "fixed_files": digests(task),
+                "declared": sorted(declared_names(task.tree)),
+                "first": list(first),
+                "conftests": any(path.rpartition("/")[2] == "conftest.py" for path in task.tree.files),
+            }
         is_warm = SHARED_FLAGS.issuperset(invocation.flags) and coverage_of is None
         return Launch(
             shown=shown,
             command=("python", *invocation.flags, *arguments_of(module, invocation, task.tree)),
             warm=arguments_of(module, invocation, task.tree) if is_warm else None,
             quick=arguments_of(module, quick, task.tree) if is_warm else None,
-            preload=(*self.preload, *imports_from_outside(task.tree)),
+            preload=(*self.preload, *(ours if separation else ()), *imports_from_outside(task.tree)),
             flags=invocation.flags if is_warm else (),
             head_start=HeadStart(editable_files(task)) if is_warm and not separation else None,
+            begins_alike=self.name == "unittest",
             can_narrow=self.name == "pytest" and bool(first),
             env={**ENVIRONMENT, **invocation.env},
             support=support_files(settings),

@@ -57,11 +57,13 @@ class Partner:
         command: program and arguments.
         env: variables.
         support: files of ours.
+        preload: modules that a fork server imports.
     """
 
     command: tuple[str, ...]
     env: Mapping[str, str]
     support: Mapping[str, bytes]
+    preload: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class Launch:
         preload: modules that the fork server imports.
         flags: of the fork server's interpreter.
         head_start: lets candidates' runs begin as one in a fork server; None: they don't.
+        begins_alike: True if they begin as one whatever the tree is, so that one server does for many tasks.
         can_narrow: True if a quick run can leave out whatever did not fail on the base tree.
         env: variables.
         support: files of ours.
@@ -94,6 +97,7 @@ class Launch:
     preload: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     head_start: HeadStart | None = None
+    begins_alike: bool = False
     can_narrow: bool = False
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     support: Mapping[str, bytes] = field(default_factory=dict[str, bytes])

@@ -32,12 +32,16 @@ if TYPE_CHECKING:
     from groundwire.training._trajectories import Trajectory, Trial, Turn
     from groundwire.training._writing import opened
     from groundwire.training.methods._flawed_thinking import robustness
+    from groundwire.training.rewards._judging import ScoredCompletion
+    from groundwire.training.rewards._reward import TaskReward, reward
 
 __all__ = [
     "Form",
     "Options",
     "Rejected",
     "Row",
+    "ScoredCompletion",
+    "TaskReward",
     "Trajectories",
     "Trajectory",
     "Trial",
@@ -48,6 +52,7 @@ __all__ = [
     "json_schema",
     "opened",
     "read_trajectory",
+    "reward",
     "robustness",
     "trajectories_of",
     "with_labels",
@@ -60,6 +65,8 @@ __getattr__, __dir__ = at_first_use(
         "Options": "_schema",
         "Rejected": "_schema",
         "Row": "_schema",
+        "ScoredCompletion": "rewards._judging",
+        "TaskReward": "rewards._reward",
         "Trajectories": "_runs",
         "Trajectory": "_trajectories",
         "Trial": "_trajectories",
@@ -70,6 +77,7 @@ __getattr__, __dir__ = at_first_use(
         "json_schema": "_schema",
         "opened": "_writing",
         "read_trajectory": "_runs",
+        "reward": "rewards._reward",
         "robustness": "methods._flawed_thinking",
         "trajectories_of": "_runs",
         "with_labels": "_labels",

@@ -59,6 +59,7 @@ _SOURCES = {
     "improve": _CommandSource("improve", "improve", IMPROVE_CODES),
     "export": _CommandSource("export", "export", EXPORT_CODES),
     "import": _CommandSource("ledger", "import_", "Which logs are known, and what they hold: docs/logs.md."),
+    "reward": _CommandSource("reward", "rewards"),
     "graphs": _CommandSource("first_steps", "graphs"),
     "show": _CommandSource("ledger", "show"),
     "view": _CommandSource("view", "view", "What each page shows, and the interface for programs: docs/viewer.md."),

@@ -22,7 +22,8 @@ else:
         return value
 
 
-FDS_PER_COMMAND = 3
+FDS_PER_COMMAND = (3, 4)
+"""Where we talk, two streams, and perhaps the line to another box."""
 MAX_INODES = 200_000
 PLAIN = kernel.MS_NOSUID | kernel.MS_NODEV
 
@@ -57,7 +58,7 @@ class Parent:
         """Forks for a command that is read over the first of `fds`.
 
         Args:
-            fds: where we talk with the other side about it, and its two streams.
+            fds: where we talk with the other side about it, its two streams, and its line, if it has one.
             foreign: what is none of the command's business.
             begun: what this process has begun; None: the command begins by itself.
 
@@ -73,12 +74,13 @@ class Parent:
         kernel.setns(self._own, kernel.CLONE_NEWPID)
 
     def _keep(self, fds: list[int], begun: Beginning | None) -> NoReturn:
-        talk, stdout, stderr = fds
+        talk, stdout, stderr, *line = fds
         try:
             signals.signal(signals.SIGCHLD, signals.SIG_DFL)
             wire.write_frame(talk, wire.HELLO)
             self._leave_namespaces()
             job = cast("Job", wire.read_value(talk))
+            job["line"] = line[0] if line else -1
             self._mount_box(job)
 
             def become(job: Job, stdout: int, stderr: int) -> None:
@@ -109,6 +111,7 @@ class Parent:
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
 
     def _become(self, job: Job, stdout: int, stderr: int, begun: Beginning | None) -> None:
+        line = child.keep_line(job)
         child.connect(job["stdin"], stdout, stderr)
         child.set_limits(job)
         kernel.drop_capabilities()
@@ -118,7 +121,7 @@ class Parent:
         names = self.base_names | pyrun.importable_names(job["files"])
         other = begun is not None and not is_of(begun, job)
         if other or pyrun.needs_fresh(arguments, env, self.setup["env"], names, self.loaded):
-            child.close_others()
+            child.close_others(line)
             child.execute([python, *self.setup["flags"], *arguments], env, python)
         signals.signal(signals.SIGPIPE, signals.SIG_IGN)
         signals.signal(signals.SIGXFSZ, signals.SIG_IGN)

@@ -147,10 +147,10 @@ class _Begun:
     def _serve(self) -> dict[str, str]:
         try:
             while True:
-                message, fds, _, _ = socket.recv_fds(self._control, 1, forking.FDS_PER_COMMAND)
+                message, fds, _, _ = socket.recv_fds(self._control, 1, max(forking.FDS_PER_COMMAND))
                 if not message:
                     os._exit(0)
-                if len(fds) == forking.FDS_PER_COMMAND:
+                if len(fds) in forking.FDS_PER_COMMAND:
                     self._parent.fork(fds, [self._control], self._beginning)
                 for received in fds:
                     os.close(received)

@@ -28,6 +28,10 @@ else:
         return value
 
 
+OURS, PREFIX = "GROUNDWIRE_SUPPORT", "_gw_"
+"""The variable that names the folder of our own files, and how the names of modules in there begin."""
+
+
 def serve(setup: Setup, fd: int, startup: frozenset[str]) -> None:
     """Becomes the server; returns when the other side is gone.
 
@@ -56,7 +60,7 @@ def serve(setup: Setup, fd: int, startup: frozenset[str]) -> None:
     wire.write_frame(control.fileno(), wire.READY)
     begun: list[socket.socket | None] = []
     while True:
-        message, fds, _, _ = socket.recv_fds(control, 1, forking.FDS_PER_COMMAND)
+        message, fds, _, _ = socket.recv_fds(control, 1, max(forking.FDS_PER_COMMAND))
         if not message:
             return
         if message == wire.BEGIN:
@@ -65,7 +69,7 @@ def serve(setup: Setup, fd: int, startup: frozenset[str]) -> None:
             begun.append(headstart.begin(beginning, parent, [control, *filter(None, begun)]))
             continue
         place = wire.read_index(control.fileno()) if message == wire.GO_ON else -1
-        if len(fds) == forking.FDS_PER_COMMAND and not (place >= 0 and _passed_on(begun, place, fds)):
+        if len(fds) in forking.FDS_PER_COMMAND and not (place >= 0 and _passed_on(begun, place, fds)):
             parent.fork(fds, [control, *filter(None, begun)], None)
         for received in fds:
             os.close(received)
@@ -114,7 +118,10 @@ def _preload(setup: Setup) -> None:
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
     os.close(nowhere)
+    before, ours = [*sys.path], setup["env"].get(OURS, "")
     for name in setup["preload"]:
+        # files of ours are on nobody's path but their own
+        sys.path[:] = [ours, *before] if ours and name.startswith(PREFIX) else before
         try:
             module = importlib.import_module(name)
             for plugin in getattr(getattr(module, "_pytest", module), "default_plugins", ()):
@@ -122,4 +129,6 @@ def _preload(setup: Setup) -> None:
         except (Exception, SystemExit):
             # the command that needs it will say so, in its own words
             continue
+    sys.path[:] = before
+    sys.path_importer_cache.pop(ours, None)
     os.chdir("/")

@@ -100,7 +100,7 @@ if TYPE_CHECKING:
 
 
 RUN = b"r"
-"""To a fork server, with three descriptors: where we talk, standard output, standard error."""
+"""To a fork server, with three descriptors, or four: where we talk, standard output, standard error, the line."""
 BEGIN = b"b"
 """To a fork server, with one descriptor, from which a `Beginning` is read."""
 GO_ON = b"g"
