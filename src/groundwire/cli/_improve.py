@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +23,16 @@ from rich.text import Text
 from groundwire.benchmarks import Item
 from groundwire.cli._arms import Main
 from groundwire.cli._graph_choice import SAMPLES
-from groundwire.cli._improve_parts import BROKEN, Improve, ModelPlace, SampledSet, SampleRun, SampleTally, task_source
+from groundwire.cli._improve_parts import (
+    BROKEN,
+    Improve,
+    ModelPlace,
+    SampledSet,
+    SampleRun,
+    SampleTally,
+    served_rewards,
+    task_source,
+)
 from groundwire.cli._repair import open_store, unique_run
 from groundwire.cli._suite import Shard, Suite, chosen
 from groundwire.cli._text import print_line
@@ -428,7 +437,7 @@ class Improvement:
                     status.update(f"training: step {said['step']} of {said['steps']}, loss {float(said['loss']):.3f}")
                     self.tell("training", round=before.number + 1, **said)
 
-            trained = await asyncio.to_thread(train, job, progress)
+            trained = await asyncio.to_thread(self._train, job, progress)
         after = Round(before.number + 1, job.out, revision_of(job.out), kept=kept, report=report, rows_digest=digest)
         after.trained = trained
         self._took(after, "train", time.monotonic() - started if is_new else 0.0)
@@ -437,6 +446,19 @@ class Improvement:
             "dim",
         )
         return after
+
+    def _train(self, job: TrainingJob, progress: Callable[[Mapping[str, Any]], None]) -> Mapping[str, Any]:
+        asked = self.asked
+        if job.options.method != "grpo" or (job.out / "training.json").is_file():
+            return train(job, progress)
+        with served_rewards(task_source(asked.tasks), asked.settings) as (url, token):
+            more = {
+                "reward_url": url,
+                "group": min(asked.samples, job.options.batch_size),
+                "max_completion": asked.answer_tokens,
+                "temperature": asked.temperature,
+            }
+            return train(replace(job, more=more, token=token), progress)
 
     # --- what it came to
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+import subprocess
+import sys
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -140,6 +144,36 @@ class Improve:
             "eval_limit": self.eval_limit,
             "seed": self.seed,
         }
+
+
+@contextmanager
+def served_rewards(source: TaskSource, settings: Settings) -> Generator[tuple[str, str]]:
+    """Where a trainer of GRPO has its rewards from, and the token: `groundwire reward serve` in a process of its own.
+
+    All that it judges is in the ledger, sealed.
+
+    Raises:
+        ConfigError: it can't be started.
+    """
+    command = [sys.executable, "-c", "from groundwire.cli import main; main()", "reward", "serve", "--record", "--json"]
+    if source.kind == "bench":
+        command += ["--bench", source.name, "--data", str(source.paths[0])]
+        command += ["--split", source.split] if source.split else []
+    else:
+        command += [argument for path in source.paths for argument in ("--tasks", str(path))]
+    for flag, value in (("--sandbox", settings.sandbox), ("--db", settings.db)):
+        command += [flag, value] if value else []
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as server:
+        try:
+            assert server.stdout is not None
+            line = server.stdout.readline()
+            told: dict[str, Any] = json.loads(line) if line.startswith(b"{") else {}
+            if "url" not in told:
+                said = told.get("error", {}).get("what", "no word")
+                raise ConfigError(f"The server of rewards did not start: {said}", do="Try  groundwire reward serve")
+            yield str(told["url"]), str(told["token"])
+        finally:
+            server.terminate()
 
 
 # One run of samples.

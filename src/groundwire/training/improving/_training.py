@@ -94,7 +94,8 @@ class TrainingJob:
         work: its spec, checkpoints and log.
         seed: of the order of rows and all that is random.
         options: how.
-        more: what GRPO is told besides (`trainer.py`).
+        more: what GRPO is told besides: where rewards come from, how many samples of a task and how (`trainer.py`).
+        token: of the server that rewards.
     """
 
     model: Path
@@ -104,6 +105,7 @@ class TrainingJob:
     seed: int
     options: TrainingOptions
     more: Mapping[str, Any] | None = None
+    token: str = ""
 
     def spec(self) -> dict[str, Any]:
         """What the program is told."""
@@ -133,6 +135,8 @@ def train(job: TrainingJob, progress: Callable[[Mapping[str, Any]], None]) -> Ma
     spec.write_text(json.dumps(job.spec(), indent=2))
     command = [str(job.options.python or sys.executable), str(PROGRAM), str(spec)]
     environment = {**os.environ, **QUIET, **dict(job.options.environment)}
+    if job.token:
+        environment["GROUNDWIRE_REWARD_TOKEN"] = job.token
     log = job.work / "trainer.log"
     with (
         log.open("ab") as errors,

@@ -21,6 +21,7 @@ import shutil
 import sys
 import threading
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -165,21 +166,16 @@ def trainer_of(spec: dict[str, Any], model: Any, tokenizer: Any, rows: Any, micr
 def grpo_of(
     spec: dict[str, Any], trl: Any, model: Any, tokenizer: Any, rows: Any, arguments: dict[str, Any], more: Any
 ) -> Any:
-    """GRPO samples anew, and a server of groundwire's judges (`groundwire.training` reward server, `reward_url`)."""
-    import urllib.request
-
-    key = os.environ.get("GROUNDWIRE_REWARD_KEY", "")
+    """GRPO samples anew, and `groundwire reward serve` judges; what got no verdict is None, which TRL masks."""
+    token = os.environ.get("GROUNDWIRE_REWARD_TOKEN", "")
+    address = f"{spec['reward_url']}/v1/rewards"
 
     def judged(prompts: list[Any], completions: list[Any], **columns: Any) -> list[float | None]:
-        texts = [one if isinstance(one, str) else one[-1]["content"] for one in completions]
-        body = json.dumps({"task_id": list(columns["task_id"]), "completions": texts}).encode()
-        asked = urllib.request.Request(
-            spec["reward_url"],
-            body,
-            {"Content-Type": "application/json", "Authorization": f"Bearer {key}"},
-        )
-        with urllib.request.urlopen(asked, timeout=spec["reward_seconds"]) as answer:
-            return list(json.load(answer)["rewards"])
+        items = [{"task_id": name, "completion": said} for name, said in zip(columns["task"], completions, strict=True)]
+        head = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+        asked = urllib.request.Request(address, json.dumps({"items": items}).encode(), head)
+        with urllib.request.urlopen(asked) as answer:
+            return [one["reward"] for one in json.load(answer)["rewards"]]
 
     settings = trl.GRPOConfig(
         **arguments,
@@ -299,7 +295,7 @@ def run(spec: dict[str, Any]) -> None:
         "sft": ("prompt", "completion"),
         "dpo": ("prompt", "chosen", "rejected"),
         "kto": ("prompt", "completion", "label"),
-        "grpo": ("prompt", "task_id"),
+        "grpo": ("prompt", "task"),
     }
     kept = columns[spec["method"]]
     with Path(spec["rows"]).open(encoding="utf-8") as file:
