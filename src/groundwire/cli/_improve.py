@@ -41,6 +41,7 @@ from groundwire.core._ids import new_id
 from groundwire.core._masking import telling_lines, texts_of
 from groundwire.core._paths import expand_user
 from groundwire.core._records import EpisodeEnd, RunEnd, RunRecord
+from groundwire.core._signals import canonical
 from groundwire.core._tasks import Task
 from groundwire.core._text import plain, plural
 from groundwire.evaluation._improvement import SelfTraining, Shares, figures_of, gain_of
@@ -255,7 +256,7 @@ class Improvement:
     async def _sampled(self, of: Round, name: str, items: Sequence[Item], samples: int) -> SampledSet:
         """Samples of a set of tasks by a round's model, from the ledger where they are there."""
         asked = self.asked
-        about = {
+        about: dict[str, Any] = {
             "improve": {
                 "id": self._id,
                 "round": of.number,
@@ -265,6 +266,7 @@ class Improvement:
             },
             "model_revision": of.revision,
         }
+        opinions = asked.keeping.arm == "model-judged" and name == "train"
         place = list(self.eval_items).index(name) if name in self.eval_items else len(self.eval_items)
         seed = asked.seed + SEEDS_APART * (1 + of.number) + place
         settings = asked.settings.model_copy(
@@ -277,8 +279,13 @@ class Improvement:
             }
         )
         own = {"temperature": asked.temperature, "answer_tokens": asked.answer_tokens}
-        if asked.keeping.arm == "model-judged" and name == "train":
+        if opinions:
             own["opinions"] = True
+        # whoever asks the same of the same weights is given the same samples, so that controls share their first round
+        drawn = [[item.task.id, item.task.tree.digest] for item in items]
+        told = [of.revision, drawn, samples, seed, asked.graph, own, settings.max_trials]
+        key = hashlib.sha256(canonical(told).encode()).hexdigest()
+        about["improve"]["key"] = key
         suite = Suite(
             graph=asked.graph,
             source=task_source(asked.tasks if name == "train" else name),
@@ -290,7 +297,7 @@ class Improvement:
         )
         named = f"round {of.number}, {'training tasks' if name == 'train' else name}"
         async with aclosing(open_store(settings)) as store:
-            run, is_over = await self._known(store, of.number, name)
+            run, is_over = await _known(store, key)
             seconds = 0.0
             if not is_over:
                 started = time.monotonic()
@@ -311,21 +318,6 @@ class Improvement:
         judged, tasks = samples_of(episodes)
         self._took(of, "sample" if name == "train" else f"evaluate {name}", seconds)
         return SampledSet(run.id, judged, tasks, episodes, seconds)
-
-    async def _known(self, store: SqlStore, number: int, name: str) -> tuple[RunRecord | None, bool]:
-        """The run of a round and a set, where it has begun, and whether it is over; one that broke is not counted."""
-        for run in await store.runs(limit=RUNS_LOOKED_AT):
-            config: dict[str, Any] = json.loads(run.config)
-            about: dict[str, Any] = config.get("improve") or {}
-            if (about.get("id"), about.get("round"), about.get("set")) != (self._id, number, name):
-                continue
-            ends = await store.ends(run.id)
-            over = any(isinstance(end, RunEnd) for end in ends)
-            codes = [EXIT_CODES[end.stop_reason] for end in ends if isinstance(end, EpisodeEnd)]
-            if over and sum(code in BROKEN for code in codes) > MOST_BROKEN * len(codes):
-                continue
-            return run, over
-        return None, False
 
     def _check_whole(self, main: Main, tasks: int) -> None:
         tally = main.tally
@@ -570,6 +562,21 @@ def improve(asked: Improve, *, as_json: bool) -> int:
         GroundwireError: a training failed, or the model could not be asked; the same command goes on.
     """
     return Improvement(asked, as_json=as_json).blocking()
+
+
+async def _known(store: SqlStore, key: str) -> tuple[RunRecord | None, bool]:
+    """The run of these samples, where it has begun, and whether it is over; one that broke does not count."""
+    for run in await store.runs(limit=RUNS_LOOKED_AT):
+        config: dict[str, Any] = json.loads(run.config)
+        if (config.get("improve") or {}).get("key") != key:
+            continue
+        ends = await store.ends(run.id)
+        over = any(isinstance(end, RunEnd) for end in ends)
+        codes = [EXIT_CODES[end.stop_reason] for end in ends if isinstance(end, EpisodeEnd)]
+        if over and sum(code in BROKEN for code in codes) > MOST_BROKEN * len(codes):
+            continue
+        return run, over
+    return None, False
 
 
 def _left_out(one: Round) -> Mapping[str, int]:

@@ -210,7 +210,7 @@ def checkpoint_in(work: Path) -> str | None:
 
 
 def trained(spec: dict[str, Any], tokenizer: Any, rows: Any) -> tuple[Any, Any]:
-    """Trains, and returns the trainer and what it came to; where memory is short, several smaller batches make one step.
+    """Trains; where memory is short, several smaller batches make one step. Returns the trainer, and what it came to.
 
     Raises:
         Refused: there is not enough memory for a single row.
