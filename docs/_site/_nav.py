@@ -46,7 +46,7 @@ PAGES: Entries = (
                     ("Measured", ("results/index.md", "results/*.md")),
                 ),
             ),
-            ("Training", ("training.md", "training-methods.md", "training-filters.md")),
+            ("Training", ("training.md", "improving.md", "training-methods.md", "training-filters.md")),
             ("Auditing", ("audit.md", "audit-*.md", ("Rules", ("audit-rules/*.md",)))),
         ),
     ),

@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,14 @@ from groundwire.cli._improve_parts import (
     BROKEN,
     Improve,
     ModelPlace,
+    Round,
     SampledSet,
     SampleRun,
     SampleTally,
     served_rewards,
     task_source,
 )
+from groundwire.cli._improve_report import best_of, held_out, report_of, together, write_report, write_whole
 from groundwire.cli._repair import open_store, unique_run
 from groundwire.cli._suite import Shard, Suite, chosen
 from groundwire.cli._text import print_line
@@ -44,16 +45,8 @@ from groundwire.core._records import EpisodeEnd, RunEnd, RunRecord
 from groundwire.core._signals import canonical
 from groundwire.core._tasks import Task
 from groundwire.core._text import plain, plural
-from groundwire.evaluation._improvement import SelfTraining, Shares, figures_of, gain_of
+from groundwire.evaluation._improvement import SelfTraining, gain_of, mean_share
 from groundwire.evaluation._measuring import as_data
-from groundwire.evaluation.page._improvement import (
-    TRAIN,
-    ImprovedModel,
-    ImprovementReport,
-    as_markdown,
-    as_page,
-    plots_of_improvement,
-)
 from groundwire.graphs.run._result import EXIT_CODES
 from groundwire.memory import SqlStore
 from groundwire.training._catalogue import form
@@ -76,35 +69,6 @@ SEEDS_APART = 100_003
 """Between the seeds of two rounds."""
 FORMS = {"sft": "sft", "dpo": "dpo", "kto": "kto", "grpo": "rlvr"}
 """Of each method, the export that it reads."""
-
-
-@dataclass
-class Round:
-    """One model of the loop, and what became of it.
-
-    Args:
-        number: 0: what it began with.
-        place: its folder.
-        revision: of its weights.
-        evaluated: by name of the eval set.
-        sampled: the training tasks, where they were sampled.
-        kept: what it was trained on.
-        report: of the export of that.
-        rows_digest: sha256 of the rows' file.
-        trained: what the training came to.
-        seconds: by stage.
-    """
-
-    number: int
-    place: Path
-    revision: str
-    evaluated: dict[str, SampledSet] = field(default_factory=dict[str, SampledSet])
-    sampled: SampledSet | None = None
-    kept: Kept | None = None
-    report: ExportReport | None = None
-    rows_digest: str = ""
-    trained: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
 
 
 class Improvement:
@@ -188,7 +152,7 @@ class Improvement:
             if any(self.out.iterdir()):
                 raise ConfigError(f"{self.out} is not empty, and no improvement's.", do="Name another folder.")
             self._id = new_id()
-            _write(state, json.dumps({"id": self._id, "asked": wanted}, indent=2))
+            write_whole(state, json.dumps({"id": self._id, "asked": wanted}, indent=2))
             return
         told: dict[str, Any] = json.loads(state.read_text())
         self._id = str(told["id"])
@@ -233,10 +197,10 @@ class Improvement:
         if len(self.rounds) == 1 and several and all(len(one.programs) == 1 for one in several):
             return "all samples of every task are one program: there is nothing to choose from; raise --temperature"
         training = SelfTraining(
-            trained_on=[_mean(one.shares) for one in sampled],
+            trained_on=[mean_share(one.shares) for one in sampled],
             kept=[self._acceptance(one) for one in sampled],
             diversity=[diversity(one.tasks.values()) for one in sampled],
-            evaluated=[self._together(one) for one in self.rounds],
+            evaluated=[together(one) for one in self.rounds],
         )
         why = training.why_stop()
         if why and self.asked.go_on:
@@ -249,9 +213,6 @@ class Improvement:
         rules = replace(self.asked.keeping, per_task=len(sampled.samples) or 1, easy=2.0)
         drawn = sum(one.samples for one in sampled.tasks.values())
         return len(kept_of(sampled.samples, rules).turns) / drawn if drawn else 0.0
-
-    def _together(self, one: Round) -> Shares:
-        return {f"{name} {task}": share for name, each in one.evaluated.items() for task, share in each.shares.items()}
 
     async def _sampled(self, of: Round, name: str, items: Sequence[Item], samples: int) -> SampledSet:
         """Samples of a set of tasks by a round's model, from the ledger where they are there."""
@@ -352,7 +313,7 @@ class Improvement:
             self._seconds[key] = round(seconds, 2)
             state = self.out / STATE
             told: dict[str, Any] = json.loads(state.read_text())
-            _write(state, json.dumps({**told, "seconds": self._seconds}, indent=2))
+            write_whole(state, json.dumps({**told, "seconds": self._seconds}, indent=2))
         if key in self._seconds:
             of.seconds[stage] = self._seconds[key]
 
@@ -456,99 +417,29 @@ class Improvement:
 
     def _tell_round(self, one: Round) -> None:
         for name, each in one.evaluated.items():
-            share = _mean(each.shares)
+            share = mean_share(each.shares)
             gain = gain_of(self.rounds[0].evaluated[name].shares, each.shares)
             self.tell("round", round=one.number, set=name, run=each.run, right=share, **_numbers(gain))
             self.say(
                 f"round {one.number}  {name}: " + (gain.sentence() if one.number else f"{100 * share:.1f} % right")
             )
 
-    @property
-    def best(self) -> int:
-        """The model that is handed on: the last one, or, where it has fallen, the best on the eval set."""
-        if not self.stopped.startswith("the verified accuracy"):
-            return self.rounds[-1].number
-        return SelfTraining(
-            trained_on=(), kept=(), diversity=(), evaluated=[self._together(one) for one in self.rounds]
-        ).best
-
     def _finish(self) -> None:
-        report = self._report()
-        told = as_data(report)
-        _write(self.out / "report.json", json.dumps(told, indent=2))
-        names = ("curve.svg", "diversity.svg")
-        for name, plot in zip(names, plots_of_improvement(report), strict=True):
-            _write(self.out / name, plot.svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1))
-        _write(self.out / "report.md", as_markdown(report, names))
-        _write(self.out / "report.html", as_page(report))
+        report = report_of(
+            self.asked,
+            self.rounds,
+            improvement=self._id,
+            stopped=self.stopped,
+            best=best_of(self.rounds, self.stopped),
+            held_out=held_out(self.rounds, self.texts),
+        )
         handed = self.rounds[report.best].place
-        link = self.out / "model"
-        part = self.out / ".model.part"
-        part.unlink(missing_ok=True)
-        part.symlink_to(os.path.relpath(handed, self.out))
-        part.replace(link)
+        write_report(self.out, report, handed)
         if self.stopped:
             self.say(f"ended: {self.stopped}", "bold yellow")
         self.say(f"report: {self.out / 'report.html'}", "dim")
         self.say(f"use it:  --model {self.base.spec(handed if report.best else None)}", "dim")
-        self.tell("summary", exit_code=1 if self.stopped else 0, **told)
-
-    def _report(self) -> ImprovementReport:
-        asked = self.asked
-        models: list[ImprovedModel] = []
-        for one in self.rounds:
-            sets = {**one.evaluated, **({TRAIN: one.sampled} if one.sampled else {})}
-            models.append(
-                ImprovedModel(
-                    number=one.number,
-                    folder=str(one.place),
-                    revision=one.revision,
-                    figures={n: figures_of(s.shares, diversity(s.tasks.values())) for n, s in sets.items()},
-                    gains={
-                        name: gain_of(self.rounds[0].evaluated[name].shares, each.shares)
-                        for name, each in one.evaluated.items()
-                        if one.number
-                    },
-                    rows=one.report.rows if one.report else 0,
-                    rows_digest=one.rows_digest,
-                    left_out=_left_out(one),
-                    trained=one.trained,
-                    seconds=one.seconds,
-                    runs={name: each.run for name, each in sets.items()},
-                )
-            )
-        arm = {"arm": asked.keeping.arm} if asked.keeping.arm != "verified" else {}
-        how = asked.training
-        return ImprovementReport(
-            title=f"groundwire improve: {self.base.folder.name}",
-            about={
-                **arm,
-                "improvement": self._id,
-                "graph": asked.graph,
-                "samples of a task": f"{asked.samples} to train on, {asked.eval_samples} to evaluate,"
-                f" temperature {asked.temperature:g}, {asked.answer_tokens} tokens",
-                "kept": f"{asked.keeping.per_task} different solutions of a task, {asked.keeping.per_easy_task} of one"
-                f" of which {100 * asked.keeping.easy:.0f} % are right",
-                "training": f"{how.method}, {f'LoRA of rank {how.lora}' if how.lora else 'all weights'}, {how.epochs}"
-                f" epochs, {how.learning_rate:g}, batches of {how.batch_size}, from the"
-                f" {'last' if asked.from_last else 'first'} model",
-                "seed": str(asked.seed),
-            },
-            models=models,
-            best=self.best,
-            stopped=self.stopped,
-            held_out=self._held_out(),
-        )
-
-    def _held_out(self) -> str:
-        dropped = sum(one.report.rejected["holds_eval_text"] for one in self.rounds if one.report)
-        gone = len(self.texts.overlaps)
-        return (
-            f"Held out: {plural(len(self.train_items), 'training task')} and"
-            f" {sum(map(len, self.eval_items.values()))} eval tasks, none equal by digest or sharing half of its words"
-            f" ({plural(gone, 'training task')} left out for that). No training row shares a run of 13 words with"
-            f" an eval task ({plural(dropped, 'row')} left out for that)."
-        )
+        self.tell("summary", exit_code=1 if self.stopped else 0, **as_data(report))
 
 
 def improve(asked: Improve, *, as_json: bool) -> int:
@@ -579,12 +470,6 @@ async def _known(store: SqlStore, key: str) -> tuple[RunRecord | None, bool]:
     return None, False
 
 
-def _left_out(one: Round) -> Mapping[str, int]:
-    if one.report is None:
-        return {}
-    return dict(sorted(one.report.rejected.items()))
-
-
 def _secrets(items: Sequence[Item]) -> Sequence[str]:
     """Telling lines of the hidden tests, which no row may hold."""
     found: dict[str, None] = {}
@@ -602,17 +487,3 @@ def _hidden_lines(task: Task) -> Sequence[str]:
 
 def _numbers(gain: Any) -> dict[str, Any]:
     return {name: getattr(gain, name) for name in ("tasks", "difference", "low", "high", "ratio", "p")}
-
-
-def _mean(shares: Shares) -> float:
-    return sum(one.share for one in shares.values()) / len(shares) if shares else 0.0
-
-
-def _write(path: Path, text: str) -> None:
-    """The file is there whole or as it was."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise ConfigError(f"{path} can't be written: {error.strerror}.", do="Name another folder.") from error

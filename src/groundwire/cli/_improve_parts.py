@@ -28,8 +28,9 @@ from groundwire.evaluation._improvement import Shares, TaskShare
 from groundwire.graphs import EpisodeResult
 from groundwire.graphs.run._result import EXIT_CODES
 from groundwire.memory import SqlStore
+from groundwire.training._exporting import ExportReport
 from groundwire.training._trajectories import Trajectory
-from groundwire.training.improving._keeping import KeepingRules
+from groundwire.training.improving._keeping import KeepingRules, Kept
 from groundwire.training.improving._samples import Sample, TaskSamples
 from groundwire.training.improving._training import TrainingOptions
 
@@ -268,3 +269,32 @@ class SampledSet:
     def shares(self) -> Shares:
         """As evaluation reads them."""
         return {name: TaskShare(samples=one.samples, right=one.right) for name, one in self.tasks.items()}
+
+
+@dataclass
+class Round:
+    """One model of the loop, and what became of it.
+
+    Args:
+        number: 0: what it began with.
+        place: its folder.
+        revision: of its weights.
+        evaluated: by name of the eval set.
+        sampled: the training tasks, where they were sampled.
+        kept: what it was trained on.
+        report: of the export of that.
+        rows_digest: sha256 of the rows' file.
+        trained: what the training came to.
+        seconds: by stage.
+    """
+
+    number: int
+    place: Path
+    revision: str
+    evaluated: dict[str, SampledSet] = field(default_factory=dict[str, SampledSet])
+    sampled: SampledSet | None = None
+    kept: Kept | None = None
+    report: ExportReport | None = None
+    rows_digest: str = ""
+    trained: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    seconds: dict[str, float] = field(default_factory=dict[str, float])

@@ -230,7 +230,7 @@ class SelfTraining:
             )
         if len(self.evaluated) > 1:
             *earlier, now = self.evaluated
-            best = max(range(len(earlier)), key=lambda at: _mean(earlier[at]))
+            best = max(range(len(earlier)), key=lambda at: mean_share(earlier[at]))
             fell = gain_of(earlier[best], now)
             if fell.answer is Conclusion.HURT:
                 return f"the verified accuracy has fallen since round {best}: {fell.sentence()}"
@@ -245,8 +245,9 @@ class SelfTraining:
     @property
     def best(self) -> int:
         """The round whose model did best on the eval set; of equal ones the first."""
-        return max(range(len(self.evaluated)), key=lambda at: (_mean(self.evaluated[at]), -at))
+        return max(range(len(self.evaluated)), key=lambda at: (mean_share(self.evaluated[at]), -at))
 
 
-def _mean(shares: Shares) -> float:
+def mean_share(shares: Shares) -> float:
+    """Share of right samples, mean over tasks; 0 of none."""
     return sum(one.share for one in shares.values()) / len(shares) if shares else 0.0
