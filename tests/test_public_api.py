@@ -93,8 +93,8 @@ PUBLIC = {
     "groundwire.models": {
         "Fallbacks", "LiteLLMBackend", "LiteLLMReranker", "LocalBackend", "MiniLM", "OpenAICompatibleBackend",
         "Patience",
-        "ReplayBackend", "SMOLLM2", "ScriptedBackend", "ServerOptions", "VllmBackend", "VllmServerBackend",
-        "WatchedBackend", "allow_model_calls", "backend_for", "load_litellm",
+        "ReplayBackend", "SMOLLM2", "ScriptedBackend", "ServerOptions", "TransformersBackend",
+        "VllmBackend", "VllmServerBackend", "WatchedBackend", "allow_model_calls", "backend_for", "load_litellm",
     },
     "groundwire.sandbox": {
         "DEFAULT_KINDS", "Probe", "open_sandbox", "probe_all",

@@ -53,7 +53,7 @@ async def judge(data: Path, programs: int, at_once: int) -> None:
         for record in await store.records(result.episode_id):
             if isinstance(record, Signal):
                 seen[f"{record.verdict} {record.isolation}"] += 1
-                seen[f"sandbox {record.sandbox.kind}"] += 1
+                seen[f"sandbox {record.sandbox.kind if record.sandbox else 'none'}"] += 1
 
     await one(0)  # what a first one pays alone
     seen.clear()

@@ -459,7 +459,8 @@ async def _known(store: SqlStore, key: str) -> tuple[RunRecord | None, bool]:
     """The run of these samples, where it has begun, and whether it is over; one that broke does not count."""
     for run in await store.runs(limit=RUNS_LOOKED_AT):
         config: dict[str, Any] = json.loads(run.config)
-        if (config.get("improve") or {}).get("key") != key:
+        about: dict[str, Any] = config.get("improve") or {}
+        if about.get("key") != key:
             continue
         ends = await store.ends(run.id)
         over = any(isinstance(end, RunEnd) for end in ends)

@@ -13,7 +13,7 @@ import importlib.util
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl
 
 from groundwire.core._errors import ConfigError, ModelError, ModelRejected, ModelReplyInvalid, Usage
@@ -235,7 +235,8 @@ def _generated(
 
 def _ends_of(model: Any, tokenizer: Any) -> list[int]:
     ends: Any = model.generation_config.eos_token_id
-    known = [*(ends if isinstance(ends, list) else [ends]), tokenizer.eos_token_id]
+    many = cast("list[Any]", ends if isinstance(ends, list) else [ends])
+    known: list[Any] = [*many, tokenizer.eos_token_id]
     return [int(end) for end in known if end is not None]
 
 

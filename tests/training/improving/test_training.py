@@ -35,8 +35,10 @@ def job(base: Path, folder: Path, **options: Any) -> TrainingJob:
     rows = folder / "rows.jsonl"
     said = [task.conversation(*task) for task in TRAINED[:8]]
     rows.write_text("".join(json.dumps({"prompt": one[:1], "completion": one[1:]}) + "\n" for one in said))
-    told = TrainingOptions(**{"epochs": 2, "batch_size": 4, "max_length": 128, **options})
-    return TrainingJob(model=base, rows=rows, out=folder / "model", work=folder / "training", seed=0, options=told)
+    given: dict[str, Any] = {"epochs": 2, "batch_size": 4, "max_length": 128, **options}
+    return TrainingJob(
+        model=base, rows=rows, out=folder / "model", work=folder / "training", seed=0, options=TrainingOptions(**given)
+    )
 
 
 def nobody(_said: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -74,14 +74,14 @@ def kept_of(samples: Sequence[Sample], rules: KeepingRules) -> Kept:
     verified = _distinct(samples, rules, lambda sample: sample.right)
     if rules.arm == "verified":
         return _with_failed(verified, samples, rules) if rules.with_failed else verified
-    takes = {
+    takes: Mapping[str, Callable[[Sample], bool]] = {
         "unverified": lambda _: True,
         "model-judged": lambda sample: sample.approved is True,
         "failed": lambda sample: not sample.right,
-    }[rules.arm]
+    }
     # any number of a task: an arm that knows no right ones can't tell an easy task
     free = KeepingRules(arm=rules.arm, per_task=max(len(samples), 1), easy=2.0, seed=rules.seed)
-    control = _distinct(samples, free, takes)
+    control = _distinct(samples, free, takes[rules.arm])
     wanted = len(verified.turns)
     of = {sample.answer.turn.id: sample for sample in samples}
     in_lots = sorted(control.turns, key=lambda turn: _lot(rules.seed, of[turn].task, of[turn].key))
