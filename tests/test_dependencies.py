@@ -38,6 +38,7 @@ EXTRAS: dict[str, Collection[str]] = {
     "cli/_reward.py": ("training",),
     "benchmarks/answers/_rows.py": ("training",),
     "training/": ("training",),
+    "training/improving/trainer.py": ("improve",),
     # it says so itself where scipy is not there
     "training/methods/_match_tir.py": ("eval",),
 }

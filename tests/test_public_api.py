@@ -129,6 +129,7 @@ def test_public_names_are_pinned_and_load(module: str) -> None:
 
 OWN_PROGRAMS = frozenset(
     {
+        "training/improving/trainer.py",
         "__main__.py", "agents/programs/program_guest.py", "core/math_equality.py", "benchmarks/lr2bench/rules.py",
         "models/local_model/serve.py", "models/model_server/keeper.py", "models/vllm_engine/watch.py",
     }

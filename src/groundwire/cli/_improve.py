@@ -25,8 +25,8 @@ from groundwire.cli._graph_choice import SAMPLES
 from groundwire.cli._improve_parts import (
     BROKEN,
     Improve,
+    ImprovedRound,
     ModelPlace,
-    Round,
     SampledSet,
     SampleRun,
     SampleTally,
@@ -85,7 +85,7 @@ class Improvement:
         self.console = Console(stderr=as_json, highlight=False)
         self.out = expand_user(asked.out)
         self.base = ModelPlace.of(asked.model)
-        self.rounds: list[Round] = []
+        self.rounds: list[ImprovedRound] = []
         self.stopped = ""
         self._id = ""
         self._seconds: dict[str, float] = {}
@@ -169,7 +169,7 @@ class Improvement:
 
     async def _rounds(self) -> int:
         asked = self.asked
-        current = Round(0, self.base.folder, revision_of(self.base.folder))
+        current = ImprovedRound(0, self.base.folder, revision_of(self.base.folder))
         while True:
             self.rounds.append(current)
             for name, items in self.eval_items.items():
@@ -214,7 +214,7 @@ class Improvement:
         drawn = sum(one.samples for one in sampled.tasks.values())
         return len(kept_of(sampled.samples, rules).turns) / drawn if drawn else 0.0
 
-    async def _sampled(self, of: Round, name: str, items: Sequence[Item], samples: int) -> SampledSet:
+    async def _sampled(self, of: ImprovedRound, name: str, items: Sequence[Item], samples: int) -> SampledSet:
         """Samples of a set of tasks by a round's model, from the ledger where they are there."""
         asked = self.asked
         about: dict[str, Any] = {
@@ -305,7 +305,7 @@ class Improvement:
         if hasattr(backend, "aclose"):
             await backend.aclose()
 
-    def _took(self, of: Round, stage: str, seconds: float) -> None:
+    def _took(self, of: ImprovedRound, stage: str, seconds: float) -> None:
         """Keeps how long a stage took, in whichever process did it; a stage that was cut off counts from its last
         start."""
         key = f"{of.number} {stage}"
@@ -366,7 +366,7 @@ class Improvement:
         most = self.asked.keeping.per_task
         return most + (number - 1) * max(1, most // 2)
 
-    async def _trained(self, before: Round, rows: tuple[Path, Kept, ExportReport]) -> Round:
+    async def _trained(self, before: ImprovedRound, rows: tuple[Path, Kept, ExportReport]) -> ImprovedRound:
         asked = self.asked
         file, kept, report = rows
         await self._let_go()  # a trainer wants the memory that an engine holds
@@ -391,7 +391,9 @@ class Improvement:
                     self.tell("training", round=before.number + 1, **said)
 
             trained = await asyncio.to_thread(self._train, job, progress)
-        after = Round(before.number + 1, job.out, revision_of(job.out), kept=kept, report=report, rows_digest=digest)
+        after = ImprovedRound(
+            before.number + 1, job.out, revision_of(job.out), kept=kept, report=report, rows_digest=digest
+        )
         after.trained = trained
         self._took(after, "train", time.monotonic() - started if is_new else 0.0)
         self.say(
@@ -415,7 +417,7 @@ class Improvement:
 
     # --- what it came to
 
-    def _tell_round(self, one: Round) -> None:
+    def _tell_round(self, one: ImprovedRound) -> None:
         for name, each in one.evaluated.items():
             share = mean_share(each.shares)
             gain = gain_of(self.rounds[0].evaluated[name].shares, each.shares)

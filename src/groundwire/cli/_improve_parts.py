@@ -31,7 +31,7 @@ from groundwire.memory import SqlStore
 from groundwire.training._exporting import ExportReport
 from groundwire.training._trajectories import Trajectory
 from groundwire.training.improving._keeping import KeepingRules, Kept
-from groundwire.training.improving._samples import Sample, TaskSamples
+from groundwire.training.improving._samples import CountedSample, TaskSamples
 from groundwire.training.improving._training import TrainingOptions
 
 BROKEN = frozenset({5, 6, 7, 130})
@@ -260,7 +260,7 @@ class SampledSet:
     """
 
     run: str
-    samples: Sequence[Sample]
+    samples: Sequence[CountedSample]
     tasks: Mapping[str, TaskSamples]
     trajectories: Sequence[Trajectory]
     seconds: float
@@ -272,7 +272,7 @@ class SampledSet:
 
 
 @dataclass
-class Round:
+class ImprovedRound:
     """One model of the loop, and what became of it.
 
     Args:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from groundwire.cli._improve_parts import Improve, ModelPlace, Round
+from groundwire.cli._improve_parts import Improve, ImprovedRound, ModelPlace
 from groundwire.core._errors import ConfigError
 from groundwire.core._text import plural
 from groundwire.evaluation._improvement import SelfTraining, Shares, figures_of, gain_of
@@ -26,19 +26,19 @@ from groundwire.training.improving._samples import diversity
 PLOTS = ("curve.svg", "diversity.svg")
 
 
-def together(one: Round) -> Shares:
+def together(one: ImprovedRound) -> Shares:
     """The shares of all eval sets."""
     return {f"{name} {task}": share for name, each in one.evaluated.items() for task, share in each.shares.items()}
 
 
-def best_of(rounds: Sequence[Round], stopped: str) -> int:
+def best_of(rounds: Sequence[ImprovedRound], stopped: str) -> int:
     """The model that is handed on: the last one, or, where it has fallen, the best on the eval set."""
     if not stopped.startswith("the verified accuracy"):
         return rounds[-1].number
     return SelfTraining(trained_on=(), kept=(), diversity=(), evaluated=[together(one) for one in rounds]).best
 
 
-def held_out(rounds: Sequence[Round], texts: EvalTexts) -> str:
+def held_out(rounds: Sequence[ImprovedRound], texts: EvalTexts) -> str:
     """What is known of the distance between what was trained on and the eval tasks."""
     dropped = sum(one.report.rejected["holds_eval_text"] for one in rounds if one.report)
     gone = len({one.task for one in texts.overlaps})
@@ -51,7 +51,7 @@ def held_out(rounds: Sequence[Round], texts: EvalTexts) -> str:
 
 
 def report_of(
-    asked: Improve, rounds: Sequence[Round], *, improvement: str, stopped: str, best: int, held_out: str
+    asked: Improve, rounds: Sequence[ImprovedRound], *, improvement: str, stopped: str, best: int, held_out: str
 ) -> ImprovementReport:
     """The report.
 
@@ -87,7 +87,7 @@ def report_of(
     )
 
 
-def _model(one: Round, first: Round) -> ImprovedModel:
+def _model(one: ImprovedRound, first: ImprovedRound) -> ImprovedModel:
     sets = {**one.evaluated, **({TRAIN: one.sampled} if one.sampled else {})}
     return ImprovedModel(
         number=one.number,

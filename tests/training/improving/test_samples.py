@@ -21,7 +21,7 @@ from groundwire.tools import HiddenTests, tool_for
 from groundwire.tools._every_test import EveryTest
 from groundwire.training import Trajectory, trajectories_of
 from groundwire.training.improving._keeping import KeepingRules, kept_of
-from groundwire.training.improving._samples import Sample, TaskSamples, diversity, samples_of
+from groundwire.training.improving._samples import CountedSample, TaskSamples, diversity, samples_of
 
 STUB = b'def add(a, b):\n    """Adds."""\n    raise NotImplementedError\n'
 ANSWERS = (
@@ -129,7 +129,7 @@ def test_a_models_word_on_its_own_samples_is_in_the_ledger_and_moves_no_verdict(
     assert by_text["return a - b"] == (False, True) and by_text["return 3"] == (False, False)
 
 
-def texts(samples: list[Sample], turns: set[str]) -> set[str]:
+def texts(samples: list[CountedSample], turns: set[str]) -> set[str]:
     return {one.answer.turn.answer.strip() for one in samples if one.answer.turn.id in turns}
 
 

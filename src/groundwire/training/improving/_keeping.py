@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from groundwire.training._schema import Row
-from groundwire.training.improving._samples import Sample
+from groundwire.training.improving._samples import CountedSample
 
 Arm = Literal["verified", "unverified", "model-judged", "failed"]
 ARMS: tuple[Arm, ...] = ("verified", "unverified", "model-judged", "failed")
@@ -64,7 +64,7 @@ class Kept:
         return "" if turns and turns[0] in self.turns else self.reasons.get(turns[0] if turns else "", "not_kept")
 
 
-def kept_of(samples: Sequence[Sample], rules: KeepingRules) -> Kept:
+def kept_of(samples: Sequence[CountedSample], rules: KeepingRules) -> Kept:
     """Chooses among all samples so far; the same ones each time.
 
     Args:
@@ -74,7 +74,7 @@ def kept_of(samples: Sequence[Sample], rules: KeepingRules) -> Kept:
     verified = _distinct(samples, rules, lambda sample: sample.right)
     if rules.arm == "verified":
         return _with_failed(verified, samples, rules) if rules.with_failed else verified
-    takes: Mapping[str, Callable[[Sample], bool]] = {
+    takes: Mapping[str, Callable[[CountedSample], bool]] = {
         "unverified": lambda _: True,
         "model-judged": lambda sample: sample.approved is True,
         "failed": lambda sample: not sample.right,
@@ -95,7 +95,7 @@ def kept_of(samples: Sequence[Sample], rules: KeepingRules) -> Kept:
     return control
 
 
-def _with_failed(verified: Kept, samples: Sequence[Sample], rules: KeepingRules) -> Kept:
+def _with_failed(verified: Kept, samples: Sequence[CountedSample], rules: KeepingRules) -> Kept:
     failed = _distinct(samples, replace(rules, per_task=max(len(samples), 1), easy=2.0), lambda one: not one.right)
     left = Counter(verified.tasks)
     for sample in sorted(samples, key=lambda one: _lot(rules.seed, one.task, one.key)):
@@ -106,20 +106,20 @@ def _with_failed(verified: Kept, samples: Sequence[Sample], rules: KeepingRules)
     return verified
 
 
-def _distinct(samples: Sequence[Sample], rules: KeepingRules, takes: Callable[[Sample], bool]) -> Kept:
+def _distinct(samples: Sequence[CountedSample], rules: KeepingRules, takes: Callable[[CountedSample], bool]) -> Kept:
     kept = Kept()
 
-    def leave(sample: Sample, reason: str) -> None:
+    def leave(sample: CountedSample, reason: str) -> None:
         kept.left_out[reason] += 1
         kept.reasons[sample.answer.turn.id] = reason
 
-    by_task: dict[str, list[Sample]] = {}
+    by_task: dict[str, list[CountedSample]] = {}
     for sample in samples:
         by_task.setdefault(sample.task, []).append(sample)
     for task, own in by_task.items():
         share = sum(sample.right for sample in own) / len(own)
         most = rules.per_easy_task if share >= rules.easy else rules.per_task
-        first: dict[str, Sample] = {}
+        first: dict[str, CountedSample] = {}
         for sample in own:
             if not takes(sample):
                 leave(sample, "not_wanted" if rules.arm != "verified" else "failed")

@@ -57,7 +57,7 @@ class TaskSamples:
 
 
 @dataclass(frozen=True)
-class Sample:
+class CountedSample:
     """One judged answer of a model.
 
     Args:
@@ -81,12 +81,12 @@ class Sample:
         return self.answer.trajectory.task
 
 
-def samples_of(trajectories: Iterable[Trajectory]) -> tuple[Sequence[Sample], Mapping[str, TaskSamples]]:
+def samples_of(trajectories: Iterable[Trajectory]) -> tuple[Sequence[CountedSample], Mapping[str, TaskSamples]]:
     """The judged answers of episodes, and what each task's came to.
 
     A task whose episode has no answer at all, since the model could not be asked, is in neither.
     """
-    found: list[Sample] = []
+    found: list[CountedSample] = []
     tasks: dict[str, TaskSamples] = {}
     for trajectory in trajectories:
         told = list(answers_of(trajectory))
@@ -108,7 +108,7 @@ def samples_of(trajectories: Iterable[Trajectory]) -> tuple[Sequence[Sample], Ma
             if one.reward == 1.0:
                 of_task.right += 1
                 of_task.right_programs.add(key)
-            found.append(Sample(one, key, opinions.get(one.attempt.digest)))
+            found.append(CountedSample(one, key, opinions.get(one.attempt.digest)))
     return found, tasks
 
 

@@ -30,7 +30,7 @@ PARENT_S = 0.5
 """Seconds between two looks at whether whoever started this is still there."""
 
 
-class Refused(Exception):
+class Untrainable(Exception):
     """Nothing can be trained, and why.
 
     Args:
@@ -65,15 +65,15 @@ def tokenizer_of(spec: dict[str, Any]) -> Any:
     """The tokenizer, which gives back what it reads.
 
     Raises:
-        Refused: it can't be had, or loses something.
+        Untrainable: it can't be had, or loses something.
     """
     transformers: Any = importlib.import_module("transformers")
     try:
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(spec["model"], local_files_only=True)
     except Exception as error:  # whatever a damaged file makes the library raise
-        raise Refused("tokenizer", str(error)) from error
+        raise Untrainable("tokenizer", str(error)) from error
     if not tokenizer.chat_template:
-        raise Refused("chat_template", "the tokenizer has no chat template")
+        raise Untrainable("chat_template", "the tokenizer has no chat template")
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     probe = [{"role": "user", "content": "def f(x):\n    return x"}]
@@ -82,10 +82,10 @@ def tokenizer_of(spec: dict[str, Any]) -> Any:
         ids = tokenizer(text, add_special_tokens=False)["input_ids"]
         back = tokenizer.decode(ids, clean_up_tokenization_spaces=False)
     except Exception as error:
-        raise Refused("tokenizer", f"it fails on a chat of its own template: {error}") from error
+        raise Untrainable("tokenizer", f"it fails on a chat of its own template: {error}") from error
     # one that loses what stands between words would teach programs without indentation
     if "    return x" not in back:
-        raise Refused("tokenizer", f"it does not give back what it reads: {back[-60:]!r}")
+        raise Untrainable("tokenizer", f"it does not give back what it reads: {back[-60:]!r}")
     return tokenizer
 
 
@@ -93,7 +93,7 @@ def model_of(spec: dict[str, Any]) -> Any:
     """The weights.
 
     Raises:
-        Refused: they can't be had.
+        Untrainable: they can't be had.
     """
     transformers: Any = importlib.import_module("transformers")
     torch: Any = importlib.import_module("torch")
@@ -103,9 +103,9 @@ def model_of(spec: dict[str, Any]) -> Any:
             spec["model"], local_files_only=True, dtype=torch.float32
         )
     except (MemoryError, RuntimeError) as error:
-        raise Refused("memory" if is_memory(error) else "model", str(error)) from error
+        raise Untrainable("memory" if is_memory(error) else "model", str(error)) from error
     except Exception as error:
-        raise Refused("model", str(error)) from error
+        raise Untrainable("model", str(error)) from error
 
 
 def is_memory(error: BaseException) -> bool:
@@ -213,7 +213,7 @@ def trained(spec: dict[str, Any], tokenizer: Any, rows: Any) -> tuple[Any, Any]:
     """Trains; where memory is short, several smaller batches make one step. Returns the trainer, and what it came to.
 
     Raises:
-        Refused: there is not enough memory for a single row.
+        Untrainable: there is not enough memory for a single row.
     """
     micro = spec["batch_size"]
     while True:
@@ -231,7 +231,7 @@ def trained(spec: dict[str, Any], tokenizer: Any, rows: Any) -> tuple[Any, Any]:
             if not is_memory(error):
                 raise
             if micro == 1 or (micro == 2 and spec["method"] in ("kto", "grpo")):
-                raise Refused("memory", str(error)) from error
+                raise Untrainable("memory", str(error)) from error
         trainer = model = None
         gc.collect()
         micro = max(1, micro // 2)
@@ -276,18 +276,18 @@ def run(spec: dict[str, Any]) -> None:
     """One training.
 
     Raises:
-        Refused: it can't be done.
+        Untrainable: it can't be done.
     """
     started = time.monotonic()
     try:
         tokenizer = tokenizer_of(spec)
     except ImportError as error:
-        raise Refused("package", str(error)) from error
+        raise Untrainable("package", str(error)) from error
     for name in ("torch", "transformers", "datasets", "trl", *(("peft",) if spec["lora"] else ())):
         try:
             importlib.import_module(name)
         except ImportError as error:
-            raise Refused("package", f"{name}: {error}") from error
+            raise Untrainable("package", f"{name}: {error}") from error
     if spec["memory_bytes"]:
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + spec["memory_bytes"],) * 2)
@@ -301,7 +301,7 @@ def run(spec: dict[str, Any]) -> None:
     with Path(spec["rows"]).open(encoding="utf-8") as file:
         rows = [{name: row[name] for name in kept} for row in map(json.loads, file)]
     if not rows:
-        raise Refused("rows", "there is no row")
+        raise Untrainable("rows", "there is no row")
     datasets: Any = importlib.import_module("datasets")
     torch: Any = importlib.import_module("torch")
     torch.manual_seed(spec["seed"])
@@ -337,7 +337,7 @@ def main() -> int:
         failed.unlink(missing_ok=True)
         try:
             run(spec)
-        except Refused as refused:
+        except Untrainable as refused:
             failed.write_text(json.dumps({"kind": refused.kind, "detail": refused.detail[:4000]}))
             return 1
         except Exception as error:
