@@ -150,13 +150,13 @@ def as_markdown(report: ImprovementReport, plots: Sequence[str] = ()) -> str:
         plots: files of the plots, beside it.
     """
     lines = [f"# {_cell(report.title)}", ""]
-    lines += [*_sentences(report), ""]
+    lines += [*map(_cell, _sentences(report)), ""]
     lines += [f"![]({name})" for name in plots]
     for title, head, rows in _tables(report):
         lines += ["", f"## {title}", "", f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
         lines += [f"| {' | '.join(map(_cell, row))} |" for row in rows]
     for title, names in _learned(report):
-        lines += ["", f"**{title}**: {_cell(names)}"]
+        lines += ["", f"**{_cell(title)}**: {_cell(names)}"]
     return "\n".join(lines) + "\n"
 
 
