@@ -2,7 +2,7 @@
 
     python bench/gpu/judgings.py --data FOLDER [--programs 100] [--at-once 16]
 
-Half of them return None, half loop through what small models write; none is right but by chance. The sandbox and the
+They return what small models like to return; none is right but by chance. The sandbox and the
 isolation that the signals name are told, so that a machine on which it is less than two boxes is seen at once.
 """
 
@@ -17,8 +17,7 @@ from pathlib import Path
 from findings import tell
 
 from groundwire import Budget, FeedbackGraph, Rules
-from groundwire.agents import FunctionBody
-from groundwire.agents.width._many_samples import ManySamples
+from groundwire.agents.width._many_samples import ManySamples, NamedFunction
 from groundwire.benchmarks import benchmark
 from groundwire.core import Request, Signal
 from groundwire.memory import InMemoryStore
@@ -26,7 +25,7 @@ from groundwire.models import ScriptedBackend
 from groundwire.tools import HiddenTests, tool_for
 from groundwire.tools._every_test import EveryTest
 
-BODIES = ("\n    return None\n", "\n    return sorted(args)\n", "\n    return 0\n", "\n    pass\n", "\n    return []\n")
+BODIES = tuple(f"*args):\n    return {one}\n" for one in ("None", "sorted(args)", "0", "[]", "args[0]"))
 EACH = len(BODIES)
 
 
@@ -44,7 +43,7 @@ async def judge(data: Path, programs: int, at_once: int) -> None:
             return next(said)
 
         graph = FeedbackGraph(name="samples")
-        graph.add_actor("write", ManySamples(ScriptedBackend(answer, continues=True), FunctionBody()), width=EACH)
+        graph.add_actor("write", ManySamples(ScriptedBackend(answer, continues=True), NamedFunction()), width=EACH)
         graph.add_tool("judge", EveryTest(tool_for(task.command), HiddenTests()))
         graph.add_edge("write", "judge")
         app = graph.compile(store=store, budget=Budget(trials=1), rules=Rules(rejudge_fails=0, rejudge_passes=0))

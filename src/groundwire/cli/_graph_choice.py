@@ -10,7 +10,7 @@ from typing_extensions import is_protocol
 
 from groundwire.agents.patching._function_writer import find_stub
 from groundwire.agents.width._answers import FunctionBody, TextAnswer
-from groundwire.agents.width._many_samples import ManySamples
+from groundwire.agents.width._many_samples import ManySamples, NamedFunction
 from groundwire.agents.width._sampling import Asking
 from groundwire.agents.width.controls._self_refine import SelfRefine
 from groundwire.benchmarks.answers._key import ANSWER, is_question
@@ -101,7 +101,7 @@ def _asking_of(task: Task) -> Asking | None:
     try:
         find_stub(task)
     except TaskError:
-        return None
+        return NamedFunction() if NamedFunction.asked_by(task) else None
     return FunctionBody()
 
 

@@ -5,17 +5,22 @@ Nothing is told of what was judged, and nothing is chosen: the share of right sa
 
 from __future__ import annotations
 
+import ast
+import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.agents.width._answers import bounded
-from groundwire.agents.width._sampling import Asking, SampledAnswer
+from groundwire.agents.width._sampling import NOTHING, Asking, Extra, Question, SampledAnswer
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
-from groundwire.core._errors import CandidateError, ConfigError, ModelReplyInvalid
+from groundwire.core._errors import CandidateError, ConfigError, ModelReplyInvalid, TaskError
 from groundwire.core._ids import seed_in
-from groundwire.core._models import Backend, Completion, Request, made_of_samples
+from groundwire.core._models import Backend, Completion, Message, Request, made_of_samples
+from groundwire.core._prompt_text import data, inert, printable
+from groundwire.core._tasks import Task
 from groundwire.models._choice import backend_for
 
 OPINION = "judge_own"
@@ -23,6 +28,70 @@ OPINION = "judge_own"
 OPINION_TOKENS = 4
 SHOWN_TOKENS = 600
 """Of a sample, where the model is asked about it."""
+
+
+_NAMED = re.compile(r"Write the function (\w+) in (\S+?\.py)[,.]")
+
+
+class NamedFunction:
+    """Asks for a whole function whose name the task says, in a module that holds no more than what it is to do.
+
+    The answer is begun up to the opening bracket: which parameters it has is the model's to tell from the examples.
+    """
+
+    @staticmethod
+    def asked_by(task: Task) -> tuple[str, str] | None:
+        """Name and module, where a task is one of this kind."""
+        match = _NAMED.search(task.prompt)
+        return (match[1], match[2]) if match and task.may_edit(match[2]) and match[2] in task.tree.files else None
+
+    def question(self, context: ActorContext, added: Extra = NOTHING, *, told: bool = True) -> Question:
+        """See `Asking`. `told` changes nothing."""
+        name, path = self._asked(context)
+        prompt = load_prompt("write_function_v1")
+        head = inert(context.task.tree.files[path].decode("utf-8", "replace").strip().strip('"').strip())
+        messages = prompt.messages(signature=name, description=head, examples=added.text)
+        begun = Message(role="assistant", content=f"```python\ndef {name}(")
+        return Question((*messages, begun), added.digest or prompt.digest, ("```",))
+
+    def statement(self, context: ActorContext) -> str:
+        """See `Asking`."""
+        return data("task", context.task.prompt, id=context.task.id)
+
+    def read(self, text: str, context: ActorContext) -> SampledAnswer | None:
+        """See `Asking`: the function, and what stands below it as far as it is Python."""
+        name, path = self._asked(context)
+        lines = f"def {name}({printable(text).partition('```')[0]}".splitlines()
+        before = context.task.tree.files[path].decode("utf-8", "replace")
+        while lines:
+            whole = "\n".join((before, *lines, ""))
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # an invalid escape in what a model wrote is its own affair
+                    ast.parse(whole)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                lines.pop()
+                continue
+            candidate = Candidate(context.task.tree.digest, {path: whole.encode()})
+            return SampledAnswer(text, self.key_of(candidate, context), candidate)
+        return None
+
+    def key_of(self, candidate: Candidate, context: ActorContext) -> str:
+        """See `Asking`: the program without comments and layout."""
+        try:
+            return ast.unparse(ast.parse(candidate.changes.get(self._asked(context)[1]) or b""))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return candidate.digest
+
+    def shown(self, text: str) -> str:
+        """See `Asking`."""
+        return inert(text)
+
+    def _asked(self, context: ActorContext) -> tuple[str, str]:
+        asked = self.asked_by(context.task)
+        if asked is None:
+            raise TaskError(f"Task {context.task.id} names no function to write.")
+        return asked
 
 
 class ManySamples:
