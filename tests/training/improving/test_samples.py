@@ -12,8 +12,11 @@ from recorded_runs import ledger_at
 
 from groundwire import Budget, FeedbackGraph, Task, Tree
 from groundwire.agents.width._answers import FunctionBody
-from groundwire.agents.width._many_samples import ManySamples
-from groundwire.core._models import Request, made_of_samples, samples_in
+from groundwire.agents.width._many_samples import ManySamples, NamedFunction
+from groundwire.benchmarks._function_tasks import assert_task
+from groundwire.core._contexts import ActorContext
+from groundwire.core._models import Backend, Completion, Request, made_of_samples, samples_in
+from groundwire.core._sandboxes import Limits
 from groundwire.core._signals import Isolation, Origin
 from groundwire.core._tasks import Hidden
 from groundwire.models import ScriptedBackend
@@ -129,6 +132,10 @@ def test_a_models_word_on_its_own_samples_is_in_the_ledger_and_moves_no_verdict(
     assert by_text["return a - b"] == (False, True) and by_text["return 3"] == (False, False)
 
 
+async def nobody(_backend: Backend, _request: Request) -> Completion:
+    raise AssertionError("a question asks nobody")
+
+
 def texts(samples: list[CountedSample], turns: set[str]) -> set[str]:
     return {one.answer.turn.answer.strip() for one in samples if one.answer.turn.id in turns}
 
@@ -160,6 +167,26 @@ def test_a_control_has_as_many_rows_as_the_verified_arm_and_none_that_it_does_no
     assert len({frozenset(one.turns) for one in blind}) > 1, "drawn by lot"
     both = kept_of(samples, KeepingRules(with_failed=True))
     assert texts(samples, both.turns) >= {"return a - b", "return 3"} and len(both.turns) == 4
+
+
+def test_a_task_that_only_names_its_function_is_asked_with_the_function_begun() -> None:
+    task = assert_task(
+        "MBPP/1", 'Say "both" numbers.', "add", setup="", visible=["assert add(1, 2) == 3"],
+        hidden="def check(candidate):\n    pass\n", limits=Limits(),
+    )  # fmt: skip
+    context = ActorContext(task=task, tree=task.tree, call=nobody)
+    asking = NamedFunction()
+    question = asking.question(context)
+    assert (
+        question.messages[-1].content == "```python\ndef add("
+        and "assert add(1, 2) == 3" in question.messages[0].content
+    )
+    answer = asking.read("a, b):\n    return a + b\n\nprint(add(1,", context)
+    assert answer is not None
+    (program,) = answer.candidate.changes.values()
+    assert program is not None and program.endswith(b"def add(a, b):\n    return a + b\n\n")
+    again = asking.read("a, b):  # sum\n    return a+b\n```\nDone.", context)
+    assert again is not None and again.key == answer.key and asking.read("a b c", context) is None
 
 
 def test_no_task_without_two_samples_says_how_much_answers_differ() -> None:
