@@ -132,7 +132,7 @@ def test_a_models_word_on_its_own_samples_is_in_the_ledger_and_moves_no_verdict(
     assert by_text["return a - b"] == (False, True) and by_text["return 3"] == (False, False)
 
 
-async def nobody(_backend: Backend, _request: Request) -> Completion:
+async def nobody(backend: Backend, request: Request) -> Completion:
     raise AssertionError("a question asks nobody")
 
 
