@@ -73,7 +73,7 @@ $(STAMP): $(DEMO_STAMP)
 	$(call install,--group test --group check --group bench $(PROJECT) ".[$(EXTRAS)]")
 	$(call install,--only-binary onnxruntime --only-binary tokenizers $(PROJECT) ".[embeddings]") || echo "going on without embeddings"
 	$(call install,$(PROJECT) ".[worlds]") || echo "going on without puzzle packages"
-	$(BIN)/python -m pip install --quiet torch==2.13.0+cpu trl datasets || echo "going on without trainers"
+	$(BIN)/python -m pip install --quiet torch==2.13.0+cpu trl datasets peft || echo "going on without trainers"
 	@touch $@
 
 $(VENV)/.installed-release: pyproject.toml | $(BIN)/python

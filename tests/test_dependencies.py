@@ -18,7 +18,8 @@ EXTRAS: dict[str, Collection[str]] = {
     "models/_litellm_faults.py": ("llm",),
     "models/local_model/": ("local",),
     "models/_minilm.py": ("embeddings",),
-    "models/_chat.py": ("llm", "local", "openai-compatible", "vllm"),
+    "models/_transformers.py": ("improve",),
+    "models/_chat.py": ("llm", "local", "openai-compatible", "vllm", "improve"),
     "models/vllm_engine/": ("vllm",),
     "cli/_correctbench.py": ("eval",),
     "evaluation/": ("eval",),
@@ -43,6 +44,7 @@ EXTRAS: dict[str, Collection[str]] = {
     "cli/_ray_fleet.py": ("ray",),
     "benchmarks/answers/_rows.py": ("training",),
     "training/": ("training",),
+    "training/improving/trainer.py": ("improve",),
     # it says so itself where scipy is not there
     "training/methods/_match_tir.py": ("eval",),
 }

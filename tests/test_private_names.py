@@ -355,6 +355,14 @@ def _began() -> None:
     assert "self._session_start" in source or "self._sessionstarttime" in source
 
 
+@canary(
+    "_set_initial_conftests",
+    do="tools/inside/pytest_head_start.py puts off the loading of conftests by it, until the candidate is there",
+)
+def _loads_conftests() -> None:
+    assert callable(pytest.PytestPluginManager._set_initial_conftests)  # pyright: ignore[reportPrivateUsage]
+
+
 # --- the tests
 
 

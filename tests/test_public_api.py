@@ -99,8 +99,8 @@ PUBLIC = {
     "groundwire.models": {
         "Fallbacks", "LiteLLMBackend", "LiteLLMReranker", "LocalBackend", "MiniLM", "OpenAICompatibleBackend",
         "Patience",
-        "ReplayBackend", "SMOLLM2", "ScriptedBackend", "ServerOptions", "VllmBackend", "VllmServerBackend",
-        "WatchedBackend", "allow_model_calls", "backend_for", "load_litellm",
+        "ReplayBackend", "SMOLLM2", "ScriptedBackend", "ServerOptions", "TransformersBackend",
+        "VllmBackend", "VllmServerBackend", "WatchedBackend", "allow_model_calls", "backend_for", "load_litellm",
     },
     "groundwire.sandbox": {
         "DEFAULT_KINDS", "Probe", "open_sandbox", "probe_all",
@@ -135,6 +135,7 @@ def test_public_names_are_pinned_and_load(module: str) -> None:
 
 OWN_PROGRAMS = frozenset(
     {
+        "training/improving/trainer.py",
         "__main__.py", "agents/programs/program_guest.py", "core/math_equality.py", "benchmarks/lr2bench/rules.py",
         "models/local_model/serve.py", "models/model_server/keeper.py", "models/vllm_engine/watch.py",
     }

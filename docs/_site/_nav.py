@@ -47,7 +47,7 @@ PAGES: Entries = (
                     ("Measured", ("results/index.md", "results/*.md")),
                 ),
             ),
-            ("Training", ("training.md", "training-methods.md", "training-filters.md")),
+            ("Training", ("training.md", "improving.md", "training-methods.md", "training-filters.md")),
             ("Integrations", ("integrations/*.md",)),
             ("Auditing", ("audit.md", "audit-*.md", ("Rules", ("audit-rules/*.md",)))),
         ),

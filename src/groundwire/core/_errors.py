@@ -25,6 +25,7 @@
     │   │   ├── RecordingMissing        a replay holds no answer to this request
     │   │   └── RecordingExhausted      a replay has played all it holds
     │   └── ModelReplyInvalid       it answered, but not in the form that was asked
+    ├── TrainingError           a training failed                                   exit 9
     ├── PartError               a part of the graph raised an error of its own      exit 7
     └── StorageError            the ledger or memory failed                         exit 6
         ├── StorageBusy             locked for longer than we wait; may be retried
@@ -255,6 +256,12 @@ class RecordingExhausted(ModelRejected):
 
 class ModelReplyInvalid(ModelError):
     """The model answered, but not in the form that was asked for."""
+
+
+class TrainingError(GroundwireError):
+    """A training failed, or was ended; what was sampled and judged is in the ledger, and the same command goes on."""
+
+    exit_code = 9
 
 
 class PartError(GroundwireError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -153,6 +154,20 @@ class Completion(_Frozen):
     """Seconds from the sending of the request to its first token; None where it was not streamed."""
     thinking: tuple[str, ...] = ()
     """Per sample, what it thought, without marks; empty where no sample's thinking is known."""
+
+
+_MADE_OF = re.compile(r"made of samples? (\d{1,6}(?:, \d{1,6})*)")
+
+
+def made_of_samples(samples: Sequence[int]) -> str:
+    """A candidate's note that says which samples of its actor's one call it was made of, counted from 0."""
+    return f"made of sample{'s' if len(samples) > 1 else ''} {', '.join(map(str, samples))}"
+
+
+def samples_in(note: str) -> tuple[int, ...]:
+    """The samples that such a note names; none where it is another one."""
+    match = _MADE_OF.fullmatch(note)
+    return tuple(map(int, match[1].split(", "))) if match else ()
 
 
 @runtime_checkable

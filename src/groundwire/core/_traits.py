@@ -180,12 +180,15 @@ class ToolTraits(_Traits):
         repeatable: it may judge the same candidate again, because nothing of one judging is left for the next.
         never_passes: it makes or looks at steps, and accepts no answer; a picture of the graph shows "go on" there.
         calls_only: see `ActorTraits`; what it runs stays in its context's sandbox, which is no effect in the world.
+        judges_all: it judges every candidate of a trial, also behind one that passes: samples that are counted, or
+            trained on.
     """
 
     judges_hidden: bool = False
     repeatable: bool = False
     never_passes: bool = False
     calls_only: bool = False
+    judges_all: bool = False
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from groundwire.models._replay import ReplayBackend
     from groundwire.models._rerank import LiteLLMReranker
     from groundwire.models._scripted import ScriptedBackend
+    from groundwire.models._transformers import TransformersBackend
     from groundwire.models._vllm import VllmBackend
     from groundwire.models._vllm_server import VllmServerBackend
     from groundwire.models._watched import WatchedBackend
@@ -34,6 +35,7 @@ __all__ = [
     "ReplayBackend",
     "ScriptedBackend",
     "ServerOptions",
+    "TransformersBackend",
     "VllmBackend",
     "VllmServerBackend",
     "WatchedBackend",
@@ -56,6 +58,7 @@ __getattr__, __dir__ = at_first_use(
         "SMOLLM2": "local_model",
         "ScriptedBackend": "_scripted",
         "ServerOptions": "local_model",
+        "TransformersBackend": "_transformers",
         "VllmBackend": "_vllm",
         "VllmServerBackend": "_vllm_server",
         "WatchedBackend": "_watched",

@@ -13,10 +13,11 @@ FORMS = (
     "provider/model (any LiteLLM id, for example openai/gpt-5-mini; further ones after commas are fallbacks), "
     "openai-compatible:URL#MODEL (a server of your own), local (a small model on this CPU), local:PATH.gguf, "
     "vllm:MODEL_OR_PATH (an engine in this process), vllm-server:MODEL_OR_PATH (a server of ours), "
+    "transformers:FOLDER (a model's folder, in this process), "
     "replay:FILE (recorded calls) or scripted:FILE (JSON lines of replies)"
 )
 
-_OURS = frozenset({"scripted", "replay", "openai-compatible", "local", "vllm", "vllm-server"})
+_OURS = frozenset({"scripted", "replay", "openai-compatible", "local", "transformers", "vllm", "vllm-server"})
 """What may stand before a colon; the rest is the backend's own to read."""
 
 
@@ -37,8 +38,8 @@ def backend_for(
 
     Args:
         spec: `provider/model`, `provider/model,provider/fallback`, `openai-compatible:URL#MODEL`, `local`,
-            `local:PATH.gguf`, `vllm:MODEL_OR_PATH`, `vllm-server:MODEL_OR_PATH`, `replay:FILE`, `replay:FILE#TASK`,
-            `scripted:FILE`, or a backend, which is returned as it is.
+            `local:PATH.gguf`, `vllm:MODEL_OR_PATH`, `vllm-server:MODEL_OR_PATH`, `transformers:FOLDER`, `replay:FILE`,
+            `replay:FILE#TASK`, `scripted:FILE`, or a backend, which is returned as it is.
         usd_per_token: (prompt, completion) price in US dollars a token, for a model without a known price.
         timeout_s: seconds that one request may take, where it goes to a provider, a server or an engine; None: the
             backend's own.
@@ -78,6 +79,10 @@ def backend_for(
         from groundwire.models._vllm_server import VllmServerBackend
 
         return VllmServerBackend(rest, **patience)
+    if scheme == "transformers":
+        from groundwire.models._transformers import TransformersBackend
+
+        return TransformersBackend(rest)
     from groundwire.models._litellm import LiteLLMBackend
 
     model, *fallbacks = spec.split(",")

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from groundwire.core._environments import shown_in
 from groundwire.core._errors import SealError
-from groundwire.core._models import ToolCall
+from groundwire.core._models import ToolCall, samples_in
 from groundwire.core._records import (
     Admission,
     CandidateRecord,
@@ -158,14 +158,24 @@ SHORTEST_LINE = 3
 def linked(turns: Sequence[Turn], attempts: Sequence[Attempt]) -> Mapping[str, tuple[str, ...]]:
     """Digest of each attempt of one trial to the ids of the turns that it was made of, where that can be told.
 
-    The answers since the candidates before are those in question; answers that say the same make the same candidate. As
-    many different ones as candidates: in their order. Else one candidate is the last answer's, and several are those of
-    the answers whose text holds most of their lines.
+    Where the actor said which samples of its call they are, those (`core._models.samples_in`). Else the answers since
+    the candidates before are those in question; answers that say the same make the same candidate. As many different
+    ones as candidates: in their order. Else one candidate is the last answer's, and several are those of the answers
+    whose text holds most of their lines.
     """
     found: dict[str, tuple[str, ...]] = {}
     spoken = [turn for turn in turns if turn.loss]
     since = -1
     for batch in _batches(spoken, attempts):
+        named = {attempt.digest: samples_in(attempt.note) for attempt in batch}
+        if all(named.values()):
+            call = [turn for turn in spoken if since < turn.at < batch[0].at]
+            since = batch[0].at
+            found |= {
+                digest: tuple(call[sample].id for sample in samples if sample < len(call))
+                for digest, samples in named.items()
+            }
+            continue
         asked = _together(turn for turn in spoken if since < turn.at < batch[0].at)
         since = batch[0].at
         last = [same for same in asked if asked[-1][-1].at == same[-1].at]

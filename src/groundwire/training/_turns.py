@@ -158,7 +158,7 @@ def token_entropies(top_logprobs: Sequence[Sequence[float]] | None) -> tuple[flo
 # Turns out of model calls: each sample with the prompt as it was sent, and who wrote which part of that.
 
 Part = Literal["actor", "critic", "tool"]
-PARTS: dict[str, Part] = {"reflect": "critic", "write_tests": "tool", "review": "tool"}
+PARTS: dict[str, Part] = {"reflect": "critic", "write_tests": "tool", "review": "tool", "judge_own": "tool"}
 """By purpose; whatever else is asked for, an actor asks."""
 RULED_OUT = -9999.0
 

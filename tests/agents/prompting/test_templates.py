@@ -29,6 +29,7 @@ PUBLISHED = {
     "from_workspace_v1": "583aae11c4397769fdce1ca9f31bf676c1d9cfd4bee936981bbd4b24c132e3ec",
     "fuse_v1": "a8ee4617bffafaab58193e5ca1102644fbe677b738c067d3469094201af3498d",
     "judge_debate_v1": "8728b625c6c995e79cbc4b17d2e90e00c45224b58137baf8c527996a6885c401",
+    "judge_own_v1": "d3601b5e739faba22f705eaeb0e0875b15577241b032fe0d6370948c7205247b",
     "judge_side_by_side_v1": "11428b1ab208d906489e6570cd8c5d5ca7ea62b623ece3f5e53c848c5c2efb26",
     "may_contradict_schema_v1": "f37d1a321320d7c98ec1b4d51826dccb04080c1b78c353a46d24814e6aa6ba02",
     "may_contradict_v1": "8e00435d466704d3e02eca6278e3de96a3ce41bbcee42a8fafe68a351bdc13ff",

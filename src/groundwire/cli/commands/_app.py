@@ -24,6 +24,10 @@ LEARN_CODES = (
     "Exit codes: 0 all won, 1 some not won, 2 usage, 3 some without a verdict, 4 budget, 5 model, 6 storage,"
     " 7 an error in a part, 130."
 )
+IMPROVE_CODES = (
+    "Exit codes: 0 all rounds were trained, 1 it ended before (the report says why), 2 usage, 3 sandbox, 5 model,"
+    " 6 storage, 9 training, 130 interrupted. What is learned, and what is not: docs/improving.md."
+)
 EXPORT_CODES = (
     "Exit codes: 0 rows were written, 1 nothing could be exported, 2 usage, 6 storage, 130. Formats: docs/training.md."
 )
@@ -55,6 +59,7 @@ _SOURCES = {
     "campaign": _CommandSource("campaign", "campaign", "Runs of several workers, and clusters of them: docs/scale.md."),
     "learn": _CommandSource("learn", "learn", LEARN_CODES),
     "report": _CommandSource("ledger", "report", "What each number means: docs/evaluation.md."),
+    "improve": _CommandSource("improve", "improve", IMPROVE_CODES),
     "export": _CommandSource("export", "export", EXPORT_CODES),
     "import": _CommandSource("ledger", "import_", "Which logs are known, and what they hold: docs/logs.md."),
     "reward": _CommandSource("reward", "rewards"),

@@ -63,14 +63,16 @@ def plots_of(report: Report) -> Sequence[Plot]:
     """The page's plots; those with nothing to show are left out."""
     arms = report.arms
     found = [
-        _plot(
+        plot_of(
             "Success by round",
             "Share of tasks whose answer after each round is right, with its 95 % interval (exact). Round 0: what was"
             " given.",
             lambda axes: _rounds(axes, arms),
         ),
-        _plot("Fixes against breaks", "Episodes whose answer differs from their first try.", lambda a: _flips(a, arms)),
-        _plot(
+        plot_of(
+            "Fixes against breaks", "Episodes whose answer differs from their first try.", lambda a: _flips(a, arms)
+        ),
+        plot_of(
             "What a pass is worth",
             "Answers that passed what steers, by what the hidden tests say of them.",
             lambda axes: _passes(axes, arms),
@@ -79,11 +81,11 @@ def plots_of(report: Report) -> Sequence[Plot]:
     unit, costs = _costs(arms)
     if any(costs):
         found.append(
-            _plot(f"{unit} per success", "Failed tries cost too.", lambda axes: _bars(axes, arms, costs, unit))
+            plot_of(f"{unit} per success", "Failed tries cost too.", lambda axes: _bars(axes, arms, costs, unit))
         )
     if any(arm.measured.memory.hits.part for arm in arms):
         found.append(
-            _plot(
+            plot_of(
                 "First tries with and without lessons",
                 "Not a random split: a task that comes back has lessons and is known to be hard.",
                 lambda axes: _memory(axes, arms),
@@ -92,7 +94,7 @@ def plots_of(report: Report) -> Sequence[Plot]:
     return found
 
 
-def _plot(title: str, note: str, draw: Callable[[Axes], None]) -> Plot:
+def plot_of(title: str, note: str, draw: Callable[[Axes], None]) -> Plot:
     with mpl.rc_context({**STYLE, "svg.hashsalt": title}):
         figure = Figure(figsize=(5.2, 3.0), layout="constrained")
         FigureCanvasSVG(figure)

@@ -162,6 +162,7 @@ class ToolNode:
         traits = ToolTraits.of(tool, name=name)
         self._is_hidden = traits.judges_hidden
         self._is_repeatable = traits.repeatable
+        self._judges_all = traits.judges_all
         self.calls_only = traits.calls_only
         # asked once: Python looks a Protocol's members up each time
         self._writing = tool if isinstance(tool, WritingTool) else None
@@ -192,7 +193,7 @@ class ToolNode:
 
     def _pending(self, state: EpisodeState, episode: Episode) -> Sequence[Candidate]:
         said = self._first_words(state, episode)
-        if any(j.signal.verdict is Verdict.PASS for j in said):
+        if not self._judges_all and any(j.signal.verdict is Verdict.PASS for j in said):
             return ()
         works = any(j.signal.reason not in DOUBTFUL for j in said)
         digests = _at_hand(state, episode)
@@ -282,7 +283,7 @@ class ToolNode:
                         await self._flush(waiting, episode)
                         if not self.calls_only:
                             await episode.settle()
-                    if await patience.is_over(signal, left):
+                    if not self._judges_all and await patience.is_over(signal, left):
                         break
                     if signal.verdict is Verdict.PASS:
                         self._hasten(until, signal, episode)

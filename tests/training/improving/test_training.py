@@ -1,0 +1,126 @@
+"""The trainer's process: what it makes, what it refuses, and that one that was killed goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_improving import TRAINED, make_model
+
+from groundwire.core._errors import ConfigError, TrainingError
+from groundwire.training.improving._training import (
+    TrainingJob,
+    TrainingOptions,
+    check_trainable,
+    revision_of,
+    train,
+)
+
+pytestmark = [pytest.mark.model, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("trl", reason="TRL is not installed: pip install trl datasets")
+    return make_model(tmp_path_factory.mktemp("weights") / "base", steps=2)
+
+
+def job(base: Path, folder: Path, **options: Any) -> TrainingJob:
+    rows = folder / "rows.jsonl"
+    said = [task.conversation(*task) for task in TRAINED[:8]]
+    rows.write_text("".join(json.dumps({"prompt": one[:1], "completion": one[1:]}) + "\n" for one in said))
+    given: dict[str, Any] = {"epochs": 2, "batch_size": 4, "max_length": 128, **options}
+    return TrainingJob(
+        model=base, rows=rows, out=folder / "model", work=folder / "training", seed=0, options=TrainingOptions(**given)
+    )
+
+
+def nobody(_said: Mapping[str, Any]) -> None:
+    """Nobody watches."""
+
+
+def copied(base: Path, to: Path, *without: str, **instead: str) -> Path:
+    to.mkdir()
+    for file in base.iterdir():
+        if file.name not in without:
+            (to / file.name).write_bytes(file.read_bytes())
+    for name, text in instead.items():
+        (to / name.replace("_json", ".json")).write_text(text)
+    return to
+
+
+def test_a_model_without_a_chat_template_is_refused_before_anything_is_paid_for(base: Path, tmp_path: Path) -> None:
+    check_trainable(base)
+    with pytest.raises(ConfigError, match="bare has no chat template") as caught:
+        check_trainable(copied(base, tmp_path / "bare", "chat_template.jinja"))
+    assert "chat_template.jinja" in caught.value.do
+    with pytest.raises(ConfigError, match="can't be read"):
+        check_trainable(copied(base, tmp_path / "none", "chat_template.jinja", "tokenizer_config.json"))
+
+
+def test_a_revision_is_of_weights_and_tokenizer_and_of_no_other_file(base: Path, tmp_path: Path) -> None:
+    same = copied(base, tmp_path / "same")
+    (same / "README.md").write_text("hello")
+    assert revision_of(same) == revision_of(base)
+    other = copied(base, tmp_path / "other")
+    (other / "tokenizer.json").write_text("{}")
+    assert revision_of(other) != revision_of(base)
+    with pytest.raises(ConfigError, match="is not a model"):
+        revision_of(tmp_path)
+
+
+def test_a_tokenizer_that_fails_or_loses_spaces_is_a_clear_end(base: Path, tmp_path: Path) -> None:
+    broken = copied(base, tmp_path / "broken", tokenizer_json='{"model": 1}')
+    with pytest.raises(ConfigError, match="tokenizer of broken fails"):
+        train(job(broken, tmp_path), nobody)
+    told = json.loads((base / "tokenizer.json").read_text())
+    told["decoder"] = None
+    told["pre_tokenizer"] = {"type": "Whitespace"}
+    lossy = copied(base, tmp_path / "lossy", tokenizer_json=json.dumps(told))
+    with pytest.raises(ConfigError, match="does not give back what it reads"):
+        train(job(lossy, tmp_path), nobody)
+    assert not (tmp_path / "model").exists()
+
+
+def test_out_of_memory_is_a_clear_end_and_a_killed_trainer_goes_on_from_its_last_epoch(
+    base: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(TrainingError, match="not enough memory to train base") as caught:
+        # what its libraries take beside the weights, once they begin to work, is more than that
+        train(job(base, tmp_path, memory_bytes=1 << 20), nobody)
+    assert "--lora" in caught.value.do and not (tmp_path / "model").exists()
+
+    def kill(said: Mapping[str, Any]) -> None:
+        if said.get("step") == 3:  # the first of the second epoch
+            found = subprocess.run(
+                ["pgrep", "-P", str(os.getpid()), "-f", "trainer.py"], capture_output=True, text=True
+            )
+            for pid in found.stdout.split():
+                os.kill(int(pid), signal.SIGKILL)
+
+    with pytest.raises(TrainingError, match="ended by signal 9"):
+        train(job(base, tmp_path), kill)
+    assert not (tmp_path / "model").exists()
+    said: list[Mapping[str, Any]] = []
+    trained = train(job(base, tmp_path), said.append)
+    assert "checkpoint-2" in str(next(one["resumed"] for one in said if "resumed" in one))
+    assert [one["step"] for one in said if "step" in one] == [3, 4] and trained["steps"] == 4
+    assert {"trl", "transformers", "torch"} <= trained["versions"].keys() and trained["seed"] == 0
+    again: list[Mapping[str, Any]] = []
+    assert train(job(base, tmp_path), again.append) == trained and not again, "it is not done twice"
+    made = {file.name for file in (tmp_path / "model").iterdir()}
+    assert {"config.json", "model.safetensors", "tokenizer.json", "chat_template.jinja", "training.json"} <= made
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"epochs": 0}, {"learning_rate": 0.0}, {"batch_size": 0}, {"lora": -1}, {"method": "x"}]
+)
+def test_numbers_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="out of range"):
+        TrainingOptions(**wrong)
