@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from peer_environments import python_with
 
 pytestmark = pytest.mark.slow
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -26,6 +27,20 @@ EXPECTED = {
         "> blue",
         "blue was wrong: it locks.",
         "lost",
+    ],
+    "deep_agent.py": ["fail go on", "pass end", "Done."],
+    "openai_agents_output.py": ["pass verified 12"],
+    "openenv_tasks.py": ["Say hello loudly.", "0.0 False not in capitals", "1.0 True loud holds"],
+    "pydantic_ai_output.py": [
+        "fail sealed '(' was never closed (answer.py, line 1)",
+        "pass sealed nothing was raised",
+        "print(1)",
+    ],
+    "verifiers_tasks.py": [
+        "hello [0.0]",
+        "HELLO [1.0]",
+        "? task GroundwireTask scoring: RuntimeError: the check is broken",
+        "? [None]",
     ],
     "json_loop.py": ['pass 2 {"total": 12}', ""],
     "langgraph_agent.py": ["pass 2 12"],
@@ -68,11 +83,24 @@ EXPECTED = {
 }
 
 
+AGENTS = ("pydantic-ai-slim>=2.0,<3", "openai-agents>=0.24,<1", "langchain>=1.2,<2", "deepagents>=0.7,<1")
+ENVIRONMENTS = ("verifiers>=0.4,<0.5", "openenv-core>=0.3,<0.4")
+PEERS = {
+    "deep_agent.py": AGENTS,
+    "openai_agents_output.py": AGENTS,
+    "openenv_tasks.py": ENVIRONMENTS,
+    "pydantic_ai_output.py": AGENTS,
+    "verifiers_tasks.py": ENVIRONMENTS,
+}
+"""What an example needs that our own environment has not."""
+
+
 def test_each_example_is_known() -> None:
     assert {p.name for p in EXAMPLES.glob("*.py")} == EXPECTED.keys()
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_it_runs_and_says_what_it_should(name: str) -> None:
-    ran = subprocess.run([sys.executable, EXAMPLES / name], capture_output=True, text=True, check=True, timeout=600)
+    python = python_with(*PEERS[name]) if name in PEERS else sys.executable
+    ran = subprocess.run([python, EXAMPLES / name], capture_output=True, text=True, check=True, timeout=600)
     assert ran.stdout.splitlines() == EXPECTED[name]

@@ -80,6 +80,13 @@ PUBLIC = {
         "side_by_side_judge", "ssr", "step_beam", "strategy_router", "tool_account", "tool_recovery",
         "trajectory_factory", "verified_steps",
     },
+    "groundwire.integrations.gated": {
+        "GroundedMiddleware", "GroundedOutput", "OutputGate", "OutputRefused", "OutputRuling", "langchain_tools",
+        "run_grounded", "sealed_guardrail", "tools_from_langchain",
+    },
+    "groundwire.integrations.rl": {
+        "OpenEnvWorld", "VerifiersWorld", "openenv_app", "openenv_world", "verifiers_taskset", "verifiers_world",
+    },
     "groundwire.logs": {
         "Answered", "EnvironmentTrial", "InterCodeEpisode", "LdbRow", "LoggedEpisode", "LoggedRun",
         "LoggedTrial", "Outcome", "ReflexionRow", "SOLUTION", "TrialSummary", "WrittenTestsRow",

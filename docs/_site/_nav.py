@@ -47,6 +47,7 @@ PAGES: Entries = (
                 ),
             ),
             ("Training", ("training.md", "training-methods.md", "training-filters.md")),
+            ("Integrations", ("integrations/*.md",)),
             ("Auditing", ("audit.md", "audit-*.md", ("Rules", ("audit-rules/*.md",)))),
         ),
     ),

@@ -12,11 +12,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from agents import Agent as SdkAgent
-from agents import OutputGuardrailTripwireTriggered, RunConfig, SQLiteSession
-from agents import Model as SdkModel
-from agents.items import ModelResponse as SdkResponse
-from agents.usage import Usage
+from agents import Agent as SdkAgent  # noqa: TID251  the SDK
+from agents import Model as SdkModel  # noqa: TID251  the SDK
+from agents import OutputGuardrailTripwireTriggered, RunConfig, Runner, SQLiteSession  # noqa: TID251  the SDK
+from agents.items import ModelResponse as SdkResponse  # noqa: TID251  the SDK
+from agents.usage import Usage  # noqa: TID251  the SDK
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain_core.language_models import GenericFakeChatModel
@@ -34,7 +34,6 @@ from groundwire.integrations.gated import (
     GroundedMiddleware,
     GroundedOutput,
     OutputGate,
-    OutputRefused,
     OutputRuling,
     langchain_tools,
     run_grounded,
@@ -139,7 +138,7 @@ class Runs:
 
     # Pydantic AI
 
-    def agent(self, *texts: str, check=loud, output_type=str, retries=3, **options) -> Agent:
+    def agent(self, *texts: str, check=loud, output_type: type = str, retries=3, **options) -> Agent:
         gate = self.gate(check, **options)
         return Agent(playing(*texts), output_type=output_type, retries=retries, capabilities=[GroundedOutput(gate)])
 
@@ -209,8 +208,6 @@ class Runs:
             async def once():
                 guard = sealed_guardrail(self.gate(check))
                 agent = SdkAgent("writer", model=Played(text), output_guardrails=[guard])
-                from agents import Runner
-
                 try:
                     return (await Runner.run(agent, PROMPT, run_config=config)).final_output
                 except OutputGuardrailTripwireTriggered as tripped:

@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import uvicorn
@@ -24,6 +25,7 @@ from verifiers.v1.runtimes import SubprocessConfig, provision_runtime
 
 from groundwire import NoVerdict, Origin, Task, Tree, Verdict
 from groundwire import Observation as Seen
+from groundwire.agents.programs._plain_functions import FunctionActor, FunctionCritic
 from groundwire.core import Hidden, attempt
 from groundwire.graphs import episodic
 from groundwire.integrations.rl import openenv_app, openenv_world, verifiers_taskset, verifiers_world
@@ -34,8 +36,14 @@ HIDDEN = "from slug import slug\n\ndef test_more():\n    assert slug('C D e') ==
 RIGHT = "def slug(text):\n    return text.lower().replace(' ', '-')\n"
 CHEATED = "def slug(text):\n    return 'a-b'\n"
 LOUD = Task.of("Say hello loudly.", id="loud")
-SLUG = Task.of("Write slug().", id="slug", files={"test_slug.py": TEST}, answer="slug.py", test="pytest -q test_slug.py")
-CODE = {"a.py": "def one():\n    return 2\n", "b.py": "", "test_a.py": "from a import one\n\ndef test_one():\n    assert one() == 1\n"}
+SLUG = Task.of(
+    "Write slug().", id="slug", files={"test_slug.py": TEST}, answer="slug.py", test="pytest -q test_slug.py"
+)
+CODE = {
+    "a.py": "def one():\n    return 2\n",
+    "b.py": "",
+    "test_a.py": "from a import one\n\ndef test_one():\n    assert one() == 1\n",
+}
 
 
 def loud(candidate) -> bool | str:
@@ -47,9 +55,8 @@ def nobody_knows(candidate) -> Seen:
 
 
 def with_hidden() -> Task:
-    from dataclasses import replace
-
-    return replace(SLUG, id="hidden", hidden=Hidden(("pytest", "-q", "checks"), Tree({"checks/test_more.py": HIDDEN.encode()})))
+    hidden = Hidden(("pytest", "-q", "checks"), Tree({"checks/test_more.py": HIDDEN.encode()}))
+    return replace(SLUG, id="hidden", hidden=hidden)
 
 
 class Sums(vf.Taskset):
@@ -147,7 +154,7 @@ class Runs:
         try:
             await task.score(trace, runtime)
         except vf.TaskError as error:
-            return [str(error)[:90], {name: reward for name, reward in trace.rewards.items()}]
+            return [str(error)[:90], dict(trace.rewards)]
         told = trace.info["groundwire"]
         return [trace.reward, told["verdict"], told["stop_reason"], bool(told["signal"]), told["episode"]]
 
@@ -191,9 +198,8 @@ class Runs:
             async def run():
                 task = world.task(seed)
                 left = iter(answers)
-                app = episodic(acting(left), lambda context: "Add again.", world.make).compile(
-                    store=SqlStore(self.db)
-                )
+                actor, critic = FunctionActor(acting(left)), FunctionCritic(lambda _: "Add again.")
+                app = episodic(actor, critic, world.make).compile(store=SqlStore(self.db))
                 try:
                     result = await app.arun(task)
                 finally:
@@ -223,8 +229,7 @@ class Runs:
             async def run():
                 async with GenericEnvClient(base_url=address) as client:
                     seen = [await client.reset(**reset)]
-                    for action in actions:
-                        seen.append(await client.step(action))
+                    seen += [await client.step(action) for action in actions]
                     return [[one.done, one.reward, one.observation] for one in seen]
 
             return run
@@ -256,9 +261,9 @@ class Runs:
         def played(*presses: str):
             async def run():
                 task = await asyncio.to_thread(world.task, 5)
-                app = episodic(acting(iter(presses)), lambda context: "Another one.", world.make).compile(
-                    store=SqlStore(self.db)
-                )
+                app = episodic(
+                    FunctionActor(acting(iter(presses))), FunctionCritic(lambda _: "Another one."), world.make
+                ).compile(store=SqlStore(self.db))
                 try:
                     result = await app.arun(task)
                 finally:

@@ -29,10 +29,13 @@ try:
     _types: Any = importlib.import_module("langchain.agents.middleware.types")
     _Base, _missing = _types.AgentMiddleware, False
 
-    class _State(_types.AgentState):
+    class _GateState(_types.AgentState):
         """What the middleware keeps: where the episode stands, and how often an output was handed in again."""
 
-        groundwire_gate: NotRequired[Annotated[list[Any] | None, _types.PrivateStateAttr]]
+        # what it extends is known at run time alone
+        groundwire_gate: NotRequired[Annotated[list[Any] | None, _types.PrivateStateAttr]]  # pyright: ignore[reportInvalidTypeForm]
+
+    _State = _GateState
 
 except ImportError:
     _types, _Base, _State, _missing = None, object, None, True
@@ -66,7 +69,7 @@ class GroundedMiddleware(_Base):
     def __init__(self, gate: OutputGate, *, output: str | Callable[[Mapping[str, Any]], object] | None = None) -> None:
         if _missing:
             raise ConfigError("LangChain, 1 or newer, is not installed.", do=EXTRA)
-        super().__init__()
+        super().__init__()  # pyright: ignore[reportUnknownMemberType]  it is LangChain's
         self.gate = gate
         self._output = output
 
@@ -147,8 +150,9 @@ class _LangChainTool:
         self.once = once
         self._tool = tool
         self._timeout_s = timeout_s
-        self._schema: Any = tool.tool_call_schema
-        parameters: Any = self._schema if isinstance(self._schema, dict) else self._schema.model_json_schema()
+        self._schema: Any = cast("Any", tool.tool_call_schema)
+        is_json = isinstance(self._schema, dict)
+        parameters: Any = self._schema if is_json else self._schema.model_json_schema()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         self.spec = ToolSpec(name=tool.name, description=tool.description, parameters=parameters)
 
     def problem(self, arguments: Mapping[str, Any]) -> str:

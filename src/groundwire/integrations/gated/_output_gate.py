@@ -1,4 +1,4 @@
-"""The gate for somebody else's loop: judges what an agent hands in, seals that, and alone says whether it may try again.
+"""The gate for somebody else's loop: it judges and seals what an agent hands in, and alone lets it try again.
 
 Each output is one step of an episode in the ledger. Between two of them nothing runs and nothing is held: the episode
 is gone on with from its records, so that an agent that fails, or never comes back, leaves an unfinished episode there.
@@ -150,7 +150,8 @@ class OutputGate:
         """
         if after is not None and not after.again:
             raise ConfigError("The episode is over, and takes no further output.", do="Begin anew, without after=…")
-        handing = _Handing(output if isinstance(output, Candidate) else text_of_output(output), after.repeats if after else 0)
+        handed_in = output if isinstance(output, Candidate) else text_of_output(output)
+        handing = _Handing(handed_in, after.repeats if after else 0)
         task = self.task(prompt) if self.task else Task.of(prompt)
         run, _, episode = after.episode.partition("/") if after else ("", "", "")
         async with aclosing(SqlStore(self.db)) as store:

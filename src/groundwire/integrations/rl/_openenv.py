@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from groundwire.agents.programs._plain_functions import candidate_of
 from groundwire.core._contexts import Tool
@@ -96,7 +96,7 @@ def openenv_app(
         SUPPORTS_CONCURRENT_SESSIONS = True
 
         def __init__(self) -> None:
-            super().__init__()
+            super().__init__()  # pyright: ignore[reportUnknownMemberType]  it is OpenEnv's
             self._session = _Session(known, gates, no_verdict, judged)
 
         def reset(self, seed: int | None = None, episode_id: str | None = None, **more: Any) -> Any:
@@ -180,8 +180,8 @@ def openenv_world(
 
         WORLD = openenv_world("http://localhost:8000", action="message", won_if="reward>=1")
 
-    OpenEnv says that an episode is done, not that it is won: `won_if` does. A server that is gone, answers with an error
-    or not in time is no verdict.
+    OpenEnv says that an episode is done, not that it is won: `won_if` does. A server that is gone, answers with an
+    error or not in time is no verdict.
 
     Args:
         url: its address.
@@ -249,10 +249,10 @@ class OpenEnvWorld:
         if callable(self._action):
             return self._action(text)
         try:
-            whole = json.loads(text)
+            whole: Any = json.loads(text)
         except ValueError:
             whole = None
-        return whole if isinstance(whole, dict) else {self._action: text}
+        return cast("Mapping[str, Any]", whole) if isinstance(whole, dict) else {self._action: text}
 
     def _scene(self, result: Any) -> Scene:
         observation: Mapping[str, Any] = result.observation

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, cast
 
 from groundwire.agents.programs._plain_functions import candidate_of
 from groundwire.core._candidates import Candidate
@@ -46,9 +46,9 @@ def verifiers_taskset(
         Haikus = verifiers_taskset(tasks, check=is_a_haiku)      # in the module of a taskset package
         __all__ = ["Haikus"]
 
-    Where there is no verdict the scoring fails: the trace is not `ok`, its reward is None, and no trainer learns from it.
-    Where a task lets one file be written, the last reply is that file. Else its files are put into the harness's
-    runtime, and what stands there afterwards is judged. Hidden tests are neither in the data nor in the runtime.
+    Where there is no verdict the scoring fails: the trace is not `ok`, and its reward is None, never 0. Where a task
+    lets one file be written, the last reply is that file. Else its files are put into the harness's runtime, and what
+    stands there afterwards is judged. Hidden tests are neither in the data nor in the runtime.
 
     Args:
         tasks: with their tests.
@@ -113,7 +113,7 @@ async def _files_in(task: Task, runtime: Any) -> Candidate:
         raise TaskError(f"Task {task.id} is judged by its files, and there is no runtime.", do="Score it in its run.")
     listed = await runtime.run(["find", ".", "-type", "f", "-size", f"-{FILE_BYTES}c", "-print0"], {})
     if listed.exit_code:
-        raise TaskError(f"The files of task {task.id} can't be listed: {listed.stderr[:200]}", do="Look at the runtime.")
+        raise TaskError(f"The files of task {task.id} can't be listed: {listed.stderr[:200]}")
     there = {str(PurePosixPath(path)) for path in listed.stdout.split("\0") if path}
     wanted = sorted(path for path in there if task.may_edit(path))
     if len(wanted) > FILES:
@@ -139,7 +139,7 @@ def verifiers_world(
 ) -> World:
     """A taskset of verifiers' as a world: the seed says which task, the one action is the reply, its rewards say.
 
-        WORLD = verifiers_world(GSM8KTaskset(config))      # groundwire learn --world file.py:WORLD
+        WORLD = verifiers_world(GSM8KTaskset(config))      # groundwire learn file.py:WORLD
 
     Tasks with a container, tools, or rewards that need a runtime have more to them than a reply, and are refused.
 
@@ -161,7 +161,7 @@ def verifiers_world(
         )
     if not math.isfinite(wins_at):
         raise ConfigError(f"wins_at={wins_at} is no reward.", do="Give a number.")
-    known = tuple(islice(taskset, TASKS))
+    known: tuple[Any, ...] = tuple(islice(cast("Iterable[Any]", taskset), TASKS))
     if not known:
         raise ConfigError("The taskset has no task.", do="Look at its configuration.")
     for task in known:
