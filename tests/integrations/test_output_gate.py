@@ -11,9 +11,9 @@ from pydantic import BaseModel
 
 from groundwire import Candidate, Task, Verdict
 from groundwire.core import ConfigError
-from groundwire.core._contexts import Tool
 from groundwire.integrations.gated import OutputGate, OutputRefused, OutputRuling
 from groundwire.memory import SqlStore
+from groundwire.tools import Pytest
 
 PROMPT = "Say hello loudly."
 
@@ -129,16 +129,12 @@ def test_it_waits_inside_a_running_loop_too(gate: OutputGate) -> None:
         (lambda: OutputGate(loud, tries=0), "tries=0"),
         (lambda: OutputGate(None), "Nothing judges the output"),
         (lambda: OutputGate("pytest -q"), "Check got str"),  # type: ignore[arg-type]
-        (lambda: OutputGate(JudgingTool(), fails_on=ValueError), "fails_on is for a function"),
+        (lambda: OutputGate(Pytest(), fails_on=ValueError), "fails_on is for a function"),
     ],
 )
 def test_a_gate_that_can_t_judge_is_refused(make: Callable[[], OutputGate], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         make()
-
-
-class JudgingTool(Tool):
-    """A tool."""
 
 
 def signals_of(gate: OutputGate, ruling: OutputRuling) -> list[str]:
