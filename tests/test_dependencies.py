@@ -45,11 +45,16 @@ EXTRAS: dict[str, Collection[str]] = {
     "benchmarks/answers/_rows.py": ("training",),
     "training/": ("training",),
     "training/improving/trainer.py": ("improve",),
+    "integrations/gated/_pydantic_ai.py": ("pydantic-ai",),
+    "integrations/gated/_openai_agents.py": ("openai-agents",),
+    "integrations/gated/_langchain.py": ("langchain", "deepagents"),
+    "integrations/rl/_verifiers.py": ("verifiers",),
+    "integrations/rl/_openenv.py": ("openenv",),
     # it says so itself where scipy is not there
     "training/methods/_match_tir.py": ("eval",),
 }
 """Place → the extras with any of which it is used; the longest place counts. What is in none needs no extra."""
-SHIPPED_AS = {"sklearn": "scikit-learn"}
+SHIPPED_AS = {"agents": "openai-agents", "pydantic_ai": "pydantic-ai-slim", "sklearn": "scikit-learn"}
 """What is not called like the distribution that ships it, for where that is not installed."""
 
 

@@ -31,6 +31,20 @@ EXPECTED = {
     ],
     "harbor_task.py": ["pass 2 reward 1 hello", ""],
     "inspect_loop.py": ["C pass: verified nothing was raised"],
+    "deep_agent.py": ["fail go on", "pass end", "Done."],
+    "openai_agents_output.py": ["pass verified 12"],
+    "openenv_tasks.py": ["Say hello loudly.", "0.0 False not in capitals", "1.0 True loud holds"],
+    "pydantic_ai_output.py": [
+        "fail sealed '(' was never closed (answer.py, line 1)",
+        "pass sealed nothing was raised",
+        "print(1)",
+    ],
+    "verifiers_tasks.py": [
+        "hello [0.0]",
+        "HELLO [1.0]",
+        "? task GroundwireTask scoring: RuntimeError: the check is broken",
+        "? [None]",
+    ],
     "json_loop.py": ['pass 2 {"total": 12}', ""],
     "langgraph_agent.py": ["pass 2 12"],
     "own_check.py": ["fail 4 + 7 + 8 + 8 = 27", "fail (4 * 7) - 8 + 8 = 28", "pass (7 - 8 / 8) * 4 = 24", "verified"],
@@ -72,7 +86,16 @@ EXPECTED = {
 }
 
 
-PEERS = {"inspect_loop.py": ("inspect-ai>=0.3.280,<0.4",)}
+AGENTS = ("pydantic-ai-slim>=2.0,<3", "openai-agents>=0.24,<1", "langchain>=1.2,<2", "deepagents>=0.7,<1")
+ENVIRONMENTS = ("verifiers>=0.4,<0.5", "openenv-core>=0.3,<0.4")
+PEERS = {
+    "inspect_loop.py": ("inspect-ai>=0.3.280,<0.4",),
+    "deep_agent.py": AGENTS,
+    "openai_agents_output.py": AGENTS,
+    "openenv_tasks.py": ENVIRONMENTS,
+    "pydantic_ai_output.py": AGENTS,
+    "verifiers_tasks.py": ENVIRONMENTS,
+}
 """What an example needs that our own environment has not."""
 
 

@@ -18,9 +18,10 @@ from typer.main import get_command
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
     "groundwire", "groundwire.agents", "groundwire.benchmarks", "groundwire.core", "groundwire.evaluation",
-    "groundwire.graphs", "groundwire.integrations.harbor", "groundwire.integrations.inspect", "groundwire.logs",
-    "groundwire.memory", "groundwire.models", "groundwire.sandbox", "groundwire.telemetry", "groundwire.tools",
-    "groundwire.training", "groundwire_audit",
+    "groundwire.graphs", "groundwire.integrations.gated", "groundwire.integrations.harbor",
+    "groundwire.integrations.inspect", "groundwire.integrations.rl", "groundwire.logs", "groundwire.memory",
+    "groundwire.models", "groundwire.sandbox", "groundwire.telemetry", "groundwire.tools", "groundwire.training",
+    "groundwire_audit",
 )  # fmt: skip
 """The public pages of the code."""
 

