@@ -31,6 +31,10 @@ VERIFY_CODES = (
     "Exit codes: 0 everything is as it was written, 1 something is not, 2 usage, 3 consistent, but the key is not known"
     " here, 6 storage, 130. What that rests on: docs/security.md."
 )
+ARCHIVE_CODES = (
+    "Exit codes: 0 archived, or nothing to archive, 1 a run is not as it was written and stays in the ledger, 2 usage,"
+    " 6 storage, 130. What stays in the ledger: docs/scale.md."
+)
 
 
 class _CommandSource(NamedTuple):
@@ -54,6 +58,7 @@ _SOURCES = {
     "report": _CommandSource("ledger", "report", "What each number means: docs/evaluation.md."),
     "export": _CommandSource("export", "export", EXPORT_CODES),
     "import": _CommandSource("ledger", "import_", "Which logs are known, and what they hold: docs/logs.md."),
+    "archive": _CommandSource("ledger", "archive", ARCHIVE_CODES),
     "graphs": _CommandSource("first_steps", "graphs"),
     "show": _CommandSource("ledger", "show"),
     "view": _CommandSource("view", "view", "What each page shows, and the interface for programs: docs/viewer.md."),
