@@ -70,7 +70,11 @@ async def server_of(store: SqlStore) -> list[int]:
     def backend(session: Any) -> int:
         return session.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
 
-    own = await store.run_read(backend)
+    return _family(await store.run_read(backend))
+
+
+def _family(own: int) -> list[int]:
+    """A backend's parent, and all its children."""
     try:
         main = int(Path(f"/proc/{own}/stat").read_text().rpartition(") ")[2].split()[1])
     except OSError:

@@ -36,7 +36,7 @@ PAGES: Entries = (
         (
             ("Tasks and parts", ("short-forms.md", "tasks.md", "actors.md", "tools.md", "models.md", "memory.md")),
             ("Worlds", ("environments.md", "worlds.md", "learning.md")),
-            ("Running", ("budgets.md", "replay.md", "telemetry.md", "logs.md")),
+            ("Running", ("budgets.md", "replay.md", "scale.md", "telemetry.md", "logs.md")),
             (
                 "Measuring",
                 (

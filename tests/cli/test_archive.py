@@ -96,7 +96,7 @@ def test_what_was_archived_reads_as_before_and_is_out_of_the_ledger(
     assert told(ask("memory", "stats", "--json"))["rates"] == stats["rates"]
     of_the_other = told(ask("archive", user.other, "--to", folder, "--keep", "--json"))
     assert of_the_other["records"] > 5
-    for table in ("links", "intents", "candidates"):
+    for table in ("links", "candidates"):
         assert rows_of(url, table) == pq.read_table(folder / user.other / f"{table}.parquet").num_rows
 
 

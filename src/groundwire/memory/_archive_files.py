@@ -102,9 +102,10 @@ class ArchivedRun:
                     do="Upgrade groundwire (pip install -U groundwire).",
                 )
             tables = {name: ArchivedTable(**table) for name, table in said.pop("tables").items()}
-            if not all(name in _BY_TABLE for name in tables):
-                raise ValueError("it names a table that no ledger has")
-            return cls(**said, tables=tables)
+            made = cls(**said, tables=tables)
+            if made.run != path.parent.name or not all(name in _BY_TABLE for name in tables):
+                raise ValueError("it is not about this folder, or names a table that no ledger has")
+            return made
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise StorageError(f"Can't read {path}: {error}.", do="Restore the folder from a copy.") from error
 
@@ -123,6 +124,8 @@ class RunWriter:
 
     def __init__(self, archive: Path, run_id: str) -> None:
         self._arrow, self._parquet = _parquet()
+        if Path(run_id).name != run_id or run_id.startswith("."):  # of a stranger's ledger
+            raise StorageError(f"{run_id!r} can't be the name of a folder.", do="Look where that run came from.")
         self._to = archive / run_id
         self._part = archive / f".{run_id}.{secrets.token_hex(8)}.part"
         self._part.mkdir(parents=True, mode=0o700)
