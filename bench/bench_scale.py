@@ -4,7 +4,7 @@ reads it gets slower.
     bench/bench_scale.py [--sizes 1000 3000 10000] [--url URL] [--json]
 
 Episodes are those of `bench/gpu/episodes.py` (three trials, real prompts about real modules, lessons recalled between
-them) with a model and a judge that answer at once: all that is left is ours. Without --url the ledger is a fresh SQLite
+them) with a model and a judge that answer at once: all that is left is ours. Sizes are rounded to whole times 200 tasks. Without --url the ledger is a fresh SQLite
 file; a database that is named must be empty. At each size of the ledger: what an episode cost since the size before,
 200 recalls, the report of the first run (as large as ever, in a larger ledger) and of the newest (larger too). In the
 end the first run is archived, and its report read out of the archive. CPU is this process's, all threads; PostgreSQL's
@@ -95,15 +95,14 @@ async def reported(store: SqlStore, run: RunRecord) -> None:
     report_on([await read_run(store, run)])
 
 
-async def grown(store: SqlStore, tasks: Sequence[Task], more: int) -> RunRecord:
-    """The newest run, of so many more episodes."""
+async def grown(store: SqlStore, tasks: Sequence[Task], times: int) -> RunRecord:
+    """The newest run, of so many more episodes of each task."""
 
     def answer(request: Request) -> str:
         return f"answer {hash(request.messages[-1].content) & 0xFFFFFF:x}"
 
     app = episodes.graph(ScriptedBackend(answer), 256).compile(store=store, budget=Budget(trials=episodes.TRIALS))
-    times = max(1, more // len(tasks))
-    results = await app.abatch(tasks[: max(1, more // times)], at_once=AT_ONCE, times=times)
+    results = await app.abatch(tasks, at_once=AT_ONCE, times=times)
     wrong = [result for result in results if result.trials != episodes.TRIALS]
     if wrong:
         raise SystemExit(f"{len(wrong)} episodes ended otherwise: {wrong[0].stop_reason} {wrong[0].detail}")
@@ -134,16 +133,17 @@ async def measured(url: str, sizes: Sequence[int], tell: Callable[[Mapping[str, 
             # its processes come and go with connections, so each is looked for on both sides
             server = await server_of(store)
             begun, served = cpu(server)
-            newest = await grown(store, tasks, wanted - there)
+            times = max(1, round((wanted - there) / TASKS))
+            newest = await grown(store, tasks, times)
             first = first or newest
             ended, serves = cpu(await server_of(store) if server else ())
-            now, more = await size_of(store), wanted - there
+            now, more = await size_of(store), times * TASKS
             recall_cpu, recall_wall = await recalls(store, tasks)
             _, report_first = await timed(lambda run=first: reported(store, run))
             _, report_newest = await timed(lambda run=newest: reported(store, run))
             tell(
                 {
-                    "episodes": wanted,
+                    "episodes": there + more,
                     "cpu_ms": (ended - begun) * 1e3 / more,
                     "server_cpu_ms": (serves - served) * 1e3 / more if server else None,
                     "rows": (sum(now.rows.values()) - sum(size.rows.values())) / more,
@@ -156,7 +156,7 @@ async def measured(url: str, sizes: Sequence[int], tell: Callable[[Mapping[str, 
                     "newest": more,
                 }
             )
-            there, size = wanted, now
+            there, size = there + more, now
         assert first is not None
         with tempfile.TemporaryDirectory() as folder:
             tell(await archived(store, first, Path(folder)))

@@ -103,12 +103,10 @@ class Cluster:
 
     def throughput(self, running: int) -> float:
         """Tokens a second of one engine with so many answers at once."""
-        if self.slots == 1:
-            return self.alone
+        if self.full >= self.slots * self.alone:  # all slots are as fast each as one alone
+            return running * self.alone
         # A·b/(b + h) through (1, alone) and (slots, full)
         half = (self.full - self.alone) * self.slots / (self.slots * self.alone - self.full)
-        if half <= 0:  # it is as fast with all slots as with one, times the slots
-            return running * self.alone
         return self.alone * (1 + half) * running / (running + half)
 
 
