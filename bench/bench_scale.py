@@ -27,10 +27,11 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from groundwire import Budget, Task
+from groundwire import Budget, EpisodeResult, Task
 from groundwire.core import FileKeys, Request, RunRecord
 from groundwire.evaluation import read_run, report_on
 from groundwire.memory import SqlStore, size_of
@@ -39,7 +40,8 @@ from groundwire.memory._checking import check_run
 from groundwire.models import ScriptedBackend
 
 sys.path.insert(0, str(Path(__file__).parent / "gpu"))
-import episodes
+
+episodes: Any = import_module("episodes")  # of `bench/gpu`
 
 T = TypeVar("T")
 SOURCES = Path(__file__).parents[1] / "src" / "groundwire"
@@ -102,7 +104,7 @@ async def grown(store: SqlStore, tasks: Sequence[Task], times: int) -> RunRecord
         return f"answer {hash(request.messages[-1].content) & 0xFFFFFF:x}"
 
     app = episodes.graph(ScriptedBackend(answer), 256).compile(store=store, budget=Budget(trials=episodes.TRIALS))
-    results = await app.abatch(tasks, at_once=AT_ONCE, times=times)
+    results: list[EpisodeResult] = await app.abatch(tasks, at_once=AT_ONCE, times=times)
     wrong = [result for result in results if result.trials != episodes.TRIALS]
     if wrong:
         raise SystemExit(f"{len(wrong)} episodes ended otherwise: {wrong[0].stop_reason} {wrong[0].detail}")
@@ -123,7 +125,7 @@ async def recalls(store: SqlStore, tasks: Sequence[Task]) -> tuple[float, float]
 
 async def measured(url: str, sizes: Sequence[int], tell: Callable[[Mapping[str, Any]], None]) -> None:
     """All of it, each line told when it is made."""
-    episodes.JUDGING_S = 0  # pyright: ignore[reportConstantRedefinition]
+    episodes.JUDGING_S = 0
     tasks = episodes.tasks(TASKS, SOURCES)
     async with aclosing(SqlStore(url)) as store:
         await store.recall("nothing", "yet")

@@ -33,6 +33,7 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,8 @@ from groundwire.memory import InMemoryStore, SqlStore
 from groundwire.models import ScriptedBackend
 
 sys.path.insert(0, str(Path(__file__).parent / "gpu"))
-import episodes
+
+episodes: Any = import_module("episodes")  # of `bench/gpu`
 
 CHUNK = 64
 """Tokens after which an engine's speed is looked at again."""
@@ -132,7 +134,7 @@ class Prediction:
 class _Engine:
     def __init__(self, env: simpy.Environment, cluster: Cluster) -> None:
         self.env, self.cluster = env, cluster
-        self.slots = simpy.Resource(env, cluster.slots)
+        self.slots: Any = simpy.Resource(env, cluster.slots)
         self.episodes = 0
         self.tokens = 0
 
@@ -151,7 +153,7 @@ class _Busy:
 
     def __init__(self, env: simpy.Environment, size: int) -> None:
         self.env, self.size = env, max(size, 1)
-        self.pool = simpy.Resource(env, self.size)
+        self.pool: Any = simpy.Resource(env, self.size)
         self.seconds = 0.0
 
     def work(self, seconds: float) -> Events:
@@ -182,7 +184,7 @@ def simulate(work: Sequence[Episode], cluster: Cluster) -> Prediction:
     workers = _Busy(env, cluster.workers)
     ends: list[float] = []
 
-    def episode(steps: Episode, begins: simpy.Resource) -> Events:
+    def episode(steps: Episode, begins: Any) -> Events:
         with begins.request() as begun:
             yield begun
             engine = min(engines, key=lambda one: one.episodes)
@@ -305,7 +307,9 @@ async def _measured_here() -> tuple[float, float, list[Episode]]:
     if any(result.trials != episodes.TRIALS for result in results):
         raise SystemExit("an episode ended otherwise")
     took, spent = time.perf_counter() - begun, time.process_time() - used
-    work = [[Step(tokens=length), Step(seconds=episodes.JUDGING_S)] * episodes.TRIALS for length in lengths]
+    work: list[Episode] = [
+        [Step(tokens=length), Step(seconds=episodes.JUDGING_S)] * episodes.TRIALS for length in lengths
+    ]
     return took, spent * 1e3 / len(lengths), work
 
 
@@ -318,11 +322,11 @@ def _plot(work: Sequence[Episode], cluster: Cluster, path: Path) -> None:
     from matplotlib.figure import Figure
 
     matplotlib.rcParams.update({"svg.hashsalt": "groundwire", "font.size": 9})
-    figure = Figure(figsize=(6.4, 3.2), layout="constrained")
-    axes: Any = figure.subplots()
+    figure: Any = Figure(figsize=(6.4, 3.2), layout="constrained")
+    axes = figure.subplots()
     gpus = (1, 2, 4, 8)
     for cores, workers in ((16, 1), (16, 4), (64, 16)):
-        rates = []
+        rates: list[float] = []
         for count in gpus:
             of = replace(cluster, gpus=count, cores=cores, workers=workers, at_once=cluster.slots * count * 3 // 2)
             rates.append(simulate(drawn(work, of), of).episodes_a_day / 1e6)

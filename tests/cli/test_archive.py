@@ -54,7 +54,7 @@ def rows_of(url: str, table: str) -> int:
 def test_what_was_archived_reads_as_before_and_is_out_of_the_ledger(
     url: str, user: Finished, folder: Path, tmp_path: Path
 ) -> None:
-    def ask(*words: object, db: str = url) -> Ran:
+    def ask(*words: str | Path, db: str = url) -> Ran:
         return groundwire(*words, "--db", db, env=user.env)
 
     def export(db: str, name: str) -> str:
@@ -111,7 +111,7 @@ def test_any_reader_of_parquet_can_ask_it(user: Finished, folder: Path) -> None:
 
 
 def test_runs_are_added_by_date_and_read_together(user: Finished, folder: Path) -> None:
-    def ask(*words: object) -> Ran:
+    def ask(*words: str | Path) -> Ran:
         return groundwire(*words, env=user.env)
 
     assert ask("archive", "--before", "2020-01-01", "--to", folder, "--yes").out.strip() == "nothing to archive"
@@ -178,7 +178,7 @@ def test_an_archive_that_was_changed_is_not_taken_at_its_word(harm: str, user: F
 
 
 def test_what_can_not_be_archived_or_read_is_said(user: Finished, folder: Path, tmp_path: Path) -> None:
-    def ask(*words: object) -> Ran:
+    def ask(*words: str | Path) -> Ran:
         return groundwire(*words, env=user.env)
 
     for words, said in (

@@ -20,7 +20,7 @@ from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from platformdirs import user_cache_path
 
@@ -424,14 +424,20 @@ def _schemas(arrow: Any) -> Mapping[str, Any]:
 def _in_type(column: Sequence[Any], kind: Any, arrow: Any) -> list[Any]:
     if arrow.types.is_boolean(kind):  # SQLite has none
         return [None if value is None else bool(value) for value in column]
-    return [bytes(value) if isinstance(value, memoryview) else value for value in column]
+    return [_plain(value) for value in column]
+
+
+def _plain(value: Any) -> Any:
+    """Bytes, where a driver gives a view of them."""
+    return bytes(cast("memoryview[int]", value)) if isinstance(value, memoryview) else value
 
 
 def _said(table: str, row: Sequence[Any]) -> bytes:
     codec = _BY_TABLE[table]
     width = len(codec.columns) + 1
-    values = [bytes(value) if isinstance(value, memoryview) else value for value in row[1:width]]
-    return json.dumps([row[0], *covered(codec, values), *row[width:]]).encode() + b"\n"
+    return (
+        json.dumps([row[0], *covered(codec, [_plain(value) for value in row[1:width]]), *row[width:]]).encode() + b"\n"
+    )
 
 
 def _sha256(path: Path) -> str:

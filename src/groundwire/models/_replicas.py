@@ -124,6 +124,11 @@ class ReplicatedBackend:
         return self._model
 
     @property
+    def replicas(self) -> Sequence[Replica]:
+        """Its backends, by the numbers that `drain` takes."""
+        return tuple(self._replicas)
+
+    @property
     def in_flight(self) -> Sequence[int]:
         """Samples that each replica was asked for and has not answered."""
         return [standing.in_flight for standing in self._standing]
