@@ -4,12 +4,12 @@ reads it gets slower.
     bench/bench_scale.py [--sizes 1000 3000 10000] [--url URL] [--json]
 
 Episodes are those of `bench/gpu/episodes.py` (three trials, real prompts about real modules, lessons recalled between
-them) with a model and a judge that answer at once: all that is left is ours. Sizes are rounded to whole times 200 tasks. Without --url the ledger is a fresh SQLite
-file; a database that is named must be empty. At each size of the ledger: what an episode cost since the size before,
-200 recalls, the report of the first run (as large as ever, in a larger ledger) and of the newest (larger too). In the
-end the first run is archived, and its report read out of the archive. CPU is this process's, all threads; PostgreSQL's
-own is read from /proc where the server runs on this machine. Slopes are of log–log lines through all sizes: 0 is
-"independent of size", 1 "in proportion".
+them) with a model and a judge that answer at once: all that is left is ours. Sizes are rounded to whole times 200
+tasks. Without --url the ledger is a fresh SQLite file; a database that is named must be empty. At each size of the
+ledger: what an episode cost since the size before, 200 recalls, the report of the first run (as large as ever, in a
+larger ledger) and of the newest (larger too). In the end the first run is archived, and its report read out of the
+archive. CPU is this process's, all threads; PostgreSQL's own is read from /proc where the server runs on this machine.
+Slopes are of log–log lines through all sizes: 0 is "independent of size", 1 "in proportion".
 """
 
 from __future__ import annotations

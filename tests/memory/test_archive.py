@@ -176,3 +176,21 @@ async def test_a_manifest_that_names_another_folder_is_refused(ledger: SqlStore,
     manifest.write_text(manifest.read_text().replace(f'"run": "{run.id}"', '"run": "../elsewhere"'))
     with pytest.raises(StorageError, match="not about this folder"):
         archived_runs(tmp_path)
+
+
+async def test_runs_of_an_older_schema_are_read_beside_those_of_today(ledger: SqlStore, tmp_path: Path) -> None:
+    there: list[tuple[EpisodeRecord, Any]] = []
+    for schema in ("0005", "0006"):
+        run, episode, records = worked(schema)
+        await ledger.append(*records)
+        there.append((episode, await ledger.records(episode.id)))
+        made = await copy_run(ledger, run.id, tmp_path)
+        manifest = tmp_path / run.id / "archive.json"
+        manifest.write_text(manifest.read_text().replace(f'"schema": "{made.schema}"', f'"schema": "{schema}"'))
+    async with aclosing(SqlStore(f"archive:{tmp_path}")) as archive:
+        for episode, records in there:
+            assert await archive.records(episode.id) == records
+    manifest.write_text(manifest.read_text().replace('"schema": "0006"', '"schema": "9999"'))
+    async with aclosing(SqlStore(f"archive:{tmp_path}")) as archive:
+        with pytest.raises(StorageError, match="newer groundwire"):
+            await archive.runs()

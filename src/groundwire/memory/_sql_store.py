@@ -172,7 +172,8 @@ class SqlStore:
 
     Args:
         url: any SQLAlchemy URL of SQLite (`sqlite:///FILE`) or PostgreSQL (`postgresql://USER@HOST/DATABASE`), or
-            `archive:FOLDER`, what `groundwire archive` wrote, to be read alone; default: `$XDG_DATA_HOME/groundwire/groundwire.db`.
+            `archive:FOLDER`, what `groundwire archive` wrote, to be read alone; default:
+            `$XDG_DATA_HOME/groundwire/groundwire.db`.
         busy_s: seconds to go on trying while other processes keep the database locked.
         namespace: whose memory it is. What one namespace wrote is never seen through a store of another; only bodies,
             which are asked for by the digest of what they hold, are kept once for all.
