@@ -93,7 +93,8 @@ PUBLIC = {
     "groundwire.models": {
         "Fallbacks", "LiteLLMBackend", "LiteLLMReranker", "LocalBackend", "MiniLM", "OpenAICompatibleBackend",
         "Patience",
-        "ReplayBackend", "ReplicatedBackend", "SMOLLM2", "ScriptedBackend", "ServerOptions", "VllmBackend", "VllmServerBackend",
+        "ReplayBackend", "ReplicatedBackend",
+        "SMOLLM2", "ScriptedBackend", "ServerOptions", "VllmBackend", "VllmServerBackend",
         "WatchedBackend", "allow_model_calls", "backend_for", "load_litellm",
     },
     "groundwire.sandbox": {

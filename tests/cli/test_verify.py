@@ -18,7 +18,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from forging import Finished, change, finish, forge, on_server, tables_with
 from sqlalchemy import Connection, text
 
-from groundwire.core._records import RunRecord
 from groundwire.core._seal import FileKeys
 from groundwire.memory import SqlStore
 from groundwire.memory._checking import check_run
