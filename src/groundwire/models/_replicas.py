@@ -15,18 +15,16 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, cast
 from urllib.parse import parse_qsl, urlencode
 
-from groundwire.core._errors import ConfigError, ModelRetryable
+from groundwire.core._errors import ConfigError, ModelRetryable, Usage
 from groundwire.core._models import Backend, Completion, Load, ReportsLoad, Request, current_asker
 from groundwire.core._traits import BackendTraits
-from groundwire.models._chat import all_of
+from groundwire.models._chat import all_of, with_attempts
 from groundwire.models._openai_compatible import SCHEME, GoesOn, OpenAICompatibleBackend
-
-T = TypeVar("T")
+from groundwire.models._retries import Retried
 
 MORE_THAN_ITS_SHARE = 1.25
 """Of what is in flight, a replica takes so many times its share before another one takes a new episode."""
@@ -157,24 +155,28 @@ class ReplicatedBackend:
         """
         return await self._asked(request, lambda replica: replica.stream_while(request, watch))
 
-    async def _asked(self, request: Request, ask: Callable[[Replica], Awaitable[T]]) -> T:
+    async def _asked(self, request: Request, ask: Callable[[Replica], Awaitable[Completion]]) -> Completion:
         tried: set[int] = set()
+        wasted: Usage | None = None
         while True:
             index = self._chosen(request, tried)
             standing = self._standing[index]
             standing.in_flight += request.n
             try:
                 answer = await ask(self._replicas[index])
-            except ModelRetryable:
+            except ModelRetryable as error:
                 standing.failed()
                 tried.add(index)
+                wasted = error.used if wasted is None else wasted + (error.used or Usage(usd=0.0))
                 if len(tried) == len(self._replicas):
+                    error.used = wasted
                     raise
                 continue
             finally:
                 standing.in_flight -= request.n
             standing.answered()
-            return answer
+            # what others were asked for and did not answer was asked for all the same
+            return with_attempts(Retried(answer, answer.attempts + len(tried), wasted)) if tried else answer
 
     def _chosen(self, request: Request, tried: set[int]) -> int:
         """Where a request goes: its episode's replica, or a fresh one."""
@@ -254,9 +256,10 @@ class ReplicatedBackend:
 
     async def aclose(self) -> None:
         """Closes all of them."""
-        for replica in self._replicas:
-            with suppress(ModelRetryable):
-                await replica.aclose()
+        closed = await asyncio.gather(*(replica.aclose() for replica in self._replicas), return_exceptions=True)
+        for error in closed:
+            if error is not None:
+                raise error
 
 
 def _beginning(request: Request) -> str:
