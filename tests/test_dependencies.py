@@ -24,6 +24,7 @@ EXTRAS: dict[str, Collection[str]] = {
     "cli/_correctbench.py": ("eval",),
     "evaluation/": ("eval",),
     "core/math_equality.py": ("math",),
+    "memory/_archive_files.py": ("archive",),
     "memory/_place.py": ("postgres",),
     "sandbox/_container_run.py": ("docker",),
     "sandbox/_docker_engine.py": ("docker",),

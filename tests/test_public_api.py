@@ -106,7 +106,7 @@ PUBLIC = {
     "groundwire.models": {
         "Fallbacks", "LiteLLMBackend", "LiteLLMReranker", "LocalBackend", "MiniLM", "OpenAICompatibleBackend",
         "Patience",
-        "ReplayBackend", "SMOLLM2", "ScriptedBackend", "ServerOptions", "TransformersBackend",
+        "ReplayBackend", "ReplicatedBackend", "SMOLLM2", "ScriptedBackend", "ServerOptions", "TransformersBackend",
         "VllmBackend", "VllmServerBackend", "WatchedBackend", "allow_model_calls", "backend_for", "load_litellm",
     },
     "groundwire.sandbox": {

@@ -5,7 +5,7 @@
 #
 # PARTS holds the files of the vLLM bundle and groundwire.tar.xz (bench/gpu/bundle.sh), all in one folder.
 # Steps: unpack, models, a (real weights, in process), s (real weights, server), b (throughput), k (b in less than six
-# minutes: two rounds where the engine starts fast enough, else one; one JSON line a figure), m (b with the ledger in memory, to tell where time goes), c (client at a server), v (DeepConf's vote against a plain one), w (what
+# minutes: two rounds where the engine starts fast enough, else one; one JSON line a figure), m (b with the ledger in memory, to tell where time goes), n (engines on 1, 2 and all GPUs that are there), c (client at a server), v (DeepConf's vote against a plain one), w (what
 # bench_width.py compares, recorded on our own functions and HumanEval; PARTS must hold HumanEval.jsonl).
 # Each has a time limit of its own, and one that fails does not keep the next from running. A figure is printed, and in
 # $OUT/results.jsonl, when it is made: a run that is cut off has said what it measured. SMALL=1: a dry run on a CPU.
@@ -65,6 +65,7 @@ for name in "$@"; do
     b) step 420 b-throughput "$python" bench/gpu/throughput.py "$parts/dense" ${small:+--eager --episodes 24 --tokens 16 --slots 8 --rounds 1 --alone 2} ;;
     k) step 360 k-throughput "$python" bench/gpu/throughput.py "$parts/dense" --rounds 2 --within 320 --alone 1 ${small:+--eager --episodes 10 --tokens 16 --slots 8} ;;
     m) step 420 m-throughput "$python" bench/gpu/throughput.py "$parts/dense" --ledger memory --rounds 1 ${small:+--eager --episodes 24 --tokens 16 --slots 8 --alone 2} ;;
+    n) step 580 n-replicas "$python" bench/gpu/replicas.py "$parts/dense" --gpus $(for n in 1 2 4 8; do [ $n -le "$(nvidia-smi -L 2>/dev/null | wc -l)" ] && echo $n; done) --clients each --most 150 ;;
     c) step 300 c-server "$python" bench/gpu/server_overhead.py "$parts/smol" ${small:+--eager --in-flight 8 --requests 24 --tokens 16 --rounds 1} ;;
     v) step 330 v-confident "$python" bench/gpu/confident.py "vllm:$parts/smol" ${small:+--eager --items 3 --samples 18 --warm-up 6 --slots 16 --problems easy --keep 50} ;;
     w)

@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 from cli import Ran, groundwire
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from forging import Finished, change, copy_rows, finish, forge, tables_with
+from forging import Finished, change, finish, forge, on_server, tables_with
 from sqlalchemy import Connection, text
 
-from groundwire.core._records import RunRecord
 from groundwire.core._seal import FileKeys
 from groundwire.memory import SqlStore
 from groundwire.memory._checking import check_run
@@ -156,20 +155,6 @@ def url(request: pytest.FixtureRequest, user: Finished) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{user.file}"
     return on_server(request.getfixturevalue("postgres_url"), user)
-
-
-def on_server(url: str, user: Finished) -> str:
-    """The same ledger in PostgreSQL: what is sealed holds in either database."""
-    asyncio.run(_tables(url))
-    change(url, lambda connection: connection.execute(text("DELETE FROM runs")))
-    copy_rows(user.file, url)
-    return url
-
-
-async def _tables(url: str) -> None:
-    store = SqlStore(url)
-    await store.append(RunRecord())
-    await store.aclose()
 
 
 def verify(url: str, user: Finished, *arguments: str, env: dict[str, str] | None = None) -> Ran:

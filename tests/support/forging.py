@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +15,10 @@ from cli import BUGGY, groundwire, lay_out
 from sqlalchemy import Connection, create_engine, text
 
 from groundwire.core._chain import LinkBody, head_of
-from groundwire.core._records import Link
+from groundwire.core._records import Link, RunRecord
 from groundwire.core._signals import Signal, Verdict
 from groundwire.core._signing import Signer, signer
+from groundwire.memory import SqlStore
 from groundwire.memory._mapping import CODECS, covered, names_of
 from groundwire.memory._tables import TABLES
 
@@ -108,6 +110,20 @@ def copy_rows(file: Path, url: str) -> None:
             if values:
                 target.execute(table.insert(), values)
     engine.dispose()
+
+
+def on_server(url: str, user: Finished) -> str:
+    """The same ledger in PostgreSQL: what is sealed holds in either database."""
+    asyncio.run(_tables(url))
+    change(url, lambda connection: connection.execute(text("DELETE FROM runs")))
+    copy_rows(user.file, url)
+    return url
+
+
+async def _tables(url: str) -> None:
+    store = SqlStore(url)
+    await store.append(RunRecord())
+    await store.aclose()
 
 
 def change(url: str, work: Callable[[Connection], object]) -> None:

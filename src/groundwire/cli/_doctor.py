@@ -36,6 +36,7 @@ EXTRAS = {
     "eval": ("scipy", "metrics and reports"),
     "view": ("uvicorn", "runs and episodes in a browser"),
     "math": ("math_verify", "answers compared mathematically"),
+    "archive": ("pyarrow", "archives of old runs as Parquet files"),
     "training": ("pyarrow", "training data as Parquet files"),
     "environments": ("gymnasium", "worlds to act in"),
     "worlds": ("reasoning_gym", "puzzles and games by other packages"),

@@ -195,7 +195,7 @@ def forget_lessons(
             bulk = await lessons.list(family=family, task_id=task, limit=EVERYTHING)
             ids += [info.reflection.id for info in bulk]
         every = await lessons.same_as(ids)
-        if not every or not _agreed(f"Forget {plural(len(every), 'lesson')} for good?", yes=yes):
+        if not every or not agreed(f"Forget {plural(len(every), 'lesson')} for good?", yes=yes):
             return 0
         return await lessons.forget(ids, reason=reason, by=BY)
 
@@ -212,7 +212,7 @@ def quarantine_lessons(
     async def change(store: SqlStore) -> int:
         lessons = Lessons(store)
         ids = await lessons.find(prefixes)
-        if len(ids) > 1 and not _agreed(f"{plural(len(ids), 'lesson')} will be {done}. Go on?", yes=yes):
+        if len(ids) > 1 and not agreed(f"{plural(len(ids), 'lesson')} will be {done}. Go on?", yes=yes):
             return 0
         await lessons.mark(ids, mark, reason=reason, by=BY)
         return len(ids)
@@ -309,7 +309,7 @@ def tidy_up(
             return data
         said = [f"{plural(count, 'row')} of {table}" for table, count in rows.items()]
         said += [plural(len(stale), "quarantined lesson")] if stale else []
-        if said and not _agreed(f"Drop {', '.join(said)} for good?", yes=yes):
+        if said and not agreed(f"Drop {', '.join(said)} for good?", yes=yes):
             return {**data, "dropped": {}, "forgotten": 0}
         before = await bytes_of(store)
         if older_than is not None:
@@ -354,7 +354,12 @@ def _run(flags: Flags, work: Callable[[SqlStore], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-def _agreed(question: str, *, yes: bool) -> bool:
+def agreed(question: str, *, yes: bool) -> bool:
+    """Whether a person at the terminal says yes.
+
+    Raises:
+        ConfigError: there is no terminal.
+    """
     if yes:
         return True
     if not sys.stdin.isatty():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
@@ -20,10 +21,12 @@ from groundwire.cli._checks import loading
 from groundwire.cli._live import LiveView
 from groundwire.cli._run_state import end_of_run
 from groundwire.cli._text import NOT_ISOLATED, Screen
+from groundwire.core._chain import Heads
 from groundwire.core._errors import ConfigError, GroundwireError, RecordNotFound
 from groundwire.core._models import Embedder
 from groundwire.core._paths import write_private
 from groundwire.core._records import RunRecord, StopReason, Store
+from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
 from groundwire.core._tasks import Task
 from groundwire.core._text import plain
@@ -119,8 +122,20 @@ async def unique_run(store: Store, prefix: str) -> RunRecord:
     runs = await store.runs(prefix=prefix, limit=2)
     if len(runs) != 1:
         found = "no run" if not runs else "more than one run"
-        raise RecordNotFound(f"There is {found} whose id begins with {prefix!r}.", do="List them:  groundwire show")
+        archive = _archive_of(prefix) if not runs else ""
+        raise RecordNotFound(
+            f"There is {found} whose id begins with {prefix!r}.",
+            do=f"It was archived:  --db {archive}" if archive else "List them:  groundwire show",
+        )
     return runs[0]
+
+
+def _archive_of(prefix: str) -> str:
+    """Where a run was archived, as the heads tell that are noted outside of the ledger; empty where they don't."""
+    keys = FileKeys()
+    noted = keys.noted(prefix) if prefix else []
+    ledger = Heads(keys.heads_file(noted[0])).read()[0] if len(noted) == 1 else ""
+    return shlex.quote(ledger) if ledger.startswith("archive:") else ""
 
 
 def _blocking(job: Job) -> int:

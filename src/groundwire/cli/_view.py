@@ -160,7 +160,8 @@ def _ledgers(settings: Settings, *, read_only: bool) -> Ledgers:
         from groundwire.viewer import Ledgers
     except ImportError as error:
         raise _missing(error) from error
-    return Ledgers([open_store(settings), store_without_memory(settings)], read_only=read_only)
+    stores = [open_store(settings), store_without_memory(settings)]
+    return Ledgers(stores, read_only=read_only or any(store.is_archive for store in stores))
 
 
 def listener_on(port: int) -> socket.socket:

@@ -135,12 +135,33 @@ class Heads:
         os.close(self._descriptor)
         self._descriptor = None
         ledger, found = self.read()
+        with suppress(OSError):  # then it stays long
+            self._rewrite(ledger, found)
+
+    def moved_to(self, ledger: str) -> None:
+        """Says from here on that they are about this ledger, whose rows are the same; where none are noted, nothing.
+
+        Raises:
+            StorageError: it can't be written.
+        """
+        _, found = self.read()
+        if not found:
+            return
+        try:
+            self._rewrite(ledger, found)
+        except OSError as error:
+            raise StorageError(
+                f"Where the ledger is can't be noted in {self._path}: {error.strerror}.",
+                do="Make room or the folder writable, then try again.",
+            ) from error
+
+    def _rewrite(self, ledger: str, found: Mapping[str, tuple[int, str]]) -> None:
+        """The newest head of each chain alone."""
         beside = self._path.with_name(f".{self._path.name}.{secrets.token_hex(8)}")
         lines = [f"ledger {ledger}", *(f"{of} {number} {head}" for of, (number, head) in found.items())]
-        with suppress(OSError):  # then it stays long
-            beside.write_text("\n".join([*lines, ""]), encoding="utf-8")
-            beside.chmod(0o600)
-            beside.replace(self._path)
+        beside.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        beside.chmod(0o600)
+        beside.replace(self._path)
 
     def __del__(self) -> None:
         if self._descriptor is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
@@ -276,6 +277,10 @@ class Embedder(Protocol):
 
 
 # How busy a model engine of one's own is: what lets a batch run as many episodes as keep it so, and no more.
+
+
+current_asker: ContextVar[tuple[str, str] | None] = ContextVar("groundwire_asker", default=None)
+"""Ids of the episode that asks and of its task, for what spreads requests over several engines; never sent."""
 
 
 @dataclass(frozen=True)

@@ -225,6 +225,7 @@ class Database:
         Raises:
             StorageError: nothing was written, for the reason given.
         """
+        self._refuse_an_archive()
         return self._guarded("write to", lambda: self._once(work, writes=True))
 
     def alone(self, statements: Sequence[str]) -> None:
@@ -233,7 +234,15 @@ class Database:
         Raises:
             StorageError: with the reason; those before it are done.
         """
+        self._refuse_an_archive()
         self._guarded("tidy up", lambda: self._each(statements))
+
+    def _refuse_an_archive(self) -> None:
+        if self._place.archive is not None:
+            raise StorageError(
+                f"{self._place.shown} is an archive: it is read, and nothing is written to it.",
+                do="Name a database with --db for what writes.",
+            )
 
     def _each(self, statements: Sequence[str]) -> None:
         if self._engine is None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _SQLITE = ("sqlite", "sqlite+pysqlite")
 _POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
-_FORMS = "Write sqlite:///FILE, or postgresql://USER@HOST/DATABASE."
+_FORMS = "Write sqlite:///FILE, postgresql://USER@HOST/DATABASE, or archive:FOLDER to read what was archived."
+_ARCHIVE = "archive:"
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,14 @@ class DatabaseLocation:
         shown: the same for people, without any password.
         file: SQLite's file; None where there is none.
         is_default: True where nobody named it, so that its folder is ours to make.
+        archive: the folder of which `file` is made, to be read alone; None: it is a ledger.
     """
 
     url: URL
     shown: str
     file: Path | None = None
     is_default: bool = False
+    archive: Path | None = None
 
     @property
     def is_sqlite(self) -> bool:
@@ -55,6 +58,8 @@ def check_form(url: str) -> None:
     Raises:
         ConfigError: it is none. The message does not repeat it, since it may hold a password.
     """
+    if url.startswith(_ARCHIVE):
+        return
     driver, found, _ = url.partition("://")
     if not found:
         raise ConfigError("The database's URL can't be read.", do=_FORMS)
@@ -66,10 +71,12 @@ def locate(url: str | None) -> DatabaseLocation:
     """Reads a URL.
 
     Args:
-        url: any SQLAlchemy URL of SQLite or PostgreSQL; None: `$XDG_DATA_HOME/groundwire/groundwire.db`.
+        url: any SQLAlchemy URL of SQLite or PostgreSQL; `archive:FOLDER`; None:
+            `$XDG_DATA_HOME/groundwire/groundwire.db`.
 
     Raises:
-        ConfigError: not such a URL. The message does not repeat it, since it may hold a password.
+        ConfigError: not such a URL, or nothing is archived in the folder. The message does not repeat a URL, since it
+            may hold a password.
         StorageError: PostgreSQL's driver is not installed.
     """
     from sqlalchemy.engine import make_url
@@ -77,6 +84,8 @@ def locate(url: str | None) -> DatabaseLocation:
 
     if url is None:
         return _file(user_data_path("groundwire") / "groundwire.db", is_default=True)
+    if url.startswith(_ARCHIVE):
+        return _archived(Path.cwd() / expand_user(Path(url.removeprefix(_ARCHIVE))))
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError) as error:
@@ -90,6 +99,34 @@ def locate(url: str | None) -> DatabaseLocation:
     if parsed.database.startswith("file:") or parsed.query:
         raise ConfigError("A SQLite URL with options, or of the file: kind, is not supported.", do=_FORMS)
     return _file(Path(parsed.database))
+
+
+def _archived(folder: Path) -> DatabaseLocation:
+    from groundwire.memory._archive_files import cache_file  # here, since most ledgers are no archives
+
+    folder = folder.resolve()
+    manifests = archived_in(folder)
+    if not manifests:
+        raise ConfigError(
+            f"Nothing is archived in {folder}.", do="Name the folder that  groundwire archive RUN --to FOLDER  wrote."
+        )
+    file = cache_file(folder, manifests)
+    return DatabaseLocation(located_at(file).url, archive_name(folder), file, archive=folder)
+
+
+def archive_name(folder: Path) -> str:
+    """How the ledger in an archive is called."""
+    return f"{_ARCHIVE}{folder.resolve()}"
+
+
+def archived_in(folder: Path) -> list[Path]:
+    """What says which run lies there, a file a run, for all that a folder holds."""
+    return sorted(path for path in folder.glob("*/archive.json") if not path.parent.name.startswith("."))
+
+
+def located_at(file: Path) -> DatabaseLocation:
+    """The database of a SQLite file."""
+    return _file(file)
 
 
 def _file(path: Path, *, is_default: bool = False) -> DatabaseLocation:
@@ -126,6 +163,11 @@ def prepare(place: DatabaseLocation) -> None:
         StorageError: the folder is missing or the file can't be made.
     """
     if place.file is None:
+        return
+    if place.archive is not None:
+        from groundwire.memory._archive_files import restored
+
+        restored(place)
         return
     try:
         if place.is_default:

@@ -174,8 +174,9 @@ class SqlStore:
     `aclose` the next use opens it again.
 
     Args:
-        url: any SQLAlchemy URL of SQLite (`sqlite:///FILE`) or PostgreSQL (`postgresql://USER@HOST/DATABASE`);
-            default: `$XDG_DATA_HOME/groundwire/groundwire.db`.
+        url: any SQLAlchemy URL of SQLite (`sqlite:///FILE`) or PostgreSQL (`postgresql://USER@HOST/DATABASE`), or
+            `archive:FOLDER`, what `groundwire archive` wrote, to be read alone; default:
+            `$XDG_DATA_HOME/groundwire/groundwire.db`.
         busy_s: seconds to go on trying while other processes keep the database locked.
         namespace: whose memory it is. What one namespace wrote is never seen through a store of another; only bodies,
             which are asked for by the digest of what they hold, are kept once for all.
@@ -206,6 +207,11 @@ class SqlStore:
     def durable(self) -> bool:
         """True, but for SQLite in memory (`sqlite://`)."""
         return self._place.is_durable
+
+    @property
+    def is_archive(self) -> bool:
+        """True for `archive:FOLDER`, to which nothing is written."""
+        return self._place.archive is not None
 
     @property
     def url(self) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from groundwire.models._minilm import MiniLM
     from groundwire.models._openai_compatible import OpenAICompatibleBackend
     from groundwire.models._replay import ReplayBackend
+    from groundwire.models._replicas import ReplicatedBackend
     from groundwire.models._rerank import LiteLLMReranker
     from groundwire.models._scripted import ScriptedBackend
     from groundwire.models._transformers import TransformersBackend
@@ -33,6 +34,7 @@ __all__ = [
     "OpenAICompatibleBackend",
     "Patience",
     "ReplayBackend",
+    "ReplicatedBackend",
     "ScriptedBackend",
     "ServerOptions",
     "TransformersBackend",
@@ -55,6 +57,7 @@ __getattr__, __dir__ = at_first_use(
         "OpenAICompatibleBackend": "_openai_compatible",
         "Patience": "_choice",
         "ReplayBackend": "_replay",
+        "ReplicatedBackend": "_replicas",
         "SMOLLM2": "local_model",
         "ScriptedBackend": "_scripted",
         "ServerOptions": "local_model",

@@ -11,8 +11,10 @@ from groundwire.core._traits import BackendTraits
 
 FORMS = (
     "provider/model (any LiteLLM id, for example openai/gpt-5-mini; further ones after commas are fallbacks), "
-    "openai-compatible:URL#MODEL (a server of your own), local (a small model on this CPU), local:PATH.gguf, "
-    "vllm:MODEL_OR_PATH (an engine in this process), vllm-server:MODEL_OR_PATH (a server of ours), "
+    "openai-compatible:URL#MODEL (a server of your own, or several: URL,URL#MODEL), "
+    "local (a small model on this CPU), local:PATH.gguf, "
+    "vllm:MODEL_OR_PATH (an engine in this process), vllm-server:MODEL_OR_PATH (a server of ours; with ?replicas=N "
+    "several, each on GPUs of its own), "
     "transformers:FOLDER (a model's folder, in this process), "
     "replay:FILE (recorded calls) or scripted:FILE (JSON lines of replies)"
 )
@@ -37,8 +39,9 @@ def backend_for(
     """The backend that `spec` names. Nothing is imported, opened or called for it, but for a file of replies.
 
     Args:
-        spec: `provider/model`, `provider/model,provider/fallback`, `openai-compatible:URL#MODEL`, `local`,
-            `local:PATH.gguf`, `vllm:MODEL_OR_PATH`, `vllm-server:MODEL_OR_PATH`, `transformers:FOLDER`, `replay:FILE`,
+        spec: `provider/model`, `provider/model,provider/fallback`, `openai-compatible:URL#MODEL` (several servers:
+            `URL,URL#MODEL`), `local`, `local:PATH.gguf`, `vllm:MODEL_OR_PATH`, `vllm-server:MODEL_OR_PATH` (several
+            engines: `?replicas=N`), `transformers:FOLDER`, `replay:FILE`,
             `replay:FILE#TASK`, `scripted:FILE`, or a backend, which is returned as it is.
         usd_per_token: (prompt, completion) price in US dollars a token, for a model without a known price.
         timeout_s: seconds that one request may take, where it goes to a provider, a server or an engine; None: the
@@ -64,21 +67,28 @@ def backend_for(
 
         return ReplayBackend.from_file(rest)
     if scheme == "openai-compatible":
-        from groundwire.models._openai_compatible import OpenAICompatibleBackend
+        from groundwire.models._replicas import servers
 
-        return OpenAICompatibleBackend.from_spec(rest, usd_per_token=usd_per_token, **patience)
+        return servers(rest, usd_per_token=usd_per_token, **patience)
     if scheme == "local":
         from groundwire.models._local import LocalBackend
 
         return LocalBackend(rest) if spec != "local" else LocalBackend()
     if scheme == "vllm":
+        from groundwire.models._replicas import count_in
+
+        count, one = count_in(rest)
+        if count > 1:  # engines of one process would share its GPUs
+            from groundwire.models._vllm_server import VllmServerBackend
+
+            return VllmServerBackend.from_spec(rest, model=spec, **patience)
         from groundwire.models._vllm import VllmBackend
 
-        return VllmBackend(rest, **patience)
+        return VllmBackend(one, **patience)
     if scheme == "vllm-server":
         from groundwire.models._vllm_server import VllmServerBackend
 
-        return VllmServerBackend(rest, **patience)
+        return VllmServerBackend.from_spec(rest, **patience)
     if scheme == "transformers":
         from groundwire.models._transformers import TransformersBackend
 

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 from urllib.request import getproxies
 
 from groundwire.core._errors import ConfigError, ModelError, ModelRetryable
@@ -25,6 +25,7 @@ from groundwire.core._traits import BackendTraits
 from groundwire.models._chat import all_of, is_begun
 from groundwire.models._guard import check_model_calls
 from groundwire.models._openai_compatible import GoesOn, OpenAICompatibleBackend
+from groundwire.models._replicas import ReplicatedBackend, count_in, devices_of
 from groundwire.models._switches import extra_of
 from groundwire.models.model_server import Restarts, Running, Supervisor, in_thread
 from groundwire.models.model_server._supervisor import LOOPBACK
@@ -57,6 +58,8 @@ class VllmServerBackend:
         timeout_s: seconds that one attempt may take, waiting for its turn included.
         start_timeout_s: seconds until the server must be healthy.
         restarts: how often it is started again.
+        devices: the GPUs of this server, as `CUDA_VISIBLE_DEVICES` names them; None: those of this process. Backends of
+            other devices have another server.
         **engine: arguments of vLLM's server, with underscores.
 
     Raises:
@@ -74,6 +77,7 @@ class VllmServerBackend:
         timeout_s: float = TIMEOUT_S,
         start_timeout_s: float = START_TIMEOUT_S,
         restarts: Restarts | None = None,
+        devices: str | None = None,
         **engine: Any,
     ) -> None:
         if not (timeout_s > 0 and start_timeout_s > 0):
@@ -85,8 +89,29 @@ class VllmServerBackend:
         self._timeout_s = timeout_s
         self._start_timeout_s = start_timeout_s
         self._restarts = restarts
+        self._devices = devices
         self._connected: tuple[Running, OpenAICompatibleBackend] | None = None
         self._in_flight = 0
+
+    @classmethod
+    def from_spec(cls, spec: str, *, model: str = "", **options: Any) -> VllmServerBackend | ReplicatedBackend:
+        """The backend of `MODEL_OR_PATH?replicas=N&…`, a server a replica, each with GPUs of its own.
+
+        Args:
+            spec: the text; without `replicas` it is one server.
+            model: what the user calls it; default: `vllm-server:` and the text.
+            **options: the constructor's.
+
+        Raises:
+            ConfigError: as the constructor's, or there are not as many GPUs.
+        """
+        count, rest = count_in(spec)
+        if count == 1:
+            return cls(rest, **options)
+        arguments = parse_spec(rest, lora=None, arguments={}).options.engine_arguments()
+        each = int(arguments.get("tensor_parallel_size", 1)) * int(arguments.get("pipeline_parallel_size", 1))
+        replicas = [cls(rest, devices=devices_of(index, each), **options) for index in range(count)]
+        return ReplicatedBackend(replicas, model or f"vllm-server:{spec}")
 
     def __repr__(self) -> str:
         return f"VllmServerBackend({self._model!r})"
@@ -157,12 +182,12 @@ class VllmServerBackend:
         if self._connected is not None:
             await self._connected[1].aclose()
             self._connected = None
-        await asyncio.to_thread(_close, self._spec)
+        await asyncio.to_thread(_close, (self._spec, self._devices))
 
     async def _connect(self, dead: Running | None) -> tuple[Running, OpenAICompatibleBackend]:
         if self._connected is not None and self._connected[0] is not dead:
             return self._connected
-        found = partial(_supervisor_for, self._spec, self._model, self._start_timeout_s, self._restarts)
+        found = partial(_supervisor_for, self._spec, self._devices, self._model, self._start_timeout_s, self._restarts)
         supervisor, key = await in_thread(found, self._model)
         running = await in_thread(partial(supervisor.running, dead=dead), self._model)
         if self._connected is None or self._connected[0] is not running:
@@ -214,16 +239,19 @@ def server_arguments(spec: Spec, port: int) -> list[str]:
     return command
 
 
-_supervisors: dict[Spec, tuple[Supervisor, str]] = {}
+_Server: TypeAlias = "tuple[Spec, str | None]"
+"""By what backends share one: the model with its options, and the GPUs."""
+_supervisors: dict[_Server, tuple[Supervisor, str]] = {}
 _lock = threading.Lock()
 
 
 def _supervisor_for(
-    spec: Spec, model: str, start_timeout_s: float, restarts: Restarts | None
+    spec: Spec, devices: str | None, model: str, start_timeout_s: float, restarts: Restarts | None
 ) -> tuple[Supervisor, str]:
     with _lock:
         _close_in_the_end()
-        if spec not in _supervisors:
+        server = (spec, devices)
+        if server not in _supervisors:
             _no_proxy_to_ourselves()
             key = secrets.token_urlsafe(32)
             supervisor = Supervisor(
@@ -231,22 +259,27 @@ def _supervisor_for(
                 partial(server_arguments, spec),
                 log=log_folder() / f"vllm-server-{os.getpid()}-{len(_supervisors)}.log",
                 # not on the command line, which every user of the machine can read
-                environment={"VLLM_API_KEY": key, "VLLM_NO_USAGE_STATS": "1", "VLLM_DO_NOT_TRACK": "1"},
+                environment={
+                    "VLLM_API_KEY": key,
+                    "VLLM_NO_USAGE_STATS": "1",
+                    "VLLM_DO_NOT_TRACK": "1",
+                    **({} if devices is None else {"CUDA_VISIBLE_DEVICES": devices}),
+                },
                 start_timeout_s=start_timeout_s,
                 restarts=restarts,
                 explain=partial(_explained, model),
             )
-            _supervisors[spec] = (supervisor, key)
-        return _supervisors[spec]
+            _supervisors[server] = (supervisor, key)
+        return _supervisors[server]
 
 
 def _explained(model: str, trouble: str, log: Path, tail: str) -> ModelError:
     return to_start_error(f"{trouble}.", log, model=model, tail=tail)
 
 
-def _close(spec: Spec) -> None:
+def _close(server: _Server) -> None:
     with _lock:
-        known = _supervisors.pop(spec, None)
+        known = _supervisors.pop(server, None)
     if known is not None:
         known[0].close()
 

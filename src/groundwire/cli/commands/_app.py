@@ -35,6 +35,10 @@ VERIFY_CODES = (
     "Exit codes: 0 everything is as it was written, 1 something is not, 2 usage, 3 consistent, but the key is not known"
     " here, or a report's tests come to no verdict, 6 storage, 130. What that rests on: docs/security.md."
 )
+ARCHIVE_CODES = (
+    "Exit codes: 0 archived, or nothing to archive, 1 a run is not as it was written and stays in the ledger, 2 usage,"
+    " 6 storage, 130. What stays in the ledger: docs/scale.md."
+)
 
 AGENT_CODES = "Exit codes: 0 the client has gone, 2 usage. How to name it in each agent: docs/coding-agents.md."
 
@@ -64,6 +68,7 @@ _SOURCES = {
     "import": _CommandSource("ledger", "import_", "Which logs are known, and what they hold: docs/logs.md."),
     "reward": _CommandSource("reward", "rewards"),
     "plant": _CommandSource("plant", "plant", "Exit codes: 0, 1 no test noticed any bug, 2 usage, 6 storage, 130."),
+    "archive": _CommandSource("ledger", "archive", ARCHIVE_CODES),
     "graphs": _CommandSource("first_steps", "graphs"),
     "show": _CommandSource("ledger", "show"),
     "view": _CommandSource("view", "view", "What each page shows, and the interface for programs: docs/viewer.md."),

@@ -1,4 +1,5 @@
-"""What goes on with runs and reads them: `groundwire resume`, `replay`, `show`, `verify`, `report` and `import`."""
+"""What goes on with runs and reads them: `groundwire resume`, `replay`, `show`, `verify`, `report`, `import` and
+`archive`."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Annotated
 import typer
 
 from groundwire.cli._checks import check_exists, check_into, loading
-from groundwire.cli.commands._options import Json, Ledger, RunId, RunTotals, Unverified, checked_flags, spelt_out
+from groundwire.cli.commands._options import Json, Ledger, RunId, RunTotals, Unverified, Yes, checked_flags, spelt_out
 
 
 @spelt_out
@@ -133,3 +134,45 @@ def import_(
     with loading():
         from groundwire.cli._import_logs import import_logs
     raise typer.Exit(import_logs(paths, flags, only=only or (), trials=trials, again=again, as_json=json))
+
+
+@spelt_out
+def archive(
+    runs: Annotated[
+        list[str] | None, typer.Argument(help="The runs' ids, or any unique beginnings.", metavar="[RUN...]")
+    ] = None,
+    before: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="All runs whose episodes ended before this day or time (ISO 8601, UTC)."),
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where the archive is, or is made.  [required]")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Only copy: the ledger keeps the runs.")] = False,
+    unfinished: Annotated[
+        bool, typer.Option("--unfinished", help="Also runs with episodes that have not ended.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be archived.")] = False,
+    yes: Yes = False,
+    *,
+    ledger: Ledger,
+    json: Json = False,
+) -> None:
+    """Move whole runs into a folder of Parquet files, verified before anything leaves the ledger; read them again with
+    --db archive:FOLDER.  [extra: archive]"""
+    flags = checked_flags(ledger)
+    with loading():
+        from groundwire.cli._archive import archive_runs
+    raise typer.Exit(
+        archive_runs(
+            runs or (),
+            flags,
+            before=before,
+            to=to,
+            keep=keep,
+            unfinished=unfinished,
+            dry_run=dry_run,
+            yes=yes,
+            as_json=json,
+        )
+    )

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from groundwire.cli._checks import check_exists, loading
-from groundwire.cli.commands._options import Ledger, checked_flags, spelt_out
+from groundwire.cli.commands._options import Ledger, Yes, checked_flags, spelt_out
 
 memory = typer.Typer(
     name="memory",
@@ -24,7 +24,6 @@ Family = Annotated[str, typer.Option(help="Only lessons of this family.")]
 TaskId = Annotated[str, typer.Option("--task", help="Only lessons of this task.")]
 Limit = Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this many.")]
 Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids, or any unique beginnings of them.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Reason = Annotated[str, typer.Option(help="Why; kept with the decision.")]
 
 

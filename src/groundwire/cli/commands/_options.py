@@ -97,6 +97,7 @@ JsonLines = Annotated[bool, typer.Option("--json", help="Print a JSON object a l
 View = Annotated[
     bool, typer.Option("--view", help="Print an address where a browser shows the run as it goes.  [extra: view]")
 ]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 RunId = Annotated[str, typer.Argument(help="The run's id, or any unique beginning of it.")]
 SandboxKind = Annotated[
     str | None,

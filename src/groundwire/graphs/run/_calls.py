@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from groundwire.core._candidates import Candidate
 from groundwire.core._errors import GroundwireError, HiddenLeak, ModelError, ModelReplyInvalid, Usage
 from groundwire.core._masking import Masker
-from groundwire.core._models import Backend, Completion, Request, Streaming
+from groundwire.core._models import Backend, Completion, Request, Streaming, current_asker
 from groundwire.core._programs import ProgramRequest, ProgramResult
 from groundwire.core._records import Artifact, Intent, ModelCall, ProgramRun
 from groundwire.core._traits import BackendTraits
@@ -183,9 +183,13 @@ class EpisodeCaller:
     async def _watched(self, backend: Backend, request: Request) -> Completion:
         """The answer; shown while it is written, where somebody watches and the backend can."""
         watch = self._episode.on_text
-        if watch is not None and isinstance(backend, Streaming):
-            return await backend.stream(request, watch)
-        return await backend.complete(request)
+        asker = current_asker.set((self._episode.id, self._episode.task.id))
+        try:
+            if watch is not None and isinstance(backend, Streaming):
+                return await backend.stream(request, watch)
+            return await backend.complete(request)
+        finally:
+            current_asker.reset(asker)
 
     def _failed(
         self,
