@@ -18,7 +18,8 @@ from cli import BUGGY, groundwire, lay_out
 from guessing import Check, Guesser, loop
 
 from groundwire import Task, Tree
-from groundwire.cli._run_state import RunState, state_of
+from groundwire.cli._run_state import state_of
+from groundwire.core._records import RunState
 from groundwire.memory import SqlStore
 
 HOLDS = """

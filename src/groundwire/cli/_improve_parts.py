@@ -19,13 +19,12 @@ from groundwire.cli._arms import Control, Main, RunArm
 from groundwire.cli._graph_choice import SAMPLES, Builder
 from groundwire.cli._run import SuiteRun
 from groundwire.cli._suite import Suite, TaskSource
-from groundwire.cli._tally import Tally
+from groundwire.cli._tally import EndedEpisode, Tally
 from groundwire.core._errors import ConfigError
 from groundwire.core._paths import expand_user
 from groundwire.core._settings import Settings
 from groundwire.core._text import plural
 from groundwire.evaluation._improvement import Shares, TaskShare
-from groundwire.graphs import EpisodeResult
 from groundwire.graphs.run._result import EXIT_CODES
 from groundwire.memory import SqlStore
 from groundwire.training._exporting import ExportReport
@@ -186,7 +185,7 @@ class SampleTally(Tally):
     broken = ""
     """What the first episode said in which the model or the machine failed."""
 
-    def ended(self, result: EpisodeResult, split: str, *, seed: int) -> None:
+    def ended(self, result: EndedEpisode, split: str, *, seed: int) -> None:
         """One more episode."""
         self.tokens += result.tokens
         self.usd += result.usd

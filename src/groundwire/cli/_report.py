@@ -17,10 +17,10 @@ from rich.text import Text
 from groundwire.cli._finding import store_with, store_without_memory
 from groundwire.cli._repair import open_store
 from groundwire.cli._run_state import STYLES as STATES
-from groundwire.cli._run_state import RunState, state_of
+from groundwire.cli._run_state import state_of
 from groundwire.cli._verify import refuse, tell
 from groundwire.core._errors import ConfigError
-from groundwire.core._records import RunRecord, Store
+from groundwire.core._records import RunRecord, RunState, Store
 from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
 from groundwire.core._text import plain

@@ -18,7 +18,7 @@ from groundwire.cli._finding import store_with
 from groundwire.cli._live import MARKS, counts, headline
 from groundwire.cli._outcome import account_data, account_lines, strength_line
 from groundwire.cli._repair import open_store
-from groundwire.cli._run_state import STYLES, RunState, state_of
+from groundwire.cli._run_state import STYLES, state_of
 from groundwire.cli._text import tokens
 from groundwire.cli._verify import check_data, check_lines
 from groundwire.core._records import (
@@ -32,6 +32,7 @@ from groundwire.core._records import (
     Record,
     ReflectionRecord,
     RunRecord,
+    RunState,
 )
 from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
