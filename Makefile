@@ -43,8 +43,9 @@ model: $(DEMO_STAMP)
 embeddings: $(STAMP)
 	@$(BIN)/groundwire model install embeddings || echo "going on without the embedding model"
 
+# not --quiet: no warning would count then
 docs: $(STAMP)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 check: $(STAMP)
 	$(BIN)/ruff check .
