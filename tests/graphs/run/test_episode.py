@@ -80,7 +80,7 @@ async def test_an_episode_that_has_ended_is_freed_at_once(task: Task) -> None:
         assert (await app.arun(task)).trials == 2
         actor.seen.clear()
         critic.seen.clear()
-        return sum(isinstance(one, Episode) for one in gc.get_objects())
+        return sum(type(one) is Episode for one in gc.get_objects())
 
     gc.collect()
     gc.disable()
