@@ -249,7 +249,7 @@ def test_a_benchmark_is_run_and_its_hidden_tests_enter_no_prompt(
     db = tmp_path / "ledger.db"
     settings = Settings(max_trials=3, db=f"sqlite:///{db}")
     source = TaskSource("bench", (tmp_path,), "humaneval")
-    suite = Suite(f"{GRAPHS}:make", source, settings, limit=3, shard=Shard(1, 2), select="last", workers=1)
+    suite = Suite(f"{GRAPHS}:make", source, settings, limit=3, shard=Shard(1, 2), select="last", at_once=1)
     assert run_suite(suite, as_json=True) == 0
     told = lines(capsys.readouterr().out)
     assert [(e["task_id"], e["hidden"]) for e in of("episode", told)] == [
