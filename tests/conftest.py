@@ -19,6 +19,8 @@ settings.load_profile("untimed")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("soak") and "soak" not in item.config.option.markexpr:
+        pytest.skip("soak: run by hand, with -m soak")
     need_services(item)
 
 
