@@ -183,19 +183,23 @@ async def ended(command: Sequence[str], folder: Path, env: dict[str, str]) -> tu
     Returns:
         Its exit code and standard output.
     """
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        cwd=folder,
-        env=env,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
+    starting = asyncio.create_task(
+        asyncio.create_subprocess_exec(
+            *command,
+            cwd=folder,
+            env=env,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
     )
     try:
-        out, _ = await process.communicate()
-        return process.returncode or 0, out
+        out, _ = await (await asyncio.shield(starting)).communicate()
+        return (await starting).returncode or 0, out
     finally:
+        # whoever is cancelled while it starts waits for that: asyncio would kill it alone, and not what it has started
+        process = await starting
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
