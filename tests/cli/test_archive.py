@@ -11,28 +11,11 @@ from typing import Any
 
 import pytest
 from cli import Ran, groundwire
-from forging import Finished, change, finish, on_server
+from forging import Finished, change
 from pyarrow import parquet
 from sqlalchemy import text
 
 pq: Any = parquet  # it has no types
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    return finish(tmp_path_factory.mktemp("finished"))
-
-
-@pytest.fixture
-def user(finished: Finished, tmp_path: Path) -> Finished:
-    return finished.copied_to(tmp_path / "user")
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def url(request: pytest.FixtureRequest, user: Finished) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{user.file}"
-    return on_server(request.getfixturevalue("postgres_url"), user)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from cli import Ran, groundwire
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from forging import Finished, change, finish, forge, on_server, tables_with
+from forging import Finished, change, forge, on_server, tables_with
 from sqlalchemy import Connection, text
 
 from groundwire.core._seal import FileKeys
@@ -138,23 +138,6 @@ UNSEEN_BY_A_STRANGER = {
     "all is sealed anew under another key",
 }
 """What only shows against the key or the heads that lie outside of the ledger."""
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    return finish(tmp_path_factory.mktemp("finished"))
-
-
-@pytest.fixture
-def user(finished: Finished, tmp_path: Path) -> Finished:
-    return finished.copied_to(tmp_path / "user")
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def url(request: pytest.FixtureRequest, user: Finished) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{user.file}"
-    return on_server(request.getfixturevalue("postgres_url"), user)
 
 
 def verify(url: str, user: Finished, *arguments: str, env: dict[str, str] | None = None) -> Ran:
