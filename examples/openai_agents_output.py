@@ -24,7 +24,7 @@ class Scripted(Model):
         return ModelResponse(output=[said], usage=Usage(), response_id=None)
 
     def stream_response(self, *args, **kwargs):
-        raise NotImplementedError
+        raise NotImplementedError  # nothing is streamed here
 
 
 async def main() -> None:
