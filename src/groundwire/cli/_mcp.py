@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from groundwire.cli._view import listener_on
+from groundwire.cli._loopback import listener_on, token_of
 from groundwire.core._errors import ConfigError
 
 EXTRA = 'pip install "groundwire[mcp]"'
@@ -46,7 +46,7 @@ def run_mcp(
     try:
         from groundwire.cli.coding_agents._server import GroundwireServer, make_server
         from groundwire.cli.coding_agents._session import Projects, ToolLimits, ToolSession
-        from groundwire.cli.coding_agents._transports import serve_http, serve_stdio, token_of
+        from groundwire.cli.coding_agents._transports import TOKEN_VARIABLE, serve_http, serve_stdio
     except ImportError as error:
         raise ConfigError(f"The server needs {error.name}.", do=EXTRA) from error
     projects = Projects(roots)
@@ -56,7 +56,7 @@ def run_mcp(
         own = GroundwireServer(projects, ToolSession(limits), flags, tests_from=tests_from)
         server = make_server(own)
         if http:
-            await serve_http(server, listener_on(port), token_of(os.environ))
+            await serve_http(server, listener_on(port), token_of(os.environ, TOKEN_VARIABLE))
         else:
             await serve_stdio(server)
 

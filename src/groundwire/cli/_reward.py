@@ -5,23 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import secrets
 import sys
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
 
+from groundwire.cli._loopback import HOST, listener_on, token_of
 from groundwire.cli._repair import open_store
 from groundwire.cli._suite import TaskSource
-from groundwire.cli._view import HOST, listener_on
 from groundwire.core._errors import ConfigError
 from groundwire.core._settings import Settings
 from groundwire.training.rewards._judging import RewardJudge, RewardRules
 from groundwire.training.rewards._ledger import RewardLedger
 
 TOKEN = "GROUNDWIRE_REWARD_TOKEN"
-LEAST_TOKEN = 16
 
 
 @dataclass(frozen=True)
@@ -65,9 +63,7 @@ def serve_rewards(asked: ServedReward, settings: Settings) -> int:
         raise ConfigError(
             f"A server of rewards needs {error.name}.", do='pip install "groundwire[training]"'
         ) from error
-    token = os.environ.get(TOKEN) or secrets.token_urlsafe(24)
-    if len(token) < LEAST_TOKEN:
-        raise ConfigError(f"{TOKEN} has fewer than {LEAST_TOKEN} characters.", do="Leave it out, and one is made.")
+    token = token_of(os.environ, TOKEN)
     tasks = {item.task.id: item.task for item in asked.source.items()}
     store = open_store(settings) if asked.records else None
     about = {

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
-import socket
 import subprocess
 import sys
 import webbrowser
@@ -19,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire.cli._finding import store_without_memory
+from groundwire.cli._loopback import HOST, listener_on
 from groundwire.cli._repair import open_store
 from groundwire.core._errors import ConfigError
 from groundwire.core._settings import Settings
@@ -26,8 +25,6 @@ from groundwire.core._text import plain
 
 if TYPE_CHECKING:
     from groundwire.viewer import Ledgers
-
-HOST = "127.0.0.1"
 
 
 def serve(prefix: str | None, flags: Mapping[str, Any], *, port: int, read_only: bool, opens: bool) -> int:
@@ -162,26 +159,6 @@ def _ledgers(settings: Settings, *, read_only: bool) -> Ledgers:
         raise _missing(error) from error
     stores = [open_store(settings), store_without_memory(settings)]
     return Ledgers(stores, read_only=read_only or any(store.is_archive for store in stores))
-
-
-def listener_on(port: int) -> socket.socket:
-    """A socket that listens on this machine alone.
-
-    Raises:
-        ConfigError: the port is taken.
-    """
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((HOST, port))
-        listener.listen()  # whoever reads the address may ask at once
-    except OSError as error:
-        listener.close()
-        why = "another program has it" if error.errno == errno.EADDRINUSE else error.strerror
-        raise ConfigError(
-            f"Port {port} can't be used: {why}.", do="Leave --port out, and a free one is taken."
-        ) from None
-    return listener
 
 
 def _missing(error: ImportError) -> ConfigError:

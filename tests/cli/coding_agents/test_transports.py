@@ -20,9 +20,9 @@ from cli import BUGGY, PROGRAM, alive, lay_out, wait_for_sandbox
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from groundwire.cli._loopback import listener_on, token_of
 from groundwire.cli._mcp import run_mcp
-from groundwire.cli._view import listener_on
-from groundwire.cli.coding_agents._transports import MOST_MESSAGE_BYTES, token_of
+from groundwire.cli.coding_agents._transports import MOST_MESSAGE_BYTES, TOKEN_VARIABLE
 from groundwire.core._errors import ConfigError
 
 pytestmark = pytest.mark.slow
@@ -179,9 +179,9 @@ def test_the_port_is_this_machines_alone_and_a_short_token_is_none() -> None:
         taken.listen()
         with pytest.raises(ConfigError, match="another program has it"):
             listener_on(taken.getsockname()[1])
-    assert len(token_of({})) > 40
+    assert len(token_of({}, TOKEN_VARIABLE)) > 40
     with pytest.raises(ConfigError, match="16 characters"):
-        token_of({"GROUNDWIRE_MCP_TOKEN": "short"})
+        token_of({"GROUNDWIRE_MCP_TOKEN": "short"}, TOKEN_VARIABLE)
 
 
 def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

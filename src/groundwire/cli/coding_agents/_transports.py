@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 import os
-import secrets
 import signal
 import socket
 import sys
@@ -18,15 +17,12 @@ import uvicorn
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
+from groundwire.cli._loopback import HOST
 from groundwire.cli.coding_agents._server import GONE
-from groundwire.core._errors import ConfigError
 
-HOST = "127.0.0.1"
 MOST_MESSAGE_BYTES = 4 * 1024 * 1024
 """Of one message of a client; the longest argument, a patch, has a quarter of it."""
 TOKEN_VARIABLE = "GROUNDWIRE_MCP_TOKEN"
-TOKEN_CHARS = 16
-"""The least that a token of the user's own has."""
 _PIECE = 65536
 _HELD = 8
 """Messages of a request's body that may wait."""
@@ -138,18 +134,6 @@ class OnlyWithToken:
             await self._app({**scope, GONE: gone}, next_message, send)
         finally:
             listening.cancel()
-
-
-def token_of(variables: Mapping[str, str]) -> str:
-    """The user's own token, or a new one.
-
-    Raises:
-        ConfigError: it is too short to be one.
-    """
-    own = variables.get(TOKEN_VARIABLE, "")
-    if own and len(own) < TOKEN_CHARS:
-        raise ConfigError(f"{TOKEN_VARIABLE} has fewer than {TOKEN_CHARS} characters.", do="Leave it out: one is made.")
-    return own or secrets.token_urlsafe(32)
 
 
 async def serve_http(server: MCPServer, listener: socket.socket, token: str) -> None:
