@@ -477,9 +477,14 @@ class Campaign:
 
         await self._store.run_write(work)
 
-    async def episode_of(self, lease: Lease) -> str | None:
-        """The episode of the task to go on with; None: it has none but one that was put aside."""
-        if lease.takings == 1:
+    async def episode_of(self, lease: Lease, *, is_first_try: bool) -> str | None:
+        """The episode of the task to go on with; None: it has none but one that was put aside.
+
+        Args:
+            lease: what is held.
+            is_first_try: under this lease nothing was begun yet.
+        """
+        if lease.takings == 1 and is_first_try:
             return None  # nobody has had it before
         values = {"run_id": self.run_id, "task_id": lease.task_id, "namespace": self._store.namespace}
         rows = await self._store.run_read(lambda session: _LATEST.rows(session, **values))

@@ -281,22 +281,24 @@ class Worker:
 
     async def _until_ended(self, lease: Lease) -> None:
         current_lease.set(lease)
+        is_first_try = True
         while True:
             try:
-                outcome = self.ended(lease.position, await self._episode(lease))
+                outcome = self.ended(lease.position, await self._episode(lease, is_first_try=is_first_try))
                 await self._patiently(partial(self.campaign.finish, lease, outcome))
                 return
             except LeaseLost:
                 return
             except StorageError:
                 # what was kept is kept; it is gone on with as soon as the database answers
+                is_first_try = False
                 await self._patiently(self.campaign.standing)
                 await asyncio.sleep(self.pace.look_s)
 
-    async def _episode(self, lease: Lease) -> EpisodeResult:
-        """One episode, from its beginning or from where another worker left it."""
+    async def _episode(self, lease: Lease, *, is_first_try: bool) -> EpisodeResult:
+        """One episode, from its beginning or from where another worker, or this one before, left it."""
         work = self.work(lease.position)
-        known = await self.campaign.episode_of(lease)
+        known = await self.campaign.episode_of(lease, is_first_try=is_first_try)
         if known is not None:
             records = await self.store.records(known)
             await self.campaign.set_right(known, amounts(spent_on(records)))
