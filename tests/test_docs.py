@@ -145,6 +145,13 @@ def test_links_lead_somewhere(guide: Path) -> None:
         assert target.removeprefix("../").startswith(MADE) or (guide.parent / target).exists(), target
 
 
+def test_the_files_that_the_map_names_are_there() -> None:
+    package = ROOT / "src" / "groundwire"
+    named = set(re.findall(r"`([\w.]+(?:/[\w.]+)+\.(?:py|sh|md|toml|yaml))`", (ROOT / "AGENTS.md").read_text()))
+    assert len(named) > 10
+    assert not [path for path in sorted(named) if not (ROOT / path).exists() and not (package / path).exists()]
+
+
 def test_every_memory_command_is_in_the_guide() -> None:
     from groundwire.cli.commands._memory import memory
 
