@@ -117,6 +117,55 @@ def test_nodes_of_another_module_are_followed(tmp_path: Path) -> None:
     assert (loop.verdict, loop.kind) == (Grounding.GROUNDED, "executed code")
 
 
+def test_an_import_inside_a_package_begins_at_its_root_and_not_beside_the_importer(tmp_path: Path) -> None:
+    package, tools = tmp_path / "agent", tmp_path / "tools"
+    for folder in (package, tools):
+        folder.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "tools.py").write_text("from tools import look\n")
+    (tools / "__init__.py").write_text("import subprocess\ndef look(): return subprocess.run(['make']).returncode\n")
+    source = """
+    from agent.tools import look
+    from tools import look as same
+    class S(TypedDict):
+        draft: str
+        code: int
+    def write(state):
+        return {"draft": llm.invoke("write").content}
+    g = StateGraph(S)
+    g.add_node("write", write)
+    g.add_node("look", lambda state: {"code": look() + same()})
+    g.add_edge(START, "write")
+    g.add_edge("write", "look")
+    g.add_conditional_edges("look", lambda s: END if s["code"] == 0 else "write", ["write", END])
+    graph = g.compile()
+    """
+    (loop,) = audit_path(written(source, package)).loops
+    assert (loop.verdict, loop.kind) == (Grounding.GROUNDED, "executed code")
+
+
+def test_what_its_author_switches_on_by_a_flag_is_no_dead_node(tmp_path: Path) -> None:
+    source = """
+    class Flags:
+        graded: bool = True
+    class S(TypedDict):
+        text: str
+    def build(flags: Flags | None = None):
+        chosen = flags or Flags()
+        g = StateGraph(S)
+        for name in ("read", "grade", "accept"):
+            g.add_node(name, lambda state: {"text": "x"})
+        g.add_edge(START, "read")
+        if chosen.graded:
+            g.add_edge("read", "grade")
+        else:
+            g.add_edge("read", "accept")
+        return g.compile()
+    """
+    report = audit_path(written(source, tmp_path))
+    assert not [f for g in report.graphs for f in g.findings]
+
+
 def test_a_graph_made_in_a_function_that_needs_arguments_is_read(tmp_path: Path) -> None:
     source = """
     def make_graph(llm, retries: int, name="writer"):

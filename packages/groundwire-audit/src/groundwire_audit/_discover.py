@@ -48,7 +48,7 @@ def audit_path(
         wanted: only the graph of this name: a variable, or the function or class that makes it.
         roles: node or tool → declared role.
         target: how the target was named.
-        timeout_s: what is not read by then is said to be too complex.
+        timeout_s: of processor time; what is not read by then is said to be too complex.
         exclude: of a folder: patterns as in a .gitignore.
         tests: of a folder: tests too.
 
@@ -57,7 +57,7 @@ def audit_path(
     """
     root = path if path.is_dir() else path.parent
     finder = ModuleFinder([root, root / "src", Path.cwd(), Path.cwd() / "src"], Path.cwd())
-    reader = SourceReader(finder, until=time.monotonic() + timeout_s)
+    reader = SourceReader(finder, until=time.process_time() + timeout_s)
     reader.roles = dict(roles or {})
     findings: list[Finding] = []
     chosen = choose(path, exclude=exclude, tests=tests) if path.is_dir() else Chosen([path])
@@ -195,12 +195,27 @@ def _switches(callee: Value) -> dict[str, Value]:
 
 
 def _decides_wiring(node: ast.AST) -> set[str]:
-    """Names that are tested before something is wired, or not."""
+    """Names that are tested before something is wired, or not, and those that they are made of."""
     tested: set[str] = set()
+    made_of: dict[str, set[str]] = {}
     for part in ast.walk(node):
-        if isinstance(part, ast.If) and any(not _called_in(s).isdisjoint(WIRES) for s in (*part.body, *part.orelse)):
-            tested |= {n.id for n in ast.walk(part.test) if isinstance(n, ast.Name)}
+        match part:
+            case ast.If() if any(not _called_in(s).isdisjoint(WIRES) for s in (*part.body, *part.orelse)):
+                tested |= _names_in(part.test)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                made_of.setdefault(name, set()).update(_names_in(value))
+            case _:
+                continue
+    pending = list(tested)
+    while pending:
+        more = made_of.get(pending.pop(), set()) - tested
+        tested |= more
+        pending += more
     return tested
+
+
+def _names_in(expression: ast.expr) -> set[str]:
+    return {n.id for n in ast.walk(expression) if isinstance(n, ast.Name)}
 
 
 def _follow_class(reader: SourceReader, value: Value, name: str, frame: Frame) -> None:

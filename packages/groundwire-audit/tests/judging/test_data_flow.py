@@ -316,3 +316,51 @@ def test_only_whether_there_is_a_reply_at_all_is_a_matter_of_form(
 ) -> None:
     loop = only_loop(AGAIN.format(body=body), tmp_path)
     assert (loop.path, loop.verdict) == ("work ⟲", verdict)
+
+
+FOUND = {
+    "return": "for n in range(len(text)):\n  if text[n] == '{':\n   return json.loads(text[n:])\n return None",
+    "at once": "for line in text.splitlines():\n  return json.loads(line)\n return None",
+    "while": "while text:\n  if text[0] == '{':\n   return json.loads(text)\n  text = text[1:]\n return None",
+    "unrolled": "for mark in ('json', 'JSON'):\n  if mark in text:\n   return json.loads(text)\n return None",
+    "else": "for line in text.splitlines():\n  if line:\n   return json.loads(line)\n else:\n  return None",
+    "twice": "for x in text.splitlines():\n  for w in x.split():\n   if w:\n    return json.loads(w)\n return None",
+}
+
+
+@pytest.mark.parametrize("found", FOUND)
+def test_what_is_found_in_a_loop_is_still_the_models_after_a_test_whether_anything_was(
+    found: str, tmp_path: Path
+) -> None:
+    source = f"""
+def first(text):
+ {FOUND[found]}
+class S(TypedDict):
+    text: str
+    wanted: str
+    way: str
+def write(state):
+    return {{"text": llm.invoke("write").content}}
+def look(state):
+    said = first(llm.invoke(state["text"]).content)
+    if said is None:
+        return {{"way": "stop"}}
+    kept = [x for x in said.get("sources") if x in state["wanted"]]
+    return {{"way": "stop" if said.get("label") == "supported" and kept else "again"}}
+g = StateGraph(S)
+g.add_node("write", write)
+g.add_node("look", look)
+g.add_edge(START, "write")
+g.add_edge("write", "look")
+g.add_conditional_edges("look", lambda s: s["way"], {{"stop": END, "again": "write"}})
+graph = g.compile()
+"""
+    loop = only_loop(source, tmp_path)
+    assert loop.verdict in {Grounding.UNGROUNDED, Grounding.PARTLY} and "a model" in loop.why
+
+
+def test_where_a_loop_surely_returns_nothing_comes_after_it(tmp_path: Path) -> None:
+    body = """for kind in ("a", "b"):
+        return {{"value": float(llm.invoke(state["text"]).content)}}
+    return {{"value": subprocess.run(["make"]).returncode}}"""
+    assert judged(body, 'state["value"] > 3', tmp_path).verdict is Grounding.UNGROUNDED

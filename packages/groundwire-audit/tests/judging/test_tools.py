@@ -158,3 +158,16 @@ agent = create_deep_agent(tools=[say], {options})
 """
     (loop,) = report(source, tmp_path).loops
     assert str(loop.verdict) == wanted
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "from langchain_mcp_adapters.client import MultiServerMCPClient\n"
+        "client = MultiServerMCPClient({})\ntools = asyncio.run(client.get_tools())",
+        "from langchain_mcp_adapters.tools import load_mcp_tools\ntools = asyncio.run(load_mcp_tools(session))",
+    ],
+)
+def test_tools_of_a_server_answer_from_outside(given: str, tmp_path: Path) -> None:
+    (loop,) = report(f"import asyncio\n{given}\nagent = create_agent(llm, tools)\n", tmp_path).loops
+    assert str(loop.verdict) == "tool_loop"

@@ -191,11 +191,20 @@ def _unrolled(reader: Reader, node: ast.For | ast.AsyncFor, held: list[Value], f
             alive = reader.run(node.body, frame)
             _end_of_round(frame, loop, alive=alive)
             left += loop.left
+        if not _goes_past(frame, any_of(loop.returned)) and not left:
+            return False
     alive = reader.run(node.orelse, frame) if node.orelse else True
     if not left:
         return alive
     with frame.inside():
         return join_ways(frame, [WayThrough(dict(frame.scope.names), set(frame.asked), ALWAYS, alive), *left])
+
+
+def _goes_past(frame: Frame, returns: Formula) -> bool:
+    """Where a loop's body may have returned, what comes after is reached only if it has not; False: it surely has."""
+    if returns not in (ALWAYS, NEVER):
+        frame.conditions.append(negate(returns))
+    return returns != ALWAYS
 
 
 def _end_of_round(frame: Frame, loop: LoopFrame, *, alive: bool) -> None:
@@ -208,13 +217,14 @@ def _end_of_round(frame: Frame, loop: LoopFrame, *, alive: bool) -> None:
 def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: Frame, source: Value | None) -> bool:
     base, before, asked = len(frame.conditions), dict(frame.scope.names), set(frame.asked)
     returned = len(frame.returned)
-    endless = False
+    endless, returns = False, ALWAYS
     loop = LoopFrame(base)
     for last in (False, True):
         loop = LoopFrame(base)
         with frame.apart(), frame.inside():
             frame.loop_stack.append(loop)
             enters = _enter(reader, node, source, frame)
+            returns = ALWAYS if isinstance(node, ast.While) else enters
             endless = isinstance(node, ast.While) and enters == ALWAYS
             if isinstance(node, ast.While) and enters not in (ALWAYS, NEVER):
                 frame.conditions.append(enters)
@@ -249,6 +259,8 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
             frame.asked = asked | surely
     if endless and not loop.left:
         return False
+    if not endless:
+        _goes_past(frame, all_of([returns, any_of(loop.returned)]))
     return reader.run(node.orelse, frame) if node.orelse else True
 
 

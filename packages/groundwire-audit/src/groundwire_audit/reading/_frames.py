@@ -330,6 +330,8 @@ class LoopFrame:
     """Those that `continue`."""
     left: list[WayThrough] = field(default_factory=list["WayThrough"])
     """Those that `break`."""
+    returned: list[Formula] = field(default_factory=list[Formula])
+    """When the body returns."""
 
 
 @dataclass

@@ -39,7 +39,8 @@ google.auth.transport github gitlab jira atlassian slack_sdk slack notion_client
 telegram simple_salesforce hubspot zenpy shopify airtable O365 msgraph exchangelib boto3 botocore aiobotocore
 azure.storage azure.identity azure.search azure.cosmos yfinance alpha_vantage polygon ccxt alpaca fredapi
 openmeteo_requests pyowm geopy.geocoders googlemaps amadeus youtube_transcript_api pytube yt_dlp grpc zeep suds pika
-kafka confluent_kafka nats paho celery composio arcade arcadepy langchain_arcade langgraph_sdk crewai_tools
+kafka confluent_kafka nats paho celery composio arcade arcadepy langchain_arcade langgraph_sdk crewai_tools mcp fastmcp
+langchain_mcp_adapters
 agents.WebSearchTool agents.HostedMCPTool agents.ComputerTool pydantic_ai.WebSearchTool pydantic_ai.WebFetchTool
 pydantic_ai.UrlContextTool pydantic_ai.builtin_tools pydantic_ai.common_tools
 """

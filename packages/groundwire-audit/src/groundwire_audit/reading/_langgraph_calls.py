@@ -142,6 +142,10 @@ def functional(reader: Reader, made: Value, place: SourcePlace) -> Value:
     return Value(GraphValue(graph))
 
 
+GIVES_TOOLS = (".get_tools()", ".load_mcp_tools()")
+"""What a library's tools come from: a toolkit, a server."""
+
+
 def tool_list(value: Value | None) -> tuple[Value, ...] | None:
     """The tools of a list, or None where they are not all known."""
     if value is None:
@@ -153,8 +157,9 @@ def tool_list(value: Value | None) -> tuple[Value, ...] | None:
             return tools
         case Const(value=None):
             return ()
-        case External(path=path) if path.endswith(".get_tools()"):
-            return (external(path.removesuffix(".get_tools()").removesuffix("()"), value.taints),)
+        case External(path=path) if path.endswith(GIVES_TOOLS):
+            given_by = path.removesuffix(".get_tools()").removesuffix(".load_mcp_tools()").removesuffix("()")
+            return (external(given_by, value.taints),)
         case _:
             return None
 

@@ -60,10 +60,15 @@ class ModuleFinder:
                     folder = folder.parent
                 yield folder
             return
-        if importer is not None:
-            yield importer.code.path.parent
-            yield from _package_parents(importer.code.path)
+        if importer is None:
+            yield from self.roots
+            return
+        # as Python does: a package's own folder is not where its imports begin, but a script's is
+        beside = importer.code.path.parent
+        *inner, start = [beside, *_package_parents(importer.code.path)]
+        yield start
         yield from self.roots
+        yield from inner
 
     def _name(self, path: Path) -> str:
         for root in sorted(self.roots, key=lambda r: -len(r.parts)):

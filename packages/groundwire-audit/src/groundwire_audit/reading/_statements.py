@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from groundwire_audit.reading._binding import assign
-from groundwire_audit.reading._conditions import NEVER, Taint, TaintKind, counts
+from groundwire_audit.reading._conditions import NEVER, Taint, TaintKind, all_of, counts
 from groundwire_audit.reading._control_flow import leave_loop, run_if, run_loop, run_match, run_try, run_with
 from groundwire_audit.reading._expressions import binary
 from groundwire_audit.reading._frames import Arguments, Frame, Returned, control, deep
@@ -248,6 +248,8 @@ def _statement(reader: Reader, node: ast.stmt, frame: Frame) -> bool:
         case ast.Return(value=inner):
             value = reader.value(inner, frame) if inner is not None else NONE
             frame.returned.append(Returned(value, frame.here(), frozenset(frame.asked), frame.module.place(node)))
+            for loop in frame.loop_stack:
+                loop.returned.append(all_of(frame.conditions[loop.base :]))
             return False
         case ast.If():
             return run_if(reader, node, frame)
