@@ -15,6 +15,7 @@ from groundwire_audit._report import AuditReport, Grounding, Loop
 from groundwire_audit.judging import _audit_graph as audit_graph
 from groundwire_audit.judging._loops import loops_of
 from groundwire_audit.judging._wiring import WiredGraph
+from groundwire_audit.reading import _source_reader as source_reader
 from groundwire_audit.reading._files import MAX_SOURCE_BYTES
 
 CRITIC = CASES["1 write and critique, no map, no cap"]
@@ -164,6 +165,57 @@ def test_what_its_author_switches_on_by_a_flag_is_no_dead_node(tmp_path: Path) -
     """
     report = audit_path(written(source, tmp_path))
     assert not [f for g in report.graphs for f in g.findings]
+
+
+def test_a_class_whose_first_reading_was_cut_short_is_read_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_reader, "MODULE_STEPS", 200)
+    source = f"""
+    class S(TypedDict):
+        text: str
+    class Team:
+        def __init__(self):
+            self.parts = self.make_parts()
+            self.long = [{", ".join(f"int('{n}')" for n in range(300))}]
+            self.wire()
+        def make_parts(self):
+            inner = StateGraph(S)
+            inner.add_node("say", lambda state: {{"text": llm.invoke("x").content}})
+            inner.add_edge(START, "say")
+            return inner.compile()
+        def wire(self):
+            g = StateGraph(S)
+            g.add_node("part", self.parts)
+            g.add_node("look", lambda state: {{}})
+            g.add_edge(START, "part")
+            g.add_edge("part", "look")
+            g.add_conditional_edges("look", lambda s: END if "ok" in s["text"] else "part", ["part", END])
+            self.graph = g.compile()
+    Team()
+    """
+    (loop,) = audit_path(written(source, tmp_path)).loops
+    assert loop.path == "part → look → part"
+
+
+def test_names_of_nodes_that_only_edges_spell_out_are_no_crash(tmp_path: Path) -> None:
+    source = """
+    class S(TypedDict):
+        text: str
+    def build(plan):
+        g = StateGraph(S)
+        for spec in plan.specs:
+            g.add_node(spec.name, lambda state: {"text": llm.invoke("x").content})
+        g.add_node("end", lambda state: {})
+        g.add_edge(START, plan.specs[0].name)
+        for n, spec in enumerate(plan.specs):
+            g.add_edge(spec.name, plan.specs[n + 1].name if n + 1 < len(plan.specs) else "end")
+        return g
+    def main(plan):
+        return build(plan).compile()
+    """
+    report = audit_path(written(source, tmp_path))
+    assert report.graphs and not [f for g in report.graphs for f in g.findings if f.rule == "audit-failed"]
 
 
 def test_a_graph_made_in_a_function_that_needs_arguments_is_read(tmp_path: Path) -> None:

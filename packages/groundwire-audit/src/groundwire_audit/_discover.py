@@ -222,7 +222,7 @@ def _follow_class(reader: SourceReader, value: Value, name: str, frame: Frame) -
     cls = value.thing
     assert isinstance(cls, ClassValue)
     makers = _making_methods(cls)
-    if any(isinstance(m.thing, FunctionValue) and m.thing.node in reader.called for m in makers.values()):
+    if _was_called(reader, cls.members.get("__init__")) and any(_was_called(reader, m) for m in makers.values()):
         return
     made = _try(reader, value, name, frame)
     if made is None or not isinstance(made.thing, Instance):
@@ -236,6 +236,11 @@ def _follow_class(reader: SourceReader, value: Value, name: str, frame: Frame) -
             method = reader.attribute(made, name_of, inner)
             if isinstance(method.thing, FunctionValue):
                 _try(reader, method, f"{name}.{name_of}", frame)
+
+
+def _was_called(reader: SourceReader, method: Value | None) -> bool:
+    """True if a method was followed to its end, or is none of this source's."""
+    return not (method is not None and isinstance(method.thing, FunctionValue)) or method.thing.node in reader.called
 
 
 def _making_methods(cls: ClassValue) -> dict[str, Value]:

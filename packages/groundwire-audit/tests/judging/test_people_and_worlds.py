@@ -147,3 +147,80 @@ graph = g.compile()
         tmp_path,
     )
     assert loop.verdict is Grounding.UNKNOWN
+
+
+DEBATE = """
+rounds = int(input("How many rounds? ").strip())
+class S(TypedDict):
+    text: str
+    count: int
+def one(state):
+    {more}
+    return {{"text": llm.invoke(state["text"]).content, "count": state["count"] + 1}}
+def two(state):
+    return {{"text": llm.invoke(state["text"]).content, "count": state["count"] + 1}}
+def route(state):
+    if {test}:
+        return "done"
+    return "two" if state["count"] % 2 else "one"
+g = StateGraph(S)
+g.add_node("one", one)
+g.add_node("two", two)
+g.add_node("done", lambda state: {{}})
+g.add_edge(START, "one")
+g.add_conditional_edges("one", route, {{"two": "two", "done": "done"}})
+g.add_conditional_edges("two", route, {{"one": "one", "done": "done"}})
+graph = g.compile()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "test", "wanted"),
+    [
+        ("pass", 'state["count"] >= rounds', Grounding.UNGROUNDED),
+        ("shown = str(rounds).lower()", 'state["count"] >= 2 * rounds', Grounding.UNGROUNDED),
+        ("pass", 'input("enough? ").strip().lower() == "yes"', Grounding.GROUNDED),
+    ],
+)
+def test_a_limit_that_a_person_named_before_the_loop_is_no_person_in_it(
+    more: str, test: str, wanted: Grounding, tmp_path: Path
+) -> None:
+    report = audit_path(written(DEBATE.format(more=more, test=test), tmp_path))
+    assert [loop.verdict for loop in report.loops] == [wanted]
+    assert not [f.rule for g in report.graphs for f in g.findings], "one router for two nodes: each map is a part of it"
+
+
+@pytest.mark.parametrize(
+    ("test", "otherwise", "wanted"),
+    [
+        ('END if s["said"] is None else "write"', "None", Grounding.GROUNDED),
+        ('"write" if s.get("said") else END', '""', Grounding.GROUNDED),
+        ('"write" if s["said"] else END', '"again"', Grounding.PARTLY),
+        ('"write" if s["said"] is None else END', "None", Grounding.PARTLY),
+    ],
+)
+def test_where_only_what_a_person_said_leads_round_it_may_be_optional(
+    test: str, otherwise: str, wanted: Grounding, tmp_path: Path
+) -> None:
+    source = f"""
+class S(TypedDict):
+    text: str
+    said: str
+    asks: bool
+def write(state):
+    return {{"text": llm.invoke("write").content}}
+def ask(state):
+    said = {otherwise}
+    if state["asks"]:
+        said = input("more? ")
+    return {{"said": said}}
+g = StateGraph(S)
+g.add_node("write", write)
+g.add_node("ask", ask)
+g.add_edge(START, "write")
+g.add_edge("write", "ask")
+g.add_conditional_edges("ask", lambda s: {test}, ["write", END])
+graph = g.compile()
+"""
+    (loop,) = audit_path(written(source, tmp_path)).loops
+    assert loop.verdict is wanted

@@ -171,3 +171,41 @@ agent = create_deep_agent(tools=[say], {options})
 def test_tools_of_a_server_answer_from_outside(given: str, tmp_path: Path) -> None:
     (loop,) = report(f"import asyncio\n{given}\nagent = create_agent(llm, tools)\n", tmp_path).loops
     assert str(loop.verdict) == "tool_loop"
+
+
+ASKS = 'return {{"notes": client.models.generate_content(contents="x", {}).text}}'
+SEARCHES = """
+from google import genai
+client = genai.Client()
+class S(TypedDict):
+    notes: str
+    enough: bool
+class Verdict(BaseModel):
+    enough: bool
+def search(state):
+    {search}
+def look(state):
+    return {{"enough": llm.with_structured_output(Verdict).invoke(state["notes"]).enough}}
+g = StateGraph(S)
+g.add_node("search", search)
+g.add_node("look", look)
+g.add_edge(START, "search")
+g.add_edge("search", "look")
+g.add_conditional_edges("look", lambda s: END if s["enough"] else "search", ["search", END])
+graph = g.compile()
+"""
+
+
+@pytest.mark.parametrize(
+    ("search", "wanted"),
+    [
+        (ASKS.format('config={"tools": [{"google_search": {}}]}'), "partly"),
+        ('return {"notes": llm.bind_tools([{"type": "web_search_preview"}]).invoke("x").content}', "partly"),
+        (ASKS.format('config={"temperature": 0}'), "ungrounded"),
+        ('return {"notes": llm.bind_tools([{"type": "function", "function": {}}]).invoke("x").content}', "ungrounded"),
+    ],
+)
+def test_what_a_models_provider_searches_comes_from_outside(search: str, wanted: str, tmp_path: Path) -> None:
+    source = SEARCHES.format(search=search)
+    (loop,) = audit_path(written(source, tmp_path)).loops
+    assert str(loop.verdict) == wanted

@@ -236,7 +236,12 @@ def _round(wiring: WiredGraph, cycle: Sequence[str], beside: Sequence[frozenset[
     paused = any(_gated(wiring, n) for n in cycle)
     texts = frozenset(k for k, a in graph.schema.items() if _is_text(a))
     appends = frozenset({*graph.appends, *("*" if graph.kind == "message" else "")})
-    return WayRound(cycle, beside, wiring.facts, appends, texts, paused)
+    asks = any(
+        e.kind is TaintKind.HUMAN
+        for n in frozenset(cycle).union(*beside)
+        for e in (*wiring.facts[n].effects, *wiring.router_effects.get(n, ()))
+    )
+    return WayRound(cycle, beside, wiring.facts, appends, texts, paused, asks)
 
 
 def _is_text(annotation: ast.expr) -> bool:
@@ -266,7 +271,10 @@ def _seen(
 ) -> RoundFacts:
     effects: list[tuple[str, Effect]] = [(n, e) for n in on_it for e in wiring.facts[n].effects]
     effects += [(f"the router of {n}", e) for n in cycle for e in wiring.router_effects.get(n, ())]
-    always = any(_gated(wiring, n) or _asks_person(wiring.facts[n], e) for n, e in zip(cycle, edges, strict=True))
+    always = any(
+        _gated(wiring, n) or n in wiring.router_asks or _asks_person(wiring.facts[n], e)
+        for n, e in zip(cycle, edges, strict=True)
+    )
     maybe = [e.guard or "its tool is called" for _, e in effects if e.kind is TaintKind.HUMAN]
     tools = [n for n in on_it if wiring.facts[n].runs_tools]
     return RoundFacts(
@@ -384,8 +392,9 @@ def _tells_more(taint: Taint) -> bool:
 def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop], prefix: str = "") -> list[Loop]:
     """Loops that are written inside a node's function and hold a model call."""
     found: list[Loop] = []
-    around = WayRound((node,), (frozenset(),), {}, frozenset(), frozenset())
     for seen in seen_loops:
+        asks = any(e.kind is TaintKind.HUMAN for e in seen.effects)
+        around = WayRound((node,), (frozenset(),), {}, frozenset(), frozenset(), asks=asks)
         ways = paths(seen.again)
         if not ways:
             continue

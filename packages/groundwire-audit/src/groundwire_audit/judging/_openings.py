@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
 
@@ -41,6 +41,7 @@ class WayRound:
         appends: keys to which updates are added.
         texts: keys that are annotated as text.
         paused: the run pauses for a person on the way.
+        asks: a person is asked on the way; what one said before the loop began is fixed.
     """
 
     nodes: Sequence[str]
@@ -49,6 +50,7 @@ class WayRound:
     appends: frozenset[str]
     texts: frozenset[str]
     paused: bool = False
+    asks: bool = True
 
     @cached_property
     def sources(self) -> Sources:
@@ -109,6 +111,8 @@ class Sources:
                 case TaintKind.COMPARE if taint.test is not None:
                     if taint.test.op != "raises" or not self._smoothly:
                         inner.append(self._test(taint.test, at, after))
+                case TaintKind.HUMAN if not (self._around.asks or self._around.paused):
+                    inner.append(FIXED)
                 case _:
                     plain.add(taint)
         return frozenset(plain).union(*inner)
@@ -291,7 +295,7 @@ class Opening:
         source: where its outcome comes from, in words.
         counted: every way also needs a counter.
         limit: the counter's limit, where it is written down.
-        rests_on_person: all that is outside in it is a person's reply.
+        rests_on_person: all that is outside in it is a person's reply, and it may hold though nobody was asked.
         refilled: a list that a model fills again.
     """
 
@@ -336,11 +340,22 @@ def weakest(ways: list[frozenset[Literal]], at: int, *, before: list[bool], arou
     )
 
 
+def _is_persons_word(test: Test, around: WayRound, *, holds: bool) -> bool:
+    """True if a person must have said something: the key that the test is about is None or empty otherwise."""
+    asks_for_something = holds if not test.op else not holds and test.op == "is"  # `x`, `x is not None`
+    if not asks_for_something or test.right or len(test.left) != 1:
+        return False
+    (taint,) = test.left
+    writes = [f.writes[taint.detail] for n in around.nodes if (f := around.facts.get(n)) and taint.detail in f.writes]
+    return taint.kind is TaintKind.KEY and bool(writes) and all(w.persons_or_nothing for w in writes)
+
+
 def _of_way(literals: frozenset[Literal], at: int, *, after: bool, around: WayRound) -> Opening:
     found = [
-        of_literal(test, at, after=after, around=around)
+        replace(opening, rests_on_person=False) if _is_persons_word(test, around, holds=holds) else opening
         for test, holds in sorted(literals, key=lambda x: (x[0].text, x[1]))
         if holds or test.op != "raises"  # that nothing went wrong is no reason to go round
+        for opening in (of_literal(test, at, after=after, around=around),)
     ]
     if not found:
         return Opening(Basis.FREE)

@@ -25,7 +25,14 @@ from groundwire_audit.reading._frames import Effect, Frame, deep, options
 from groundwire_audit.reading._graph import END, START, DeclaredBranch, DeclaredGraph, DeclaredNode, GraphValue
 from groundwire_audit.reading._graph_methods import name_of
 from groundwire_audit.reading._members import bases, member
-from groundwire_audit.reading._nodes import WayOut, facts_of_graph, follow_action, function_of, state_of
+from groundwire_audit.reading._nodes import (
+    WayOut,
+    facts_of_graph,
+    facts_of_node,
+    follow_action,
+    function_of,
+    state_of,
+)
 from groundwire_audit.reading._reader import Facts, Reader, TooComplex, Write
 from groundwire_audit.reading._values import (
     Bound,
@@ -120,6 +127,7 @@ class WiredGraph:
         edges: at most one for each pair of nodes.
         anywhere: nodes that may lead to any other, and why.
         router_effects: what the routers of a node ask.
+        router_asks: nodes after which a router asks a person, whichever way it then takes.
     """
 
     graph: DeclaredGraph
@@ -127,6 +135,7 @@ class WiredGraph:
     edges: dict[tuple[str, str], WiredEdge] = field(default_factory=dict[tuple[str, str], WiredEdge])
     anywhere: dict[str, tuple[str, SourcePlace]] = field(default_factory=dict[str, tuple[str, SourcePlace]])
     router_effects: dict[str, tuple[Effect, ...]] = field(default_factory=dict[str, tuple[Effect, ...]])
+    router_asks: set[str] = field(default_factory=set[str])
     findings: list[Finding] = field(default_factory=list[Finding])
     to_parent: set[str] = field(default_factory=set[str])
     """Nodes from which a jump leaves the graph for the one around it."""
@@ -246,6 +255,8 @@ def add_routes(reader: Reader, wiring: WiredGraph, branch: DeclaredBranch) -> No
         return
     effects, outcomes = _followed(reader, graph, branch)
     wiring.router_effects[branch.source] = (*wiring.router_effects.get(branch.source, ()), *effects)
+    if outcomes and all(any(e.kind is TaintKind.HUMAN for e in o.asked) for o in outcomes):
+        wiring.router_asks.add(branch.source)
     ends = branch.ends if branch.ends is not None else annotated(reader, branch.router)
     asks = any(e.kind is TaintKind.MODEL for e in effects)
     undefined = _undefined(branch.router)
@@ -366,6 +377,18 @@ def _route(
             _dynamic(wiring, branch, ends, value, opens, asks=asks)
 
 
+def _is_for_others(graph: DeclaredGraph, branch: DeclaredBranch, label: object) -> bool:
+    """True if several branches share one router, and what it returns is a way of another of them."""
+    router = branch.router.thing
+    return isinstance(router, FunctionValue) and any(
+        other is not branch
+        and isinstance(other.router.thing, FunctionValue)
+        and other.router.thing.node is router.node
+        and label in (other.ends or ())
+        for other in graph.branches
+    )
+
+
 def _to_label(
     wiring: WiredGraph,
     branch: DeclaredBranch,
@@ -379,15 +402,10 @@ def _to_label(
         if label in ends:
             _step(wiring, branch, ends[label], opens, "branch", asks=asks)
         elif branch.ends is not None and paths(opens):
-            known = ", ".join(repr(k) for k in ends)
-            wiring.findings.append(
-                Finding(
-                    "label-not-in-map",
-                    f"The router of {branch.source} can return {label!r}, which its map does not hold ({known}): "
-                    "a KeyError.",
-                    branch.place,
-                )
-            )
+            if not _is_for_others(wiring.graph, branch, label):
+                known = ", ".join(repr(k) for k in ends)
+                said = f"The router of {branch.source} can return {label!r}, which its map does not hold ({known})"
+                wiring.findings.append(Finding("label-not-in-map", f"{said}: a KeyError.", branch.place))
         else:
             _step(wiring, branch, str(label), opens, "branch", asks=asks)
         return
@@ -447,8 +465,9 @@ def _step(wiring: WiredGraph, branch: DeclaredBranch, target: str, opens: Formul
 # Puts together all steps that a graph can take.
 
 
-def _add_unseen(graph: DeclaredGraph) -> None:
+def _add_unseen(graph: DeclaredGraph) -> list[DeclaredNode]:
     """Nodes that edges name and whose own names are not in sight are there, and what they do can't be told."""
+    unseen: list[DeclaredNode] = []
     named: dict[str, SourcePlace] = {}
     for edge in graph.edges:
         named.setdefault(edge.source, edge.place)
@@ -460,6 +479,8 @@ def _add_unseen(graph: DeclaredGraph) -> None:
     for name, place in named.items():
         if name not in graph.nodes and name not in {START, END} and (name.startswith("{") or some_unseen):
             graph.nodes[name] = DeclaredNode(name, unknown(f"the node {name} is not in sight"), place)
+            unseen.append(graph.nodes[name])
+    return unseen
 
 
 def _drop_impossible(wiring: WiredGraph) -> None:
@@ -487,8 +508,10 @@ def _is_impossible(wiring: WiredGraph, writes: Mapping[str, Write], literal: Lit
 
 def wire(reader: Reader, graph: DeclaredGraph) -> WiredGraph:
     """Reads nodes and routers, and puts the steps together."""
-    _add_unseen(graph)
-    wiring = WiredGraph(graph, facts_of_graph(reader, graph))
+    unseen = _add_unseen(graph)
+    facts = facts_of_graph(reader, graph)  # which may have been read before its nodes were put together
+    facts.update({n.name: facts_of_node(reader, graph, n) for n in unseen if n.name not in facts})
+    wiring = WiredGraph(graph, facts)
     for edge in graph.edges:
         if edge.source in wiring.facts and wiring.facts[edge.source].leaves:
             continue

@@ -15,7 +15,7 @@ from groundwire_audit.reading._graph_methods import graph_method
 from groundwire_audit.reading._knowledge import FAMILIES, KnownCall, class_name, describe, words
 from groundwire_audit.reading._langgraph_calls import call_langgraph, handoff
 from groundwire_audit.reading._methods import data_method, state_method
-from groundwire_audit.reading._models import call_model, model_method, model_reply
+from groundwire_audit.reading._models import ask_provided, call_model, model_method, model_reply, tools_given
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import (
     NONE,
@@ -73,6 +73,8 @@ def call_external(reader: Reader, path: str, callee: Value, given: Arguments, no
         named = call_framework(reader, path, given, node, frame)
     if named is not None:
         return named
+    if _is_of_text(path):
+        return data(callee.taints | given.taints())
     if path in STARTS:
         _start(reader, given, node, frame)
         return external(f"{path}()")
@@ -83,6 +85,20 @@ def call_external(reader: Reader, path: str, callee: Value, given: Arguments, no
         if plain is not None:
             return plain
     return _by_knowledge(reader, path, callee, given, node, frame)
+
+
+OF_TEXT = words(
+    """
+    strip lstrip rstrip lower upper casefold title capitalize split rsplit splitlines partition rpartition startswith
+    endswith removeprefix removesuffix isdigit isnumeric isalpha isalnum zfill
+    """
+)
+
+
+def _is_of_text(path: str) -> bool:
+    """`input().strip()`: a method that every text has, of what a library gave; it asks nothing more."""
+    owner, _, last = path.rpartition(".")
+    return last in OF_TEXT and owner.endswith(("()", "[]"))
 
 
 STARTS = frozenset({"threading.Thread", "threading.Timer", "multiprocessing.Process"})
@@ -178,6 +194,7 @@ def _model(path: str, callee: Value, given: Arguments, node: ast.AST, frame: Fra
         return external(f"{path}()")
     structured = "response_model" in given.named or "response_format" in given.named or last == "parse"
     reply = model_reply(name if name != last else path.split(".")[0], structured=structured, node=node, frame=frame)
+    ask_provided(tools_given(given), node, frame)
     return external(f"{path}()", reply.taints) if FAMILIES.match(path) is None else reply
 
 

@@ -156,7 +156,6 @@ def _chosen(returned: Returned) -> Value:
 
 def body_frame(reader: Reader, function: FunctionValue, given: Arguments, frame: Frame) -> Frame:
     """Follows a function's body with these arguments."""
-    reader.called.add(function.node)
     scope = Scope(function.scope)
     inner = Frame(function.module, scope, function.name, frame.depth + 1)
     inner.asked = set()
@@ -173,6 +172,7 @@ def body_frame(reader: Reader, function: FunctionValue, given: Arguments, frame:
             )
     finally:
         reader.stack.pop()
+    reader.called.add(function.node)  # and not where it was too much: then it is followed by itself too
     outs = [r.asked for r in inner.returned]
     inner.asked = set(frozenset[Effect].intersection(*outs)) if outs else inner.asked
     return inner

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -165,14 +166,37 @@ def _library(label: str, path: str) -> SeenTool:
             return SeenTool(ToolKind.UNKNOWN, label, f"what {path} does is not known")
 
 
+PROVIDED = ("search", "interpreter", "computer", "execution", "fetch", "mcp", "bash", "url_context")
+"""Words in the names of tools that a model's provider runs."""
+
+
 def _described(entries: dict[object, Value]) -> SeenTool:
+    """`{"type": "web_search"}` or `{"google_search": {}}` is run by the provider; a function's schema is not run."""
     kind = entries.get("type")
-    name = kind.thing.value if kind is not None and isinstance(kind.thing, Const) else ""
-    if isinstance(name, str) and any(
-        word in name for word in ("search", "interpreter", "computer", "execution", "fetch", "mcp", "bash")
-    ):
-        return SeenTool(ToolKind.WORLD, name, "run by the provider")
+    held = kind.thing.value if kind is not None and isinstance(kind.thing, Const) else None
+    names = [held] if isinstance(held, str) else [n for n in entries if isinstance(n, str)] if len(entries) == 1 else []
+    for name in names:
+        if any(word in name for word in PROVIDED):
+            return SeenTool(ToolKind.WORLD, name, "run by the provider")
     return SeenTool(ToolKind.NOTHING, "schema", "it is only a schema")
+
+
+def ask_provided(tools: Sequence[Value], node: ast.AST, frame: Frame) -> None:
+    """Of tools that a model is called with, those that its provider runs are asked outside."""
+    for tool in tools:
+        if isinstance(tool.thing, Table):
+            seen = _described(tool.thing.entries)
+            if seen.kind is ToolKind.WORLD:
+                what = f"{seen.label}: {seen.why}"
+                frame.add(Effect(TaintKind.WORLD, "tool", what, frame.module.place(node)))
+
+
+def tools_given(given: Arguments) -> Sequence[Value]:
+    """Tools that a client's call names: `tools=[…]`, or in its `config`."""
+    config = given.named.get("config")
+    inner = config.thing.entries.get("tools") if config is not None and isinstance(config.thing, Table) else None
+    tools = given.named.get("tools") or inner
+    return tools.thing.items if tools is not None and isinstance(tools.thing, Items) else ()
 
 
 def _nested(reader: Reader, label: str, action: Value) -> SeenTool:
@@ -342,7 +366,8 @@ def model_reply(label: str, *, structured: bool, node: ast.AST, frame: Frame, in
 def call_model(reader: Reader, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """Runs a model, chain, tool or tool node."""
     match callee.thing:
-        case ModelValue(label=label, structured=structured, inferred=inferred):
+        case ModelValue(label=label, structured=structured, tools=tools, inferred=inferred):
+            ask_provided(tools, node, frame)
             return model_reply(label, structured=structured, node=node, frame=frame, inferred=inferred)
         case ChainValue(parts=parts):
             value = given.positional[0] if given.positional else data(given.taints())

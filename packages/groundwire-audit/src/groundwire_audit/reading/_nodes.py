@@ -271,7 +271,7 @@ def facts_of_graph(reader: Reader, graph: DeclaredGraph) -> dict[str, Facts]:
         known = reader.facts[graph] = {}
         try:
             for node in graph.nodes.values():
-                known[node.name] = _within_bounds(reader, graph, node)
+                known[node.name] = facts_of_node(reader, graph, node)
         except BaseException:
             # facts of some nodes would be taken for those of all
             del reader.facts[graph]
@@ -279,7 +279,7 @@ def facts_of_graph(reader: Reader, graph: DeclaredGraph) -> dict[str, Facts]:
     return known
 
 
-def _within_bounds(reader: Reader, graph: DeclaredGraph, node: DeclaredNode) -> Facts:
+def facts_of_node(reader: Reader, graph: DeclaredGraph, node: DeclaredNode) -> Facts:
     """Facts of one node; of one that is too large to follow, that they can't be told."""
     try:
         with reader.share():

@@ -27,6 +27,7 @@ class Write:
         always: on every way through.
         parts: of a dict or object with known keys: what each of them rests on.
         rest: of such a one: what its other keys rest on; None: it has no others.
+        persons_or_nothing: what a person said, or None or empty where nobody was asked.
     """
 
     taints: Taints
@@ -35,6 +36,7 @@ class Write:
     parts: Mapping[str, Write] | None = None
     rest: Taints | None = None
     constant: Const | None = None
+    persons_or_nothing: bool = False
     """The constant that it always is."""
 
     def part(self, path: str, name: str) -> Write:
@@ -91,6 +93,7 @@ def _write(value: Value, when: Formula, depth: int = 0) -> Write:
     if isinstance(value.thing, Const) or (not taints and isinstance(value.thing, Items)):
         taints |= control(when)
     made = Write(taints, _last(value, taints), constant=value.thing if isinstance(value.thing, Const) else None)
+    made.persons_or_nothing = all(_is_persons_or_nothing(option) for option, _ in options(value))
     match value.thing:
         case Table(entries=entries, rest=rest) if entries and depth < MAX_PARTS:
             made.parts = {str(k): _write(v, when, depth + 1) for k, v in entries.items()}
@@ -101,6 +104,12 @@ def _write(value: Value, when: Formula, depth: int = 0) -> Write:
         case _:
             pass
     return made
+
+
+def _is_persons_or_nothing(value: Value) -> bool:
+    if isinstance(value.thing, Const):
+        return not value.thing.value
+    return any(t.kind is TaintKind.HUMAN for t in value.taints)
 
 
 def _last(value: Value, taints: Taints) -> Taints:
@@ -122,6 +131,7 @@ def united(updates: Sequence[dict[str, Write]]) -> dict[str, Write]:
             len(parts) == len(updates) and all(p.always for p in parts),
             *_common(name, parts),
             parts[0].constant if all(p.constant == parts[0].constant for p in parts) else None,
+            all(p.persons_or_nothing for p in parts),
         )
     return made
 
