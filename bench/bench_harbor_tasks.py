@@ -1,10 +1,10 @@
-"""Of Harbor's task folders: which can be read, which can be judged here and in what, and which of them without a network.
+"""Of Harbor's task folders: which can be read, which can be judged here and in what, and which without a network.
 
     .venv/bin/python bench/bench_harbor_tasks.py FOLDER… [--judge] [--json rows.jsonl] [--each]
 
 Each folder below FOLDER that has a `task.toml` and an instruction (or steps) is read as `groundwire run` reads it.
-Nothing is fetched, pulled or built. `--judge` has the verifier judge the project as it stands, in bubblewrap, where that
-is all it takes. `--each` prints a line a task.
+Nothing is fetched, pulled or built. `--judge` has the verifier judge the project as it stands, in bubblewrap, where
+that is all it takes. `--each` prints a line a task.
 
 | word | meaning |
 |---|---|
@@ -71,9 +71,7 @@ def row_of(folder: Path) -> Row:
     try:
         harbor = HarborTask.from_folder(folder)
         steps = [harbor.at(step) for step in harbor.steps] or [harbor]
-        builds = [
-            one for step in steps for one in (step.verification.agents, step.verification.own) if one is not None
-        ]
+        builds = [one for step in steps for one in (step.verification.agents, step.verification.own) if one is not None]
         recipes = [one.recipe for one in builds if one.recipe is not None]
         apart = any(step.verification.own is not None for step in steps)
         if why := harbor.why_not():
@@ -82,7 +80,8 @@ def row_of(folder: Path) -> Row:
         return Row(name, "unreadable", error.what)
     named = [one.named for one in builds if one.named]
     bases = [base for recipe in recipes for base in recipe.bases]
-    fetched = [line for recipe in recipes for line in recipe.needs if FETCHES.search(f"{line} ".encode()) or "network" in line]
+    lines = [line for recipe in recipes for line in recipe.needs]
+    fetched = [line for line in lines if FETCHES.search(f"{line} ".encode()) or "network" in line]
     needs = harbor.why_not_in_a_sandbox()
     return Row(
         name,
@@ -147,15 +146,15 @@ def _tell(rows: Sequence[Row]) -> None:
         low, high = share.interval
         print(f"{said:<34} {share.part:>4} of {share.whole}  {low:.0%} to {high:.0%}")
     for title, counted in (
-        ("unreadable or refused", Counter(_short(row.why) for row in rows if row not in judgeable)),
-        ("the build asks for the network", Counter(_short(row.build_fetches) for row in judgeable if row.build_fetches)),
-        ("the test script asks for the network", Counter(_short(row.test_fetches) for row in judgeable if row.test_fetches)),
-        ("images", Counter(image for row in judgeable for image in row.images)),
-        ("judged as it stands", Counter(row.judged.partition(":")[0] for row in rows if row.judged)),
+        ("unreadable or refused", [_short(row.why) for row in rows if row not in judgeable]),
+        ("the build asks for the network", [_short(row.build_fetches) for row in judgeable if row.build_fetches]),
+        ("the test script asks for the network", [_short(row.test_fetches) for row in judgeable if row.test_fetches]),
+        ("images", [image for row in judgeable for image in row.images]),
+        ("judged as it stands", [row.judged.partition(":")[0] for row in rows if row.judged]),
     ):
         if counted:
             print(f"\n{title}")
-            for what, count in counted.most_common(12):
+            for what, count in Counter(counted).most_common(12):
                 print(f"  {count:>4}  {what}")
 
 

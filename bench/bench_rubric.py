@@ -1,9 +1,10 @@
 # pyright: basic, reportMissingImports=false
 """Deep Agents' rubric, which a model grades, and the gate's sealed verdict, on the same programs.
 
-    python -m venv ENV && ENV/bin/pip install "deepagents>=0.7,<1" langchain-openai -e packages/groundwire-audit -e ".[local,eval]"
+    python -m venv ENV
+    ENV/bin/pip install "deepagents>=0.7,<1" langchain-openai -e packages/groundwire-audit -e ".[local,eval]"
     ENV/bin/groundwire model install
-    ENV/bin/python bench/bench_rubric.py [--tasks 20] [--json rows.jsonl]
+    ENV/bin/python bench/bench_rubric.py [--tasks 20] [--json rows.jsonl [--most 6]]
 
 The tasks are those of HumanEvalFix whose buggy function passes the visible tests: for each a wrong program that looks
 right, and the right one. An agent whose answer is written beforehand hands each in; Deep Agents' own `RubricMiddleware`
@@ -23,7 +24,7 @@ import resource
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -97,10 +98,8 @@ print(json.dumps(passed))
 """
 
 
-async def programs(data: Path, tasks: int) -> Sequence[Program]:
+async def programs(rows: Mapping[str, dict], known: Mapping[str, Task], tasks: int) -> Sequence[Program]:
     """Both programs of the first tasks whose wrong one passes the visible tests."""
-    tasks_by_id = {item.task.id: item.task for item in HumanEvalFix().items(data)}
-    rows = {row["task_id"]: row for row in map(json.loads, data.read_text().splitlines())}
     asked = [
         {"id": name, "text": row["declaration"] + row["buggy_solution"] + "\n", "check": row["example_test"]}
         for name, row in rows.items()
@@ -111,7 +110,7 @@ async def programs(data: Path, tasks: int) -> Sequence[Program]:
     passed = json.loads(done.stdout)
     found: list[Program] = []
     for name in passed[:tasks]:
-        row, task = rows[name], tasks_by_id[name]
+        row, task = rows[name], known[name]
         body = row["declaration"] + row["buggy_solution"] + "\n"
         found.append(Program(task, row["prompt"], body, is_right=False))
         found.append(Program(task, row["prompt"], row["declaration"] + row["canonical_solution"] + "\n", is_right=True))
@@ -161,15 +160,19 @@ class Grader:
 
 
 async def main(arguments: argparse.Namespace) -> None:
-    rows: list[Row] = []
-    found = await programs(arguments.data, arguments.tasks)
+    kept = arguments.json if arguments.json and arguments.json.exists() else None
+    rows = [Row(**json.loads(line)) for line in kept.read_text().splitlines()] if kept else []
+    known = {item.task.id: item.task for item in HumanEvalFix().items(arguments.data)}
+    given = {row["task_id"]: row for row in map(json.loads, arguments.data.read_text().splitlines())}
+    found = await programs(given, known, arguments.tasks)
     path = Path(arguments.model) if arguments.model else find_model()
     if path is None:
         sys.exit(SMOLLM2.install)
     server = server_for(path, path.stem, ServerOptions(slots=1, context_tokens=4096, threads=1))
     grader = Grader(server.url, server.key, path.stem)
-    out = arguments.json.open("w") if arguments.json else None
-    for program in found:
+    out = arguments.json.open("a") if arguments.json else None
+    done = {(row.task, row.is_right) for row in rows}
+    for program in [one for one in found if (one.task.id, one.is_right) not in done][: arguments.most]:
         gate, visible = await by_gate(program)
         said = f"I ran the visible tests: {visible}." if arguments.tests else ""
         rubric, told = await grader.of(program, said)
@@ -183,8 +186,8 @@ async def main(arguments: argparse.Namespace) -> None:
             those = [getattr(row, name) for row in rows if row.is_right is right]
             share = Rate(those.count(accepts), len(those))
             low, high = share.interval
-            kind = "right" if right else "wrong"
-            print(f"{name:<7} {kind}: {accepts} {share.part} of {share.whole} ({low:.0%} to {high:.0%})  {Counter(those)}")
+            said = f"{accepts} {share.part} of {share.whole} ({low:.0%} to {high:.0%})  {dict(Counter(those))}"
+            print(f"{name:<7} {'right' if right else 'wrong'}: {said}")
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     print(f"CPU seconds: {sum(one.ru_utime + one.ru_stime for one in used):.0f}")
 
@@ -193,7 +196,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tasks", type=int, default=20)
-    parser.add_argument("--model", default="", help="a GGUF file; default: the one that `groundwire model install` fetched")
+    parser.add_argument("--most", type=int, help="programs graded now; the next call goes on from there, with --json")
+    parser.add_argument("--model", default="", help="a GGUF file; default: what `groundwire model install` fetched")
     parser.add_argument("--tests", action="store_true", help="the grader reads the visible tests' outcome")
     parser.add_argument("--json", type=Path)
     with warnings.catch_warnings():

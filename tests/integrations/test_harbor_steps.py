@@ -9,9 +9,11 @@ import pytest
 from harbor_tasks import APART_TASKS, HELLO_STEPS, STEPPED_TASKS, TASKS, tool_context, write_task
 
 from groundwire import Budget, Candidate, FeedbackApp, FeedbackGraph, Task, Verdict
-from groundwire.core import ActorContext, TaskError
+from groundwire.core import ActorContext, Evidence, TaskError, Tree
 from groundwire.core._sandboxes import ExecResult
-from groundwire.integrations.harbor import HarborTask, HarborVerifier, run_steps
+from groundwire.graphs import code_repair
+from groundwire.integrations.harbor import HarborChange, HarborTask, HarborVerifier, run_steps
+from groundwire.integrations.harbor._environments import project_laid, verifiers_script
 from groundwire.integrations.harbor._rewards import rewards_in, ruling_on
 from groundwire.integrations.harbor._steps import combined
 
@@ -55,6 +57,24 @@ async def test_a_step_below_its_least_reward_is_the_last(tmp_path: Path) -> None
     assert "1 is the least that lets go on" in result.detail
 
 
+async def test_a_verifier_that_is_hidden_gives_its_rewards_too_and_a_failed_step_is_gone_on_from(
+    tmp_path: Path,
+) -> None:
+    config, files = STEPPED_TASKS["half-of-two"]
+    harbor = HarborTask.from_folder(write_task(tmp_path / "t", files, config=config))
+    actor = Writes({"one": {"b.txt": b"1\n"}, "two": {"a.txt": b"2\n"}})
+
+    def app(task: Task) -> FeedbackApp:
+        verifier = HarborVerifier(sandbox="bubblewrap")
+        graph = code_repair(actor, None, HarborChange(verifier, task), verifier)
+        return graph.compile(budget=Budget(trials=1))
+
+    result = await run_steps(harbor, app, sandbox="bubblewrap")
+    assert [step.rewards for step in result.steps] == [{"reward": 0.0}, {"reward": 1.0}], result
+    assert (result.verdict, result.rewards) == (Verdict.FAIL, {"reward": 0.5})
+    assert actor.shown["two"] == {"b.txt"}
+
+
 def test_a_step_shows_nothing_of_those_after_it(tmp_path: Path) -> None:
     config, files = STEPPED_TASKS["the-last-counts"]
     harbor = HarborTask.from_folder(write_task(tmp_path / "t", files, config=config))
@@ -93,8 +113,6 @@ def test_rewards_are_read_back_from_what_is_kept_and_a_report_can_not_forge_them
     ruling = ruling_on(ExecResult(0, files={"reward.json": b'{"reward": 0.1234567891}', "ctrf.json": report}))
     observed = [case.id for case in ruling.cases]
     assert observed == ["reward::reward", "test reward::reward"]
-    from groundwire.core import Evidence
-
     assert rewards_in(Evidence(cases=ruling.cases)) == {"reward": 0.1234567891}
 
 
@@ -107,7 +125,7 @@ def test_rewards_are_read_back_from_what_is_kept_and_a_report_can_not_forge_them
         ('artifacts = ["/"]\n[verifier]\nenvironment_mode = "separate"\n', {}, "absolute path"),
         ('artifacts = ["/root/x"]\n[verifier]\nenvironment_mode = "separate"\n', {}, "nothing but what lies in /app"),
         ('[verifier]\nenvironment_mode = "separate"\n', {"tests/compose.yaml": ""}, "several containers"),
-        ('[verifier.environment]\ngpus = 1\n', {}, "GPU"),
+        ("[verifier.environment]\ngpus = 1\n", {}, "GPU"),
         ('[[verifier.collect]]\ncommand = "x"\nservice = "db"\n', {}, "service db"),
     ],
 )
@@ -168,3 +186,12 @@ def test_a_verifier_with_an_image_of_its_own_is_none_of_bubblewraps(tmp_path: Pa
     assert not harbor.why_not()
     assert "image of its own" in harbor.why_not_in_a_sandbox()
     assert harbor.project.files.keys() == {"hello.py"}
+
+
+def test_where_the_root_is_the_project_no_candidate_writes_rewards_or_tests(tmp_path: Path) -> None:
+    files = {**HELLO, "environment/Dockerfile": "FROM x\nWORKDIR /\n"}
+    harbor = HarborTask.from_folder(write_task(tmp_path / "t", files))
+    forged = Tree({"logs/verifier/reward.txt": b"1", "tests/conftest.py": b"", "srv/a.py": b""})
+    job = verifiers_script(harbor, project_laid(harbor, Tree(), forged, ""), "")
+    assert set(job.laid) == {"/srv/a.py", "/tests/test.sh"}
+    assert {"/logs/verifier/reward.txt", "/logs/verifier/reward.json"} <= set(job.deleted)

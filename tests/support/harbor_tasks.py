@@ -165,13 +165,15 @@ STEPPED_TASKS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         'multi_step_reward_strategy = "final"\n'
         '[[steps]]\nname = "one"\n[[steps]]\nname = "two"\n[steps.verifier]\nenv = { WANTED = "two" }\n',
         {
+            "environment/Dockerfile": f"FROM {IMAGE}\nWORKDIR /app\n"
+            "RUN printf '#!/bin/sh\\nexec sh \"$@\"\\n' > /bin/bash && chmod +x /bin/bash\n",
             "tests/test.sh": "#!/bin/sh\nexec sh /tests/check.sh\n",
             "tests/check.sh": shell("[ -e /app/never ]"),
             "steps/one/instruction.md": "Do nothing; nothing helps.\n",
             "steps/one/solution/solve.sh": "#!/bin/sh\necho 1 > /app/a.txt\n",
             "steps/two/instruction.md": "Write two into b.txt.\n",
             "steps/two/workdir/notes.txt": "n\n",
-            "steps/two/workdir/setup.sh": "rm /app/a.txt\necho made > made.txt\nrm -- \"$0\"\n",
+            "steps/two/workdir/setup.sh": 'rm /app/a.txt\necho made > made.txt\nrm -- "$0"\n',
             "steps/two/solution/solve.sh": "#!/bin/sh\necho two > /app/b.txt\n",
             "steps/two/tests/check.sh": shell(
                 'cd /app && [ "$(cat b.txt)" = "$WANTED" ] && [ -e notes.txt ] && [ -e made.txt ] && [ ! -e a.txt ]'
@@ -190,8 +192,8 @@ STEPPED_TASKS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "steps/one/tests/test.sh": "#!/bin/sh\nif [ -e /app/old.txt ]; then r=0; else r=1; fi\n"
             'echo "{\\"there\\": $r, \\"more\\": 1}" > /logs/verifier/reward.json\n',
             "steps/two/instruction.md": "Write it into made/x.\n",
-            "steps/two/solution/solve.sh": "#!/bin/sh\ncd /app\n[ ! -e by_image.txt ] && mkdir made && echo it > made/x\n",
-            "steps/two/tests/test.sh": "#!/bin/sh\ncd /app\nif [ -e made/x ] && [ -e old.txt ]; then r=1; else r=0; fi\n"
+            "steps/two/solution/solve.sh": "#!/bin/sh\ncd /app\n[ ! -e by_image.txt ] && mkdir made && echo > made/x\n",
+            "steps/two/tests/test.sh": "#!/bin/sh\ncd /app\nif [ -e made ] && [ -e old.txt ]; then r=1; else r=0; fi\n"
             'echo "{\\"there\\": $r}" > /logs/verifier/reward.json\n',
         },
     ),

@@ -75,8 +75,9 @@ class PlainDocker(BaseEnvironment):
             subprocess.run(["tar", "-xf", "-", "-C", str(target_dir)], input=packed.stdout, check=True)  # noqa: ASYNC221
 
     async def exec(self, command, cwd=None, env=None, timeout_sec=None, user=None, **_more) -> ExecResult:
+        env, user = self._merge_env(env) or {}, self._resolve_user(user)
         words = ["exec", *(["-w", cwd] if cwd else []), *(["-u", str(user)] if user is not None else [])]
-        words += [word for name, value in (env or {}).items() for word in ("-e", f"{name}={value}")]
+        words += [word for name, value in env.items() for word in ("-e", f"{name}={value}")]
         done = await self._docker(*words, self.container, "sh", "-c", command)
         return ExecResult(
             stdout=done.stdout.decode("utf-8", "replace"),

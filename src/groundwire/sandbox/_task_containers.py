@@ -271,9 +271,11 @@ def _done(held: _Held, jobs: Sequence[ContainerCommand], limits: Limits) -> Cont
     job = jobs[-1]
     out, err = HeadTail(limits.output_bytes), HeadTail(limits.output_bytes)
     status: int | None = None
+    known: set[str] = set()
     try:
         for number, one in enumerate(jobs):
             _laid(held, one)
+            known = _changed(container, one.may_change)
             if number == 0:
                 timer.start()
             began = time.monotonic()
@@ -302,7 +304,8 @@ def _done(held: _Held, jobs: Sequence[ContainerCommand], limits: Limits) -> Cont
     if late.is_set():
         return result
     if job.may_change:
-        result = replace(result, changed_elsewhere=_changed(container, job.may_change))
+        found = _changed(container, job.may_change) - known  # not what the engine put there
+        result = replace(result, changed_elsewhere=tuple(sorted(found)))
     if job.archives:
         found = {path: _archived(container, path) for path in job.archives}
         return replace(result, files={path: body for path, body in found.items() if body is not None})
@@ -365,18 +368,18 @@ def _packed(job: ContainerCommand) -> bytes:
     return body.getvalue()
 
 
-def _changed(container: Any, folders: Sequence[str]) -> tuple[str, ...]:
-    """What was changed outside of these folders: files, and folders in which nothing else was."""
+def _changed(container: Any, folders: Sequence[str]) -> set[str]:
+    """What is changed of the image outside of these folders: files, and folders in which nothing else is."""
+    if not folders:
+        return set()
     told: list[Mapping[str, Any]] = container.diff() or []
     changed = [PurePosixPath(one["Path"]) for one in told]
     inner = {parent for path in (*changed, *map(PurePosixPath, folders)) for parent in path.parents}
-    return tuple(
-        sorted(
-            str(path)
-            for path in changed
-            if path not in inner and not any(path.is_relative_to(folder or "/") for folder in folders)
-        )
-    )
+    return {
+        str(path)
+        for path in changed
+        if path not in inner and not any(path.is_relative_to(folder or "/") for folder in folders)
+    }
 
 
 def _archived(container: Any, path: str, most: int = ARCHIVE_BYTES) -> bytes | None:

@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from groundwire.integrations.harbor._atif import atif_of
     from groundwire.integrations.harbor._steps import StepResult, StepsResult, run_steps
     from groundwire.integrations.harbor._task import HarborTask
-    from groundwire.integrations.harbor._verifier import HarborVerifier, oracle_candidate
+    from groundwire.integrations.harbor._verifier import HarborChange, HarborVerifier, oracle_candidate
     from groundwire.integrations.harbor._writing import write_harbor_task
 
 __all__ = [
     "GroundwireAgent",
+    "HarborChange",
     "HarborTask",
     "HarborVerifier",
     "StepResult",
@@ -30,6 +31,7 @@ __getattr__, __dir__ = at_first_use(
     __name__,
     {
         "GroundwireAgent": "_agent",
+        "HarborChange": "_verifier",
         "HarborTask": "_task",
         "HarborVerifier": "_verifier",
         "StepResult": "_steps",

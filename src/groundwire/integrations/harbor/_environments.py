@@ -189,9 +189,9 @@ class HarborEnvironments:
     async def _judge_in_docker(self, harbor: HarborTask, before: Tree, after: Tree, limits: Limits) -> JudgedIn:
         async with aclosing(await self._containers(harbor)) as containers:
             root = harbor.workdir or containers.workdir.rstrip("/")
-            project = _laid(harbor, before, after, root)
+            project = project_laid(harbor, before, after, root)
             return JudgedIn(
-                await containers.run(_script(harbor, project, root), limits), containers.info.under(limits)
+                await containers.run(verifiers_script(harbor, project, root), limits), containers.info.under(limits)
             )
 
     async def _judge_apart(self, harbor: HarborTask, before: Tree, after: Tree, limits: Limits) -> JudgedIn:
@@ -199,7 +199,7 @@ class HarborEnvironments:
         verifier = harbor.verification
         async with aclosing(await self._containers(harbor)) as containers:
             root = harbor.workdir or containers.workdir.rstrip("/")
-            jobs = [replace(_laid(harbor, before, after, root), command=_NOTHING, user="0", folders=LOG_FOLDERS)]
+            jobs = [replace(project_laid(harbor, before, after, root), command=_NOTHING, user="0", folders=LOG_FOLDERS)]
             jobs += [
                 ContainerCommand(
                     ("sh", "-c", hook.command),
@@ -224,7 +224,7 @@ class HarborEnvironments:
             given = ContainerCommand(_NOTHING, deleted=carried.emptied, unpacked=carried.archive, user="0")
             ready = ContainerCommand(("sh", "-c", f"chmod +x /{TEST_SCRIPT}"), user="0")
             end = await containers.run(
-                _script(harbor, ContainerCommand(()), root),
+                verifiers_script(harbor, ContainerCommand(()), root),
                 limits,
                 before=[given, *([ready] if verifier.has_tests else [])],
             )
@@ -254,7 +254,7 @@ class HarborEnvironments:
         limits = harbor.task_on(Tree()).limits.model_copy(update={"network": self.network})
         async with aclosing(await self._containers(harbor)) as containers:
             root = harbor.workdir or containers.workdir.rstrip("/")
-            lay = ContainerCommand(()) if project is None else _laid(harbor, project, project, root)
+            lay = ContainerCommand(()) if project is None else project_laid(harbor, project, project, root)
             job = replace(
                 job,
                 laid={**lay.laid, **job.laid},
@@ -310,10 +310,16 @@ def _in_bubblewrap(harbor: HarborTask, env: Mapping[str, str]) -> Mapping[str, s
     return {**{name: value for name, value in known.items() if name != "PATH"}, "PLACE": harbor.workdir}
 
 
-def _laid(harbor: HarborTask, before: Tree, after: Tree, root: str) -> ContainerCommand:
+def project_laid(harbor: HarborTask, before: Tree, after: Tree, root: str) -> ContainerCommand:
     """The project as it is put into a container, which has it already as the image does.
 
     Of a step all of it is put there, since the image knows nothing of the steps before.
+
+    Args:
+        harbor: the task, or the step.
+        before: the project as the image has it.
+        after: as it is to be.
+        root: its folder; empty: the container's root.
     """
     whole = bool(harbor.step)
     changed = {
@@ -331,8 +337,14 @@ def _laid(harbor: HarborTask, before: Tree, after: Tree, root: str) -> Container
     )
 
 
-def _script(harbor: HarborTask, project: ContainerCommand, root: str) -> ContainerCommand:
-    """The verifier's script, over a project."""
+def verifiers_script(harbor: HarborTask, project: ContainerCommand, root: str) -> ContainerCommand:
+    """The verifier's script, over a project.
+
+    Args:
+        harbor: the task, or the step.
+        project: as it is put into the container.
+        root: its folder; empty: the container's root.
+    """
     verifier = harbor.verification
     tests = {} if verifier.has_tests else {f"/{TESTS}/{path}": body for path, body in verifier.tests.files.items()}
     runs = {f"/{TEST_SCRIPT}", *(f"/{TESTS}/{path}" for path in verifier.tests.executable)}

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from groundwire.core._candidates import Tree
+from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._errors import TaskError
+from groundwire.core._records import CandidateRecord, Store
 from groundwire.core._signals import Verdict
 from groundwire.core._tasks import Task
 from groundwire.graphs import EpisodeResult, FeedbackApp
@@ -60,10 +61,10 @@ async def run_steps(
     python: Path | None = None,
     network: bool = False,
 ) -> StepsResult:
-    """Runs a task of several steps: an episode a step, in one ledger run a step.
+    """Runs a task of several steps: an episode a step, in the order of `task.toml`.
 
-    A step begins with the project as the candidate of the step before left it, whether that was verified or not, as in
-    Harbor. After a step whose rewards are below its `min_reward`, or that has no verdict, no other is taken.
+    A step begins with the project as the candidate left it that the verifier of the step before judged, verified or
+    not, as in Harbor. After a step whose rewards are below its `min_reward`, or that has no verdict, no other is taken.
 
     Args:
         harbor: the task, read from its folder.
@@ -87,9 +88,10 @@ async def run_steps(
     for name in harbor.steps:
         step = harbor.at(name)
         task = step.task_on(await environments.begin(step, project))
-        result = await app(task).arun(task)
+        runs = app(task)
+        result = await runs.arun(task)
         taken.append(step_result(name, result))
-        project = project_left(task, result)
+        project = (await candidate_left(runs.store, task, result)).applied_to(task.tree)
         if (stop := why_stop(step.section, taken[-1])) and name != harbor.steps[-1]:
             return steps_result(harbor, taken, stop)
     return steps_result(harbor, taken)
@@ -108,15 +110,21 @@ def step_result(name: str, result: EpisodeResult) -> StepResult:
     return StepResult(name, result.verdict, rewards_in(evidence) if evidence else {}, result)
 
 
-def project_left(task: Task, result: EpisodeResult) -> Tree:
-    """The project as a step's episode leaves it: with its best candidate, verified or not.
+async def candidate_left(store: Store, task: Task, result: EpisodeResult) -> Candidate:
+    """What a step's episode leaves: the candidate that its verifier judged at the end, else its best; else nothing.
 
     Args:
+        store: that holds the episode.
         task: the step's.
         result: the episode's.
     """
+    if result.hidden is not None:
+        records = [one for one in await store.records(result.episode_id) if isinstance(one, CandidateRecord)]
+        judged = next((one for one in records if one.digest == result.hidden.candidate_digest), None)
+        if judged is not None and judged.artifact:
+            return Candidate.from_bytes(await store.artifact(judged.artifact))
     left = result.best or result.unconfirmed
-    return left.candidate.applied_to(task.tree) if left is not None else task.tree
+    return left.candidate if left is not None else Candidate(task.tree.digest, {})
 
 
 def why_stop(section: StepSection | None, step: StepResult) -> str:

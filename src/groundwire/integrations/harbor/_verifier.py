@@ -183,6 +183,8 @@ async def oracle_candidate(
         for path, body in after.files.items()
         if before.files.get(path) != body or (path in before.executable) != (path in after.executable)
     }
-    modes = {path: path in after.executable for path in changes if (path in before.executable) != (path in after.executable)}
+    modes = {
+        path: path in after.executable for path in changes if (path in before.executable) != (path in after.executable)
+    }
     changes |= dict.fromkeys(before.files.keys() - after.files.keys())
     return Candidate(before.digest, changes, note="the task's own solution", modes=modes)
