@@ -99,7 +99,7 @@ print(json.dumps(passed))
 
 
 async def programs(rows: Mapping[str, dict], known: Mapping[str, Task], tasks: int) -> Sequence[Program]:
-    """Both programs of the first tasks whose wrong one passes the visible tests."""
+    """Both programs of tasks whose wrong one passes the visible tests: those with the shortest texts first."""
     asked = [
         {"id": name, "text": row["declaration"] + row["buggy_solution"] + "\n", "check": row["example_test"]}
         for name, row in rows.items()
@@ -109,7 +109,7 @@ async def programs(rows: Mapping[str, dict], known: Mapping[str, Task], tasks: i
         done = await sandbox.run(("python", "look.py"), tree, Limits(wall_s=300, cpu_s=300))
     passed = json.loads(done.stdout)
     found: list[Program] = []
-    for name in passed[:tasks]:
+    for name in sorted(passed, key=lambda one: len(rows[one]["prompt"] + rows[one]["buggy_solution"]))[:tasks]:
         row, task = rows[name], known[name]
         body = row["declaration"] + row["buggy_solution"] + "\n"
         found.append(Program(task, row["prompt"], body, is_right=False))
@@ -168,7 +168,7 @@ async def main(arguments: argparse.Namespace) -> None:
     path = Path(arguments.model) if arguments.model else find_model()
     if path is None:
         sys.exit(SMOLLM2.install)
-    server = server_for(path, path.stem, ServerOptions(slots=1, context_tokens=4096, threads=1))
+    server = server_for(path, path.stem, ServerOptions(slots=1, context_tokens=4096, threads=2))
     grader = Grader(server.url, server.key, path.stem)
     out = arguments.json.open("a") if arguments.json else None
     done = {(row.task, row.is_right) for row in rows}

@@ -14,8 +14,9 @@ from peer_environments import python_with
 from services import IMAGE
 
 from groundwire import Budget, Candidate, FeedbackApp, FeedbackGraph, Task, Tree, Verdict
-from groundwire.core import ActorContext
+from groundwire.core import ActorContext, TaskError
 from groundwire.integrations.harbor import HarborTask, HarborVerifier, oracle_candidate, run_steps, write_harbor_task
+from groundwire.integrations.harbor._environments import HarborEnvironments
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 TRIALS = Path(__file__).parents[1] / "support" / "harbor_trials.py"
@@ -119,6 +120,20 @@ async def test_steps_come_to_the_rewards_that_harbor_gives_them(tmp_path: Path) 
         ("a-step-that-has-to-be", "oracle"): (Verdict.FAIL, 2),  # the second step gives no `more`, which is then a half
         ("a-step-that-has-to-be", "nop"): (Verdict.FAIL, 1),
     }
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [("echo x > /etc/motd\n", "changes /etc/motd"), ("echo why >&2\nexit 3\n", "exit status 3: why")],
+)
+async def test_a_setup_that_fails_or_changes_more_than_the_project_is_refused(
+    tmp_path: Path, script: str, said: str
+) -> None:
+    config, files = STEPPED_TASKS["the-last-counts"]
+    folder = write_task(tmp_path / "t", {**files, "steps/two/workdir/setup.sh": script}, config=config)
+    step = HarborTask.from_folder(folder).at("two")
+    with pytest.raises(TaskError, match=said):
+        await HarborEnvironments("docker").begin(step, Tree())
 
 
 async def test_the_loop_is_an_agent_of_harbors_and_leaves_its_trajectory(tmp_path: Path) -> None:

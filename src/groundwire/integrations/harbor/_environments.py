@@ -133,9 +133,8 @@ class HarborEnvironments:
                 would see here.
             SandboxError: it can't be run.
         """
-        image_made = harbor.why_not_in_a_sandbox() != "" or self.image != ""
         if project is None:
-            project = await self._of_the_image(harbor) if image_made else harbor.project
+            project = await self._of_the_image(harbor)
         brought = harbor.brought
         begun = Tree(
             {**project.files, **brought.files}, (project.executable - brought.files.keys()) | brought.executable
@@ -231,7 +230,14 @@ class HarborEnvironments:
             return JudgedIn(end, containers.info.under(limits))
 
     async def _of_the_image(self, harbor: HarborTask) -> Tree:
-        return (await self._working(harbor, None, ContainerCommand(_NOTHING)))[1]
+        """The project with all that the image has in its folder: what it lacks is removed where a step is judged."""
+        if self.sandbox != "bubblewrap":
+            try:
+                return (await self._working(harbor, None, ContainerCommand(_NOTHING)))[1]
+            except SandboxUnavailable:
+                if self.sandbox == "docker" or self._needs_image(harbor):
+                    raise
+        return harbor.project
 
     async def _set_up(self, harbor: HarborTask, begun: Tree) -> Tree:
         job = ContainerCommand(("sh", "-c", f'exec bash "$PWD/{SETUP}"'), env=_plain(harbor.config.environment.env))

@@ -218,7 +218,8 @@ class HarborTask:
     def task(self) -> Task:
         """As a task of ours: the project's files are seen, the verifier is hidden and judges once, at the end.
 
-        Of a task of several steps no verifier judges the whole: take its steps (`at`), or `run_steps`.
+        Of a task of several steps no verifier judges the whole, and a step is judged on the project as it is given
+        (`task_on`), of which files that only the image has are part: `run_steps` sees to that.
         """
         return self.task_on(self.project)
 
