@@ -23,7 +23,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from groundwire import Candidate
@@ -122,7 +122,7 @@ def main() -> None:
     for folder in (one for root in arguments.folders for one in folders(root)):
         row = row_of(folder)
         if arguments.judge and row.kind == "bubblewrap" and row.is_offline:
-            row = Row(**{**asdict(row), "judged": asyncio.run(judged(folder))})
+            row = replace(row, judged=asyncio.run(judged(folder)))
         rows.append(row)
         if arguments.each:
             print(f"{row.kind:<10} {'offline' if row.is_offline else '':<7} {folder}  {row.judged or row.why}")

@@ -107,7 +107,9 @@ async def programs(rows: Mapping[str, dict], known: Mapping[str, Task], tasks: i
     tree = Tree({"look.py": LOOKED_AT.encode(), "rows.json": json.dumps(asked).encode()})
     async with aclosing(await open_sandbox()) as sandbox:
         done = await sandbox.run(("python", "look.py"), tree, Limits(wall_s=300, cpu_s=300))
-    passed = json.loads(done.stdout)
+    passed = [
+        name for name in json.loads(done.stdout) if b"def test_" in known[name].tree.files["tests/test_visible.py"]
+    ]
     found: list[Program] = []
     for name in sorted(passed, key=lambda one: len(rows[one]["prompt"] + rows[one]["buggy_solution"]))[:tasks]:
         row, task = rows[name], known[name]
@@ -138,7 +140,7 @@ class Grader:
             temperature=0,
             max_tokens=MOST_TOKENS,
             max_retries=0,
-            timeout=300,
+            timeout=3600,
             profile={"structured_output": True},
             extra_body={"repeat_penalty": 1.2},  # without it a model of this size says one sentence until its end
         )
@@ -162,13 +164,13 @@ class Grader:
 async def main(arguments: argparse.Namespace) -> None:
     kept = arguments.json if arguments.json and arguments.json.exists() else None
     rows = [Row(**json.loads(line)) for line in kept.read_text().splitlines()] if kept else []
-    known = {item.task.id: item.task for item in HumanEvalFix().items(arguments.data)}
+    known = {item.task.id: item.task for item in HumanEvalFix(Limits(wall_s=300)).items(arguments.data)}
     given = {row["task_id"]: row for row in map(json.loads, arguments.data.read_text().splitlines())}
     found = await programs(given, known, arguments.tasks)
     path = Path(arguments.model) if arguments.model else find_model()
     if path is None:
         sys.exit(SMOLLM2.install)
-    server = server_for(path, path.stem, ServerOptions(slots=1, context_tokens=4096, threads=2))
+    server = server_for(path, path.stem, ServerOptions(slots=1, context_tokens=4096, threads=1))
     grader = Grader(server.url, server.key, path.stem)
     out = arguments.json.open("a") if arguments.json else None
     done = {(row.task, row.is_right) for row in rows}

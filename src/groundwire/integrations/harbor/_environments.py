@@ -14,8 +14,8 @@ from groundwire.core._errors import SandboxCrashed, SandboxUnavailable, TaskErro
 from groundwire.core._sandboxes import ExecResult, Limits, Sandbox, SandboxInfo
 from groundwire.integrations.harbor._artifacts import carried_over, carried_tree, tree_of
 from groundwire.integrations.harbor._rewards import REWARD_JSON, REWARD_TEXT
-from groundwire.integrations.harbor._task import SETUP, SOLUTION, STEPS, TEST_SCRIPT, HarborTask
-from groundwire.integrations.harbor._verification import PUBLISHED, TESTS
+from groundwire.integrations.harbor._task import SETUP, SOLUTION, TEST_SCRIPT, HarborTask
+from groundwire.integrations.harbor._verification import PUBLISHED, STEPS, TESTS
 from groundwire.sandbox._task_containers import ContainerCommand, TaskContainers
 from groundwire.tools._summaries import cut_stream, how_it_ended
 
