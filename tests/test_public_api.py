@@ -81,7 +81,8 @@ PUBLIC = {
         "trajectory_factory", "verified_steps",
     },
     "groundwire.integrations.harbor": {
-        "GroundwireAgent", "HarborTask", "HarborVerifier", "atif_of", "oracle_candidate", "write_harbor_task",
+        "GroundwireAgent", "HarborChange", "HarborTask", "HarborVerifier", "StepResult", "StepsResult", "atif_of",
+        "oracle_candidate", "run_steps", "write_harbor_task",
     },
     "groundwire.integrations.inspect": {
         "eval_log_of", "grounded_loop", "inspect_task", "sealed_verdict", "tasks_of_dataset", "write_inspect_log",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli import groundwire
-from harbor_tasks import TASKS, write_task
+from harbor_tasks import HELLO_STEPS, TASKS, write_task
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def homes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_folder_of_tasks_is_run_and_each_refusal_is_its_own(tmp_path: Path) -> None:
     tasks = tmp_path / "tasks"
     write_task(tasks / "hello", TASKS["write-a-file"])
-    write_task(tasks / "steps", TASKS["write-a-file"], config='[[steps]]\nname = "one"\n')
+    write_task(tasks / "steps", HELLO_STEPS[1], config=HELLO_STEPS[0])
     write_task(tasks / "wants-an-image", TASKS["a-made-image"])
     program = tmp_path / "agent.sh"
     program.write_text("#!/bin/sh\necho hello > hello.txt\n")
@@ -30,7 +30,8 @@ def test_a_folder_of_tasks_is_run_and_each_refusal_is_its_own(tmp_path: Path) ->
     )
     rows = {row["task_id"]: row for row in map(json.loads, ran.out.splitlines()) if row["type"] == "episode"}
     assert (rows["hello"]["verdict"], rows["hello"]["stop_reason"]) == ("pass", "verified"), ran.out + ran.err
-    assert "several steps" in json.dumps(rows["steps"])
+    assert "2 steps" in json.dumps(rows["steps"])
+    assert "run_steps" in json.dumps(rows["steps"])
     assert (rows["wants-an-image"]["verdict"], rows["wants-an-image"]["candidates"]) == ("none", 0)
     assert "RUN echo made" in rows["wants-an-image"]["detail"]
 

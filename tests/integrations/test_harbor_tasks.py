@@ -41,7 +41,7 @@ async def test_a_verifier_that_steers_says_so_and_quotes_no_test(tmp_path: Path)
     assert (seen.verdict, seen.origin, seen.oracle) == (Verdict.FAIL, Origin.VERIFIER, True)
     assert [case.id for case in seen.evidence.failed()] == ["reward::reward", "double_5"]
     assert not seen.evidence.stdout
-    assert not any(case.message for case in seen.evidence.cases)
+    assert {case.id: case.message for case in seen.evidence.cases if case.message} == {"reward::reward": "0.0 of 1"}
 
 
 async def test_the_time_of_task_toml_is_kept(tmp_path: Path) -> None:
@@ -92,9 +92,6 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("config", "files", "why"),
     [
-        ('[[steps]]\nname = "one"\n', {}, "several steps"),
-        ('[verifier]\nenvironment_mode = "separate"\n', {}, "environment of its own"),
-        ('[verifier.environment]\ndocker_image = "x"\n', {}, "environment of its own"),
         ("", {"environment/docker-compose.yaml": "services: {}\n"}, "several containers"),
         ('[environment]\nos = "windows"\n', {}, "windows"),
         ("[environment]\ngpus = 1\n", {}, "GPU"),

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from harbor_tasks import TASKS, tool_context, write_task, write_tasks
+from harbor_tasks import APART_TASKS, STEPPED_TASKS, TASKS, tool_context, write_task, write_tasks
 from peer_environments import python_with
 from services import IMAGE
 
-from groundwire import Candidate, Task, Tree, Verdict
-from groundwire.integrations.harbor import HarborTask, HarborVerifier, oracle_candidate, write_harbor_task
+from groundwire import Budget, Candidate, FeedbackApp, FeedbackGraph, Task, Tree, Verdict
+from groundwire.core import ActorContext, TaskError
+from groundwire.integrations.harbor import HarborTask, HarborVerifier, oracle_candidate, run_steps, write_harbor_task
+from groundwire.integrations.harbor._environments import HarborEnvironments
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 TRIALS = Path(__file__).parents[1] / "support" / "harbor_trials.py"
@@ -61,6 +63,77 @@ async def test_ten_tasks_get_the_verdicts_that_harbor_gives_them(tmp_path: Path)
         assert f"reward {row['rewards']['reward']:g}" in detail, (row, detail)
     assert {said for (_, agent), (said, _) in ours.items() if agent == "oracle"} == {Verdict.PASS}
     assert {said for (_, agent), (said, _) in ours.items() if agent == "nop"} == {Verdict.FAIL}
+
+
+async def test_verifiers_apart_from_the_agent_say_what_harbor_says(tmp_path: Path) -> None:
+    folders = [write_task(tmp_path / name, files, config=config) for name, (config, files) in APART_TASKS.items()]
+    theirs = by_harbor([(folder, agent, {}) for folder in folders for agent in ("oracle", "nop")], tmp_path)
+    assert len(theirs) == 2 * len(APART_TASKS)
+    seen: list[tuple[str, str, str]] = []
+    for row in theirs:
+        harbor = HarborTask.from_folder(tmp_path / row["task"])
+        task = harbor.task()
+        candidate = Candidate(task.tree.digest, {})
+        if row["agent"] == "oracle":
+            candidate = await oracle_candidate(harbor)
+        ours = await HarborVerifier(sandbox="docker").judge(candidate, task, tool_context())
+        assert ours.evidence.detail == f"reward {row['rewards']['reward']:g}", (row, ours)
+        seen.append((row["task"], row["agent"], ours.verdict.value))
+    assert {verdict for _, agent, verdict in seen if agent == "oracle"} == {"pass"}
+    assert {verdict for _, agent, verdict in seen if agent == "nop"} == {"fail"}
+
+
+class Later:
+    """Proposes one candidate, made when it is asked; or none."""
+
+    def __init__(self, made: Callable[[], Awaitable[Candidate | None]]) -> None:
+        self._made = made
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        made = await self._made()
+        return [] if made is None else [made]
+
+
+async def test_steps_come_to_the_rewards_that_harbor_gives_them(tmp_path: Path) -> None:
+    folders = [write_task(tmp_path / name, files, config=config) for name, (config, files) in STEPPED_TASKS.items()]
+    theirs = by_harbor([(folder, agent, {}) for folder in folders for agent in ("oracle", "nop")], tmp_path)
+    seen: dict[tuple[str, str], tuple[Verdict, int]] = {}
+    for row in theirs:
+        harbor = HarborTask.from_folder(tmp_path / row["task"])
+
+        def app(task: Task, *, harbor: HarborTask = harbor, agent: str = row["agent"]) -> FeedbackApp:
+            async def made() -> Candidate | None:
+                step = harbor.at(task.id.rpartition("#")[2])
+                return await oracle_candidate(step, project=task.tree) if agent == "oracle" else None
+
+            verifier = HarborVerifier(oracle=True, task=task, sandbox="docker")
+            return FeedbackGraph.loop(Later(made), verifier, baseline=True).compile(budget=Budget(trials=1))
+
+        ours = await run_steps(harbor, app, sandbox="docker")
+        assert ours.rewards == pytest.approx(row["rewards"]), (row, ours)
+        seen[row["task"], row["agent"]] = (ours.verdict, len(ours.steps))
+    assert seen == {
+        ("half-of-two", "oracle"): (Verdict.FAIL, 2),
+        ("half-of-two", "nop"): (Verdict.FAIL, 2),
+        ("the-last-counts", "oracle"): (Verdict.PASS, 2),
+        ("the-last-counts", "nop"): (Verdict.FAIL, 2),
+        ("a-step-that-has-to-be", "oracle"): (Verdict.FAIL, 2),  # the second step gives no `more`, which is then a half
+        ("a-step-that-has-to-be", "nop"): (Verdict.FAIL, 1),
+    }
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [("echo x > /etc/motd\n", "changes /etc/motd"), ("echo why >&2\nexit 3\n", "exit status 3: why")],
+)
+async def test_a_setup_that_fails_or_changes_more_than_the_project_is_refused(
+    tmp_path: Path, script: str, said: str
+) -> None:
+    config, files = STEPPED_TASKS["the-last-counts"]
+    folder = write_task(tmp_path / "t", {**files, "steps/two/workdir/setup.sh": script}, config=config)
+    step = HarborTask.from_folder(folder).at("two")
+    with pytest.raises(TaskError, match=said):
+        await HarborEnvironments("docker").begin(step, Tree())
 
 
 async def test_the_loop_is_an_agent_of_harbors_and_leaves_its_trajectory(tmp_path: Path) -> None:

@@ -103,6 +103,116 @@ TASKS: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 
 
+APART = '[verifier]\ntimeout_sec = 60.0\nenvironment_mode = "separate"\n'
+OWN_IMAGE = f"FROM {IMAGE}\nWORKDIR /work\nCOPY . /tests/\n"
+APART_TASKS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "a-copy-with-one-file": (
+        f'artifacts = ["/app/out.txt", "/app/missing.txt"]\n{APART}',
+        {
+            "instruction.md": "Write hello into out.txt and anything into other.txt.\n",
+            "solution/solve.sh": "#!/bin/sh\ncd /app && echo hello > out.txt && echo more > other.txt\n",
+            "tests/test.sh": shell('[ "$(cat /app/out.txt)" = hello ] && [ ! -e /app/other.txt ]'),
+        },
+    ),
+    "an-image-of-its-own": (
+        f'artifacts = [{{ source = "/app", exclude = ["*.log", "cache"] }}]\n{APART}',
+        {
+            "instruction.md": "greet() raises an error. Make it greet, and write run.sh, which greets Ada.\n",
+            **GREETING,
+            "solution/solve.sh": "#!/bin/sh\ncd /app && sed -i 's/who$/name/' hello.py && echo x > a.log\n"
+            "mkdir -p lib/cache && echo x > lib/cache/x && echo y > lib/kept\n"
+            "printf '#!/bin/sh\\nexec python3 -c \"import hello; print(hello.greet(\\047Ada\\047))\"\\n' > run.sh\n"
+            "chmod +x run.sh\n",
+            "tests/Dockerfile": OWN_IMAGE,
+            "tests/test.sh": shell(
+                'cd /app && [ "$(./run.sh)" = "Hello Ada" ] && [ ! -e a.log ] && [ ! -e lib/cache ] && [ -e lib/kept ]'
+            ),
+        },
+    ),
+    "what-a-command-collects": (
+        f"{APART}[[verifier.collect]]\ncommand = 'python3 /app/say.py > /logs/artifacts/said.txt'\n"
+        "[verifier.environment.env]\nWANTED = 'ha'\n",
+        {
+            "instruction.md": "Write say.py, which prints ha.\n",
+            "solution/solve.sh": "#!/bin/sh\necho 'print(\"ha\")' > /app/say.py\n",
+            "tests/test.sh": shell('[ "$(cat /logs/artifacts/said.txt)" = "$WANTED" ] && [ ! -e /app/say.py ]'),
+        },
+    ),
+    "the-first-claim-stays": (
+        f'artifacts = ["/app/a.txt", "/app"]\n{APART}',
+        {
+            "instruction.md": "Write a.txt and b.txt.\n",
+            "environment/old.txt": "old\n",
+            "solution/solve.sh": "#!/bin/sh\ncd /app && echo a > a.txt && echo b > b.txt\n",
+            "tests/test.sh": shell("[ -e /app/a.txt ] && [ ! -e /app/b.txt ] && [ ! -e /app/old.txt ]"),
+        },
+    ),
+}
+"""Verifiers with an environment of their own: `task.toml`, and the other files."""
+STEPPED_TASKS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "half-of-two": (
+        '[[steps]]\nname = "one"\n[[steps]]\nname = "two"\n',
+        {
+            "steps/one/instruction.md": "Write 1 into a.txt.\n",
+            "steps/one/solution/solve.sh": "#!/bin/sh\necho 1 > /app/a.txt\n",
+            "steps/one/tests/test.sh": shell("[ -e /app/a.txt ]"),
+            "steps/two/instruction.md": "Write 2 into a.txt.\n",
+            "steps/two/solution/solve.sh": "#!/bin/sh\necho 3 > /app/a.txt\n",
+            "steps/two/tests/test.sh": shell('[ "$(cat /app/a.txt)" = 2 ]'),
+        },
+    ),
+    "the-last-counts": (
+        'multi_step_reward_strategy = "final"\n'
+        '[[steps]]\nname = "one"\n[[steps]]\nname = "two"\n[steps.verifier]\nenv = { WANTED = "two" }\n',
+        {
+            "environment/Dockerfile": f"FROM {IMAGE}\nWORKDIR /app\n"
+            "RUN printf '#!/bin/sh\\nexec sh \"$@\"\\n' > /bin/bash && chmod +x /bin/bash\n",
+            "tests/test.sh": "#!/bin/sh\nexec sh /tests/check.sh\n",
+            "tests/check.sh": shell("[ -e /app/never ]"),
+            "steps/one/instruction.md": "Do nothing; nothing helps.\n",
+            "steps/one/solution/solve.sh": "#!/bin/sh\necho 1 > /app/a.txt\n",
+            "steps/two/instruction.md": "Write two into b.txt.\n",
+            "steps/two/workdir/notes.txt": "n\n",
+            "steps/two/workdir/setup.sh": 'rm /app/a.txt\necho made > made.txt\nrm -- "$0"\n',
+            "steps/two/solution/solve.sh": "#!/bin/sh\necho two > /app/b.txt\n",
+            "steps/two/tests/check.sh": shell(
+                'cd /app && [ "$(cat b.txt)" = "$WANTED" ] && [ -e notes.txt ] && [ -e made.txt ] && [ ! -e a.txt ]'
+                " && [ ! -e setup.sh ]"
+            ),
+        },
+    ),
+    "a-step-that-has-to-be": (
+        '[[steps]]\nname = "one"\nmin_reward = { there = 1.0 }\n[[steps]]\nname = "two"\n[steps.verifier]\n'
+        'environment_mode = "separate"\n[[steps.artifacts]]\nsource = "/app/made"\n',
+        {
+            "environment/old.txt": "old\n",
+            "environment/Dockerfile": f"FROM {IMAGE}\nWORKDIR /app\nCOPY old.txt .\nRUN echo made > by_image.txt\n",
+            "steps/one/instruction.md": "Delete old.txt and by_image.txt.\n",
+            "steps/one/solution/solve.sh": "#!/bin/sh\nrm /app/old.txt /app/by_image.txt\n",
+            "steps/one/tests/test.sh": "#!/bin/sh\nif [ -e /app/old.txt ]; then r=0; else r=1; fi\n"
+            'echo "{\\"there\\": $r, \\"more\\": 1}" > /logs/verifier/reward.json\n',
+            "steps/two/instruction.md": "Write it into made/x.\n",
+            "steps/two/solution/solve.sh": "#!/bin/sh\ncd /app\n[ ! -e by_image.txt ] && mkdir made && echo > made/x\n",
+            "steps/two/tests/test.sh": "#!/bin/sh\ncd /app\nif [ -e made ] && [ -e old.txt ]; then r=1; else r=0; fi\n"
+            'echo "{\\"there\\": $r}" > /logs/verifier/reward.json\n',
+        },
+    ),
+}
+"""Several steps: `task.toml`, and the other files."""
+HELLO_STEPS: tuple[str, Mapping[str, str]] = (
+    '[[steps]]\nname = "one"\nmin_reward = 1.0\n[[steps]]\nname = "two"\n',
+    {
+        "environment/old.txt": "old\n",
+        "steps/one/instruction.md": "Write 1 into a.txt.\n",
+        "steps/one/tests/test.sh": shell("[ -e /app/a.txt ]"),
+        "steps/two/instruction.md": "Write 2 into b.txt and delete brought.txt.\n",
+        "steps/two/workdir/brought.txt": "x\n",
+        "steps/two/tests/test.sh": shell("cd /app && [ -e a.txt ] && [ -e b.txt ] && [ ! -e brought.txt ]"),
+    },
+)
+"""Two steps that need no image."""
+
+
 def write_task(folder: Path, files: Mapping[str, str], *, config: str = "[verifier]\ntimeout_sec = 60.0\n") -> Path:
     """Writes a task; a Dockerfile that copies everything, where it brings none."""
     whole = {"task.toml": f'version = "1.0"\n{config}', "environment/Dockerfile": f"FROM {IMAGE}\nWORKDIR /app\n"}

@@ -65,9 +65,19 @@ class PlainDocker(BaseEnvironment):
         Path(target_dir).mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240
         await self._docker("cp", f"{self.container}:{source_dir}/.", str(target_dir))
 
+    async def download_dir_with_exclusions(self, source_dir, target_dir, exclude) -> None:
+        """By this machine's tar: the image's, which is BusyBox's, knows no `--exclude`."""
+        with tempfile.TemporaryDirectory() as whole:
+            await self.download_dir(source_dir, whole)
+            left_out = [f"--exclude={pattern}" for pattern in exclude]
+            packed = subprocess.run(["tar", "-cf", "-", *left_out, "-C", whole, "."], capture_output=True, check=True)  # noqa: ASYNC221
+            Path(target_dir).mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240
+            subprocess.run(["tar", "-xf", "-", "-C", str(target_dir)], input=packed.stdout, check=True)  # noqa: ASYNC221
+
     async def exec(self, command, cwd=None, env=None, timeout_sec=None, user=None, **_more) -> ExecResult:
+        env, user = self._merge_env(env) or {}, self._resolve_user(user)
         words = ["exec", *(["-w", cwd] if cwd else []), *(["-u", str(user)] if user is not None else [])]
-        words += [word for name, value in (env or {}).items() for word in ("-e", f"{name}={value}")]
+        words += [word for name, value in env.items() for word in ("-e", f"{name}={value}")]
         done = await self._docker(*words, self.container, "sh", "-c", command)
         return ExecResult(
             stdout=done.stdout.decode("utf-8", "replace"),

@@ -146,7 +146,14 @@ class GraphParts:
         """Raises ConfigError where the task's own files tell that its verifier can't be run here."""
         from groundwire.integrations.harbor._verifier import HarborVerifier
 
-        if why := HarborTask.of(task).why_not():
+        harbor = HarborTask.of(task)
+        if harbor.steps and not harbor.step:
+            raise ConfigError(
+                f"{task.id} has {len(harbor.steps)} steps, each an episode on what the one before left, and episodes of"
+                " `groundwire run` know nothing of one another.",
+                do="Run it in Python:  groundwire.integrations.harbor.run_steps  (docs/integrations/harbor.md)",
+            )
+        if why := harbor.why_not():
             raise ConfigError(f"{task.id} can't be judged here: {why}.", do="Leave the task out.")
         if self.settings.require_two_boxes:
             raise ConfigError(

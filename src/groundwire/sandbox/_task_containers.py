@@ -15,7 +15,7 @@ import tarfile
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -30,6 +30,9 @@ from groundwire.sandbox.guest.headtail import HeadTail
 KIND = "docker"
 LABEL_RUN = "groundwire.run"
 COLLECTED_BYTES = 16 << 20
+ARCHIVE_BYTES = 128 << 20
+_EMPTY = bytes(10240)
+"""An archive with nothing in it."""
 TOLD_CHARS = 2000
 RIGHTS = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETGID", "SETUID", "SETPCAP", "KILL", "NET_BIND_SERVICE")
 """Of a container's usual rights those that installing and running programs takes; the others are dropped."""
@@ -72,9 +75,14 @@ class ContainerCommand:
         command: program and arguments; never given to a shell.
         laid: absolute path → content, put there before.
         executable: those of them that can be executed.
-        deleted: absolute paths that are removed before.
+        deleted: absolute paths that are removed before, folders with all that is in them.
+        unpacked: a tar archive from the root on, unpacked before anything is laid.
+        exact: an absolute folder in which no regular file stays but those that are laid.
         folders: absolute paths of folders that are made before, for everyone to write in.
         collect: an absolute folder whose files come back, by their paths below it.
+        archives: absolute paths that come back instead, each whole: a tar archive by its path.
+        may_change: absolute folders in which it may change something; what it changes elsewhere comes back by path.
+            Empty: that is not looked at.
         env: its environment variables, beside the image's.
         workdir: its current folder; empty: the image's.
         user: who it runs as; empty: the image's user.
@@ -85,12 +93,27 @@ class ContainerCommand:
     laid: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     executable: frozenset[str] = frozenset()
     deleted: tuple[str, ...] = ()
+    unpacked: bytes = b""
+    exact: str = ""
     folders: tuple[str, ...] = ()
     collect: str = ""
+    archives: tuple[str, ...] = ()
+    may_change: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     workdir: str = ""
     user: str = ""
     cpus: float = 0.0
+
+
+@dataclass(frozen=True)
+class ContainerEnd(ExecResult):
+    """How a command ended in a container.
+
+    Args:
+        changed_elsewhere: what it changed outside of the folders in which it may.
+    """
+
+    changed_elsewhere: tuple[str, ...] = ()
 
 
 class TaskContainers:
@@ -138,19 +161,23 @@ class TaskContainers:
         engine = self._engine
         return SandboxInfo(kind=KIND, version=engine.described, image_digest=engine.image_digest, enforcement=HELD)
 
-    async def run(self, job: ContainerCommand, limits: Limits) -> ExecResult:
+    async def run(
+        self, job: ContainerCommand, limits: Limits, *, before: Sequence[ContainerCommand] = ()
+    ) -> ContainerEnd:
         """Runs one command in a container of its own.
 
         Args:
             job: the command.
             limits: its ceilings; of the network only all or nothing can be held.
+            before: commands that are run in that container first, within the same ceilings; how they end is not looked
+                at.
 
         Raises:
             SandboxCrashed: Docker failed, or what came back is more than can be taken.
         """
         held = _Held(self._engine.client)
         loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(self._threads, self._run, held, job, limits)
+        work = loop.run_in_executor(self._threads, self._run, held, (*before, job), limits)
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
@@ -159,12 +186,12 @@ class TaskContainers:
                 await asyncio.shield(work)
             raise
 
-    def _run(self, held: _Held, job: ContainerCommand, limits: Limits) -> ExecResult:
+    def _run(self, held: _Held, jobs: Sequence[ContainerCommand], limits: Limits) -> ContainerEnd:
         docker: Any = importlib.import_module("docker")
         requests: Any = importlib.import_module("requests")
         try:
-            held.open(self._options(job, limits))
-            return _done(held, job, limits)
+            held.open(self._options(jobs[-1], limits))
+            return _done(held, jobs, limits)
         except (docker.errors.DockerException, requests.RequestException, OSError, tarfile.TarError) as error:
             raise SandboxCrashed(f"Docker failed: {error}.", do="Check that the Docker engine still runs.") from error
         finally:
@@ -230,12 +257,9 @@ class _Held:
                     self.container.remove(force=True, v=True)
 
 
-def _done(held: _Held, job: ContainerCommand, limits: Limits) -> ExecResult:
+def _done(held: _Held, jobs: Sequence[ContainerCommand], limits: Limits) -> ContainerEnd:
     container = held.container
     container.start()
-    if job.deleted:
-        _executed(held, ContainerCommand(("rm", "-f", "--", *job.deleted), user="0"), HeadTail(0), HeadTail(0))
-    container.put_archive("/", _packed(job))
     began, late = time.monotonic(), threading.Event()
 
     def end() -> None:
@@ -244,11 +268,20 @@ def _done(held: _Held, job: ContainerCommand, limits: Limits) -> ExecResult:
 
     timer = threading.Timer(limits.wall_s, end)
     timer.daemon = True
-    timer.start()
+    job = jobs[-1]
     out, err = HeadTail(limits.output_bytes), HeadTail(limits.output_bytes)
     status: int | None = None
+    known: set[str] = set()
     try:
-        status = _executed(held, job, out, err)
+        for number, one in enumerate(jobs):
+            _laid(held, one)
+            known = _changed(container, one.may_change)
+            if number == 0:
+                timer.start()
+            began = time.monotonic()
+            status = _executed(held, one, *((out, err) if one is job else (HeadTail(0), HeadTail(0))))
+            if late.is_set():
+                break
     finally:
         timer.cancel()
     if late.is_set():
@@ -259,7 +292,7 @@ def _done(held: _Held, job: ContainerCommand, limits: Limits) -> ExecResult:
     if status is None and not late.is_set():
         container.reload()
         oom = bool(container.attrs["State"].get("OOMKilled"))
-    result = ExecResult(
+    result = ContainerEnd(
         exit_code=status,
         stdout=out.kept,
         stderr=err.kept,
@@ -268,9 +301,35 @@ def _done(held: _Held, job: ContainerCommand, limits: Limits) -> ExecResult:
         limit_hit="wall_s" if late.is_set() else "memory_bytes" if oom else None,
         duration_s=time.monotonic() - began,
     )
-    if late.is_set() or not job.collect:
+    if late.is_set():
         return result
-    return replace(result, files=_collected(container, job.collect))
+    if job.may_change:
+        found = _changed(container, job.may_change) - known  # not what the engine put there
+        result = replace(result, changed_elsewhere=tuple(sorted(found)))
+    if job.archives:
+        found = {path: _archived(container, path) for path in job.archives}
+        return replace(result, files={path: body for path, body in found.items() if body is not None})
+    return replace(result, files=_collected(container, job.collect)) if job.collect else result
+
+
+def _laid(held: _Held, job: ContainerCommand) -> None:
+    """What lies in the container before a command is run."""
+    container = held.container
+    deleted = [*job.deleted, *(_others(container, job) if job.exact else ())]
+    if deleted:
+        _executed(held, ContainerCommand(("rm", "-rf", "--", *deleted), user="0"), HeadTail(0), HeadTail(0))
+    if job.unpacked:
+        container.put_archive("/", job.unpacked)
+    container.put_archive("/", _packed(job))
+
+
+def _others(container: Any, job: ContainerCommand) -> Iterator[str]:
+    """The regular files in the folder `exact` that are not laid."""
+    parent = PurePosixPath(job.exact).parent
+    with tarfile.open(fileobj=io.BytesIO(_archived(container, job.exact) or _EMPTY)) as tar:
+        for entry in tar:
+            if entry.isfile() and (path := str(parent / entry.name)) not in job.laid:
+                yield path
 
 
 def _executed(held: _Held, job: ContainerCommand, out: HeadTail, err: HeadTail) -> int | None:
@@ -309,20 +368,42 @@ def _packed(job: ContainerCommand) -> bytes:
     return body.getvalue()
 
 
-def _collected(container: Any, folder: str) -> dict[str, bytes]:
-    """The regular files below a folder: read out of the archive in memory, never written anywhere."""
+def _changed(container: Any, folders: Sequence[str]) -> set[str]:
+    """What is changed of the image outside of these folders: files, and folders in which nothing else is."""
+    if not folders:
+        return set()
+    told: list[Mapping[str, Any]] = container.diff() or []
+    changed = [PurePosixPath(one["Path"]) for one in told]
+    inner = {parent for path in (*changed, *map(PurePosixPath, folders)) for parent in path.parents}
+    return {
+        str(path)
+        for path in changed
+        if path not in inner and not any(path.is_relative_to(folder or "/") for folder in folders)
+    }
+
+
+def _archived(container: Any, path: str, most: int = ARCHIVE_BYTES) -> bytes | None:
+    """What lies at a path, as a tar archive in memory; None where there is nothing."""
     docker: Any = importlib.import_module("docker")
     try:
-        chunks, _ = container.get_archive(folder)
+        chunks, _ = container.get_archive(path)
     except docker.errors.NotFound:
-        return {}
+        return None
     body = bytearray()
     for chunk in cast("Iterator[bytes]", chunks):
         body += chunk
-        if len(body) > COLLECTED_BYTES:
-            raise SandboxCrashed(f"{folder} holds more than {COLLECTED_BYTES >> 20} MiB after the command.")
+        if len(body) > most:
+            raise SandboxCrashed(f"{path} holds more than {most >> 20} MiB after the command.")
+    return bytes(body)
+
+
+def _collected(container: Any, folder: str) -> dict[str, bytes]:
+    """The regular files below a folder: read out of the archive in memory, never written anywhere."""
+    body = _archived(container, folder, COLLECTED_BYTES)
+    if body is None:
+        return {}
     found: dict[str, bytes] = {}
-    with tarfile.open(fileobj=io.BytesIO(bytes(body))) as tar:
+    with tarfile.open(fileobj=io.BytesIO(body)) as tar:
         for entry in tar:
             if entry.isreg() and (file := tar.extractfile(entry)) is not None:
                 found[PurePosixPath(*PurePosixPath(entry.name).parts[1:]).as_posix()] = file.read()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from groundwire.core._sandboxes import ExecResult
-from groundwire.core._signals import CaseOutcome, CaseResult, NoVerdict, Verdict
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, NoVerdict, Verdict
 from groundwire.tools._reports import MESSAGE_CHARS, unique
 from groundwire.tools._summaries import harmless, shorten
 
@@ -20,6 +20,7 @@ REWARD = "reward"
 SOLVED = 1.0
 """From this reward on a task is solved."""
 MOST_CASES = 10_000
+_OF_REWARD = "reward::"
 _CTRF = re.compile(r"(^|/)[\w.-]*ctrf[\w.-]*\.json$")
 _STATES = {"passed": CaseResult.PASSED, "failed": CaseResult.FAILED}
 _SUMMARY = re.compile(r"(?m)^=+ (?=.*\b(?:passed|failed|errors?)\b)(.*) in [\d.:]+s.*=+\s*$")
@@ -73,7 +74,7 @@ def ruling_on(end: ExecResult, *, fetches: str = "") -> RewardRuling:
             )
         wanted = f"The verifier wrote neither {REWARD_JSON} nor {REWARD_TEXT}; its exit status was {end.exit_code}."
         return _none(NoVerdict.REPORT_MISSING, wanted + (f" It has no network, and asks: {fetches}" if fetches else ""))
-    solved = _is_solved(rewards)
+    solved = is_solved(rewards)
     if solved and (against := _against(end, cases)):
         return _none(
             NoVerdict.COUNT_MISMATCH, f"The reward says solved, and {against}: they contradict each other.", rewards
@@ -89,18 +90,34 @@ def ruling_on(end: ExecResult, *, fetches: str = "") -> RewardRuling:
     return RewardRuling(Verdict.PASS if solved else Verdict.FAIL, said, None, (*own, *cases), rewards)
 
 
+def is_reward(case: CaseOutcome) -> bool:
+    """True if a case of a verifier's evidence is one of its rewards, and not a test of its report."""
+    return case.id.startswith(_OF_REWARD)
+
+
+def rewards_in(evidence: Evidence) -> Mapping[str, float]:
+    """The rewards that a verifier gave, by name, out of what was kept of its verdict.
+
+    Args:
+        evidence: of a signal or an observation of it; empty where there was no verdict.
+    """
+    kept = (case for case in evidence.cases if is_reward(case))
+    return {case.id.removeprefix(_OF_REWARD): float(case.message.partition(" of ")[0] or SOLVED) for case in kept}
+
+
+def is_solved(rewards: Mapping[str, float]) -> bool:
+    """True if rewards say that a task is solved: the one called `reward`, where there is one, else all of them."""
+    return rewards[REWARD] >= SOLVED if REWARD in rewards else all(value >= SOLVED for value in rewards.values())
+
+
 def _none(reason: NoVerdict, detail: str, rewards: Mapping[str, float] | None = None) -> RewardRuling:
     return RewardRuling(Verdict.NONE, harmless(detail), reason, (), rewards or {})
-
-
-def _is_solved(rewards: Mapping[str, float]) -> bool:
-    return rewards[REWARD] >= SOLVED if REWARD in rewards else all(value >= SOLVED for value in rewards.values())
 
 
 def _case(name: str, value: float) -> CaseOutcome:
     right = value >= SOLVED
     result = CaseResult.PASSED if right else CaseResult.FAILED
-    return CaseOutcome(id=f"reward::{name}", result=result, message="" if right else f"{value:g} of {SOLVED:g}")
+    return CaseOutcome(id=f"{_OF_REWARD}{name}", result=result, message=f"{value!r} of {SOLVED:g}")
 
 
 def _against(end: ExecResult, cases: tuple[CaseOutcome, ...]) -> str:
@@ -150,7 +167,8 @@ def _cases(files: Mapping[str, bytes]) -> tuple[CaseOutcome, ...]:
         told = [(str(one["name"]), str(one.get("status")), str(one.get("message") or "")) for one in tests[:MOST_CASES]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ()
-    ids = unique(harmless(name)[:500] or "(no name)" for name, _, _ in told)
+    named = (harmless(name)[:500] or "(no name)" for name, _, _ in told)
+    ids = unique(f"test {name}" if name.startswith(_OF_REWARD) else name for name in named)
     return tuple(
         CaseOutcome(id=id, result=_STATES.get(state, CaseResult.SKIPPED), message=shorten(message, MESSAGE_CHARS))
         for id, (_, state, message) in zip(ids, told, strict=True)

@@ -7,118 +7,61 @@ verifier works from is all in the task's hidden tree, so a ledger's task is judg
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, cast
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from groundwire.core._candidates import Tree
 from groundwire.core._errors import TaskError
 from groundwire.core._paths import expand_user
 from groundwire.core._sandboxes import MIB, Limits
 from groundwire.core._tasks import HARBOR_VERIFIER, Hidden, Task
-from groundwire.integrations.harbor._dockerfile import ImageRecipe, read_dockerfile
-from groundwire.sandbox._task_containers import ImageSource
+from groundwire.integrations.harbor._config import StepSection, TaskToml, read_config
+from groundwire.integrations.harbor._dockerfile import ImageRecipe
+from groundwire.integrations.harbor._verification import (
+    ENVIRONMENT,
+    SCRIPT,
+    STEPS,
+    TESTS,
+    Verification,
+    below,
+    verification_of,
+)
 
 CONFIG = "task.toml"
 INSTRUCTION = "instruction.md"
-ENVIRONMENT = "environment"
-TESTS = "tests"
 SOLUTION = "solution"
-TEST_SCRIPT = f"{TESTS}/test.sh"
-DOCKERFILE = "Dockerfile"
-COMPOSE = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml", "compose.yml")
+WORKDIR = "workdir"
+SETUP = "setup.sh"
+TEST_SCRIPT = f"{TESTS}/{SCRIPT}"
 MEMORY_MB = 2048
 """Where a task names no memory."""
 PROCESSES = 512
 _CANARY = re.compile(r"^(<!--.*canary.*-->|#.*canary.*)$", re.IGNORECASE)
-_FETCHES = re.compile(
+FETCHES = re.compile(
     rb"(?m)^[^#\n]*\b(curl|wget|uvx|npx|apt(-get)?\s+(-\S+\s+)*(install|update)|apk\s+add|git\s+clone"
     rb"|(pip3?|uv|npm|yarn|cargo|go|conda)\s+(pip\s+)?(install|add|sync|get|ci|run\s+--with))\b"
 )
-_TEMPLATE = re.compile(r"\$\{(\w+)(?::-(.*?))?\}")
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-
-class _Section(BaseModel):
-    """Keys that are not read here are left to Harbor."""
-
-    model_config = ConfigDict(extra="ignore", defer_build=True)
-
-
-class _Package(_Section):
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$")]
-
-
-class _Agent(_Section):
-    timeout_sec: Seconds | None = None
-    user: str | int | None = None
-
-
-class _World(_Section):
-    docker_image: str | None = None
-    os: str = "linux"
-    build_timeout_sec: Seconds = 600.0
-    cpus: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    memory_mb: Annotated[int, Field(gt=0)] | None = None
-    gpus: int | None = None
-    tpu: Any = None
-    env: dict[str, str] = {}
-    workdir: str | None = None
-    healthcheck: Any = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _older(cls, data: Any) -> Any:
-        """`memory = "2G"`, as tasks were written before `memory_mb`."""
-        size = data.get("memory") if isinstance(data, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        if isinstance(size, str) and (found := re.fullmatch(r"\s*([\d.]+)\s*([KMG])B?\s*", size.upper())):
-            factor = {"K": 1 / 1024, "M": 1, "G": 1024}[found[2]]
-            return {"memory_mb": max(1, int(float(found[1]) * factor)), **cast("dict[str, Any]", data)}
-        return data  # pyright: ignore[reportUnknownVariableType]
-
-
-class _Verifier(_Section):
-    timeout_sec: Seconds = 600.0
-    env: dict[str, str] = {}
-    user: str | int | None = None
-    environment_mode: str | None = None
-    environment: Any = None
-    collect: list[Any] = []
-
-
-class _Config(_Section):
-    task: _Package | None = None
-    agent: _Agent = _Agent()
-    environment: _World = _World()
-    verifier: _Verifier = _Verifier()
-    steps: list[Any] | None = None
-
-    @field_validator("steps", mode="before")
-    @classmethod
-    def _none_is_empty(cls, value: Any) -> Any:
-        return value or None
 
 
 @dataclass(frozen=True)
 class HarborTask:
-    """One task of Harbor's, as it lies in its folder.
+    """One task of Harbor's, as it lies in its folder; or one step of it.
 
     Args:
         name: its package's name, else its folder's.
-        instruction: what is asked for.
-        files: `task.toml`, `environment/` and `tests/`.
-        solution: what lies in `solution/`; no actor, critic or verifier is given it.
+        instruction: what is asked for; of a task of several steps each has its own.
+        files: `task.toml`, `environment/` and `tests/`; and of steps what they bring, without their solutions.
+        solution: what lies in `solution/`, and in those of the steps; no actor, critic or verifier is given it.
+        step: the step that is meant; empty: the task.
     """
 
     name: str
     instruction: str
     files: Tree
     solution: Tree = field(default_factory=Tree)
+    step: str = ""
 
     @classmethod
     def from_folder(cls, folder: str | Path) -> HarborTask:
@@ -128,54 +71,98 @@ class HarborTask:
             folder: the one that holds `task.toml`.
 
         Raises:
-            TaskError: something is missing or malformed, a link leads out of the folder, or the Dockerfile copies from
+            TaskError: something is missing or malformed, a link leads out of the folder, or a Dockerfile copies from
                 outside of it.
         """
         root = expand_user(folder).resolve()
         _refuse_links_out(root)
         whole = Tree.from_folder(root)
-        config = _config(whole.files.get(CONFIG, b""), str(root / CONFIG))
-        text = whole.files.get(INSTRUCTION)
-        if text is None and not config.steps:
-            raise TaskError(f"{root} has no {INSTRUCTION}.", do="Say there what the task is.")
+        config = read_config(whole.files.get(CONFIG, b""), str(root / CONFIG))
+        asked = [f"{STEPS}/{step.name}/{INSTRUCTION}" for step in config.steps] or [INSTRUCTION]
+        if lacking := next((path for path in asked if path not in whole.files), ""):
+            raise TaskError(f"{root} has no {lacking}.", do="Say there what the task is.")
         task = cls(
             name=config.task.name if config.task else root.name,
-            instruction=_without_canaries((text or b"").decode("utf-8", "replace")),
-            files=_below(whole, ENVIRONMENT, TESTS, keep=(CONFIG,)),
-            solution=_below(whole, SOLUTION),
+            instruction=_instruction(whole, INSTRUCTION),
+            files=_only(whole, lambda path: _is_kept(path) and not _is_solution(path)),
+            solution=_only(whole, _is_solution),
         )
         _ = task.recipe  # what is wrong with it is said now
         return task
 
     @classmethod
     def of(cls, task: Task) -> HarborTask:
-        """The one that a task of ours was made of.
+        """The one that a task of ours was made of, or its step.
 
         Raises:
             TaskError: it was not made of one.
         """
         if not is_harbor_task(task) or task.hidden is None:
             raise TaskError(f"{task.id} is no task of Harbor's.", do="Read one with HarborTask.from_folder(FOLDER).")
-        return cls(task.id, task.prompt, task.hidden.tree)
+        step = "".join(task.hidden.command[1:])
+        return cls(task.id.removesuffix(f"#{step}"), task.prompt, task.hidden.tree, step=step)
 
     @cached_property
-    def config(self) -> _Config:
+    def config(self) -> TaskToml:
         """What `task.toml` says."""
-        return _config(self.files.files[CONFIG], f"{CONFIG} of {self.name}")
+        return read_config(self.files.files[CONFIG], f"{CONFIG} of {self.name}")
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The names of its steps, in order; empty: it is one task."""
+        return tuple(step.name for step in self.config.steps)
+
+    def at(self, step: str) -> HarborTask:
+        """One of its steps.
+
+        Args:
+            step: its name.
+
+        Raises:
+            TaskError: it has no such step.
+        """
+        if step not in self.steps:
+            raise TaskError(f"{self.name} has no step {step!r}.", do=f"It has: {', '.join(self.steps) or 'none'}.")
+        path = f"{STEPS}/{step}/{INSTRUCTION}"
+        return replace(self, step=step, instruction=_instruction(self.files, path))
+
+    @property
+    def next_step(self) -> HarborTask | None:
+        """The step after the one that is meant; None after the last."""
+        if not self.step:
+            return None
+        place = self.steps.index(self.step) + 1
+        return self.at(self.steps[place]) if place < len(self.steps) else None
+
+    @property
+    def section(self) -> StepSection | None:
+        """What `task.toml` says of the step that is meant."""
+        return next((step for step in self.config.steps if step.name == self.step), None)
+
+    @cached_property
+    def verification(self) -> Verification:
+        """How its verifier is run.
+
+        Raises:
+            TaskError: it has several steps, and none is meant.
+        """
+        if self.config.steps and self.section is None:
+            raise TaskError(
+                f"{self.name} has {len(self.steps)} steps, each with a verifier of its own.",
+                do=f"Take one:  .at({self.steps[0]!r})",
+            )
+        return verification_of(self.config, self.files, self.section)
 
     @cached_property
     def context(self) -> Tree:
         """The files that the image is built of."""
-        return _inside(self.files, ENVIRONMENT)
+        return below(self.files, ENVIRONMENT)
 
     @cached_property
     def recipe(self) -> ImageRecipe | None:
         """What the Dockerfile says; None where an image is named instead."""
-        text = self.context.files.get(DOCKERFILE)
-        if text is None:
-            return None
         try:
-            return read_dockerfile(text.decode("utf-8", "replace"), self.context.files)
+            return verification_of(self.config, self.files, self.section).agents.recipe
         except TaskError as error:
             raise TaskError(f"{self.name}: {error.what}", do=error.do) from error
 
@@ -186,29 +173,16 @@ class HarborTask:
         return named.rstrip("/")
 
     def why_not(self) -> str:
-        """Why it can't be judged here, by what its files alone tell; empty if it may."""
-        config, world = self.config, self.config.environment
-        if config.steps:
-            return "it has several steps, each with a verifier of its own; only tasks of one step are judged here"
-        if config.verifier.environment_mode == "separate" or config.verifier.environment is not None:
-            return "its verifier wants an environment of its own; only those that judge where the work was done are run"
-        if compose := next((name for name in COMPOSE if name in self.context.files), ""):
-            return f"{ENVIRONMENT}/{compose} asks for several containers"
-        if config.verifier.collect:
-            return "its verifier collects from running services"
-        if world.os.lower() != "linux":
-            return f"it is for {world.os}"
-        if world.gpus or world.tpu:
-            return "it needs a GPU or TPU"
-        if world.healthcheck is not None:
+        """Why it can't be judged here, by what its files alone tell; empty if it may.
+
+        Of a task of several steps the first that can't be is named.
+        """
+        if self.config.steps and self.section is None:
+            told = ((step, self.at(step).why_not()) for step in self.steps)
+            return next((f"of its step {step}: {why}" for step, why in told if why), "")
+        if self.section is not None and self.section.healthcheck is not None:
             return "it waits for a service that has to be started first"
-        if TEST_SCRIPT not in self.files.files:
-            return f"it has no {TEST_SCRIPT}"
-        if self.recipe is None and not world.docker_image:
-            return f"it has neither {ENVIRONMENT}/{DOCKERFILE} nor an image ([environment] docker_image)"
-        if lacking := [name for name, default in self._templates() if default is None]:
-            return f"its verifier is given {lacking[0]} of the host's environment, as one that asks a model is"
-        return ""
+        return self.verification.why_not()
 
     def why_not_in_a_sandbox(self) -> str:
         """Why the sandbox of bubblewrap won't do, which has the system's programs and no image; empty if it will."""
@@ -220,61 +194,59 @@ class HarborTask:
         outside = next((path for path in recipe.files if not path.startswith(f"{self.workdir}/")), "")
         if recipe.needs or outside:
             return f"its Dockerfile needs {recipe.needs[0] if recipe.needs else outside}"
-        if self.config.environment.cpus is not None and self.config.environment.cpus < 1:
+        if self.config.steps and self.section is None:
+            return next((why for step in self.steps if (why := self.at(step).why_not_in_a_sandbox())), "")
+        if SETUP in self.brought.files:
+            return f"its step runs {SETUP}, which may name absolute paths"
+        verifier = self.verification
+        if verifier.has_tests:
+            return "its verifier has an image of its own"
+        if verifier.own is not None and verifier.collect:
+            return "its verifier collects by a command from where the work was done"
+        if (cpus := verifier.world.cpus) is not None and cpus < 1:
             return "it asks for less than one CPU"
         return ""
 
     @property
     def fetches(self) -> str:
         """The line of the test script that asks for the network; empty if none does."""
-        found = _FETCHES.search(self.files.files.get(TEST_SCRIPT, b""))
+        if self.config.steps and self.section is None:
+            return next((line for step in self.steps if (line := self.at(step).fetches)), "")
+        found = FETCHES.search(self.verification.tests.files.get(SCRIPT, b""))
         return found[0].decode("utf-8", "replace").strip()[:120] if found else ""
 
-    def image(self, *, name: str = "", network: bool = False) -> ImageSource:
-        """The image that it is judged in.
+    def task(self) -> Task:
+        """As a task of ours: the project's files are seen, the verifier is hidden and judges once, at the end.
+
+        Of a task of several steps no verifier judges the whole, and a step is judged on the project as it is given
+        (`task_on`), of which files that only the image has are part: `run_steps` sees to that.
+        """
+        return self.task_on(self.project)
+
+    def task_on(self, project: Tree) -> Task:
+        """The same, for a project as it stands: of a step, as the steps before it left it.
 
         Args:
-            name: one to use in its place.
-            network: lets the build use the network.
+            project: the files of the project's folder.
         """
-        world = self.config.environment
-        prebuilt = name or world.docker_image or ""
-        return ImageSource(
-            prebuilt=prebuilt,
-            context=self.context.files,
-            executable=self.context.executable,
-            bases=self.recipe.bases if self.recipe else (),
-            timeout_s=world.build_timeout_sec,
-            network=network,
-        )
-
-    def env(self) -> Mapping[str, str]:
-        """The variables of its verifier: those of the environment, then its own; nothing of the host's."""
-        filled = dict(self._templates())
-        given = {**self.config.environment.env, **self.config.verifier.env}
-        return {name: _TEMPLATE.sub(lambda m: filled.get(m[1]) or "", value) for name, value in given.items()}
-
-    def _templates(self) -> list[tuple[str, str | None]]:
-        given = {**self.config.environment.env, **self.config.verifier.env}
-        return [(m[1], m[2]) for value in given.values() for m in _TEMPLATE.finditer(value)]
-
-    def task(self) -> Task:
-        """As a task of ours: the project's files are seen, the verifier is hidden and judges once, at the end."""
+        verifier = verification_of(self.config, self.files, self.section)
         place = f"\n\nThe files are those of {self.workdir}; paths below it are given from there." * bool(self.workdir)
-        memory = self.config.environment.memory_mb or MEMORY_MB
         return Task(
-            id=self.name,
+            id=f"{self.name}#{self.step}" if self.step else self.name,
             family=self.name.partition("/")[0] if "/" in self.name else "harbor",
             prompt=f"{self.instruction.strip()}{place}",
-            tree=self.project,
+            tree=project,
             command=HARBOR_VERIFIER,
             editable=("**",),
             test_files=(),
-            hidden=Hidden(HARBOR_VERIFIER, self.files),
+            hidden=Hidden(
+                (*HARBOR_VERIFIER, *([self.step] if self.step else [])),
+                _only(self.files, self._is_hidden),
+            ),
             limits=Limits(
-                wall_s=self.config.verifier.timeout_sec,
-                cpu_s=self.config.verifier.timeout_sec,
-                memory_bytes=memory * MIB,
+                wall_s=verifier.timeout_s,
+                cpu_s=verifier.timeout_s,
+                memory_bytes=(verifier.world.memory_mb or MEMORY_MB) * MIB,
                 processes=PROCESSES,
                 open_files=1024,
             ),
@@ -291,14 +263,30 @@ class HarborTask:
             frozenset(path for path, origin in origins.items() if origin in modes),
         )
 
+    @property
+    def brought(self) -> Tree:
+        """What its step brings into the project's folder, before anybody works on it."""
+        return below(self.files, f"{STEPS}/{self.step}/{WORKDIR}") if self.step else Tree()
+
     def with_project(self, tree: Tree) -> HarborTask:
         """The same, with these files in the project's folder of its image.
 
         Args:
             tree: the project as the actor was shown it.
         """
+        if self.step:
+            return self  # its steps work on from one another's files, and all of them are laid
         shown = {f"{ENVIRONMENT}/{origin}": tree.files[path] for path, origin in self._origins().items()}
         return replace(self, files=Tree({**self.files.files, **shown}, self.files.executable))
+
+    def _is_hidden(self, path: str) -> bool:
+        """Whether the verifier needs a file, or a later step: none of what the step itself shows and brings."""
+        parts = path.split("/")
+        if parts[0] != STEPS or not self.step:
+            return True
+        if parts[1] == self.step:
+            return parts[2:3] == [TESTS]
+        return parts[1] in self.steps[self.steps.index(self.step) :]
 
     def _origins(self) -> Mapping[str, str]:
         """Path in the project's folder → path in the context, of what the Dockerfile copies there."""
@@ -312,7 +300,7 @@ class HarborTask:
 
 def is_harbor_task(task: Task) -> bool:
     """True if the verifier of a Harbor task judges it."""
-    return task.hidden is not None and task.hidden.command == HARBOR_VERIFIER
+    return task.hidden is not None and task.hidden.command[:1] == HARBOR_VERIFIER
 
 
 def is_harbor_folder(folder: Path) -> bool:
@@ -320,17 +308,6 @@ def is_harbor_folder(folder: Path) -> bool:
     if not (folder / CONFIG).is_file():
         return False
     return (folder / INSTRUCTION).is_file() or (folder / "steps").is_dir()
-
-
-def _config(text: bytes, where: str) -> _Config:
-    try:
-        return _Config.model_validate(tomllib.loads(text.decode("utf-8")))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise TaskError(f"{where} is no TOML: {error}", do="Correct it.") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise TaskError(f"{where}: {place}: {first['msg']}", do="See Harbor's page on task.toml.") from error
 
 
 def _refuse_links_out(root: Path) -> None:
@@ -342,15 +319,22 @@ def _refuse_links_out(root: Path) -> None:
             )
 
 
-def _below(tree: Tree, *folders: str, keep: tuple[str, ...] = ()) -> Tree:
-    files = {path: body for path, body in tree.files.items() if path.partition("/")[0] in folders or path in keep}
+def _only(tree: Tree, wanted: Callable[[str], bool]) -> Tree:
+    files = {path: body for path, body in tree.files.items() if wanted(path)}
     return Tree(files, tree.executable & files.keys())
 
 
-def _inside(tree: Tree, folder: str) -> Tree:
-    start = f"{folder}/"
-    files = {path.removeprefix(start): body for path, body in tree.files.items() if path.startswith(start)}
-    return Tree(files, frozenset(path.removeprefix(start) for path in tree.executable if path.startswith(start)))
+def _is_kept(path: str) -> bool:
+    return path == CONFIG or path.partition("/")[0] in (ENVIRONMENT, TESTS, STEPS)
+
+
+def _is_solution(path: str) -> bool:
+    parts = path.split("/")
+    return SOLUTION in (parts[0], *(parts[2:3] if parts[0] == STEPS else ()))
+
+
+def _instruction(tree: Tree, path: str) -> str:
+    return _without_canaries(tree.files.get(path, b"").decode("utf-8", "replace"))
 
 
 def _without_canaries(text: str) -> str:

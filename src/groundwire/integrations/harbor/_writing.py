@@ -12,7 +12,8 @@ from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._errors import StorageError, TaskError
 from groundwire.core._sandboxes import MIB
 from groundwire.core._tasks import ANSWER_KEY, DEFAULT_COMMAND, HARBOR_VERIFIER, Task
-from groundwire.integrations.harbor._task import CONFIG, DOCKERFILE, ENVIRONMENT, INSTRUCTION, SOLUTION, TEST_SCRIPT
+from groundwire.integrations.harbor._task import CONFIG, INSTRUCTION, SOLUTION, TEST_SCRIPT
+from groundwire.integrations.harbor._verification import DOCKERFILE, ENVIRONMENT
 
 SCHEMA = "1.4"
 IMAGE = "python:3.12-slim"
