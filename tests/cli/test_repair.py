@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli import BUGGY, alive, begin, groundwire, lay_out, wait_for_sandbox
+from cli import BUGGY, begin, groundwire, lay_out, left_of, wait_for_sandbox
 from real_embedder import link_embeddings
 
 pytestmark = pytest.mark.usefixtures("one_look")
@@ -193,7 +193,7 @@ def test_ctrl_c_leaves_a_ledger_that_can_be_resumed_and_no_process(project: Path
     rest = process.communicate(timeout=600)[0]
     assert process.returncode == 130, head + rest
     assert "groundwire resume" in rest
-    assert not alive(below)
+    assert not left_of(below)
     ran = groundwire("resume", head.split()[1], "--json")
     assert (ran.code, ran.data["stop_reason"]) == (0, "verified"), ran.err
 

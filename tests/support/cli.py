@@ -147,6 +147,14 @@ def alive(pids: set[int]) -> set[int]:
     return {pid for pid in pids if _state(pid) not in ("", "Z")}
 
 
+def left_of(pids: set[int], *, within_s: float = 60.0) -> set[int]:
+    """Those that are still there when all had time to go: what is killed with its parent dies a moment after it."""
+    end = time.monotonic() + within_s
+    while (left := alive(pids)) and time.monotonic() < end:
+        time.sleep(0.02)
+    return left
+
+
 def _below(pid: int) -> Iterator[int]:
     try:
         listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
