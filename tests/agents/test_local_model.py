@@ -29,7 +29,7 @@ async def local() -> AsyncGenerator[Backend]:
 async def test_a_real_model_s_answer_is_a_candidate_or_a_complaint(scene: Scene, local: Backend) -> None:
     """At 135 million parameters most answers are unusable; what counts is that each is read, bounded and paid for."""
     task = scene.task({"leap.py": LEAP, "test_leap.py": "from leap import is_leap\n"}, prompt="Fix the syntax error.")
-    actor = LLMActor(local, answer="whole", max_tokens=128, context_tokens=400, samples=2, repairs=1, resamples=1)
+    actor = LLMActor(local, answer="whole", max_tokens=48, context_tokens=400, samples=2, repairs=1, resamples=1)
     try:
         candidates = await actor.propose(scene.context(task), 2)
     except ModelReplyInvalid as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from cli import BUGGY, groundwire, lay_out
 
+pytestmark = pytest.mark.usefixtures("one_look")
 TEST = "python -m pytest -q"
 AGENT = """
 import json, os, pathlib, sys

@@ -25,6 +25,7 @@ def project(tmp_path: Path) -> Path:
     return lay_out(tmp_path / "project", BUGGY)
 
 
+@pytest.mark.usefixtures("one_look")
 def test_a_repair_whose_time_is_up_is_gone_on_with(project: Path, tmp_path: Path) -> None:
     db = ("--db", f"sqlite:///{tmp_path}/x.db")
     ended = groundwire("repair", project, "--test", TEST, "--max-seconds", "0.5", "--json", *db)
@@ -56,6 +57,7 @@ FORGED = {
 }
 
 
+@pytest.mark.usefixtures("one_look")
 def test_a_run_that_went_on_after_its_sealed_end_verifies_and_a_forged_one_does_not(
     project: Path, tmp_path: Path
 ) -> None:
@@ -101,23 +103,14 @@ def test_a_case_that_hangs_is_named_and_may_take_as_long_as_one_says(tmp_path: P
     assert len(looks) == 1, "what hung is not looked at again"
 
 
+@pytest.mark.usefixtures("one_look")
 def test_the_screen_says_what_isolates_nothing_and_who_was_not_asked(project: Path) -> None:
     lay_out(
         project,
         {"secret/test_more.py": "from shop.price import total\n\n\ndef test_it():\n    assert total([3]) == 3\n"},
     )
-    said = (
-        "--test",
-        TEST,
-        "--hidden",
-        f"{TEST} secret",
-        "--sandbox",
-        "subprocess",
-        "--max-trials",
-        "1",
-        "--width",
-        "1",
-    )
+    hidden = ("--hidden", f"{TEST} secret", "--sandbox", "subprocess")
+    said = ("--test", TEST, *hidden, "--max-trials", "1", "--width", "1", "--test-strength", "off")
     ran = groundwire("repair", project, *said)
     assert "sandbox: subprocess isolates nothing" in ran.out
     if ran.code != 0:
@@ -128,6 +121,7 @@ def test_the_screen_says_what_isolates_nothing_and_who_was_not_asked(project: Pa
     assert json.dumps(data["judged"]).isdigit()
 
 
+@pytest.mark.usefixtures("one_look")
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_a_screen_that_goes_away_or_lacks_letters_costs_nothing(project: Path, tmp_path: Path, encoding: str) -> None:
     command = [PROGRAM, "repair", project, "--test", TEST, "--db", f"sqlite:///{tmp_path}/x.db", "--apply"]

@@ -11,9 +11,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli import BUGGY, alive, begin, groundwire, lay_out, wait_for_sandbox
+from cli import BUGGY, begin, groundwire, lay_out, left_of, wait_for_sandbox
 from real_embedder import link_embeddings
 
+pytestmark = pytest.mark.usefixtures("one_look")
 TEST = "python -m pytest -q"
 
 
@@ -26,7 +27,10 @@ def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def test_a_failing_project_goes_in_and_a_verified_patch_comes_out(project: Path, tmp_path: Path) -> None:
+def test_a_failing_project_goes_in_and_a_verified_patch_comes_out(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GROUNDWIRE_REJUDGE")
     before = snapshot(project)
     patch = tmp_path / "out" / "fix.patch"
     ran = groundwire("repair", project, "--test", TEST, "--patch", patch)
@@ -143,7 +147,6 @@ def test_fifty_megabytes_of_output_do_not_matter(project: Path) -> None:
         (["--max-usd", "-1"], {}, 2, "max-usd"),
         (["--db", "sqlite:////proc/none/x.db"], {}, 6, "error:"),
         (["--db", "nonsense"], {}, 2, "error:"),
-        (["--model", "no-such-provider/no-such-model"], {"GROUNDWIRE_MODEL_CALLS": "allow"}, 2, "no-such-provider"),
         (
             ["--model", "openai/gpt-5-mini"],
             {"GROUNDWIRE_MODEL_CALLS": "allow", "OPENAI_API_KEY": ""},
@@ -175,14 +178,14 @@ def test_an_unknown_run_is_named() -> None:
 
 SLOW = {
     "tests/test_slow.py": "import time\nfrom shop.price import total\n\n\ndef test_slow():\n"
-    "    time.sleep(3)\n    assert total([1]) == 1\n"
+    "    time.sleep(0.5)\n    assert total([1]) == 1\n"
 }
 
 
 @pytest.mark.parametrize("moment", ["before anything was judged", "while a candidate is judged"])
 def test_ctrl_c_leaves_a_ledger_that_can_be_resumed_and_no_process(project: Path, moment: str) -> None:
     lay_out(project, SLOW)
-    process = begin("repair", project, "--test", TEST, "--width", "20")
+    process = begin("repair", project, "--test", TEST, "--width", "6")
     assert process.stdout is not None
     head = process.stdout.readline()
     below = wait_for_sandbox(process.pid) if moment.startswith("while") else set[int]()
@@ -190,7 +193,7 @@ def test_ctrl_c_leaves_a_ledger_that_can_be_resumed_and_no_process(project: Path
     rest = process.communicate(timeout=600)[0]
     assert process.returncode == 130, head + rest
     assert "groundwire resume" in rest
-    assert not alive(below)
+    assert not left_of(below)
     ran = groundwire("resume", head.split()[1], "--json")
     assert (ran.code, ran.data["stop_reason"]) == (0, "verified"), ran.err
 

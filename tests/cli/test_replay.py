@@ -143,6 +143,7 @@ def test_show_marks_a_call_that_was_cut_off(recorded: str, database: Path) -> No
     assert shown.count("cut off: it may have been paid for, so $0.2500 and") == 1
 
 
+@pytest.mark.usefixtures("one_look")
 def test_answers_and_verdicts_are_reused_only_where_that_is_asked_for(tmp_path: Path) -> None:
     database = tmp_path / "new.db"
     script = tmp_path / "script.jsonl"

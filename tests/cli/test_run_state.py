@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli import BUGGY, groundwire, lay_out
+from cli import groundwire
 from guessing import Check, Guesser, loop
 
 from groundwire import Task, Tree
@@ -39,15 +39,6 @@ if os.geteuid() == 0:
     os.setuid(65534)
 print(keys.is_held("run"))
 """
-
-
-@pytest.fixture
-def repaired(tmp_path: Path) -> tuple[str, Path]:
-    """A repair that has ended, and its ledger."""
-    project, file = lay_out(tmp_path / "project", BUGGY), tmp_path / "ledger.db"
-    ran = groundwire("repair", project, "--test", "python -m pytest -q", "--db", f"sqlite:///{file}", "--json")
-    assert ran.code == 0, ran.out + ran.err
-    return ran.data["run_id"], file
 
 
 def state(run: str, file: Path) -> set[str]:

@@ -5,21 +5,11 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-import pytest
-from cli import BUGGY, groundwire, lay_out
+from cli import groundwire
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> tuple[str, Path]:
-    project = lay_out(tmp_path / "project", BUGGY)
-    database = tmp_path / "ledger.db"
-    ran = groundwire("repair", project, "--test", "python -m pytest -q", "--db", f"sqlite:///{database}", "--json")
-    assert ran.code == 0, ran.err
-    return ran.data["run_id"], database
-
-
-def test_a_run_is_shown_and_its_seals_hold(run: tuple[str, Path]) -> None:
-    run_id, database = run
+def test_a_run_is_shown_and_its_seals_hold(repaired: tuple[str, Path]) -> None:
+    run_id, database = repaired
     url = f"sqlite:///{database}"
     ran = groundwire("show", run_id[:20], "--db", url)
     assert ran.code == 0
@@ -38,8 +28,8 @@ def test_a_run_is_shown_and_its_seals_hold(run: tuple[str, Path]) -> None:
     assert "2 verdicts judged again (" in ran.out
 
 
-def test_an_edited_row_is_noticed(run: tuple[str, Path]) -> None:
-    run_id, database = run
+def test_an_edited_row_is_noticed(repaired: tuple[str, Path]) -> None:
+    run_id, database = repaired
     with sqlite3.connect(database) as connection:
         changed = connection.execute(
             'UPDATE signals SET body = replace(body, \'"verdict":"fail"\', \'"verdict":"pass"\') WHERE trial = 0'

@@ -40,6 +40,7 @@ def test_a_task_has_to_fail_without_a_solution_and_to_pass_with_one(task: Path, 
     assert data["solution"]["tests"]["controls"]["changed_value"] == 2
 
 
+@pytest.mark.usefixtures("one_look")
 def test_a_patch_is_a_solution_too(task: Path, tmp_path: Path) -> None:
     patch = tmp_path / "fix.patch"
     assert groundwire("repair", task, "--test", TEST, "--patch", patch, "--test-strength", "off").code == 0
@@ -90,6 +91,7 @@ def test_a_repair_says_how_strong_the_tests_are(tmp_path: Path) -> None:
     assert data["episodes"][0]["account"]["controls"][0]["changed_value"] == 1
 
 
+@pytest.mark.usefixtures("one_look")
 def test_it_can_be_left_out(task: Path) -> None:
     data = groundwire("repair", task, "--test", TEST, "--test-strength", "off", "--json").data
     assert data["test_strength"] is None

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -13,6 +10,7 @@ from typing import Any
 
 import crashing
 import pytest
+from cli import python
 from sqlalchemy.engine import make_url
 
 pytestmark = pytest.mark.slow
@@ -28,15 +26,9 @@ LEDGER, CHECKPOINTS = "sqlite:///{folder}/ledger.db", "{folder}/checkpoints.db"
 
 
 def crash(folder: Path, plans: Sequence[dict[str, str]]) -> list[dict[str, Any]]:
-    done = subprocess.run(
-        [sys.executable, crashing.__file__, str(folder), json.dumps(plans)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(crashing.__file__).parent)},
-    )
-    assert done.returncode == 0, done.stderr
-    results: list[dict[str, Any]] = json.loads(done.stdout)
+    done = python(Path(crashing.__file__), folder, json.dumps(plans))
+    assert done.code == 0, done.err
+    results: list[dict[str, Any]] = json.loads(done.out)
     for result in results:
         assert (result["killed"], result["status"]) == (-9, 0), result
         assert (result["stop_reason"], result["signals"], result["trials"], result["reflections"]) == (

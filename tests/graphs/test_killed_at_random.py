@@ -6,14 +6,13 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import paying
 import pytest
+from cli import python
 from sqlalchemy import create_engine, text
 
 pytestmark = pytest.mark.slow
@@ -22,15 +21,9 @@ KILLS = int(os.environ.get("GROUNDWIRE_TEST_KILLS", "8")) // 2
 
 
 def kill(url: str, folder: Path, seed: int, *how: str) -> list[dict[str, Any]]:
-    done = subprocess.run(
-        [sys.executable, paying.__file__, str(folder / "episodes"), url, str(KILLS), str(seed), *how],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(paying.__file__).parent)},
-    )
-    assert done.returncode == 0, done.stderr
-    results: list[dict[str, Any]] = json.loads(done.stdout)
+    done = python(Path(paying.__file__), folder / "episodes", url, str(KILLS), str(seed), *how)
+    assert done.code == 0, done.err
+    results: list[dict[str, Any]] = json.loads(done.out)
     assert sum(result["kills"] for result in results) == KILLS
     return results
 

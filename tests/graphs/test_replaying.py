@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -277,12 +279,47 @@ def change(store: SqlStore, statement: str, *values: object) -> None:
         database.commit()
 
 
-async def once(store: SqlStore) -> EpisodeResult:
-    return await of_model([WHOLE.format(text) for text in (WRONG[0], RIGHT)])(store).arun(task())
+@dataclass(frozen=True)
+class Recorded:
+    """A ledger of two episodes of one task, the second with a lesson of the first, and the keys of their runs."""
+
+    folder: Path
+    first: EpisodeResult
+    second: EpisodeResult
+
+    def copied_to(self, store: SqlStore) -> None:
+        """The same in a test's own store and home, to be changed."""
+        shutil.copyfile(self.folder / "ledger.db", store.url.removeprefix("sqlite:///"))
+        shutil.copytree(self.folder / "state", os.environ["XDG_STATE_HOME"], ignore=shutil.ignore_patterns("*.heads"))
 
 
-async def test_an_answer_that_was_changed_is_found_where_it_first_shows(store: SqlStore) -> None:
-    result = await once(store)
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    folder = tmp_path_factory.mktemp("recorded")
+    texts = [WHOLE.format(text) for text in (WRONG[0], RIGHT)]
+
+    async def record() -> Recorded:
+        store = SqlStore(f"sqlite:///{folder}/ledger.db")
+        first, second = [await of_model(texts)(store).arun(task()) for _ in range(2)]
+        await store.aclose()
+        return Recorded(folder, first, second)
+
+    with pytest.MonkeyPatch.context() as homes:
+        homes.setenv("XDG_STATE_HOME", str(folder / "state"))
+        made = asyncio.run(record())
+    with closing(sqlite3.connect(folder / "ledger.db")) as ledger:
+        ledger.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return made
+
+
+@pytest.fixture
+def result(recorded: Recorded, store: SqlStore) -> EpisodeResult:
+    """The second of the two episodes that `store` then holds."""
+    recorded.copied_to(store)
+    return recorded.second
+
+
+async def test_an_answer_that_was_changed_is_found_where_it_first_shows(store: SqlStore, result: EpisodeResult) -> None:
     change(store, "UPDATE model_calls SET completion = replace(completion, 'result = 7', 'result = 6')")
     difference = (await replayed(store, result, of_model(None))).difference
     assert difference is not None
@@ -290,46 +327,40 @@ async def test_an_answer_that_was_changed_is_found_where_it_first_shows(store: S
     assert difference.recorded != difference.replayed
 
 
-async def test_a_prompt_that_was_changed_is_shown_at_its_place(store: SqlStore) -> None:
-    result = await once(store)
+async def test_a_prompt_that_was_changed_is_shown_at_its_place(store: SqlStore, result: EpisodeResult) -> None:
     change(store, "UPDATE intents SET body = replace(body, 'Make the tests pass', 'Break the tests')")
     difference = (await replayed(store, result, of_model(None))).difference
     assert difference is not None and difference.field.startswith("body.messages[")
     assert "Break the tests" in difference.recorded and "Make the tests pass" in difference.replayed
 
 
-async def test_a_record_too_many_is_a_difference(store: SqlStore) -> None:
-    result = await once(store)
+async def test_a_record_too_many_is_a_difference(store: SqlStore, result: EpisodeResult) -> None:
     change(store, "DELETE FROM trial_ends WHERE trial = 2")
     difference = (await replayed(store, result, of_model(None))).difference
     assert difference is not None
     assert (difference.kind, difference.field) == ("EpisodeEnd", "record")
 
 
-async def test_a_signal_that_was_changed_is_no_replay_but_an_error(store: SqlStore) -> None:
-    result = await once(store)
+async def test_a_signal_that_was_changed_is_no_replay_but_an_error(store: SqlStore, result: EpisodeResult) -> None:
     change(store, 'UPDATE signals SET body = replace(body, \'"verdict":"fail"\', \'"verdict":"pass"\')')
     with pytest.raises(SealError, match="does not match"):
         await replayed(store, result, of_model(None))
 
 
-async def test_files_that_were_changed_in_the_ledger_are_an_error(store: SqlStore) -> None:
-    result = await once(store)
+async def test_files_that_were_changed_in_the_ledger_are_an_error(store: SqlStore, result: EpisodeResult) -> None:
     change(store, "UPDATE artifacts SET body = x'00' WHERE kind = 'tree'")
     with pytest.raises(SealError, match="not those that the ledger names"):
         await replayed(store, result, of_model(None))
 
 
-async def test_without_the_key_it_is_compared_and_said(store: SqlStore, tmp_path: Path) -> None:
-    result = await once(store)
+async def test_without_the_key_it_is_compared_and_said(store: SqlStore, result: EpisodeResult, tmp_path: Path) -> None:
     app = of_model(None)(store)
     app._runs.keys = FileKeys(tmp_path / "other")  # pyright: ignore[reportPrivateUsage]  another machine
     again = await app.areplay(task(), run_id=result.run_id, episode_id=result.episode_id)
     assert (again.difference, again.seals_verified) == (None, False)
 
 
-async def test_another_graph_is_refused(store: SqlStore) -> None:
-    result = await once(store)
+async def test_another_graph_is_refused(store: SqlStore, result: EpisodeResult) -> None:
     with pytest.raises(ConfigError, match="its budget were others"):
         await replayed(store, result, lambda store: app_of(store, LLMActor(Unreachable([])), usd=3.0))
 
@@ -342,31 +373,30 @@ async def test_an_episode_that_has_not_ended_is_refused(store: SqlStore) -> None
         await app.areplay(task(), run_id=episode.run_id, episode_id=episode.id)
 
 
-async def test_files_that_are_gone_are_named(store: SqlStore) -> None:
-    result = await once(store)
+async def test_files_that_are_gone_are_named(store: SqlStore, result: EpisodeResult) -> None:
     change(store, "DELETE FROM artifacts WHERE kind = 'tree'")
     with pytest.raises(RecordNotFound, match="began from are gone"):
         await replayed(store, result, of_model(None))
 
 
-async def test_a_run_whose_bodies_were_dropped_says_so(store: SqlStore) -> None:
-    result = await once(store)
+async def test_a_run_whose_bodies_were_dropped_says_so(store: SqlStore, result: EpisodeResult) -> None:
     change(store, "DELETE FROM intents")
     with pytest.raises(RecordNotFound, match="no longer holds"):
         await replayed(store, result, of_model(None))
 
 
-async def test_a_lesson_that_was_forgotten_says_so(store: SqlStore) -> None:
-    await once(store)
-    result = await once(store)
+async def test_a_lesson_that_was_forgotten_says_so(store: SqlStore, result: EpisodeResult) -> None:
     change(store, "DELETE FROM reflections")
     change(store, "DELETE FROM lessons")
     with pytest.raises(RecordNotFound, match="forgotten"):
         await replayed(store, result, of_model(None))
 
 
-async def test_retention_drops_the_files_with_the_last_episode_that_began_from_them(store: SqlStore) -> None:
-    first, second = await once(store), await once(store)
+async def test_retention_drops_the_files_with_the_last_episode_that_began_from_them(
+    store: SqlStore, recorded: Recorded
+) -> None:
+    recorded.copied_to(store)
+    first, second = recorded.first, recorded.second
     change(store, "UPDATE episode_ends SET created_at = '2020' WHERE episode_id = ?", first.episode_id)
     await drop_old(store, days=1)
     assert (await replayed(store, second, of_model(None))).difference is None
@@ -379,8 +409,7 @@ async def test_retention_drops_the_files_with_the_last_episode_that_began_from_t
         await replayed(store, second, of_model(None))
 
 
-async def test_a_run_that_time_ended_is_compared_up_to_there(store: SqlStore) -> None:
-    result = await once(store)
+async def test_a_run_that_time_ended_is_compared_up_to_there(store: SqlStore, result: EpisodeResult) -> None:
     change(store, "UPDATE episode_ends SET stop_reason = 'budget_seconds', verdict = 'fail'")
     change(store, "DELETE FROM signals WHERE trial = 2")
     change(store, "DELETE FROM intents WHERE kind = 'hidden_access'")

@@ -16,7 +16,7 @@ import pytest
 from sandboxes_here import KINDS, opened
 
 pytestmark = pytest.mark.slow
-KILLS = int(os.environ.get("GROUNDWIRE_TEST_KILLS", "8"))
+KILLS = int(os.environ.get("GROUNDWIRE_TEST_KILLS", "5"))
 """Of each kind of sandbox; 200 in the soak."""
 GONE_S = 20.0
 SCRIPT = Path(__file__).parents[1] / "support" / "busy_sandbox.py"

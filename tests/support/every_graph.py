@@ -63,17 +63,28 @@ Actors = Callable[[Backend, Backend], Actor]
 
 @dataclass(frozen=True)
 class Named:
-    """The same model under another name, where a graph wants two."""
+    """The same model under another name, where a graph wants two, or with less to say than a graph allows.
+
+    Args:
+        backend: the model.
+        model: the name.
+        traits: see `Backend`.
+        most_tokens: of an answer.
+    """
 
     backend: Backend
     model: str
     traits: BackendTraits = field(default_factory=BackendTraits)
+    most_tokens: int = 512
 
     async def complete(self, request: Request) -> Completion:
-        return await self.backend.complete(request)
+        return await self.backend.complete(self._shorter(request))
 
     async def complete_many(self, requests: Sequence[Request]) -> Sequence[Completion]:
-        return await self.backend.complete_many(requests)
+        return await self.backend.complete_many([self._shorter(request) for request in requests])
+
+    def _shorter(self, request: Request) -> Request:
+        return request.model_copy(update={"max_tokens": min(request.max_tokens, self.most_tokens)})
 
     def price(self, request: Request) -> float | None:
         return self.backend.price(request)
@@ -196,7 +207,9 @@ class EveryGraph:
         return builder("preflight")(self._tool_user(tools), tools, self._answer, veto), ASKED, 2
 
     def _search_judge(self) -> tuple[FeedbackGraph, Task, int]:
-        return builder("search_judge")(self.model, Corpus(PASSAGES).tool(k=1), form=self.form), ASKED, 4
+        # it takes no number, and a small model goes on to the 512 tokens of its default
+        model = Named(self.model, self.model.model, most_tokens=48)
+        return builder("search_judge")(model, Corpus(PASSAGES).tool(k=1), form=self.form), ASKED, 4
 
     def _tool_user(self, tools: Toolbox) -> ToolActor:
         return ToolActor(self.model, tools.specs, form=self.form, max_tokens=24, repairs=0, resamples=0)

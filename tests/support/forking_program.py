@@ -1,4 +1,5 @@
-"""groundwire, imported once: for each line of its input it forks a child that goes on as the program itself would.
+"""groundwire, imported once: for each line of its input it forks a child that goes on as the program itself would, or
+as a script that imports it.
 
     python forking_program.py
 
@@ -13,10 +14,16 @@ import importlib
 import json
 import os
 import pkgutil
+import re
+import runpy
 import sys
 from typing import Any
 
 import groundwire.cli
+from groundwire.models._library import load_litellm
+
+PROVIDER = re.compile(r"\w+/[\w.-]+|gpt5")
+"""A model that LiteLLM is asked about, as our tests name them."""
 
 
 def become(job: dict[str, Any]) -> None:
@@ -42,6 +49,8 @@ def serve() -> dict[str, Any]:
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
         job: dict[str, Any] = json.loads(line)
+        if "--model" in job["argv"] and any(map(PROVIDER.fullmatch, job["argv"])):
+            load_litellm()  # it takes as long as all the rest together: once, and only where it is asked for
         child = os.fork()
         if child == 0:
             answers.close()
@@ -55,4 +64,7 @@ if __name__ == "__main__":
         importlib.import_module(module.name)
     gc.freeze()
     become(serve())
-    sys.exit(groundwire.cli.main())
+    if sys.argv[0].endswith(".py"):
+        runpy.run_path(sys.argv[0], run_name="__main__")
+    else:
+        sys.exit(groundwire.cli.main())

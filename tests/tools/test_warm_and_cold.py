@@ -332,28 +332,34 @@ NARROW = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "many"), [*((name, MANY) for name in SHAPES), *((name, FEW) for name in NARROW)])
+@pytest.mark.parametrize("name", SHAPES)
 async def test_a_batch_agrees_with_each_candidate_by_itself(
-    bench: Any, name: str, many: int, monkeypatch: pytest.MonkeyPatch
+    bench: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where they are so many that they meet the cases alone that failed on the base tree."""
-    monkeypatch.setattr(_batches, "MANY", many)
     files = dict(SHAPES[name])
     command = shlex.split(files.pop("command", "")) or ("python", "-m", "pytest", "-q")
     task = bench.task({"mod.py": BASE, **files}, command=command)
     tool = Pytest()
     base = await tool.judge(Candidate(task.tree.digest, {}), task, bench.context())
     assert base.verdict is FAIL, base.evidence
-    some = [Candidate(task.tree.digest, {"mod.py": s.encode()}) for s in (WRONG, "def f(x:\n", RIGHT, BASE + "#\n")]
-    async with aclosing(tool.judge_many(some, task, bench.context())) as observations:
-        seen = [o async for o in observations]
-    assert [o.verdict for o in seen] == [FAIL, FAIL, PASS, FAIL], [o.evidence.detail for o in seen]
-    assert many == MANY or "no others ran" in seen[3].evidence.detail
-    for candidate, together in zip(some, seen, strict=True):
-        alone = await tool.judge(candidate, task, bench.context())
-        assert (alone.verdict, alone.reason, alone.origin) == (together.verdict, together.reason, together.origin)
-        assert cases(together).items() <= cases(alone).items()
-        assert together.partial or cases(together) == cases(alone)
+    # the first and the last are the base tree with a comment, which is judged by itself once
+    some = [
+        Candidate(task.tree.digest, {"mod.py": s.encode()}) for s in (BASE + "#\n", "def f(x:\n", RIGHT, BASE + "##\n")
+    ]
+    batches: list[list[Observation]] = []
+    for many in (MANY, FEW) if name in NARROW else (MANY,):
+        monkeypatch.setattr(_batches, "MANY", many)
+        async with aclosing(tool.judge_many(some, task, bench.context())) as observations:
+            batches.append([o async for o in observations])
+        assert [o.verdict for o in batches[-1]] == [FAIL, FAIL, PASS, FAIL], [o.evidence.detail for o in batches[-1]]
+        assert many == MANY or "no others ran" in batches[-1][3].evidence.detail
+    broken, right = [await tool.judge(candidate, task, bench.context()) for candidate in some[1:3]]
+    for seen in batches:
+        for alone, together in zip((base, broken, right, base), seen, strict=True):
+            assert (alone.verdict, alone.reason, alone.origin) == (together.verdict, together.reason, together.origin)
+            assert cases(together).items() <= cases(alone).items()
+            assert together.partial or cases(together) == cases(alone)
 
 
 async def test_a_base_tree_that_ends_otherwise_in_a_fork_server_is_judged_cold(bench: Any) -> None:

@@ -15,7 +15,8 @@ from groundwire.core._prompt_text import estimate_tokens
 from groundwire.core._records import EpisodeEnd, EpisodeRecord, Intent, ModelCall
 from groundwire.viewer import Ledgers, export_episode, export_run
 from groundwire.viewer._comparing import compare_episodes, compare_runs
-from groundwire.viewer._episode import EpisodeView, PromptPart, ShownMessage, parts_of, view_of
+from groundwire.viewer._episode import EpisodeView, view_of
+from groundwire.viewer._model_calls import PromptPart, ShownMessage, parts_of
 from groundwire.viewer._way import MOST_STEPS, Way, drawing_of, way_of
 
 

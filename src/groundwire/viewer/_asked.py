@@ -1,4 +1,5 @@
-"""What is asked of the viewer's server: pages of lists, their order, filters, forms, and addresses of the same."""
+"""What is asked of the viewer's server: pages of lists, their order, filters, forms, addresses of the same, and what an
+address names."""
 
 from __future__ import annotations
 
@@ -10,10 +11,15 @@ from urllib.parse import urlencode
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
-from groundwire.core._errors import ConfigError
-from groundwire.memory._browsing import Page
+from groundwire.core._errors import ConfigError, RecordNotFound
+from groundwire.memory._browsing import Page, RunSummary
 from groundwire.memory._browsing_sql import RunSort, Sort
+from groundwire.viewer._comparing import RunComparison, compare_runs
+from groundwire.viewer._episode import EpisodeView
+from groundwire.viewer._ledgers import Ledgers
+from groundwire.viewer._model_calls import CallView
 from groundwire.viewer._pages import parameters
+from groundwire.viewer._trials import TrialView
 
 
 def number_of(request: Request, name: str = "page", default: int = 1) -> int:
@@ -121,3 +127,35 @@ def address_of(path: str, given: Mapping[str, str], page: int) -> str:
 def paged(rows: Sequence[Any], number: int, size: int) -> Page[Any]:
     number = max(1, number)
     return Page(rows[(number - 1) * size : number * size], len(rows), number, size)
+
+
+# what an address names
+
+
+async def trial_in(ledgers: Ledgers, request: Request) -> tuple[EpisodeView, TrialView]:
+    """A trial and its episode."""
+    view = await ledgers.episode(request.path_params["episode"])
+    trial = next((t for t in view.trials if t.number == request.path_params["trial"]), None)
+    if trial is None:
+        raise RecordNotFound("The episode has no such trial.")
+    return view, trial
+
+
+async def call_in(ledgers: Ledgers, request: Request) -> tuple[EpisodeView, CallView, list[CallView]]:
+    """A model call, among all of its episode."""
+    view = await ledgers.episode(request.path_params["episode"])
+    every = [call for trial in view.trials for call in trial.calls]
+    call = next((one for one in every if one.id == request.path_params["call"]), None)
+    if call is None:
+        raise RecordNotFound("The episode has no such model call.")
+    return view, call, every
+
+
+async def two_runs_in(ledgers: Ledgers, request: Request) -> tuple[RunSummary, RunSummary, RunComparison]:
+    """Two runs and what is different between them."""
+    names = request.query_params.get("a", ""), request.query_params.get("b", "")
+    if not all(names):
+        raise ConfigError("Two runs are compared, and one is missing.", do="Choose one as A and another as B.")
+    (first, _), (second, _) = [await ledgers.run(name) for name in names]
+    outcomes = [await ledgers.outcomes(run.id) for run in (first, second)]
+    return first, second, compare_runs(*outcomes)

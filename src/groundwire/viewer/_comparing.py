@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from groundwire.core._signals import Verdict
-from groundwire.viewer._episode import EpisodeView, TrialView
+from groundwire.viewer._episode import EpisodeView
+from groundwire.viewer._trials import TrialView
 
 Outcome = tuple[str, int, str, str]
 """(task, seed, episode, verdict)."""

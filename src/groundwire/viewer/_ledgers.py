@@ -17,13 +17,16 @@ from groundwire.core._records import (
     EpisodeRecord,
     Mark,
     Record,
+    RunState,
     TrialRecord,
+    run_state,
     tree_key,
 )
 from groundwire.core._seal import FileKeys
 from groundwire.core._signals import Signal
 from groundwire.memory import Lessons, SqlStore
 from groundwire.memory._browsing import EpisodeSummary, Hit, LedgerBrowser, Page, RunSummary
+from groundwire.memory._browsing_sql import OPEN
 from groundwire.memory._checking import RunCheck, check_run
 from groundwire.memory._lessons import LessonInfo, LessonView
 from groundwire.viewer._diffs import FileDiff, file_diffs
@@ -312,3 +315,14 @@ def as_data(value: Any) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [as_data(part) for part in cast("Sequence[Any]", value)]
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def state_of(run: RunSummary) -> RunState:
+    """Whether it is finished, interrupted or still running."""
+    return run_state(
+        run.config,
+        is_held=FileKeys().is_held(run.id),
+        is_ended=bool(run.ended_at),
+        begun=run.episodes,
+        unfinished=run.verdicts.get(OPEN, 0),
+    )

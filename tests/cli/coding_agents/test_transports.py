@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, cast
 
 import httpx
 import pytest
-from cli import BUGGY, PROGRAM, alive, lay_out, wait_for_sandbox
+from cli import BUGGY, PROGRAM, lay_out, left_of, wait_for_sandbox
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -84,14 +83,6 @@ def client(project: Path) -> Iterator[ByHand]:
             stream.close()
 
 
-def ended(pids: set[int]) -> bool:
-    """Whether all of these end while one waits."""
-    end = time.monotonic() + WITHIN_S
-    while alive(pids) and time.monotonic() < end:
-        time.sleep(0.05)
-    return not alive(pids)
-
-
 def test_a_flood_a_cancellation_and_a_client_that_vanishes_mid_call(client: ByHand) -> None:
     assert client.greet()["serverInfo"]["name"] == "groundwire"
     client.write(json.dumps({"jsonrpc": "2.0", "id": 2, "method": "ping", "params": {"x": "y" * MOST_MESSAGE_BYTES}}))
@@ -101,7 +92,7 @@ def test_a_flood_a_cancellation_and_a_client_that_vanishes_mid_call(client: ByHa
     client.call("verify", 4)
     running = wait_for_sandbox(client.process.pid)
     client.send("notifications/cancelled", {"requestId": 4, "reason": "enough"})
-    assert ended(running)
+    assert not left_of(running)
     client.send("ping", number=5)
     assert client.answer(5)["result"] == {}
     client.call("history", 6)
@@ -112,7 +103,7 @@ def test_a_flood_a_cancellation_and_a_client_that_vanishes_mid_call(client: ByHa
     assert client.process.stdin is not None
     client.process.stdin.close()
     assert client.process.wait(WITHIN_S) == 0
-    assert ended(running)
+    assert not left_of(running)
 
 
 def test_nothing_is_left_running_when_the_server_is_asked_to_end_mid_call(client: ByHand) -> None:
@@ -121,7 +112,7 @@ def test_nothing_is_left_running_when_the_server_is_asked_to_end_mid_call(client
     running = wait_for_sandbox(client.process.pid)
     client.process.send_signal(signal.SIGTERM)
     assert client.process.wait(WITHIN_S) == 0
-    assert ended(running)
+    assert not left_of(running)
 
 
 @pytest.fixture
@@ -169,7 +160,7 @@ async def test_http_answers_who_brings_the_token_from_this_machine(
         answer = web.send(request, stream=True)
         running = wait_for_sandbox(process.pid)
         answer.close()
-    assert ended(running)
+    assert not left_of(running)
     assert process.poll() is None
 
 

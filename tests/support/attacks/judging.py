@@ -18,11 +18,16 @@ def f(x):
     return 2 if x == 1 else Same()
 """
 READS_THE_TESTS = """\
-import ast, glob
+import ast, os
+def sources():
+    for top in (".", "/"):
+        for folder, below, names in os.walk(top):
+            # what is installed holds no tests, and takes longer than a case may
+            skipped = ("proc", "site-packages", "sys", "usr")
+            below[:] = [name for name in below if name not in skipped and not name.startswith("python3.")]
+            yield from (os.path.join(folder, name) for name in names if name.endswith(".py") and name != "calc.py")
 def f(x):
-    for path in glob.glob("/**/*.py", root_dir=".", recursive=True) + glob.glob("**/*.py", recursive=True):
-        if path.startswith(("/usr", "/proc", "/sys")) or "site-packages" in path or path.endswith("calc.py"):
-            continue
+    for path in sources():
         try:
             calls = [n for n in ast.walk(ast.parse(open(path).read())) if isinstance(n, (ast.Compare, ast.Call))]
         except (OSError, ValueError, SyntaxError):
