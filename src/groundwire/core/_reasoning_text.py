@@ -21,7 +21,7 @@ _MARK = re.compile(
     r"|(?:<\|end\|>)?(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>)"
 )
 _OF_MARKS = ("think", "thought", "reasoning", "channel")
-"""Each mark holds one of these, in lower case: they are found in a hundredth of the time that looking for marks takes."""
+"""Each mark holds one of these, in lower case; where a text holds none, that is known forty times as quickly."""
 _ROW = re.compile(
     r"^(?: {0,3}(?P<fence>`{3,}|~{3,})(?P<info>[^`\n]*)"
     r"|(?P<search><{7,}) ?SEARCH\s*?|(?P<replace>>{7,}) ?REPLACE\s*?)$",
