@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import aclosing, closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,14 @@ async def test_four_episodes_of_eight_samples_ask_with_32_seeds() -> None:
     proposals = [Request.model_validate_json(r.body) for r in asked if r.trial == 1]
     drawn = [(r.seed or 0) + sample for r in proposals if r.purpose == "propose" for sample in range(r.n)]
     assert len(drawn) == 4 * 8 and len(set(drawn)) == len(drawn)
+
+
+async def test_all_tasks_of_a_run_draw_by_the_same_numbers_and_episodes_of_one_task_do_not() -> None:
+    store = InMemoryStore()
+    other = replace(FILES, id="other", prompt="Say another word.")
+    results = await app_of(store).abatch([FILES, other], times=2, at_once=4)
+    first, again, same, _ = [await seeds_of(store, result.episode_id) for result in results]
+    assert first == same and not set(first) & set(again)
 
 
 async def test_a_critic_s_seed_is_its_episode_s_too() -> None:

@@ -9,11 +9,14 @@ import sys
 import textwrap
 import threading
 import warnings
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
-from groundwire.core._records import RunRecord
+from groundwire.core._candidates import Candidate
+from groundwire.core._records import Artifact, RunRecord
 from groundwire.memory import SqlStore
 
 PROCESSES = 8
@@ -46,6 +49,29 @@ def test_event_loops_in_several_threads_at_once(url: str) -> None:
         thread.join()
     assert len(asyncio.run(store.runs(limit=1000))) == 200
     asyncio.run(store.aclose())
+
+
+async def test_who_writes_and_who_tidies_up_wait_for_no_connection_that_a_reader_keeps(tmp_path: Path) -> None:
+    """A candidate's body is shortened against the base tree, which whoever writes has to read."""
+    async with aclosing(SqlStore(f"sqlite:///{tmp_path}/x.db")) as store:
+        both_read, done = threading.Barrier(3), threading.Event()
+
+        def read(_session: Connection) -> None:
+            both_read.wait(60)
+            done.wait(60)
+
+        await store.append(RunRecord())
+        candidate = Candidate("0" * 64, {"a.py": b"x = 1\n" * 200})
+        reading = [asyncio.create_task(store.run_read(read)) for _ in range(2)]
+        await asyncio.to_thread(both_read.wait, 60)
+        async with asyncio.timeout(20):  # a pool of connections that has none left is asked for 30 s
+            await store.append(Artifact(digest=candidate.digest, kind="candidate", body=candidate.to_bytes()))
+            await store.run_alone(["PRAGMA optimize"], [])
+        done.set()
+        await asyncio.gather(*reading)
+        async with asyncio.timeout(20):
+            await store.run_alone(["VACUUM"], [])
+        assert await store.artifact(candidate.digest) == candidate.to_bytes()
 
 
 async def test_the_event_loop_is_not_blocked(tmp_path: Path) -> None:

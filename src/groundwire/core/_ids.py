@@ -67,7 +67,11 @@ class Seeded(Protocol):
 
 
 def seed_for(episode: int, trial: int, purpose: str, call: int = 0, sample: int = 0) -> int:
-    """A seed of its own for each choice.
+    """A seed of its own for each choice of an episode.
+
+    The task is no part of it: tasks differ by their prompts, and what keeps answers for requests (`replay:FILE`,
+    `reuse`) knows a request by its seed too. So all tasks of a run draw by the same numbers; another episode's seed
+    gives others.
 
     Args:
         episode: the episode's seed.

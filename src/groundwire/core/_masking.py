@@ -17,7 +17,7 @@ import base64
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import quote, quote_plus
@@ -161,7 +161,7 @@ class Masker:
 
     def finds_none(self, texts: Iterable[str]) -> bool:
         """True where none of the texts holds a secret; one look at all of them together."""
-        each = list(texts)
+        each = [text for text in texts if len(text) >= SHORTEST_SECRET]
         whole = "\n\n".join(each)
         if "PRIVATE KEY" in whole:
             # how far such a key goes depends on what follows it
@@ -183,17 +183,21 @@ def _may_hold_key(text: str) -> bool:
     return False
 
 
-def strings_in(value: Any) -> Iterator[str]:
-    """Every string in what `json.loads` gave, keys among them."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, item in cast("dict[str, Any]", value).items():
-            yield key
-            yield from strings_in(item)
-    elif isinstance(value, list):
-        for item in cast("list[Any]", value):
-            yield from strings_in(item)
+def strings_in(value: Any) -> Sequence[str]:
+    """Every string in what `json.loads` gave, keys among them, in no order that means anything."""
+    found: list[str] = []
+    waiting: list[Any] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, dict):
+            fields = cast("dict[str, Any]", item)
+            found += fields
+            waiting += fields.values()
+        elif isinstance(item, list):
+            waiting += cast("list[Any]", item)
+    return found
 
 
 def _masked_password(match: re.Match[str]) -> str:

@@ -14,9 +14,10 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence, Sized
+from functools import lru_cache
 from typing import Any, cast
 
-from groundwire.core._signals import CaseOutcome, Evidence
+from groundwire.core._signals import Evidence
 
 MAX_CHARS = 120
 """Longest signature."""
@@ -25,6 +26,8 @@ MAX_LITERAL_CHARS = 400
 SCANNED_CHARS = 4000
 """Of one message."""
 CASES_READ = 200
+MESSAGES_KNOWN = 1024
+"""Messages whose kind is remembered: what stands still, memory's question, a reflection and a ledger's row each ask."""
 
 EXCEPTION = re.compile(r"^(?:E\s+)?(?P<name>[A-Z]\w{0,60}(?:\.[A-Za-z]\w{0,60}){0,4}|Failed)(?:: (?P<words>.*))?$")
 DOTTED = re.compile(r"^(?:\w{1,60}\.){1,6}(?=[A-Z]\w*)")
@@ -46,10 +49,11 @@ def failure_signature(evidence: Evidence) -> str:
     Returns:
         At most 120 characters; empty where nothing failed or nothing is known about it.
     """
-    kinds = Counter(kind for case in evidence.failed()[:CASES_READ] if (kind := _kind(case)))
+    failed = evidence.failed()
+    kinds = Counter(kind for case in failed[:CASES_READ] if (kind := _kind(case.message[:SCANNED_CHARS])))
     if kinds:
         return kinds.most_common(1)[0][0]
-    return "" if evidence.failed() else _from_output(evidence)
+    return "" if failed else _from_output(evidence)
 
 
 def failure_frames(evidence: Evidence) -> tuple[str, ...]:
@@ -62,8 +66,8 @@ def failure_frames(evidence: Evidence) -> tuple[str, ...]:
     return ()
 
 
-def _kind(case: CaseOutcome) -> str:
-    message = case.message[:SCANNED_CHARS]
+@lru_cache(maxsize=MESSAGES_KNOWN)
+def _kind(message: str) -> str:
     compared = DOCTEST.search(message)
     if compared:
         return _cut(f"AssertionError: {_relation(compared['got'], '==', compared['wanted'])}")

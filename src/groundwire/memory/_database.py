@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -204,9 +206,10 @@ class Database:
             reraise=True,
         )
         self._opening = threading.Lock()
-        self._writing = threading.RLock()
-        self._kept: Connection | None = None
-        """To an SQLite file: whoever writes waits for the lock, since the file has one writer at a time."""
+        self._writing = threading.Lock()
+        """Who writes to an SQLite file waits here, since the file has one writer at a time."""
+        self._idle: Mapping[bool, deque[Connection]] = {True: deque(), False: deque()}
+        """Connections to an SQLite file that nobody uses now: those that write, and those that read."""
         self._engine: Engine | None = None
         self._readers: Engine | None = None
         self._writers: Engine | None = None
@@ -248,6 +251,7 @@ class Database:
         if self._engine is None:
             self._open()
         assert self._engine is not None
+        self._let_go()
         if self._place.is_sqlite:
             # the driver's own connection: SQLAlchemy would begin a transaction
             raw = self._engine.raw_connection()
@@ -265,7 +269,8 @@ class Database:
         """Closes all connections; the next use opens it again."""
         with self._opening:
             engine, self._engine = self._engine, None
-        self._let_go()
+        with self._writing:
+            self._let_go()
         if engine is not None:
             engine.dispose()
 
@@ -274,31 +279,34 @@ class Database:
             self._open()
         engine = self._writers if writes else self._readers
         assert engine is not None
-        if writes and self._place.file is not None:
-            return self._once_on_the_kept(engine, work)
+        if self._place.file is not None:
+            with self._writing if writes else nullcontext():
+                return self._once_on_an_idle(self._idle[writes], engine, work)
         with engine.connect() as connection, connection.begin() as transaction:
             result = work(connection)
             if writes:
                 self._commit(transaction.commit)
         return result
 
-    def _once_on_the_kept(self, engine: Engine, work: Callable[[Connection], T]) -> T:
-        """On one connection that is kept: to check one out and in again costs as much as a small write to a file."""
-        with self._writing:
-            if self._kept is None:
-                self._kept = engine.connect()
-            try:
-                with self._kept.begin():
-                    return work(self._kept)
-            except BaseException:
-                self._let_go()
-                raise
+    def _once_on_an_idle(self, idle: deque[Connection], engine: Engine, work: Callable[[Connection], T]) -> T:
+        """On a connection that is kept: to check one out and in again costs as much as a small read or write."""
+        connection = _one_of(idle) or engine.connect()
+        try:
+            with connection.begin():
+                result = work(connection)
+        except BaseException:
+            connection.close()
+            raise
+        if self._engine is None:  # closed meanwhile
+            connection.close()
+        else:
+            idle.append(connection)
+        return result
 
     def _let_go(self) -> None:
-        with self._writing:
-            kept, self._kept = self._kept, None
-            if kept is not None:
-                kept.close()
+        for idle in self._idle.values():
+            while (connection := _one_of(idle)) is not None:
+                connection.close()
 
     def _commit(self, commit: Callable[[], None]) -> None:
         try:
@@ -340,3 +348,10 @@ class Database:
                 self._readers = engine.execution_options(isolation_level="REPEATABLE READ")
             self._writers = engine.execution_options(**{WRITES: True})
             self._engine = engine
+
+
+def _one_of(idle: deque[Connection]) -> Connection | None:
+    try:
+        return idle.pop()
+    except IndexError:  # another thread may have taken the last one
+        return None

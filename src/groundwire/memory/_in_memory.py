@@ -69,6 +69,12 @@ class _Held(Generic[R]):
         return self._record
 
     @property
+    def given(self) -> R:
+        """As it was given, for what is no text of it."""
+        assert self._record is not None, "only a candidate's body is dropped"
+        return self._record
+
+    @property
     def sure(self) -> R:
         """The same, of a kind that is always kept."""
         kept = self.kept
@@ -238,7 +244,7 @@ class InMemoryStore:
             case ReflectionRecord():
                 given = self._given.pop(record.id)
                 behind = self._signals.get(record.signal_id)
-                signal = behind.sure if behind else None
+                signal = behind.given if behind else None  # its verdict and origin are asked for
                 self._book.learn(self._number, _Held(record, masker).sure, signal, given)
             case LessonMark():
                 self._decide(_Held(record, masker).sure)

@@ -48,9 +48,9 @@ _MAX_INT = 2**63 - 1
 Row = Sequence[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Codec:
-    """One record type as rows of one table.
+    """One record type as rows of one table. There is one of each, so that two are never compared field by field.
 
     Args:
         type: the record's class.

@@ -33,7 +33,7 @@ Values = tuple[Any, ...]
 SEQUENCE = "ledger_seq"
 """PostgreSQL only. SQLite has one writer at a time, so the highest `seq` there is enough."""
 
-NAMED = tuple(CODECS[kind] for kind in (RunRecord, EpisodeRecord, ReflectionRecord, LessonMark, ModelCall))
+NAMED = frozenset(CODECS[kind] for kind in (RunRecord, EpisodeRecord, ReflectionRecord, LessonMark, ModelCall))
 """Those whose rows carry the store's namespace."""
 
 

@@ -33,7 +33,7 @@ class _Team:
         if place.file is not None:
             # SQLite has one writer at a time, so more threads would only wait for each other; readers never wait.
             self.readers = ThreadPoolExecutor(_SQLITE_READERS, thread_name_prefix="groundwire-recall")
-            connections += _SQLITE_READERS
+            connections += _SQLITE_READERS + 1  # the writer reads too, on one that does not write
         self.database = Database(place, connections=connections, busy_s=busy_s)
 
     def end(self, *, wait: bool) -> None:

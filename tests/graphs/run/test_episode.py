@@ -17,6 +17,7 @@ from groundwire.core._models import Completion, Message, Request
 from groundwire.core._records import (
     Artifact,
     CandidateRecord,
+    EpisodeEnd,
     EpisodeRecord,
     Intent,
     ModelCall,
@@ -304,9 +305,55 @@ async def test_what_costs_nothing_is_written_with_what_comes_of_it(task: Task, t
     graph, backend = calling(store, 0.0, Sandboxed())
     await graph.compile(store=store).arun(task)
     assert backend.announced == [False] * 3
-    first = kinds(store.transactions[1])
+    first, last = map(kinds, store.transactions[1:-1])
     assert first[:2] == ["EpisodeRecord", "TrialRecord"] and first[-1] == "ReflectionRecord"
-    assert len(store.transactions[1:-1]) <= 4
+    assert first.count("ModelCall") == 2 and last[-3:] == ["Signal", "TrialEnd", "EpisodeEnd"]
+    await store.aclose()
+
+
+async def test_what_passed_is_in_the_ledger_though_its_episode_was_cancelled_before_its_end(
+    task: Task, tmp_path: Path
+) -> None:
+    """It waits for the episode's end, to be written together with it, and none comes."""
+    store = CountingFile(tmp_path)
+
+    class Ends(Sandboxed):
+        async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+            if context.trial == 2:
+                asyncio.get_running_loop().call_soon(running.cancel)
+            return await super().judge(candidate, task, context)
+
+    graph, _ = calling(store, 0.0, Ends())
+    running = asyncio.create_task(graph.compile(store=store).arun(task))
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await store.aclose()
+    written = store.written()
+    assert [r.verdict for r in written if isinstance(r, Signal)] == [Verdict.FAIL, Verdict.PASS]
+    assert not any(isinstance(record, EpisodeEnd) for record in written)
+
+
+async def test_what_is_noted_while_the_ledger_is_written_is_written_too(task: Task, tmp_path: Path) -> None:
+    """Of an actor's slow calls each answer is in the ledger while the next one is waited for."""
+    store = CountingFile(tmp_path)
+
+    class Slow(Priced):
+        async def complete(self, request: Request) -> Completion:
+            for _ in range(2000):
+                if sum(isinstance(record, ModelCall) for record in store.written()) == len(self.announced):
+                    return await super().complete(request)
+                await asyncio.sleep(0.005)
+            raise AssertionError("the answer before this one was not written while this one was waited for")
+
+    class Thrice(Asking):
+        async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+            for question in ("one", "two"):
+                await self._ask(context, question)
+            return [answer(context.task, await self._ask(context, "reflected"))]
+
+    actor = Thrice(Slow(store, 0.0))
+    graph = FeedbackGraph().add_actor("write", actor).add_tool("test", Sandboxed()).add_edge("write", "test")
+    assert (await graph.compile(store=store).arun(task)).trials == 1
     await store.aclose()
 
 

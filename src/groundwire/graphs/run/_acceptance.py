@@ -96,7 +96,8 @@ def most_promising(judged: Iterable[Judged], base: Tree) -> Judged | None:
         files, lines = change_size(item.candidate, base)
         return item.signal.verdict is Verdict.PASS, len(item.signal.evidence.passed()), -files, -lines
 
-    return max((j for j in judged if j.signal.verdict is not Verdict.NONE), key=rank, default=None)
+    said = [j for j in judged if j.signal.verdict is not Verdict.NONE]
+    return said[0] if len(said) == 1 else max(said, key=rank, default=None)
 
 
 class Ladder:

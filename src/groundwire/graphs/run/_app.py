@@ -385,7 +385,8 @@ class FeedbackApp:
                 it so (`graphs.run.in_flight`).
             seed: for reproducible choices.
             times: episodes of each task, one after the other in the results, with seeds of their own: `seed`, `seed`
-                + 1, …; no two of them share a seed of a call (`groundwire.core._ids`).
+                + 1, …; no two of them share a seed of a call, and all tasks share those of `seed`
+                (`groundwire.core._ids`).
             observers: told of each record after the ledger has it.
             reuse: as for `arun`.
             on_error: as for `arun`. By default an episode in which something raises ends with `internal_error`, and

@@ -197,6 +197,8 @@ async def _run(langgraph: Any, episode: Episode, start: Any, settings: Any, opti
         if episode.is_cancelled:
             raise asyncio.CancelledError from error
         raise
+    finally:
+        episode.let_go()
 
 
 def _is_of_a_node(error: Exception) -> bool:

@@ -120,6 +120,9 @@ class Episode:
     _under_way: Sequence[Record] = field(init=False, default=())
     """What is being written."""
     _writing: asyncio.Task[None] | None = field(init=False, default=None)
+    """Writes what was noted; None once it has written all of it."""
+    _is_held_back: bool = field(init=False, default=False)
+    """What was noted waits for the episode's end."""
     _driver: asyncio.Task[object] | None = field(init=False, default=None)
     _cancels_before: int = field(init=False, default=0)
     hidden_evidence: Evidence | None = field(init=False, default=None)
@@ -175,6 +178,18 @@ class Episode:
         judging, a part that does not declare `calls_only`, a node of the user's) calls `settle` first, or `record`.
         """
         await self.begin(*records)
+        self._go_on_writing()
+
+    def hold_back(self) -> None:
+        """Called where nothing but the episode's end follows: what was noted waits for it, to be written with it."""
+        self._is_held_back = True
+
+    def let_go(self) -> None:
+        """Called once that end is about to be written, or does not come: what was noted waits no longer."""
+        self._is_held_back = False
+        self._go_on_writing()
+
+    def _go_on_writing(self) -> None:
         if self._noted and self._outlives:
             self._write_soon()
 
@@ -199,6 +214,7 @@ class Episode:
         """
         if kind is not None and not any(isinstance(record, kind) for record in (*self._noted, *self._under_way)):
             return
+        self._is_held_back = False
         if not self._outlives:
             # nothing is gained by a task of its own, since nothing outlives this process
             async with self._appending:
@@ -221,18 +237,17 @@ class Episode:
         return self._writing
 
     async def _write(self) -> None:
-        noted, self._noted = self._noted, []
-        if not noted:
-            return
-        self._under_way = noted
-        try:
-            if self.chain is None:
-                await self.store.append(*noted)
-            else:
-                await self.store.append(*noted, self.chain.open())
-                self.chain.kept()
-        finally:
-            self._under_way = ()
+        while self._noted and not self._is_held_back:
+            self._under_way, self._noted = self._noted, []
+            try:
+                if self.chain is None:
+                    await self.store.append(*self._under_way)
+                else:
+                    await self.store.append(*self._under_way, self.chain.open())
+                    self.chain.kept()
+            finally:
+                self._under_way = ()
+        self._writing = None
 
     async def load(self) -> None:
         """Rebuilds the view from the ledger, to go on where another process stopped.

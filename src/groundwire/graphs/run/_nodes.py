@@ -328,7 +328,9 @@ class FusedNodes:
                 state = state.model_copy(update=changed)  # unchecked: the values are the nodes' own
                 to = fused.next(state)
         finally:
-            if to != END:  # else it is written with the episode's end
+            if to == END:
+                episode.hold_back()
+            else:
                 await episode.settle()
         if to == END:  # nobody reads more of it
             update = {name: value for name, value in update.items() if name in ("stop_reason", "detail", "route")}
