@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli import groundwire, lay_out
+from services import IMAGE
 from swe_rows import FIX, instance, r2e, repository, smith, written
 
 from groundwire.benchmarks import Item
@@ -88,3 +89,13 @@ def test_a_task_is_judged_in_its_own_image_where_docker_judges_and_nobody_named_
 
     assert images(sandbox="docker") == {"x:1": ["a", "c"], "": ["b"]}
     assert images() == images(sandbox="docker", image="mine:1") == {"": ["a", "b", "c"]}
+
+
+@pytest.mark.docker
+def test_a_row_is_judged_in_the_image_that_it_names(clone: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.jsonl"
+    script.write_text(json.dumps(f"FILE: pages/split.py\n```python\n{FIX}```\n"))
+    rows = written(clone, instance(clone, docker_image=IMAGE))
+    asked = ("--repos", clone.parent, "--sandbox", "docker", "--db", f"sqlite:///{tmp_path}/l.db", "--json")
+    ran = groundwire("run", "code_repair", rows, "--model", f"scripted:{script}", *asked)
+    assert ran.code == 0, ran.out + ran.err
