@@ -84,7 +84,7 @@ def test_a_task_is_judged_in_its_own_image_where_docker_judges_and_nobody_named_
     items = [Item(Task(id=name), image=image) for name, image in (("a", "x:1"), ("b", ""), ("c", "x:1"))]
 
     def images(**settings: str) -> dict[str, list[str]]:
-        suite = Suite("code_repair", TaskSource("bench", ()), Settings(**settings))
+        suite = Suite("code_repair", TaskSource("bench", ()), Settings.model_validate(settings))
         return {image: [item.task.id for item in found] for image, found in suite.by_image(items).items()}
 
     assert images(sandbox="docker") == {"x:1": ["a", "c"], "": ["b"]}

@@ -119,9 +119,11 @@ class SealedMetric:
         self._of = output
         self._task = task or _task_of_inputs
         self._stops = no_verdict == "stop"
-        self._gate = lambda task: OutputGate(
-            check, tries=1, task=lambda _: task, fails_on=fails_on, sandbox=sandbox, db=db
-        )
+
+        def gate_of(task: Task) -> OutputGate:
+            return OutputGate(check, tries=1, task=lambda _: task, fails_on=fails_on, sandbox=sandbox, db=db)
+
+        self._gate = gate_of
         if check is None and task is None:
             raise ConfigError("Nothing judges the output.", do="Give SealedMetric a check, or tasks that have tests.")
         if check is not None:
@@ -246,7 +248,7 @@ class GroundedModule(_Base):
         refuse: bool = True,
     ) -> None:
         _check_installed()
-        super().__init__()
+        super().__init__()  # pyright: ignore[reportUnknownMemberType]  it is DSPy's
         predictors = program.predictors()
         if predictors and not any(feedback in predictor.signature.input_fields for predictor in predictors):
             raise ConfigError(
@@ -263,18 +265,20 @@ class GroundedModule(_Base):
     def forward(self, **inputs: Any) -> Any:
         """Asks until an output passes; the prediction has `gate_verdict` and `gate_episode` besides its own fields."""
         prompt, ruling = self._prompt(inputs), None
-        while ruling is None or ruling.again:
+        while True:
             prediction = self.program(**inputs, **self._told(ruling))
             ruling = self._gate.judge(_output_of(prediction, self._of), prompt=prompt, after=ruling)
-        return self._handed_over(prediction, ruling)
+            if not ruling.again:
+                return self._handed_over(prediction, ruling)
 
     async def aforward(self, **inputs: Any) -> Any:
         """`forward` for `acall`."""
         prompt, ruling = self._prompt(inputs), None
-        while ruling is None or ruling.again:
+        while True:
             prediction = await self.program.acall(**inputs, **self._told(ruling))
             ruling = await self._gate.ajudge(_output_of(prediction, self._of), prompt=prompt, after=ruling)
-        return self._handed_over(prediction, ruling)
+            if not ruling.again:
+                return self._handed_over(prediction, ruling)
 
     def _told(self, ruling: OutputRuling | None) -> Mapping[str, str]:
         return {self._feedback: ruling.feedback if ruling else ""}
@@ -309,7 +313,7 @@ class GraphModule(_Base):
 
     def __init__(self, app: FeedbackApp, task: Callable[..., Task], *, output: str = "answer") -> None:
         _check_installed()
-        super().__init__()
+        super().__init__()  # pyright: ignore[reportUnknownMemberType]  it is DSPy's
         self._run: Callable[[Task], Any] = lambda task: app.arun(task)  # a function is copied by name alone
         self._task = task
         self._output = output
