@@ -49,6 +49,7 @@ EXTRAS: dict[str, Collection[str]] = {
     "integrations/gated/_pydantic_ai.py": ("pydantic-ai",),
     "integrations/gated/_openai_agents.py": ("openai-agents",),
     "integrations/gated/_langchain.py": ("langchain", "deepagents"),
+    "integrations/gated/_dspy.py": ("dspy",),
     "integrations/rl/_verifiers.py": ("verifiers",),
     "integrations/rl/_openenv.py": ("openenv",),
     # it says so itself where scipy is not there

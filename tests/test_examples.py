@@ -32,6 +32,7 @@ EXPECTED = {
     "harbor_task.py": ["pass 2 reward 1 hello", ""],
     "inspect_loop.py": ["C pass: verified nothing was raised"],
     "deep_agent.py": ["fail go on", "pass end", "Done."],
+    "dspy_optimizer.py": ["Answer in capital letters. 1.0"],
     "openai_agents_output.py": ["pass verified 12"],
     "openenv_tasks.py": ["Say hello loudly.", "0.0 False not in capitals", "1.0 True loud holds"],
     "pydantic_ai_output.py": [
@@ -91,6 +92,7 @@ ENVIRONMENTS = ("verifiers>=0.4,<0.5", "openenv-core>=0.3,<0.4")
 PEERS = {
     "inspect_loop.py": ("inspect-ai>=0.3.280,<0.4",),
     "deep_agent.py": AGENTS,
+    "dspy_optimizer.py": ("dspy>=3.4,<4",),
     "openai_agents_output.py": AGENTS,
     "openenv_tasks.py": ENVIRONMENTS,
     "pydantic_ai_output.py": AGENTS,

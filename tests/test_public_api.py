@@ -88,8 +88,9 @@ PUBLIC = {
         "eval_log_of", "grounded_loop", "inspect_task", "sealed_verdict", "tasks_of_dataset", "write_inspect_log",
     },
     "groundwire.integrations.gated": {
-        "GroundedMiddleware", "GroundedOutput", "OutputGate", "OutputRefused", "OutputRuling", "langchain_tools",
-        "run_grounded", "sealed_guardrail", "tools_from_langchain",
+        "GraphModule", "GroundedMiddleware", "GroundedModule", "GroundedOutput", "MetricStopped", "OutputGate",
+        "OutputRefused", "OutputRuling", "SealedMetric", "langchain_tools", "run_grounded", "sealed_guardrail",
+        "tools_from_langchain",
     },
     "groundwire.integrations.rl": {
         "OpenEnvWorld", "VerifiersWorld", "openenv_app", "openenv_world", "verifiers_taskset", "verifiers_world",

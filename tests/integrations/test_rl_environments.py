@@ -53,6 +53,15 @@ def test_files_in_a_runtime_are_judged(told: dict[str, Any]) -> None:
     assert told["vf_files_as_they_were"]["output"][1:3] == [0.0, "fail"]
 
 
+def test_whole_rollouts_of_verifiers_own_evaluation_are_rewarded_by_sealed_verdicts(told: dict[str, Any]) -> None:
+    (passed, failed, unknown), asked = told["rollouts"]["output"]
+    assert passed == ["HELLO", {"sealed_verdict": 1.0}, True, "pass", True, []]
+    assert failed == ["hello", {"sealed_verdict": 0.0}, True, "fail", True, []]
+    assert unknown[:4] == ["?", {"sealed_verdict": None}, False, "none"]
+    assert "OutputRefused: The output has no verdict" in unknown[5][0]
+    assert asked == ["scripted"] * 3
+
+
 def test_what_is_hidden_is_not_in_a_taskset(told: dict[str, Any]) -> None:
     prompt, hidden = told["vf_shown"]["output"]
     assert "test_slug" in prompt

@@ -21,13 +21,13 @@ async def _no_model(backend: Backend, request: Request) -> Completion:
     raise ConfigError(f"{backend.model} was asked ({request.purpose}).")
 
 
-async def by_visible(task: Task, files: Mapping[str, bytes], boxes: Sandboxes) -> Verdict:
+async def by_visible(task: Task, files: Mapping[str, bytes | None], boxes: Sandboxes) -> Verdict:
     """What the visible tests say of the task with these files."""
     candidate = Candidate(task.tree.digest, files)
     return (await tool_for(task.command).judge(candidate, task, _context(task, boxes))).verdict
 
 
-async def by_hidden(task: Task, files: Mapping[str, bytes], boxes: Sandboxes) -> Verdict:
+async def by_hidden(task: Task, files: Mapping[str, bytes | None], boxes: Sandboxes) -> Verdict:
     """What the hidden tests say of the task with these files."""
     candidate = Candidate(task.tree.digest, files)
     return (await HiddenTests().judge(candidate, task, _context(task, boxes))).verdict

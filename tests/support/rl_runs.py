@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import sys
 import threading
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import uvicorn
 import verifiers.v1 as vf
+from fastapi import FastAPI, Request
 from openenv.core import GenericEnvClient
 from openenv.core.env_server.http_server import create_fastapi_app
 from openenv.core.env_server.interfaces import Environment
@@ -132,6 +134,66 @@ def served(app) -> str:
     return f"http://127.0.0.1:{held.getsockname()[1]}"
 
 
+SAID = """
+from groundwire import NoVerdict, Observation, Origin, Task, Verdict
+from groundwire.integrations.rl import verifiers_taskset
+
+
+def judged(candidate):
+    if candidate.text == "?":
+        return Observation(verdict=Verdict.NONE, origin=Origin.VERIFIER, reason=NoVerdict.RUNNER_CRASHED)
+    return candidate.text.isupper() or "not in capitals"
+
+
+TASKS = [Task.of(f"Say {{word}} loudly.", id=word) for word in ("HELLO", "hello", "?")]
+Said = verifiers_taskset(TASKS, check=judged, db="{db}")
+__all__ = ["Said"]
+"""
+ASKING = '''
+import json, sys
+import verifiers.v1 as vf
+
+PROGRAM = """
+import json, sys, urllib.request
+url, key, model, prompt = sys.argv[1:]
+body = json.dumps({"model": model, "messages": [{"role": "user", "content": prompt}]}).encode()
+headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
+urllib.request.urlopen(urllib.request.Request(f"{url}/chat/completions", body, headers)).read()
+"""
+
+
+class Asking(vf.Harness[vf.HarnessConfig]):
+    """One question, asked by a program in the runtime."""
+
+    NEEDS_CONTAINER = False
+    EXECUTES_CODE = False
+
+    async def launch(self, ctx, trace, runtime, endpoint, secret, mcp_urls, data, tool_interception_url=None):
+        return await runtime.run_program([sys.executable, "-c", PROGRAM, endpoint, secret, ctx.model, data.prompt], {})
+
+
+__all__ = ["Asking"]
+'''
+
+
+def model_server(asked: list[str]):
+    """An endpoint as OpenAI's, which says what it is asked to say, and how."""
+    app = FastAPI()
+
+    @app.post("/v1/chat/completions")
+    async def complete(request: Request):
+        body = await request.json()
+        asked.append(body["model"])
+        word = body["messages"][-1]["content"].split()[1]
+        message = {"role": "assistant", "content": word}
+        usage = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        about = {"id": "1", "object": "chat.completion", "created": 1, "model": body["model"]}
+        return {**about, "choices": [choice], "usage": usage}
+
+    return app
+
+
 class Runs:
     def __init__(self, folder: Path) -> None:
         self.db = f"sqlite:///{folder / 'l.db'}"
@@ -190,6 +252,45 @@ class Runs:
         await self.told("vf_files_as_they_were", lambda: in_a_runtime(CODE["a.py"]))
         await self.told("vf_shown", shown)
         await self.told("vf_twice", twice)
+
+    async def rollouts(self) -> None:
+        """Whole rollouts of its own evaluation: a model behind an address, a harness's program, rewards in its file."""
+        (self.folder / "said.py").write_text(SAID.format(db=self.db))
+        (self.folder / "asking.py").write_text(ASKING)
+        asked: list[str] = []
+        url = served(model_server(asked))
+        # as `vf-eval said …` is called
+        client = ["--client.base-url", f"{url}/v1", "--client.api-key-var", "SCRIPTED_KEY"]
+        harness = ["--env.agent.harness.id", "asking", "--env.agent.runtime.type", "subprocess"]
+        where = ["--output-dir", str(self.folder / "out"), "--run.name", "one", "--no-push", "--no-rich"]
+        command = [
+            sys.executable,
+            "-c",
+            "from verifiers.v1.cli.eval.main import main; main()",
+            "said",
+            "-m",
+            "scripted",
+        ]
+        path = os.pathsep.join([str(self.folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = {**os.environ, "SCRIPTED_KEY": "none", "PYTHONPATH": path}
+        process = await asyncio.create_subprocess_exec(
+            *command, *client, *harness, *where, cwd=self.folder, env=environment, stdout=sys.stderr.fileno()
+        )
+        assert await process.wait() == 0
+        rows = [json.loads(line) for line in (self.folder / "out" / "one" / "traces.jsonl").read_text().splitlines()]
+        told = [self.of_trace(trace) for row in rows for trace in row["traces"]]
+
+        async def seen():
+            return [told, asked]
+
+        await self.told("rollouts", seen)
+
+    @staticmethod
+    def of_trace(trace):
+        kept = trace["info"]["groundwire"]
+        scores = {name: reward and reward["score"] for name, reward in trace["rewards"].items()}
+        about = [trace["task"]["data"]["id"], scores, trace["ok"], kept["verdict"], bool(kept["signal"])]
+        return [*about, [error["message"] for error in trace["errors"]]]
 
     async def verifiers_in(self) -> None:
         world = verifiers_world(Sums(vf.TasksetConfig()), name="sums")
@@ -303,7 +404,7 @@ def acting(left):
 
 async def main(folder: Path) -> None:
     runs = Runs(folder)
-    for part in (runs.verifiers, runs.verifiers_in, runs.openenv, runs.openenv_in):
+    for part in (runs.verifiers, runs.rollouts, runs.verifiers_in, runs.openenv, runs.openenv_in):
         await part()
 
 

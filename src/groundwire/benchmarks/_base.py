@@ -24,10 +24,12 @@ class Item:
     Args:
         task: visible tests steer, hidden ones judge once, at the end.
         split: the part of the benchmark that it belongs to.
+        image: the Docker image that was published for it; empty: none was.
     """
 
     task: Task
     split: str = "test"
+    image: str = ""
 
 
 class Benchmark(Protocol):

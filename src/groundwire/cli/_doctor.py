@@ -54,6 +54,7 @@ EXTRAS = {
     "openai-agents": ("agents.guardrail", "the gate in the OpenAI Agents SDK"),
     "langchain": ("langchain.agents", "the gate in LangChain's agents"),
     "deepagents": ("deepagents", "the gate in Deep Agents"),
+    "dspy": ("dspy", "metrics and modules of DSPy"),
     "verifiers": ("verifiers", "tasks and worlds of verifiers"),
     "openenv": ("openenv", "tasks and worlds of OpenEnv"),
 }

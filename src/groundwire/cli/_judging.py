@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire.cli._parts import GraphParts
+from groundwire.cli._text import print_line
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import ToolContext
 from groundwire.core._errors import ConfigError, GroundwireError, TaskError
 from groundwire.core._models import Backend, Completion, Request
+from groundwire.core._paths import expand_user
 from groundwire.core._records import Store
 from groundwire.core._sandboxes import Sandbox
 from groundwire.core._settings import Settings
@@ -83,26 +86,97 @@ def check_task(path: Path, settings: Settings, *, solution: Path | None, as_json
     task = Task.from_folder(
         path, test=settings.test, hidden=settings.hidden, hidden_dir=settings.hidden_dir, python=settings.python
     )
+    soundness = _soundness(task, None if solution is None else _solution(task, solution), settings)
+    if as_json:
+        json.dump(soundness.as_data(), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        _print(Console(highlight=False), soundness)
+    return soundness.exit_code
+
+
+def check_rows(path: Path, repos: Path, settings: Settings, *, as_json: bool) -> int:
+    """Says of each row whether its task fails as it is and passes with its own solution, and why one can't be had.
+
+    Args:
+        path: rows in SWE-bench's form, or that of a set like it.
+        repos: folder of git clones.
+        settings: where they are judged.
+        as_json: a line for each.
+
+    Returns:
+        0 if all do, 1 if one does not or can't be had, 3 where a judging came to no verdict.
+    """
+    from groundwire.benchmarks import SweBench
+
+    console = Console(highlight=False)
+    benchmark = SweBench(expand_user(repos))
+    own_images = settings.image == Settings.model_fields["image"].default
+    codes: set[int] = set()
+    for row, where in benchmark.rows(expand_user(path)):
+        try:
+            item, solution = benchmark.solved(row, where)
+        except TaskError as error:
+            codes.add(1)
+            if as_json:
+                print_line({"task_id": row.instance_id, "ok": False, "exit_code": 1, "error": error.what})
+            else:
+                console.print(Text(plain(row.instance_id), style="bold"))
+                console.print(Text(f"✗ {plain(str(error), limit=600)}", style="bold red"), soft_wrap=True)
+            continue
+        image = item.image if own_images and item.image else settings.image
+        soundness = _soundness(item.task, solution, settings.model_copy(update={"image": image}))
+        codes.add(soundness.exit_code)
+        if as_json:
+            print_line({**soundness.as_data(), **({"image": item.image} if item.image else {})})
+        else:
+            _print(console, soundness)
+    return max(codes, default=1) if codes <= {0, 1} else 3
+
+
+@dataclass(frozen=True)
+class _Soundness:
+    """What came of a task without a solution, and with one.
+
+    Args:
+        task: which.
+        seen: by `empty` and `solution`, what each tool says.
+    """
+
+    task: Task
+    seen: Mapping[str, Mapping[str, Observation]]
+
+    @property
+    def came(self) -> Mapping[str, Verdict]:
+        return {name: _together(found) for name, found in self.seen.items()}
+
+    @property
+    def fits(self) -> bool:
+        return all(verdict is WANTED[name] for name, verdict in self.came.items())
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.fits else 3 if Verdict.NONE in self.came.values() else 1
+
+    def as_data(self) -> dict[str, Any]:
+        said = {name: {by: _data(o) for by, o in found.items()} for name, found in self.seen.items()}
+        about = {"task_id": self.task.id, "ok": self.fits, "exit_code": self.exit_code, "verdicts": self.came}
+        return {**about, **said}
+
+
+WANTED = {"empty": Verdict.FAIL, "solution": Verdict.PASS}
+
+
+def _soundness(task: Task, solution: Candidate | None, settings: Settings) -> _Soundness:
     asked = {"empty": Candidate(task.tree.digest, {})}
     if solution is not None:
-        asked["solution"] = _solution(task, solution)
+        asked["solution"] = solution
 
     async def judge() -> dict[str, dict[str, Observation]]:
         async with _context(settings, task) as context:
             return {name: await _judged(task, candidate, context, settings) for name, candidate in asked.items()}
 
-    seen = asyncio.run(judge())
-    came = {name: _together(found) for name, found in seen.items()}
-    wanted = {"empty": Verdict.FAIL, "solution": Verdict.PASS}
-    fits = all(verdict is wanted[name] for name, verdict in came.items())
-    code = 0 if fits else 3 if Verdict.NONE in came.values() else 1
-    if as_json:
-        said = {name: {by: _data(o) for by, o in found.items()} for name, found in seen.items()}
-        json.dump({"task_id": task.id, "ok": fits, "exit_code": code, "verdicts": came, **said}, sys.stdout, indent=2)
-        sys.stdout.write("\n")
-    else:
-        _print(Console(highlight=False), task, seen, came, wanted)
-    return code
+    return _Soundness(task, asyncio.run(judge()))
 
 
 async def _judged(task: Task, candidate: Candidate, context: ToolContext, settings: Settings) -> dict[str, Observation]:
@@ -165,7 +239,7 @@ def patched(tree: Tree, text: str, where: str) -> Tree:
     Raises:
         TaskError: it does not apply.
     """
-    from groundwire.benchmarks._swebench import apply_patch
+    from groundwire.benchmarks._git_trees import apply_patch
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "task"
@@ -193,20 +267,15 @@ def _data(observation: Observation) -> dict[str, Any]:
     }
 
 
-def _print(
-    console: Console,
-    task: Task,
-    seen: Mapping[str, Mapping[str, Observation]],
-    came: Mapping[str, Verdict],
-    wanted: Mapping[str, Verdict],
-) -> None:
-    console.print(Text(plain(task.id), style="bold"))
+def _print(console: Console, soundness: _Soundness) -> None:
+    console.print(Text(plain(soundness.task.id), style="bold"))
     said = {"empty": "without a solution", "solution": "with the solution"}
-    for name, found in seen.items():
-        fits = came[name] is wanted[name]
-        verb = {Verdict.PASS: "passes", Verdict.FAIL: "fails", Verdict.NONE: "no verdict"}[came[name]]
+    for name, found in soundness.seen.items():
+        came = soundness.came[name]
+        fits = came is WANTED[name]
+        verb = {Verdict.PASS: "passes", Verdict.FAIL: "fails", Verdict.NONE: "no verdict"}[came]
         line = Text(f"{'✓' if fits else '✗'} {said[name]}: {verb}", style="green" if fits else "bold red")
-        console.print(line.append("" if fits else f", and has to {wanted[name]}"))
+        console.print(line.append("" if fits else f", and has to {WANTED[name]}"))
         for by, observation in found.items():
             detail = plain(observation.evidence.detail, limit=300)
             console.print(Text(f"    {by}: {observation.verdict}   {detail}", style="dim"), soft_wrap=True)

@@ -269,8 +269,8 @@ class SuiteRun:
         splits = {item.task.id: item.split for item in items}
         meter = await run_meters(arm.store).of(arm.run_id, GraphParts.totals(suite.settings), arm.store)
 
-        def works() -> Iterator[QueuedEpisode]:
-            for item in items:
+        def works(of_image: Sequence[Item]) -> Iterator[QueuedEpisode]:
+            for item in of_image:
                 if meter is not None and meter.used_up():
                     return  # what is not begun can be gone on with
                 if item.task.id not in ended:
@@ -280,15 +280,21 @@ class SuiteRun:
             arm.tally.ended(EndedEpisode.of(result), splits[work.task.id], seed=work.seed)
 
         with arm.tally:
-            await run_batch(
-                works(),
-                tell,
-                run_id=arm.run_id,
-                sandboxes=sandboxes,
-                at_once=arm.at_once,
-                observers=arm.tally.observers,
-                reuse=suite.settings.reuse,
-            )
+            for image, of_image in suite.by_image(items).items():
+                async with AsyncExitStack() as closing:
+                    boxes = sandboxes
+                    if image:
+                        boxes = Sandboxes(replace(GraphParts.sandbox_of(suite.settings), image=image))
+                        closing.push_async_callback(boxes.aclose)
+                    await run_batch(
+                        works(of_image),
+                        tell,
+                        run_id=arm.run_id,
+                        sandboxes=boxes,
+                        at_once=arm.at_once,
+                        observers=arm.tally.observers,
+                        reuse=suite.settings.reuse,
+                    )
         return (meter.used_up() if meter else "") if arm.tally.done < len(items) else ""
 
     async def last_lines(self, main: Main, controls: Sequence[Control]) -> None:

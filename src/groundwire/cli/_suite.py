@@ -64,7 +64,7 @@ class TaskSource:
 
     Args:
         kind: `folders`; `bench`: a public benchmark; `world`: an environment, a task a seed; or `question`.
-        paths: folders of tasks; or the benchmark's data.
+        paths: folders of tasks; or files of the benchmark's data.
         name: the benchmark's, the world's, or the question itself.
         repos: clones, for a benchmark of repositories.
         split: only this split; empty: all.
@@ -102,7 +102,7 @@ class TaskSource:
                 )
         elif self.kind == "bench":
             benchmark(self.name, repos=self.repos)
-            check_exists(self.paths[0], self.repos, do="Name the benchmark's file, or a folder that holds it.")
+            check_exists(*self.paths, self.repos, do="Name the benchmark's file, or a folder that holds it.")
         else:
             check_folders(self.paths, do="Name task folders, or a folder of them.")
 
@@ -113,7 +113,7 @@ class TaskSource:
             TaskError, RecordingError, ConfigError: they can't be read, or two have one id.
         """
         if self.kind == "bench":
-            items = list(benchmark(self.name, repos=self.repos).items(self.paths[0]))
+            items = [item for path in self.paths for item in benchmark(self.name, repos=self.repos).items(path)]
         elif self.kind == "world":
             from groundwire.tools.environments._catalogue import world
 
@@ -241,12 +241,26 @@ class Suite:
         items = chosen(self.source.items(), self.limit, self.shard)
         if not items:
             raise ConfigError(f"The shard {self.shard} of these tasks is empty.", do="Use fewer parts.")
+        if self.is_shared and any(self.by_image(items)):
+            raise ConfigError(
+                "The tasks name images of their own, and the workers of a run share one.",
+                do="Name it with --image, or run without --workers.",
+            )
         return items
 
     def seed_of(self, item: Item) -> int:
         """Of all choices in its episode: the run's, or, where each task is a world of its own, that world's."""
         acts = self.source.kind == "world" and not self.source.in_one_go
         return start_of(item.task).seed if acts else self.settings.seed
+
+    def by_image(self, items: Sequence[Item]) -> Mapping[str, Sequence[Item]]:
+        """The tasks by the image that each is judged in: its own where Docker judges and nobody named one, else none."""
+        settings = self.settings
+        own = settings.sandbox == "docker" and settings.image == Settings.model_fields["image"].default
+        found: dict[str, list[Item]] = {}
+        for item in items:
+            found.setdefault(item.image if own else "", []).append(item)
+        return found
 
     @property
     def is_shared(self) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import Tool, ToolContext, TwoBoxTool
-from groundwire.core._signals import Evidence, Isolation, NoVerdict, Observation, Origin, Verdict
+from groundwire.core._signals import CaseResult, Evidence, Isolation, NoVerdict, Observation, Origin, Verdict
 from groundwire.core._tasks import Task
 from groundwire.core._traits import ToolTraits
 from groundwire.tools._commands import read_command
@@ -130,7 +130,13 @@ class HiddenTests:
         command = task.hidden.command
         tool = self._tool(command)
         hidden = task.hidden.tree
-        return _hidden(await judge_overlaid(tool, command, hidden, candidate, task, context, confirming=True))
+        found = await judge_overlaid(tool, command, hidden, candidate, task, context, confirming=True)
+        skips = any(case.result is CaseResult.SKIPPED for case in found.evidence.cases)
+        if found.verdict is Verdict.PASS and skips and not candidate.is_base:
+            # what the base tree ran has to run: else a change could pass by taking away what a case asks for
+            await judge_overlaid(tool, command, hidden, Candidate(task.tree.digest, {}), task, context)
+            found = await judge_overlaid(tool, command, hidden, candidate, task, context, confirming=True)
+        return _hidden(found)
 
     def why_not_two_boxes(self, task: Task) -> str:
         """Why the hidden tests can't be judged in two boxes, by their text and their runner; empty if they can."""

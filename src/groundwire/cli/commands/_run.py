@@ -142,6 +142,7 @@ class OtherTasks:
     expect: Annotated[
         list[str] | None, typer.Option(help="Its right answer, which judges and never steers (may be repeated).")
     ] = None
+    repos: Annotated[Path | None, typer.Option(help="Folder of git clones, for files of rows.")] = None
 
 
 WITH_PASSAGES = ("hotpotqa", "2wiki", "musique")
@@ -151,7 +152,10 @@ WITH_PASSAGES = ("hotpotqa", "2wiki", "musique")
 @spelt_out
 def run(
     graph: Annotated[str, typer.Argument(help="A graph of the library (code_repair), or FILE.py:FUNCTION.")],
-    tasks: Annotated[list[Path] | None, typer.Argument(help="Task folders, or folders of them.")] = None,
+    tasks: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Task folders, or folders of them; or files of rows in SWE-bench's form (--repos)."),
+    ] = None,
     *,
     other: OtherTasks,
     given: SuiteOptions,
@@ -163,8 +167,10 @@ def run(
 
 
 def _source(graph: str, tasks: list[Path], other: OtherTasks, given: SuiteOptions) -> TaskSource:
+    from groundwire.benchmarks._catalogue import SWEBENCH
     from groundwire.cli._suite import TaskSource
     from groundwire.core._errors import ConfigError
+    from groundwire.core._paths import expand_user
 
     check_graph(graph)
     if sum((bool(tasks), other.world is not None, other.ask is not None)) != 1:
@@ -172,12 +178,21 @@ def _source(graph: str, tasks: list[Path], other: OtherTasks, given: SuiteOption
             "Nothing says what is worked on, or several things do.",
             do='Name task folders, or a world (--world NAME), or a question (--ask "…" --expect "…").',
         )
-    alone = {"--expect": other.expect and other.ask is None, "--won-if": other.won_if and other.world is None}
-    if unused := next((flag for flag, unmet in alone.items() if unmet), ""):
-        what = "--ask" if unused == "--expect" else "--world"
+    rows = [path for path in tasks if expand_user(path).is_file()]
+    alone = {
+        "--expect": ("--ask", other.expect and other.ask is None),
+        "--won-if": ("--world", other.won_if and other.world is None),
+        "--repos": ("a file of rows", other.repos and not rows),
+    }
+    if unused := next((flag for flag, (_, unmet) in alone.items() if unmet), ""):
+        what = alone[unused][0]
         raise ConfigError(f"{unused} says nothing without {what}.", do=f"Add {what}, or leave it out.")
     if other.ask is not None:
         return TaskSource("question", (), other.ask, expect=tuple(other.expect or ()))
+    if rows:
+        if len(rows) != len(tasks):
+            raise ConfigError("Files of rows and task folders are not run together.", do="Run them one after another.")
+        return TaskSource("bench", tuple(rows), SWEBENCH, other.repos, given.split)
     if other.world is None:
         return TaskSource("folders", tuple(tasks), split=given.split)
     if graph not in (*ACTING, *WRITING) and ":" not in graph:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from contextlib import aclosing
+from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from pydantic import BaseModel
 from pydantic_core import to_json
@@ -28,6 +30,7 @@ from groundwire.graphs import Budget, EpisodeResult, FeedbackApp, FeedbackGraph,
 from groundwire.memory import SqlStore
 from groundwire.tools import Check, HiddenTests, tool_for
 
+T = TypeVar("T")
 BY = "groundwire/output_gate"
 CheckFunction = Callable[[Candidate], object]
 FailsOn = type[Exception] | tuple[type[Exception], ...]
@@ -279,23 +282,19 @@ def text_of_output(output: object) -> str:
         ) from error
 
 
-def waited(work: Coroutine[Any, Any, OutputRuling]) -> OutputRuling:
-    """What `work` comes to; in a thread of its own where an event loop runs already."""
+def waited(work: Coroutine[Any, Any, T]) -> T:
+    """What `work` comes to; in a thread of its own, with the caller's context, where an event loop runs already."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    came: list[OutputRuling | BaseException] = []
+    came: Future[T] = Future()
 
     def run() -> None:
         try:
-            came.append(asyncio.run(work))
+            came.set_result(asyncio.run(work))
         except BaseException as error:  # raised again below, where it is awaited
-            came.append(error)
+            came.set_exception(error)
 
-    thread = threading.Thread(target=run, name=LOOP)
-    thread.start()
-    thread.join()
-    if isinstance(came[0], BaseException):
-        raise came[0]
-    return came[0]
+    threading.Thread(target=copy_context().run, args=[run], name=LOOP).start()
+    return came.result()
