@@ -254,6 +254,8 @@ def test_what_is_said_is_told_where_it_is_asked_for_with_secrets_masked(
     assert "+right" in json.loads(str(episode["gen_ai.output.messages"]))[0]["parts"][0]["content"]
     (event,) = told.named("execute_tool test")[0].events
     assert dict(event.attributes or {})["gen_ai.evaluation.explanation"] == "0 of 1\nright"
+    judged = dict(told.named("execute_tool test")[0].attributes or {})
+    assert json.loads(str(judged["gen_ai.tool.call.result"])) == {"verdict": "fail", "explanation": "0 of 1\nright"}
     assert SECRET not in "".join(span.to_json() for span in told.spans.get_finished_spans())
 
 

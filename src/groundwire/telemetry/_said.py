@@ -36,6 +36,8 @@ MOST_CASES = 5
 """Failed cases that an explanation quotes."""
 LONGEST = 2000
 """Characters of an explanation."""
+FINISHED = "stop"
+"""Why a message ends, where nobody says."""
 DEEPEST = 50
 """Brackets in a tool call's arguments up to which they are read as JSON; others stay the text that they are."""
 
@@ -155,13 +157,22 @@ def wrote(completion: Completion, masker: Masker) -> Attributes:
         calls = completion.tool_calls[i] if i < len(completion.tool_calls) else ()
         if text or not calls:
             parts.append(_text(masker(text)))
-        messages.append(_message("assistant", [*parts, *(_call(call, masker) for call in calls)]))
+        parts += (_call(call, masker) for call in calls)
+        # deprecated in the message, and yet viewers leave a message out that lacks it
+        why = completion.finish_reasons[i] if i < len(completion.finish_reasons) else ""
+        messages.append(_message("assistant", parts) | {"finish_reason": why or FINISHED})
     return {"gen_ai.output.messages": json.dumps(messages)}
 
 
-def said_by(role: str, text: str, masker: Masker) -> str:
-    """One message, as the conventions write it."""
-    return json.dumps([_message(role, [_text(masker(text))])])
+def task_of(prompt: str, masker: Masker) -> Attributes:
+    """What an agent was given to do."""
+    return {"gen_ai.input.messages": json.dumps([_message("user", [_text(masker(prompt))])])}
+
+
+def result_of(answer: str, masker: Masker) -> Attributes:
+    """What an agent handed out."""
+    message = _message("assistant", [_text(masker(answer))]) | {"finish_reason": FINISHED}
+    return {"gen_ai.output.messages": json.dumps([message])}
 
 
 def _message(role: str, parts: Sequence[object]) -> dict[str, object]:

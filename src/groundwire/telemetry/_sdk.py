@@ -6,6 +6,7 @@ are masked in all that is told.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Generator, Mapping
@@ -74,7 +75,7 @@ def episode_span(graph: str, is_set_up: bool, ids: Mapping[str, str], prompt: st
         **{f"groundwire.{key}": said.shown(value, masker) for key, value in ids.items()},
     }
     if prompt and _captures():
-        attributes["gen_ai.input.messages"] = said.said_by("user", prompt, masker)
+        attributes |= said.task_of(prompt, masker)
     with _span(sink.tracer, f"invoke_agent {name}", SpanKind.INTERNAL, attributes, _started_in()) as span:
         episode = EpisodeSpan(sink, span, name, ids.get("episode_id", ""), masker)
         try:
@@ -125,13 +126,14 @@ class _Judging:
         self.span = span
         self.fault = ""
         self._best: Signal | None = None
+        self._why = ""
         self._signals = 0
 
-    def told(self, signal: Signal) -> None:
+    def told(self, signal: Signal, why: str) -> None:
         """One more was sealed."""
         self._signals += 1
         if self._best is None or self.RANKS.index(signal.verdict) >= self.RANKS.index(self._best.verdict):
-            self._best = signal
+            self._best, self._why = signal, why
 
     def end(self) -> None:
         """Says what it came to; no verdict is a fault, unless there was none to be had."""
@@ -139,6 +141,9 @@ class _Judging:
             return
         best = self._best
         self.span.set_attributes({"groundwire.verdict": best.verdict.value, "groundwire.signals": self._signals})
+        if _captures():
+            result = {"verdict": best.verdict.value, "explanation": self._why}
+            self.span.set_attribute("gen_ai.tool.call.result", json.dumps(result))
         if best.reason is not None and best.reason not in said.NO_FAULT and not self.fault:
             self.fault = best.reason.value
             self.span.set_attribute("error.type", self.fault)
@@ -168,7 +173,7 @@ class EpisodeSpan:
         """See `spans.ToldOfEpisode`."""
         self._span.set_attributes({f"groundwire.{name}": fact for name, fact in facts.items()})
         if answer and _captures():
-            self._span.set_attribute("gen_ai.output.messages", said.said_by("assistant", answer, self._masker))
+            self._span.set_attributes(said.result_of(answer, self._masker))
         if error is not None:
             self.failed(error)
 
@@ -252,7 +257,7 @@ class EpisodeSpan:
         span = judging.span if judging is not None else current.span
         span.add_event(EVALUATION, attributes)
         if judging is not None:
-            judging.told(signal)
+            judging.told(signal, str(attributes["gen_ai.evaluation.explanation"]))
         told = ("groundwire.issuer", "groundwire.origin", "groundwire.verdict")
         self._sink.instruments.signals.add(1, {name: attributes[name] for name in told})
         if not isinstance(self._sink.logger, NoOpLogger):
