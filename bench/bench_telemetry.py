@@ -66,9 +66,8 @@ class Episodes:
             self.tokens += result.tokens
 
 
-@contextmanager
-def receiver() -> Generator[str]:
-    """Takes OTLP and throws it away."""
+def receiver() -> str:
+    """The address of what takes OTLP and throws it away, until this process ends: only then the last of it is sent."""
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, format: str, *args: Any) -> None:
@@ -82,25 +81,23 @@ def receiver() -> Generator[str]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    return f"http://127.0.0.1:{server.server_port}"
 
 
 def cost(episodes: int, rounds: int) -> None:
     """Prints what an episode costs off and on."""
     took: dict[str, list[float]] = {"off": [], "on": []}
-    with receiver() as url:
-        for turn in range(rounds + 1):
-            for name in took:
-                os.environ.pop(ENDPOINT, None)
-                if name == "on":
-                    os.environ[ENDPOINT] = url
-                ran = Episodes()
-                began = time.process_time()
-                asyncio.run(ran.run(episodes))
-                if turn:  # the first one imports
-                    took[name].append(1000 * (time.process_time() - began) / episodes)
+    url = receiver()
+    for turn in range(rounds + 1):
+        for name in took:
+            os.environ.pop(ENDPOINT, None)
+            if name == "on":
+                os.environ[ENDPOINT] = url
+            ran = Episodes()
+            began = time.process_time()
+            asyncio.run(ran.run(episodes))
+            if turn:  # the first one imports
+                took[name].append(1000 * (time.process_time() - began) / episodes)
     ratios = [on / off for off, on in zip(took["off"], took["on"], strict=True)]
     for name, found in took.items():
         print(f"{name}: {statistics.median(found):.2f} ms of CPU an episode of {TRIALS} attempts")
@@ -166,7 +163,19 @@ def send(address: str, episodes: int) -> Episodes:
     provider: Any = sdk._of_the_environment().tracer  # pyright: ignore[reportPrivateUsage]
     provider.span_processor.force_flush()
     with tempfile.TemporaryDirectory() as folder:
-        command = [PROGRAM, "run", "episodic", "--world", "maze", "--episodes", str(WORLDS), "--workers", "2", "--max-trials", "2"]
+        command = [
+            PROGRAM,
+            "run",
+            "episodic",
+            "--world",
+            "maze",
+            "--episodes",
+            str(WORLDS),
+            "--workers",
+            "2",
+            "--max-trials",
+            "2",
+        ]
         told = {"TRACEPARENT": f"00-{TRACE}-b7ad6b7169203331-01", "XDG_STATE_HOME": folder, "XDG_DATA_HOME": folder}
         done = subprocess.run(command, env={**os.environ, **told}, capture_output=True, text=True)
         assert done.returncode in (0, 4), (done.returncode, done.stdout[-500:], done.stderr[-2000:])
