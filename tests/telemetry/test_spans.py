@@ -334,6 +334,7 @@ class Receiver:
 
     def __init__(self) -> None:
         self.bodies: list[tuple[str, bytes]] = []
+        self.headers: list[str | None] = []
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -343,6 +344,7 @@ class Receiver:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
                 receiver.bodies.append((self.path, body))
+                receiver.headers.append(self.headers["authorization"])
                 self.send_response(200)
                 self.send_header("content-length", "0")
                 self.end_headers()
@@ -399,6 +401,7 @@ def test_the_standard_variables_are_all_it_takes() -> None:
     receiver = Receiver()
     environment = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url,
+        "OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Basic%20cGs6c2s=,x-langfuse-ingestion-version=4",
         "OTEL_LOGS_EXPORTER": "otlp",
         "TRACEPARENT": f"00-{TRACE}-{STARTED_IN}-01",
     }
@@ -412,6 +415,7 @@ def test_the_standard_variables_are_all_it_takes() -> None:
     sent = dict(receiver.bodies)
     assert sent.keys() == {"/v1/traces", "/v1/metrics", "/v1/logs"}
     assert not any(b"what " in body for body in sent.values())
+    assert set(receiver.headers) == {"Basic cGs6c2s="}
 
     (resource,) = ExportTraceServiceRequest.FromString(sent["/v1/traces"]).resource_spans
     assert plain(resource.resource.attributes)["service.name"] == "groundwire"

@@ -211,6 +211,8 @@ class Turn(Frozen):
     temperature: float = 0.0
     samples: int = 1
     """Samples of this call."""
+    prompt_tokens: int = 0
+    """Of this call's one prompt."""
     completion_tokens: int = 0
     """Of all samples of this call together."""
     logprobs: tuple[float, ...] | None = None
