@@ -1,10 +1,9 @@
-"""A run of ours in inspect_ai's own viewer, in a real Chromium: what is seen of it, and that hostile text stays text."""
+"""A run of ours in inspect_ai's own viewer, in a real Chromium: what is seen of it; hostile text stays text."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import re
 import socket
 import subprocess
 from collections.abc import Generator
@@ -79,6 +78,6 @@ def test_task_score_messages_and_tokens_are_seen(viewer: tuple[str, int]) -> Non
         expect(body).to_contain_text("<script>document.title='owned'</script>")
         expect(body).to_contain_text('"verdict": "fail"')  # a signal
         page.get_by_role("tab", name="Models").click()
-        expect(body).to_contain_text(re.compile(rf"\b{used:,}\b"))
+        expect(body).to_contain_text(f"{used:,}tokens")
         assert "owned" not in page.title()
         assert not wrong

@@ -14,14 +14,14 @@ from itertools import count
 from typing import Any
 
 import pytest
-from guessing import ANSWER, Check, answer, no_verdict
+from guessing import ANSWER, Check, Guesser, answer, no_verdict
 
 from groundwire import FeedbackApp, FeedbackGraph, Task
 from groundwire.core._candidates import Candidate, Tree
-from groundwire.core._contexts import ActorContext
+from groundwire.core._contexts import ActorContext, ToolContext
 from groundwire.core._errors import HiddenLeak, ModelRetryable
 from groundwire.core._models import Completion, Message, OnText, Request
-from groundwire.core._signals import NoVerdict, Signal
+from groundwire.core._signals import NoVerdict, Observation, Signal
 from groundwire.graphs.run._firewall import Firewall
 from groundwire.telemetry import _spans as spans
 from groundwire.telemetry import episode_span, is_wanted, model_call_span
@@ -224,6 +224,69 @@ def test_each_signal_is_an_evaluation(told: Told) -> None:
         assert judging.context
         assert (log.log_record.trace_id, log.log_record.span_id) == (judging.context.trace_id, judging.context.span_id)
         assert judging.status.is_unset, "a FAIL is no error of the tool"
+
+
+class Undecided:
+    """Asks as often as it is told to, and proposes what came last."""
+
+    def __init__(self, *purposes: str) -> None:
+        self.backend = Paid()
+        self.backend.words = iter(["right"] * len(purposes))
+        self.purposes = purposes
+
+    async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+        asked = [ASK.model_copy(update={"purpose": purpose, "seed": i}) for i, purpose in enumerate(self.purposes)]
+        said = [await context.call(self.backend, one) for one in asked]
+        return [answer(context.task, said[-1].texts[0])]
+
+
+@pytest.mark.parametrize(
+    ("purposes", "wanted"),
+    [
+        (("propose",), "chatcmpl-1"),
+        (("propose", "correct"), "chatcmpl-2"),
+        (("propose.plan", "reflect.after"), "chatcmpl-1"),
+        (("propose", "propose"), None),
+        (("reflect",), None),
+    ],
+)
+def test_the_answer_that_was_judged_is_named_where_it_is_one(
+    told: Told, purposes: tuple[str, ...], wanted: str | None
+) -> None:
+    graph = FeedbackGraph().add_actor("write", Undecided(*purposes)).add_tool("test", Check())
+    graph.add_edge("write", "test").refine("test", to="write").compile().run(TASK)
+    (event,) = told.named("execute_tool test")[0].events
+    assert dict(event.attributes or {}).get("gen_ai.response.id") == wanted
+
+
+def test_a_model_that_judges_is_asked_in_the_judging(told: Told) -> None:
+    class Judge(Check):
+        async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+            await context.call(Paid(), ASK)
+            return await super().judge(candidate, task, context)
+
+    graph = FeedbackGraph().add_actor("write", Guesser([["right"]])).add_tool("test", Judge())
+    graph.add_edge("write", "test").refine("test", to="write").compile().run(TASK)
+    (judging,), (call,) = told.named("execute_tool test"), told.named("chat gpt-9")
+    assert call.parent == judging.context
+    said = dict(judging.events[0].attributes or {})
+    assert said["groundwire.origin"] == "other_model"
+    assert "gen_ai.response.id" not in said, "it is the judge's, not the candidate's"
+
+
+def test_what_a_part_of_the_users_raised_is_told_by_its_kind_alone(told: Told) -> None:
+    class Broken(Check):
+        async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+            raise ValueError(f"the hidden tests say {SECRET}")
+
+    graph = FeedbackGraph(name="words").add_actor("write", Guesser([["right"]])).add_tool("test", Broken())
+    loop = graph.add_edge("write", "test").refine("test", to="write").compile()
+    (result,) = loop.batch([TASK])
+    assert result.error is not None
+    for name in ("execute_tool test", "invoke_agent words"):
+        (span,) = told.named(name)
+        assert dict(span.attributes or {})["error.type"] in ("ValueError", "PartError")
+        assert "hidden" not in span.to_json()
 
 
 def test_no_verdict_is_no_score_and_says_why(told: Told) -> None:

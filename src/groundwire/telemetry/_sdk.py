@@ -31,6 +31,8 @@ from groundwire.telemetry._said import Attributes, Value
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 CAPTURES = frozenset({"true", "1", "span_only", "span_and_event"})
 EVALUATION = "gen_ai.evaluation.result"
+MAKE_CANDIDATES = frozenset({"propose", "correct", ""})
+"""Purposes of calls whose answer may be what is judged; empty: an actor of somebody's own that names none."""
 CARRIERS = ("TRACEPARENT", "TRACESTATE", "BAGGAGE")
 """Where a process finds the span that it was started in: OpenTelemetry's environment variables as carriers."""
 
@@ -109,12 +111,12 @@ class _Trial:
         return self.responses[0] if len(self.responses) == 1 else ""
 
     def heard(self, completion: Completion, purpose: str) -> None:
-        """An answer has come: a correction stands for what it corrects, a reflection makes no candidate."""
-        if purpose == "reflect":
-            return
-        if purpose == "correct":
+        """An answer has come: a correction stands for what it corrects; a reflection, say, makes no candidate."""
+        asked_for = purpose.partition(".")[0]
+        if asked_for == "correct":
             del self.responses[-1:]
-        self.responses.append(completion.response_id)
+        if asked_for in MAKE_CANDIDATES:
+            self.responses.append(completion.response_id)
 
 
 class _Judging:
