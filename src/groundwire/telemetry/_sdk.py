@@ -329,9 +329,11 @@ class _CallSpan:
 def _mark_failed(span: Span, error: BaseException, masker: Masker) -> str:
     """Says of a span how it failed; only our own errors' texts are known to quote nothing that must not leave."""
     kind = type(error).__name__
-    ours = isinstance(error, GroundwireError) and not isinstance(error, PartError)
     span.set_attribute("error.type", kind)
-    span.set_status(Status(StatusCode.ERROR, said.shown(error.what, masker) if ours else kind))
+    if isinstance(error, GroundwireError) and not isinstance(error, PartError):
+        span.set_status(Status(StatusCode.ERROR, said.shown(error.what, masker)))
+    else:
+        span.set_status(Status(StatusCode.ERROR, kind))
     return kind
 
 
