@@ -363,6 +363,21 @@ def _loads_conftests() -> None:
     assert callable(pytest.PytestPluginManager._set_initial_conftests)  # pyright: ignore[reportPrivateUsage]
 
 
+@canary(
+    "opentelemetry._logs",
+    "opentelemetry.sdk._logs",
+    do="telemetry/ tells of each signal as an event by them; OpenTelemetry has no other name for its Logs API yet",
+)
+def _logs() -> None:
+    from opentelemetry._logs import LogRecord, NoOpLogger, get_logger
+    from opentelemetry.sdk._logs import LoggerProvider
+    from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+
+    assert {"context", "event_name", "attributes"} <= inspect.signature(LogRecord).parameters.keys()
+    assert all(map(callable, (NoOpLogger("x").emit, get_logger, LoggerProvider.add_log_record_processor)))
+    assert callable(BatchLogRecordProcessor)
+
+
 # --- the tests
 
 

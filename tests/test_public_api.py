@@ -115,7 +115,7 @@ PUBLIC = {
         "DEFAULT_KINDS", "Probe", "open_sandbox", "probe_all",
     },
     "groundwire.telemetry": {
-        "ToldOfCall", "ToldOfEpisode", "episode_span", "is_wanted", "model_call_span",
+        "ToldOfCall", "ToldOfEpisode", "episode_span", "is_wanted", "judging_span", "model_call_span", "tell_of_signal",
     },
     "groundwire.tools": {
         "AnswerCheck", "BUILT_IN", "ByMeaning", "ByReranking", "ByWords", "Check", "Command", "Corpus", "Doctest",

@@ -127,7 +127,7 @@ class Request(_Frozen):
 class Completion(_Frozen):
     """A model's answer to one request."""
 
-    only_if_set = frozenset({"top_logprobs", "tool_calls", "cached_prompt_tokens", "first_token_s", "thinking"})
+    only_if_set = frozenset({"top_logprobs", "tool_calls", "cached_prompt_tokens", "first_token_s", "thinking", "response_id"})
 
     texts: tuple[str, ...]
     """One text a sample, without what was thought before it."""
@@ -155,6 +155,8 @@ class Completion(_Frozen):
     """Seconds from the sending of the request to its first token; None where it was not streamed."""
     thinking: tuple[str, ...] = ()
     """Per sample, what it thought, without marks; empty where no sample's thinking is known."""
+    response_id: str = ""
+    """The provider's own id of the answer; empty where it gives none, or where several requests were needed."""
 
 
 _MADE_OF = re.compile(r"made of samples? (\d{1,6}(?:, \d{1,6})*)")

@@ -153,6 +153,7 @@ def merged(parts: Sequence[Completion]) -> Completion:
         cached_prompt_tokens=sum(part.cached_prompt_tokens for part in parts),
         thinking=thinking if any(thinking) else (),
         first_token_s=min((p.first_token_s for p in parts if p.first_token_s is not None), default=None),
+        response_id=parts[0].response_id if len(parts) == 1 else "",
     )
 
 

@@ -83,7 +83,8 @@ class ReplayBackend:
         if self._as_recorded:
             return completion.model_copy(update=update)
         name = completion.model or self._recording.model
-        return completion.model_copy(update={**update, "model": f"replay:{name}" if name else self.model, "usd": 0.0})
+        ours = {"model": f"replay:{name}" if name else self.model, "usd": 0.0, "response_id": ""}
+        return completion.model_copy(update={**update, **ours})
 
     async def complete_many(self, requests: Sequence[Request]) -> Sequence[Completion]:
         """See `Backend`. Answers are handed out in the order of `requests`."""

@@ -22,6 +22,8 @@ NEVER = -9999.0
 """In place of a log probability of minus infinity, which JSON can't hold; OpenAI's API gives this number too."""
 MOST_TOKENS = 10**12
 """A count above it is none."""
+LONGEST_ID = 200
+"""Characters of an answer's id that are kept; real ones have about 40."""
 
 
 def at(value: Any, name: str) -> Any:
@@ -148,6 +150,7 @@ def _read(
         cached_prompt_tokens=_cached(at(response, "usage")),
         first_token_s=first_token_s,
         thinking=tuple(thinking[i] for i in kept) if any(thinking[i] for i in kept) else (),
+        response_id=_str(at(response, "id"))[:LONGEST_ID],
     )
 
 

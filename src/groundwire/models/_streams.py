@@ -48,6 +48,7 @@ class Assembly:
         self._again = again
         self._began = time.monotonic()
         self._samples: dict[int, _Sample] = {}
+        self._id = ""
         self._model = ""
         self._told = 0
         self._usage: Any = None
@@ -57,6 +58,7 @@ class Assembly:
 
     def add(self, chunk: Any, *, model: str = "") -> None:
         """Takes the next chunk; `model` is what answered, where the chunk does not say it itself."""
+        self._id = self._id or str(at(chunk, "id") or "")
         self._model = self._model or model or str(at(chunk, "model") or "")
         # the last word counts: some servers count up with every chunk, some end with zeros or nothing
         if usage_of(chunk) is not None:
@@ -90,7 +92,7 @@ class Assembly:
     def response(self) -> dict[str, Any]:
         """The whole answer, as it would have come at once."""
         choices = [self._choice(index, self._samples[index]) for index in sorted(self._samples)]
-        return {"model": self._model, "choices": choices, "usage": self._usage}
+        return {"id": self._id, "model": self._model, "choices": choices, "usage": self._usage}
 
     def _add(self, choice: Any) -> None:
         index = at(choice, "index")

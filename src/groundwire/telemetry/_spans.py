@@ -2,8 +2,8 @@
 
 On where the program that groundwire runs in has set up OpenTelemetry itself, or where the standard variables ask for an
 exporter (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER` …); extra `otel`. Nothing of it
-is imported before. An episode is a span, its trials are the spans under it, and the model calls under those. What is
-said of a call follows the semantic conventions for generative AI.
+is imported before. An episode is a span, its trials are the spans under it, and their model calls and judgings are
+under those; each signal is an event of its judging. What is said follows the semantic conventions for generative AI.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 from groundwire.core._models import Completion, Request
+from groundwire.core._signals import Signal
 
 if TYPE_CHECKING:
     from groundwire.telemetry._sdk import EpisodeSpan
@@ -26,8 +27,9 @@ ENDPOINTS = (
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
     "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
 )
-EXPORTERS = ("OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER")
+EXPORTERS = ("OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER", "OTEL_LOGS_EXPORTER")
 
 _current: ContextVar[EpisodeSpan | None] = ContextVar("groundwire_episode_span", default=None)
 _log = logging.getLogger(__name__)
@@ -44,8 +46,14 @@ class ToldOfCall(Protocol):
 class ToldOfEpisode(Protocol):
     """Told how an episode ended."""
 
-    def ended(self, **facts: str | int | float | bool) -> None:
-        """What came of it, by name."""
+    def ended(self, *, error: Exception | None = None, answer: str = "", **facts: str | int | float | bool) -> None:
+        """What came of it.
+
+        Args:
+            error: what ended it, where an error did.
+            answer: what stands at its end; told only where content is asked for.
+            facts: by name.
+        """
         ...
 
 
@@ -55,7 +63,7 @@ class _Nobody:
     def answered(self, completion: Completion) -> None:
         """See `ToldOfCall`."""
 
-    def ended(self, **facts: str | int | float | bool) -> None:
+    def ended(self, *, error: Exception | None = None, answer: str = "", **facts: str | int | float | bool) -> None:
         """See `ToldOfEpisode`."""
 
 
@@ -81,17 +89,18 @@ def _is_set_up() -> bool:
 
 
 @contextmanager
-def episode_span(graph: str, **ids: str) -> Generator[ToldOfEpisode]:
-    """A span around one episode.
+def episode_span(graph: str, *, prompt: str = "", **ids: str) -> Generator[ToldOfEpisode]:
+    """A span around one episode. An error that leaves the block is written down in it.
 
     Args:
         graph: the graph's name.
+        prompt: what is to be solved; told only where content is asked for.
         ids: of the run, the episode and the task: `run_id`, `episode_id`, `task_id`.
     """
     if not is_wanted() or (sdk := _loaded()) is None:
         yield _NOBODY
         return
-    with sdk.episode_span(graph, _is_set_up(), ids) as span:
+    with sdk.episode_span(graph, _is_set_up(), ids, prompt) as span:
         token = _current.set(span)
         try:
             yield span
@@ -109,6 +118,24 @@ def model_call_span(model: str, request: Request, trial: int) -> AbstractContext
     """
     episode = _current.get()
     return nullcontext(_NOBODY) if episode is None else episode.call(model, request, trial)
+
+
+def judging_span(tool: str, trial: int) -> AbstractContextManager[None]:
+    """A span around what one tool node judges in one superstep, under the trial's.
+
+    Args:
+        tool: the node's name.
+        trial: in which trial; 0: the baseline.
+    """
+    episode = _current.get()
+    return nullcontext() if episode is None else episode.judging(tool, trial)
+
+
+def tell_of_signal(signal: Signal) -> None:
+    """An evaluation event in the span of what judges; call it once the ledger has been given the signal."""
+    episode = _current.get()
+    if episode is not None:
+        episode.signal(signal)
 
 
 def _loaded() -> Any:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, computed_field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic.json_schema import SkipJsonSchema
 
 from groundwire.core._models import ToolCall
 from groundwire.core._records import StopReason
@@ -211,6 +212,8 @@ class Turn(Frozen):
     temperature: float = 0.0
     samples: int = 1
     """Samples of this call."""
+    prompt_tokens: Annotated[SkipJsonSchema[int], Field(exclude=True)] = 0
+    """Of this call's one prompt; in no row."""
     completion_tokens: int = 0
     """Of all samples of this call together."""
     logprobs: tuple[float, ...] | None = None

@@ -226,6 +226,7 @@ def turns_of(
             finish_reason=completion.finish_reasons[sample] if sample < len(completion.finish_reasons) else "",
             temperature=request.temperature,
             samples=len(completion.texts),
+            prompt_tokens=call.prompt_tokens,
             completion_tokens=call.completion_tokens,
             logprobs=_finite(logprobs[sample]) if logprobs and sample < len(logprobs) else None,
             top_logprobs=likeliest,

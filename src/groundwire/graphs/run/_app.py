@@ -299,7 +299,7 @@ class FeedbackApp:
             if more_time and episode.history.end and episode.history.end.stop_reason is StopReason.BUDGET_SECONDS:
                 episode.history.end = None
             ids = {"run_id": episode.run_id, "episode_id": episode.id, "task_id": task.id}
-            with episode_span(self.name, **ids) as told:
+            with episode_span(self.name, prompt=task.prompt, **ids) as told:
                 driven = Driven()
                 if error is not None and episode.history.end is None:
                     driven = await end_in_error(episode, error)
@@ -319,6 +319,9 @@ class FeedbackApp:
 
                 result = result_of(episode, driven.error, driven.interrupts, grounded=not self.ungrounded)
                 told.ended(
+                    # a used-up budget is an outcome, and so is what stood before an error came
+                    error=None if result.exit_code in (0, 4) else result.error,
+                    answer=result.patch,
                     verdict=str(result.verdict),
                     stop_reason=str(result.stop_reason),
                     trials=result.trials,

@@ -39,6 +39,7 @@ from groundwire.graphs.run._rejudging import (
 )
 from groundwire.graphs.run._routing import Exits, Routing
 from groundwire.graphs.run._state import EpisodeState
+from groundwire.telemetry import judging_span, tell_of_signal
 
 # What can't be undone is done at most once: that it begins is in the ledger before it does.
 
@@ -173,11 +174,12 @@ class ToolNode:
         episode = runtime.context
         if self._writing is not None and state.candidate:
             await self.routing.let_stand(state, episode, state.candidate)
-        await self._judge(state, episode)
-        current = self._current(state, episode)
-        if current is None:
-            return stop(StopReason.NO_VERDICT, f"{self.name} judged nothing.")
-        current = await self._look_again(current, state, episode)
+        with judging_span(self.name, state.trial):
+            await self._judge(state, episode)
+            current = self._current(state, episode)
+            if current is None:
+                return stop(StopReason.NO_VERDICT, f"{self.name} judged nothing.")
+            current = await self._look_again(current, state, episode)
         update = {"candidate": current.candidate.digest, "signal": current.signal.id, "admission": ""}
         return {**update, **await self.routing.route(state, episode, current)}
 
@@ -397,6 +399,7 @@ class ToolNode:
         await episode.note(*signals)
         for signal in signals:
             episode.accept(episode.history.judged(signal))
+            tell_of_signal(signal)
 
 
 def _without_hanging(look: Signal) -> float:

@@ -99,7 +99,11 @@ def eval_log_of(trajectories: Iterable[Trajectory]) -> Any:
                 )
             ],
         ),
-        stats=logs.EvalStats(started_at=created, completed_at=_last_time(episodes) or created),
+        stats=logs.EvalStats(
+            started_at=created,
+            completed_at=_last_time(episodes) or created,
+            model_usage=_used(turn for one in episodes for turn in one.turns),
+        ),
         samples=samples,
     )
 
@@ -127,7 +131,10 @@ def _sample(episode: Trajectory, epoch: int) -> Any:
         },
         events=list(_events(episode)),
         uuid=episode.episode,
+        model_usage=_used(episode.turns),
         started_at=episode.created_at or None,
+        completed_at=(ended := _last_time([episode])) or None,
+        total_time=(_time(ended) - _time(episode.created_at)).total_seconds() if ended and episode.created_at else None,
     )
 
 
@@ -202,9 +209,7 @@ def _call(turn: Turn, when: datetime) -> Any:
     events, models = inspect_part("inspect_ai.event"), inspect_part("inspect_ai.model")
     content = turn.text if not turn.error else ""
     output = models.ModelOutput.from_content(model=turn.model.name, content=content)
-    if turn.completion_tokens:
-        tokens = turn.completion_tokens
-        output.usage = models.ModelUsage(output_tokens=tokens, total_tokens=tokens)
+    output.usage = _usage(turn)
     return events.ModelEvent(
         model=turn.model.name or "none/none",
         role=turn.purpose or None,
@@ -217,6 +222,26 @@ def _call(turn: Turn, when: datetime) -> Any:
         timestamp=when,
         working_start=0.0,
     )
+
+
+def _usage(turn: Turn) -> Any:
+    """What a call used, with its first sample; None with its others, and where nobody counted."""
+    total = turn.prompt_tokens + turn.completion_tokens
+    if not total or not turn.id.endswith("#0"):
+        return None
+    return inspect_part("inspect_ai.model").ModelUsage(
+        input_tokens=turn.prompt_tokens, output_tokens=turn.completion_tokens, total_tokens=total
+    )
+
+
+def _used(turns: Iterable[Turn]) -> dict[str, Any]:
+    """What each model used in all."""
+    used: dict[str, Any] = {}
+    for turn in turns:
+        if usage := _usage(turn):
+            name = turn.model.name or "none/none"
+            used[name] = used[name] + usage if name in used else usage
+    return used
 
 
 def _time(text: str) -> datetime:
