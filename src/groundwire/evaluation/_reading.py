@@ -21,13 +21,14 @@ from groundwire.core._records import (
     Store,
     TrialEnd,
     TrialRecord,
+    episodes_of,
 )
 from groundwire.core._signals import Evidence, NoVerdict, Origin, Signal, Verdict
 from groundwire.core._signatures import failure_signature
 from groundwire.evaluation._allowances import Allowance, allowance_in
 from groundwire.evaluation._rows import JudgedSample, TrialRow, TrialStep
-from groundwire.evaluation._trials import Trials
-from groundwire.evaluation._wording import WORDING_CHARS, code_hints, self_report, without_self_report
+from groundwire.evaluation._trials import TrialColumns, Trials
+from groundwire.evaluation._wording import WORDING_CHARS, WORDING_TRIALS, code_hints, self_report, without_self_report
 
 HELD_TO_TOKENS = ("resampling", "self_refine")
 """Controls that try as often as their tokens, or candidates, last."""
@@ -88,10 +89,11 @@ async def read_run(store: Store, run: RunRecord) -> Arm:
     Raises:
         StorageError: the ledger can't be read, or a row of it was damaged.
     """
-    rows: list[TrialRow] = []
-    for episode in await store.episodes(run.id):
-        rows += trial_rows(episode, await store.records(episode.id))
-    return Arm(name=run.id, trials=Trials.of(rows), facts=_facts(run))
+    columns = TrialColumns(worded=WORDING_TRIALS)
+    async for episode in episodes_of(store, run.id):
+        for row in trial_rows(episode, await store.records(episode.id)):
+            columns.add(row)
+    return Arm(name=run.id, trials=Trials.from_columns(**columns.told()), facts=_facts(run))
 
 
 def _facts(run: RunRecord) -> RunFacts:
