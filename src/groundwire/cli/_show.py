@@ -41,6 +41,8 @@ from groundwire.core._text import plain, plural
 from groundwire.graphs.run._account import account_of, non_discriminating
 from groundwire.graphs.run._strength import Strength, strength_of
 from groundwire.memory import SqlStore
+from groundwire.memory._browsing import LedgerBrowser
+from groundwire.memory._browsing_sql import OPEN, Sort
 from groundwire.memory._checking import RunCheck, check_run
 
 SIGNALS_SHOWN = 12
@@ -94,14 +96,14 @@ class _Line:
 
 
 async def _line(store: SqlStore, run: RunRecord) -> _Line:
-    names = list(dict.fromkeys(episode.task_id for episode in await store.episodes(run.id)))
-    ends = {end.episode_id: end for end in await store.ends(run.id) if isinstance(end, EpisodeEnd)}
-    if len(ends) > 1:
-        passed = sum(end.verdict is Verdict.PASS for end in ends.values())
-        verdict = f"{passed} of {len(ends)} pass"
-    else:
-        verdict = next((str(end.stop_reason) for end in ends.values()), "")
-    project = names[0] if len(names) == 1 else plural(len(names), "task") if names else ""
+    browser = LedgerBrowser(store)
+    standing = await browser.standing(run.id)
+    ended = standing.episodes - standing.verdicts.get(OPEN, 0)
+    first = (await browser.episodes(run_id=run.id, sort=Sort.OLDEST, size=1)).rows if standing.tasks == 1 else ()
+    verdict = f"{standing.verdicts.get(Verdict.PASS, 0)} of {ended} pass"
+    if ended < 2:
+        verdict = next(iter(await browser.stop_reasons(run.id)), "")
+    project = first[0].task_id if first else plural(standing.tasks, "task") if standing.tasks else ""
     return _Line(run, await state_of(store, run), project, verdict)
 
 
