@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaign_graph import make
+from campaign_graph import CALLS, PRICE, make
 from campaign_kills import GRAPH, lay_out
 from peer_environments import python_with
 from rich.console import Console
@@ -25,7 +25,9 @@ from groundwire import Task, Tree
 from groundwire.benchmarks import Item
 from groundwire.cli._campaign import FRUITLESS, REFUSALS, Driver, Teller, steer_campaign
 from groundwire.cli._ray_fleet import check_form, join
+from groundwire.cli._report import run_report
 from groundwire.cli._run import run_suite
+from groundwire.cli._scores import task_scores
 from groundwire.cli._suite import Suite, TaskSource
 from groundwire.cli._tally import EndedEpisode, Tally
 from groundwire.cli._workers import PYTHON, LocalFleet, WorkerEnd, WorkerJob
@@ -105,7 +107,9 @@ class Driven:
         self.store = SqlStore(self.url)
 
     async def begin(self, workers: int = 2, **told: Any) -> Here:
-        run_id = await make().compile(store=self.store).start_run()
+        # as `groundwire run` notes its tasks: each has one result
+        suite = {"tasks": [[task.id, task.tree.digest, ""] for task in self.tasks]}
+        run_id = await make().compile(store=self.store).start_run({"suite": suite})
         self.campaign = Campaign(self.store, run_id)
         given: dict[str, Any] = {"at_once": 0, "most": {}, "used": None, **told}
         await self.campaign.open([task.id for task in self.tasks], frozenset(), workers=workers, **given)
@@ -224,6 +228,34 @@ def test_of_a_task_that_was_run_once_more_the_last_episode_counts() -> None:
     assert [tell(0, 1.0, broke), tell(0, 1.0, broke), tell(0, 2.0, right)] == [True, False, True]
     assert (arm.tally.done, arm.tally.counts()) == (1, "1 verified · 0 unsolved · 0 no verdict")
     assert arm.tally.tokens == 10, "what was paid was paid"
+
+
+async def test_a_report_counts_the_last_episode_of_a_task_that_was_requeued_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Driven(tmp_path, 2)
+    fleet = await run.begin(1)
+    await run.drive(fleet)
+    assert await run.campaign.requeue("t0") == "ended"
+    await run.drive(Here(run.url, fleet.run_id, run.tasks))
+    async with aclosing(SqlStore(run.url)) as store:
+        begun = [(one.task_id, one.id) for one in await store.episodes(fleet.run_id)]
+        scores = await task_scores(store, fleet.run_id)
+    assert sorted(name for name, _ in begun) == ["t0", "t0", "t1"]
+    assert sorted(one.task_id for one in scores) == ["t0", "t1"]
+
+    def report(*, as_json: bool) -> str:
+        flags = {"db": run.url}
+        assert run_report([fleet.run_id], flags, control=None, html=None, as_json=as_json) == 0
+        return capsys.readouterr().out
+
+    (told,) = json.loads(await asyncio.to_thread(report, as_json=True))["runs"]
+    assert (told["measured"]["outcome"]["tasks"], told["measured"]["outcome"]["episodes"]) == (2, 2)
+    assert {one["episode"] for one in told["episodes"]} == {begun[-1][1], dict(begun)["t1"]}
+    assert told["put_aside"] == {"episodes": 1, "tokens": 7 * CALLS, "usd": pytest.approx(PRICE * CALLS)}
+    assert "not counted: 1 earlier episode of tasks that were run once more" in await asyncio.to_thread(
+        report, as_json=False
+    )
 
 
 # `groundwire campaign`.
