@@ -93,7 +93,7 @@ async def timed(work: Callable[[], Awaitable[T]]) -> tuple[T, float]:
 
 async def reported(store: SqlStore, run: RunRecord) -> None:
     """What `groundwire report` does: the seals are looked at, and the numbers made."""
-    await check_run(store, run.id, keys=FileKeys(), thorough=False)
+    await check_run(store, run.id, keys=FileKeys(), thorough=False, keeps_episodes=False)
     report_on([await read_run(store, run)])
 
 

@@ -28,7 +28,6 @@ from groundwire.core._paths import expand_user
 from groundwire.core._records import CandidateRecord, EpisodeRecord, tree_key
 from groundwire.core._seal import FileKeys, Keys
 from groundwire.core._settings import Settings
-from groundwire.core._signals import Signal
 from groundwire.core._signing import PublicKey, signer
 from groundwire.core._text import plain, plural
 from groundwire.memory import SqlStore
@@ -162,7 +161,7 @@ def check_lines(check: RunCheck) -> Iterator[tuple[str, str]]:
     if check.signals:
         yield f"{plural(check.signals, 'signal')} verified: as they were sealed", "green"
     if check.records:
-        where = plural(len(check.episodes), "episode")
+        where = plural(check.looked_at, "episode")
         yield f"{plural(check.records, 'record')} in {where} as they were written", "green"
     for note in check.notes:
         yield plain(note, limit=300), "yellow"
@@ -280,17 +279,11 @@ def _predicate(check: RunCheck) -> dict[str, Any]:
                 "task": episode.task_id,
                 "chain": {"head": episode.head, "links": episode.links},
                 "end": asdict(episode.end) if episode.end else None,
-                "borne_out_by": [_witness(signal) for signal in episode.passes],
+                "borne_out_by": [witness._asdict() for witness in episode.passes],
             }
             for episode in check.episodes
         ],
     }
-
-
-def _witness(signal: Signal) -> dict[str, Any]:
-    fields = signal.model_dump(mode="json", include={"id", "origin", "verdict", "issuer", "isolation", "command"})
-    fields |= {"sandbox": signal.sandbox.kind if signal.sandbox else None, "taken_from": signal.taken_from}
-    return {**fields, "cases": len(signal.evidence.cases), "detail": signal.evidence.detail}
 
 
 async def _patch_of(store: SqlStore, episode: EpisodeCheck) -> bytes:
