@@ -159,6 +159,7 @@ async def check_run(
     public: PublicKey | None = None,
     thorough: bool = True,
     keeps_episodes: bool = True,
+    only: str = "",
     progress: Callable[[int], None] = lambda _episodes: None,
 ) -> RunCheck:
     """Holds a run's records against the links over them, and both against what is known outside of the ledger.
@@ -170,6 +171,7 @@ async def check_run(
         public: the run's public key, from elsewhere.
         thorough: False: of each chain only the last seal is verified, which vouches for all below it.
         keeps_episodes: False: `RunCheck.episodes` stays empty, so that memory does not grow with them.
+        only: id of the one episode that is looked at, beside the run's own records; empty: all of them.
         progress: told after each episode how many have been looked at.
 
     Raises:
@@ -179,12 +181,14 @@ async def check_run(
     known = _Known.of(run_id, keys, public)
     run = await store.run_read(lambda session: _Run(session, run_id, known, thorough=thorough))
     kept: list[EpisodeCheck] = []
-    while page := await store.run_read(run.next_episodes):
+    page = [only] if only else await store.run_read(run.next_episodes)
+    while page:
         for episode_id in page:
             episode = await store.run_read(lambda session, of=episode_id: run.look_at(session, of))
             if keeps_episodes:
                 kept.append(episode)
             progress(run.looked_at)
+        page = () if only else await store.run_read(run.next_episodes)
     return run.told(kept)
 
 
