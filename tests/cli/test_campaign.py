@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from campaign_graph import CALLS, PRICE, make
-from campaign_kills import GRAPH, lay_out
+from campaign_kills import GRAPH, cluster_of, lay_out
 from peer_environments import python_with
 from rich.console import Console
 
@@ -43,6 +43,7 @@ from groundwire.memory._campaigns import Campaign
 
 QUICK = WorkerPace(lease_s=30.0, report_s=0.05, look_s=0.01, patience_s=5.0)
 KILLS = Path(__file__).parents[1] / "support" / "campaign_kills.py"
+RAY_REFUSALS = KILLS.with_name("ray_refusals.py")
 
 
 class Here:
@@ -383,9 +384,45 @@ def test_a_killed_worker_costs_no_result(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.postgres
 def test_three_kills_on_a_cluster_of_three_machines_cost_no_result(tmp_path: Path, postgres_url: str) -> None:
-    program = python_with("ray>=2.40,<3", extras="postgres").parent / "groundwire"
+    program = with_ray().parent / "groundwire"
     found = killed(tmp_path, postgres_url, 3, 1, "ray", program)
     assert found["wrong"] == [] and found["tasks"] == 12 and sum(found["kills"].values()) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+def test_a_run_from_outside_of_its_cluster_and_what_is_said_where_that_can_not_be(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    python = with_ray()
+    hold, tasks = tmp_path / "hold", lay_out(tmp_path / "tasks", 2)
+    hold.touch()
+    env = {**os.environ, "PYTHONPATH": str(KILLS.parent), "GROUNDWIRE_TEST_HOLD": str(hold)}
+    env.pop("RAY_ADDRESS", None)
+    with cluster_of(python, machines=1) as cluster:
+        asked = subprocess.run([python, RAY_REFUSALS, cluster.outside], env=env, stdout=subprocess.PIPE, check=True)
+        said: dict[str, list[str]] = json.loads(asked.stdout.splitlines()[-1])
+        told = ["--db", postgres_url, "--workers", "1", "--at-once", "2", "--json"]
+        command = [python.parent / "groundwire", "run", GRAPH, tasks, "--on", cluster.outside, *told]
+        with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as driver:
+            assert driver.stdout is not None
+            begun, first = (json.loads(driver.stdout.readline()) for _ in range(2))
+            cluster.stop()
+            last = json.loads(driver.stdout.read())
+    assert (begun["tasks"], first["task_id"], first["stop_reason"]) == (2, "t000", "verified")
+    assert driver.returncode == 2
+    assert (
+        "no longer answers" in last["error"]["what"] and f"groundwire resume {begun['run_id']}" in last["error"]["do"]
+    )
+    assert "No Ray cluster answers at ray://127.0.0.1" in said["nothing"][0] and "ray[client]" in said["nothing"][1]
+    assert "did not answer for 0.5 s" in said["no cluster"][0]
+    assert "different versions" in said["version"][0] and "2.0.0" in said["version"][0]
+    assert "client, which is not installed" in said["no client"][0] and "ray[client]" in said["no client"][1]
+
+
+def with_ray() -> Path:
+    """The interpreter of an environment with Ray and its client."""
+    return python_with("ray>=2.40,<3", "ray[client]>=2.40,<3", extras="postgres")
 
 
 @pytest.mark.soak

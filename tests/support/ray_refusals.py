@@ -1,0 +1,47 @@
+"""What `groundwire.cli._ray_fleet.join` says of clusters that can't be joined, to be run where Ray is installed.
+
+    python ray_refusals.py ray://HOST:PORT
+
+Prints, as JSON, what is said where nothing answers, where what answers is no cluster, where the cluster at the address
+has another version of Ray, and where Ray's client is not installed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import sys
+from unittest.mock import patch
+
+from groundwire.cli import _ray_fleet
+from groundwire.core._errors import ConfigError
+
+
+def said(on: str) -> list[str]:
+    try:
+        asyncio.run(_ray_fleet.join(on))
+    except ConfigError as error:
+        return [error.what, error.do]
+    return []
+
+
+def main() -> None:
+    found: dict[str, list[str]] = {}
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        on = f"ray://127.0.0.1:{silent.getsockname()[1]}"
+        found["nothing"] = said(on)  # bound, and nobody listens
+        silent.listen()
+        with patch.object(_ray_fleet, "JOIN_S", 0.5):
+            found["no cluster"] = said(on)
+    with patch("ray.__version__", "2.0.0"):
+        found["version"] = said(sys.argv[1])
+    with patch.object(_ray_fleet, "find_spec", lambda _: None):
+        found["no client"] = said(sys.argv[1])
+    print(json.dumps(found))
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
