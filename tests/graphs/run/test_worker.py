@@ -143,7 +143,9 @@ async def test_what_a_worker_left_is_gone_on_with_and_only_what_was_in_flight_is
     await store.aclose()
     assert (await campaign.counts())["held"] == 2
     await campaign.leave("dies")
-    await shared.work(2)
+    with monkeypatch.context() as large:
+        large.setattr(SqlStore, "episodes", _too_many)
+        await shared.work(2)
     check_same(await shared.records(), alone)
     twice = charged() - paid_alone - paid_alone
     assert sum(twice.values()) <= 2, "at most what was in flight"
@@ -151,6 +153,10 @@ async def test_what_a_worker_left_is_gone_on_with_and_only_what_was_in_flight_is
 
 async def _nothing(*_: object) -> None:
     pass
+
+
+async def _too_many(*_: object, **__: object) -> None:
+    raise AssertionError("whoever takes a task over reads its episode alone, not those of the whole run")
 
 
 async def test_a_worker_that_was_taken_for_dead_loses_its_episode_and_the_ledger_holds_it_once(
