@@ -8,6 +8,7 @@ import io
 import pickle
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -23,8 +24,9 @@ T = TypeVar("T")
 
 CONNECT_S = 5.0
 """Seconds for a cluster's port to answer at all."""
-JOIN_S = 60.0
-"""Seconds for a cluster to take this process in."""
+JOIN_S = 120.0
+"""Seconds for a cluster to take this process in: its first machine starts a process for each that joins from outside,
+which takes half a minute where it is busy."""
 A_MACHINE = 2
 """Workers on a machine, unless somebody says otherwise."""
 NAMESPACE = "groundwire"
@@ -186,7 +188,14 @@ async def join(on: str) -> tuple[Any, int]:
     asked = {"address": "auto" if on == "ray" else on, "namespace": NAMESPACE, "log_to_driver": False}
 
     def joined() -> int:
-        ray.init(**asked, logging_level="ERROR", ignore_reinit_error=True)
+        end = time.monotonic() + JOIN_S
+        while True:
+            try:
+                ray.init(**asked, logging_level="ERROR", ignore_reinit_error=True)
+                break
+            except ConnectionError:
+                if on == "ray" or time.monotonic() > end:
+                    raise
         return sum(1 for node in ray.nodes() if node["Alive"])
 
     # what it prints is for its developers; here and not in the thread, which is left behind where a cluster hangs, and
