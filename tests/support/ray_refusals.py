@@ -1,9 +1,9 @@
 """What `groundwire.cli._ray_fleet.join` says of clusters that can't be joined, to be run where Ray is installed.
 
-    python ray_refusals.py ray://HOST:PORT
+    python ray_refusals.py [ray://HOST:PORT]
 
-Prints, as JSON, what is said where nothing answers, where what answers is no cluster, where the cluster at the address
-has another version of Ray, and where Ray's client is not installed.
+Prints, as JSON, what is said where nothing answers, where what answers is no cluster, where Ray's client is not
+installed, and where the cluster at the address has another version of Ray.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def main() -> None:
         silent.listen()
         with patch.object(_ray_fleet, "JOIN_S", 0.5):
             found["no cluster"] = said(on)
-    with patch("ray.__version__", "2.0.0"):
-        found["version"] = said(sys.argv[1])
-    with patch.object(_ray_fleet, "find_spec", lambda _: None):
-        found["no client"] = said(sys.argv[1])
+        with patch.object(_ray_fleet, "find_spec", lambda _: None):
+            found["no client"] = said(on)
+    if len(sys.argv) > 1:
+        with patch("ray.__version__", "2.0.0"):
+            found["version"] = said(sys.argv[1])
     print(json.dumps(found))
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":
