@@ -8,7 +8,6 @@ import io
 import pickle
 import socket
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,9 +23,8 @@ T = TypeVar("T")
 
 CONNECT_S = 5.0
 """Seconds for a cluster's port to answer at all."""
-JOIN_S = 120.0
-"""Seconds for a cluster to take this process in: its first machine starts a process for each that joins from outside,
-which takes half a minute where it is busy."""
+JOIN_S = 60.0
+"""Seconds for a cluster to take this process in."""
 A_MACHINE = 2
 """Workers on a machine, unless somebody says otherwise."""
 NAMESPACE = "groundwire"
@@ -188,14 +186,7 @@ async def join(on: str) -> tuple[Any, int]:
     asked = {"address": "auto" if on == "ray" else on, "namespace": NAMESPACE, "log_to_driver": False}
 
     def joined() -> int:
-        end = time.monotonic() + JOIN_S
-        while True:
-            try:
-                ray.init(**asked, logging_level="ERROR", ignore_reinit_error=True)
-                break
-            except ConnectionError:
-                if on == "ray" or time.monotonic() > end:
-                    raise
+        ray.init(**asked, logging_level="ERROR", ignore_reinit_error=True)
         return sum(1 for node in ray.nodes() if node["Alive"])
 
     # what it prints is for its developers; here and not in the thread, which is left behind where a cluster hangs, and
@@ -271,7 +262,10 @@ async def _in_time(join: Callable[[], T], on: str) -> T:
 def _no_cluster(on: str, why: str) -> ConfigError:
     do = "Start one (ray start --head)"
     if on != "ray":
-        do = 'Start one that is open to others (pip install "ray[client]"; ray start --head)'
+        do = (
+            'Start one that is open to others (pip install "ray[client]"; ray start --head); where it asks for a token,'
+            " set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here"
+        )
     return ConfigError(
         f"No Ray cluster answers {_place_of(on)}: {why}.",
         do=f"{do}, or name the address of another:  --on ray://HOST:10001",
