@@ -26,6 +26,10 @@ def said(on: str) -> list[str]:
     return []
 
 
+def nothing(_: str) -> None:
+    """What is found of a module that is not installed."""
+
+
 def main() -> None:
     found: dict[str, list[str]] = {}
     with socket.socket() as silent:
@@ -35,7 +39,7 @@ def main() -> None:
         silent.listen()
         with patch.object(_ray_fleet, "JOIN_S", 0.5):
             found["no cluster"] = said(on)
-        with patch.object(_ray_fleet, "find_spec", lambda _: None):
+        with patch.object(_ray_fleet, "find_spec", nothing):
             found["no client"] = said(on)
     if len(sys.argv) > 1:
         with patch("ray.__version__", "2.0.0"):

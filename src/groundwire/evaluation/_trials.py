@@ -302,7 +302,7 @@ class TrialColumns:
 
     def __init__(self, *, worded: int | None = None) -> None:
         self._texts = {name: _Names() for name in _TEXTS if name != "wording"}
-        self._numbers = {name: array(kind) for name, (kind, _) in _NUMBERS.items()}
+        self._numbers: dict[str, array[Any]] = {name: array(kind) for name, (kind, _) in _NUMBERS.items()}
         self._wording: dict[int, str] = {}
         self._worded = worded
         self._samples = (array("q"), _Names(), array("b"), array("d"))
@@ -314,7 +314,7 @@ class TrialColumns:
         for name, names in self._texts.items():
             names.add(getattr(row, name))
         for name, (_, number) in _NUMBERS.items():
-            self._numbers[name].append(number(row))  # pyright: ignore[reportArgumentType]  an array of whole numbers gets these
+            self._numbers[name].append(number(row))
         lengths, answers, verdicts, weights = self._samples
         lengths.append(len(row.samples))
         for sample in row.samples:
