@@ -5,8 +5,8 @@ reads it gets slower.
 
 Episodes are those of `bench/gpu/episodes.py` (three trials, real prompts about real modules, lessons recalled between
 them) with a model and a judge that answer at once: all that is left is ours. Sizes are rounded to whole times 200
-tasks. Without --url the ledger is a fresh SQLite file; a database that is named must be empty. At each size of the
-ledger: what an episode cost since the size before, 200 recalls, the report of the first run (as large as ever, in a
+tasks. Without --url the ledger is a fresh SQLite file; one that is named may hold what this script has written before,
+which it goes on from. At each size of the ledger: what an episode cost since the size before, 200 recalls, the report of the first run (as large as ever, in a
 larger ledger) and of the newest (larger too). In the end the first run is archived, and its report read out of the
 archive. CPU is this process's, all threads; PostgreSQL's own is read from /proc where the server runs on this machine.
 Slopes are of log–log lines through all sizes: 0 is "independent of size", 1 "in proportion".
@@ -93,7 +93,7 @@ async def timed(work: Callable[[], Awaitable[T]]) -> tuple[T, float]:
 
 async def reported(store: SqlStore, run: RunRecord) -> None:
     """What `groundwire report` does: the seals are looked at, and the numbers made."""
-    await check_run(store, run.id, keys=FileKeys(), thorough=False)
+    await check_run(store, run.id, keys=FileKeys(), thorough=False, keeps_episodes=False)
     report_on([await read_run(store, run)])
 
 
@@ -129,8 +129,9 @@ async def measured(url: str, sizes: Sequence[int], tell: Callable[[Mapping[str, 
     tasks = episodes.tasks(TASKS, SOURCES)
     async with aclosing(SqlStore(url)) as store:
         await store.recall("nothing", "yet")
-        first: RunRecord | None = None
-        there, size = 0, await size_of(store)
+        size, earlier = await size_of(store), await store.runs(limit=A_MILLION)
+        first: RunRecord | None = earlier[-1] if earlier else None
+        there = size.rows.get("episodes", 0)
         for wanted in sizes:
             # its processes come and go with connections, so each is looked for on both sides
             server = await server_of(store)

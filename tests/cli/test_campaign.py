@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaign_graph import make
-from campaign_kills import GRAPH, lay_out
+from campaign_graph import CALLS, PRICE, make
+from campaign_kills import GRAPH, cluster_of, lay_out
 from peer_environments import python_with
 from rich.console import Console
 
@@ -25,7 +25,9 @@ from groundwire import Task, Tree
 from groundwire.benchmarks import Item
 from groundwire.cli._campaign import FRUITLESS, REFUSALS, Driver, Teller, steer_campaign
 from groundwire.cli._ray_fleet import check_form, join
+from groundwire.cli._report import run_report
 from groundwire.cli._run import run_suite
+from groundwire.cli._scores import task_scores
 from groundwire.cli._suite import Suite, TaskSource
 from groundwire.cli._tally import EndedEpisode, Tally
 from groundwire.cli._workers import PYTHON, LocalFleet, WorkerEnd, WorkerJob
@@ -41,6 +43,7 @@ from groundwire.memory._campaigns import Campaign
 
 QUICK = WorkerPace(lease_s=30.0, report_s=0.05, look_s=0.01, patience_s=5.0)
 KILLS = Path(__file__).parents[1] / "support" / "campaign_kills.py"
+RAY_REFUSALS = KILLS.with_name("ray_refusals.py")
 
 
 class Here:
@@ -105,7 +108,9 @@ class Driven:
         self.store = SqlStore(self.url)
 
     async def begin(self, workers: int = 2, **told: Any) -> Here:
-        run_id = await make().compile(store=self.store).start_run()
+        # as `groundwire run` notes its tasks: each has one result
+        suite = {"tasks": [[task.id, task.tree.digest, ""] for task in self.tasks]}
+        run_id = await make().compile(store=self.store).start_run({"suite": suite})
         self.campaign = Campaign(self.store, run_id)
         given: dict[str, Any] = {"at_once": 0, "most": {}, "used": None, **told}
         await self.campaign.open([task.id for task in self.tasks], frozenset(), workers=workers, **given)
@@ -224,6 +229,34 @@ def test_of_a_task_that_was_run_once_more_the_last_episode_counts() -> None:
     assert [tell(0, 1.0, broke), tell(0, 1.0, broke), tell(0, 2.0, right)] == [True, False, True]
     assert (arm.tally.done, arm.tally.counts()) == (1, "1 verified · 0 unsolved · 0 no verdict")
     assert arm.tally.tokens == 10, "what was paid was paid"
+
+
+async def test_a_report_counts_the_last_episode_of_a_task_that_was_requeued_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Driven(tmp_path, 2)
+    fleet = await run.begin(1)
+    await run.drive(fleet)
+    assert await run.campaign.requeue("t0") == "ended"
+    await run.drive(Here(run.url, fleet.run_id, run.tasks))
+    async with aclosing(SqlStore(run.url)) as store:
+        begun = [(one.task_id, one.id) for one in await store.episodes(fleet.run_id)]
+        scores = await task_scores(store, fleet.run_id)
+    assert sorted(name for name, _ in begun) == ["t0", "t0", "t1"]
+    assert sorted(one.task_id for one in scores) == ["t0", "t1"]
+
+    def report(*, as_json: bool) -> str:
+        flags = {"db": run.url}
+        assert run_report([fleet.run_id], flags, control=None, html=None, as_json=as_json) == 0
+        return capsys.readouterr().out
+
+    (told,) = json.loads(await asyncio.to_thread(report, as_json=True))["runs"]
+    assert (told["measured"]["outcome"]["tasks"], told["measured"]["outcome"]["episodes"]) == (2, 2)
+    assert {one["episode"] for one in told["episodes"]} == {begun[-1][1], dict(begun)["t1"]}
+    assert told["put_aside"] == {"episodes": 1, "tokens": 7 * CALLS, "usd": pytest.approx(PRICE * CALLS)}
+    assert "not counted: 1 earlier episode of tasks that were run once more" in await asyncio.to_thread(
+        report, as_json=False
+    )
 
 
 # `groundwire campaign`.
@@ -351,9 +384,56 @@ def test_a_killed_worker_costs_no_result(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.postgres
 def test_three_kills_on_a_cluster_of_three_machines_cost_no_result(tmp_path: Path, postgres_url: str) -> None:
-    program = python_with("ray>=2.40,<3", extras="postgres").parent / "groundwire"
+    program = with_ray().parent / "groundwire"
     found = killed(tmp_path, postgres_url, 3, 1, "ray", program)
     assert found["wrong"] == [] and found["tasks"] == 12 and sum(found["kills"].values()) == 3
+
+
+@pytest.mark.slow
+def test_a_cluster_that_can_not_be_joined_from_outside_is_said() -> None:
+    said = refused(with_ray())
+    assert "No Ray cluster answers at ray://127.0.0.1" in said["nothing"][0] and "ray[client]" in said["nothing"][1]
+    assert "did not answer for 0.5 s" in said["no cluster"][0]
+    assert "client, which is not installed" in said["no client"][0] and "ray[client]" in said["no client"][1]
+
+
+def refused(python: Path, *at: str) -> dict[str, list[str]]:
+    """What is said, and what to do, by what is wrong: see `ray_refusals`."""
+    ran = subprocess.run([python, RAY_REFUSALS, *at], stdout=subprocess.PIPE, check=True)
+    return json.loads(ran.stdout)
+
+
+@pytest.mark.soak  # Ray gives each client half a minute to be taken in, which a busy machine does not keep
+@pytest.mark.postgres
+def test_a_run_from_outside_of_a_cluster_that_then_goes_away(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = with_ray()
+    hold, tasks = tmp_path / "hold", lay_out(tmp_path / "tasks", 2)
+    hold.touch()
+    monkeypatch.setenv("GROUNDWIRE_TEST_HOLD", str(hold))
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    told = ["--db", postgres_url, "--workers", "1", "--at-once", "2", "--json"]
+    with cluster_of(python, machines=1) as cluster:
+        command = [python.parent / "groundwire", "run", GRAPH, tasks, "--on", cluster.outside, *told]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
+            assert driver.stdout is not None
+            begun, first = (json.loads(driver.stdout.readline()) for _ in range(2))
+            said = refused(python, cluster.outside)
+            cluster.stop()
+            last = json.loads(driver.stdout.read())
+    assert (begun["tasks"], first["task_id"], first["stop_reason"]) == (2, "t000", "verified")
+    assert driver.returncode == 2
+    assert (
+        "no longer answers" in last["error"]["what"] and f"groundwire resume {begun['run_id']}" in last["error"]["do"]
+    )
+    assert "different versions" in said["version"][0] and "2.0.0" in said["version"][0]
+
+
+def with_ray() -> Path:
+    """The interpreter of an environment with Ray and its client."""
+    return python_with("ray>=2.40,<3", "ray[client]>=2.40,<3", extras="postgres")
 
 
 @pytest.mark.soak

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from guessing import ANSWER, Check, Guesser, Noter, answer, loop, no_verdict
+from reported import guessed
 
 from groundwire import Task
 from groundwire.core._candidates import Candidate, Tree
@@ -17,6 +18,7 @@ from groundwire.core._records import EpisodeRecord, Store
 from groundwire.core._signals import NoVerdict, Origin, Verdict
 from groundwire.core._tasks import Hidden
 from groundwire.evaluation import JudgedSample, TrialRow, Trials, TrialStep, read_run, report_on, trial_rows
+from groundwire.evaluation._trials import TrialColumns
 from groundwire.graphs import FeedbackGraph
 from groundwire.graphs.library._code_repair import code_repair
 from groundwire.memory import InMemoryStore
@@ -139,6 +141,43 @@ def test_rows_become_columns_and_come_back_in_order() -> None:
     assert list(again.rows()) == list(trials.rows())
     empty = Trials.of([])
     assert (len(empty), empty.starts.tolist(), empty.ends.tolist()) == (0, [], [])
+
+
+class _ByPage(InMemoryStore):
+    """A ledger that never hands out all episodes of a run at once."""
+
+    async def episodes(self, run_id: str, *, after: str = "", most: int | None = None) -> Sequence[EpisodeRecord]:
+        assert most is not None, "the whole run would be in memory"
+        return await super().episodes(run_id, after=after, most=min(most, 2))
+
+
+async def test_a_run_is_read_a_page_at_a_time() -> None:
+    store = _ByPage()
+    run_id = await guessed(store, [(f"task{n}", ["no", "right"]) for n in range(5)])
+    (run,) = await store.runs(prefix=run_id)
+    trials = (await read_run(store, run)).trials
+    assert [trials.task[int(row)] for row in trials.starts] == [f"task{n}" for n in range(5)] and len(trials) == 10
+
+
+async def test_of_a_run_of_the_library_each_episode_of_a_task_counts() -> None:
+    store = InMemoryStore()
+    run_id = await guessed(store, [("a", ["no", "right"]), ("a", ["right"])])
+    (run,) = await store.runs(prefix=run_id)
+    arm = await read_run(store, run)
+    assert len(arm.trials.starts) == 2 and not arm.facts.put_aside.episodes
+
+
+def test_the_words_of_the_latest_trials_that_are_known_to_be_right_or_wrong_are_kept() -> None:
+    columns = TrialColumns(worded=2)
+    for number, visible in enumerate([Verdict.FAIL, Verdict.PASS, Verdict.NONE, Verdict.FAIL, Verdict.PASS], 1):
+        columns.add(TrialRow(episode="e", task="t", trial=number, visible=visible, wording=f"word {number}"))
+    unseen = TrialRow(episode="e", task="t", trial=6, visible=Verdict.PASS, has_hidden=True, wording="word 6")
+    opinion = TrialRow(episode="e", task="t", trial=7, visible=Verdict.PASS, origin=Origin.HUMAN, wording="word 7")
+    columns.add(unseen)
+    columns.add(opinion)
+    trials = Trials.from_columns(**columns.told())
+    assert [row.wording for row in trials.rows()] == ["", "", "", "word 4", "word 5", "", ""]
+    assert np.flatnonzero(trials.truth != -1)[-2:].tolist() == [3, 4], "those that the predictor looks at"
 
 
 def test_columns_that_do_not_fit_are_refused() -> None:

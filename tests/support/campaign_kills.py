@@ -21,7 +21,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,23 +63,25 @@ def lay_out(folder: Path, count: int) -> Path:
 
 @dataclass
 class Cluster:
-    """Three machines of a Ray cluster, each a process group on this one."""
+    """Machines of a Ray cluster, each a process group on this one."""
 
     program: Path
     folder: Path
     nodes: list[subprocess.Popen[bytes]] = field(default_factory=list[subprocess.Popen[bytes]])
     address: str = ""
+    outside: str = ""
+    """Where it is joined from outside of it."""
 
-    def start(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        self.address = f"127.0.0.1:{port}"
+    def start(self, machines: int = 3) -> None:
+        port, client = free_port(), free_port()
+        self.address, self.outside = f"127.0.0.1:{port}", f"ray://127.0.0.1:{client}"
         head = ("--head", f"--port={port}", f"--temp-dir={self.folder}", "--include-dashboard=false")
-        self.nodes.append(self._node(*head))
+        self.nodes.append(self._node(*head, f"--ray-client-server-port={client}"))
         wait_until(lambda: _answers(port), 60)
-        self.add()
-        self.add()
+        for _ in range(1, machines):
+            self.add()
+        if machines == 1:  # nobody joins it but from outside
+            wait_until(lambda: _answers(client), 120)
 
     def add(self) -> None:
         """One more machine, while the others are at work."""
@@ -88,7 +90,8 @@ class Cluster:
     def _node(self, *more: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [self.program.with_name("ray"), "start", "--block", "--num-cpus=2", "--disable-usage-stats", *more],
-            env={**os.environ, "RAY_SCHEDULER_EVENTS": "0"},
+            # a token of the user's would be asked of whoever joins
+            env={**os.environ, "RAY_SCHEDULER_EVENTS": "0", "RAY_AUTH_MODE": "disabled"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
@@ -105,6 +108,12 @@ class Cluster:
     def stop(self) -> None:
         while self.nodes:
             self.kill(len(self.nodes) - 1)
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def below(pid: int) -> Iterator[int]:
@@ -268,16 +277,12 @@ def check(killing: Killing, alone: Mapping[str, Sequence[Sequence[Record]]], cha
 
 
 @contextmanager
-def cluster_of(kind: str, program: Path) -> Generator[Cluster | None]:
-    if kind == "local":
-        yield None
-        return
+def cluster_of(program: Path, machines: int = 3) -> Generator[Cluster]:
     # a socket's path may be no longer than some 100 characters
     folder = Path("/tmp") / f"gw-ray-{os.getpid()}"
     cluster = Cluster(program, folder)
     try:
-        cluster.start()
-        os.environ["RAY_ADDRESS"] = cluster.address
+        cluster.start(machines)
         yield cluster
     finally:
         cluster.stop()
@@ -301,7 +306,9 @@ def main() -> None:
     os.environ["GROUNDWIRE_TEST_LATENCY"] = os.environ.get("GROUNDWIRE_TEST_LATENCY", "0.25")
     os.environ["GROUNDWIRE_TEST_HOLD"] = str(folder / "hold")
     (folder / "hold").touch()
-    with cluster_of(kind, program) as cluster:
+    with cluster_of(program) if kind == "ray" else nullcontext() as cluster:
+        if cluster is not None:
+            os.environ.update(RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled")
         killing = Killing(folder, url, program, cluster, random.Random(seed))
         killing.run(tasks, kills)
     if not killing.found.wrong:

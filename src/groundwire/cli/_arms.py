@@ -17,7 +17,7 @@ from groundwire.cli.graph_options._flags import checked_options
 from groundwire.cli.graph_options._making import Making
 from groundwire.cli.graph_options._wiring import graph_of
 from groundwire.core._errors import ConfigError
-from groundwire.core._records import EpisodeEnd
+from groundwire.core._records import EpisodeEnd, episodes_of
 from groundwire.graphs import FeedbackApp, FeedbackGraph, Rules
 from groundwire.graphs.build._control import CONTROL_RULES, EpisodeUsage, allowance_of, control_budget, resampling_of
 from groundwire.graphs.run._budget import Budget
@@ -133,12 +133,13 @@ class Control(ABC):
         """
 
     async def read(self, items: Sequence[Item]) -> None:
-        """Reads what the other arm's episodes might have used; those that broke are left out."""
+        """Reads what the other arm's episodes might have used, of each task the last; those that broke are left out."""
         wanted = {item.task.id for item in items}
         store = self.main.store
-        for episode in await store.episodes(self.main.run_id):
+        async for episode in episodes_of(store, self.main.run_id):
             records = await store.records(episode.id)
             end = next((r for r in records if isinstance(r, EpisodeEnd)), None)
+            self._spent.pop(episode.task_id, None)
             if end and EXIT_CODES[end.stop_reason] not in BROKEN and episode.task_id in wanted:
                 self._spent[episode.task_id] = allowance_of(records, self.main.parts.budget)
 

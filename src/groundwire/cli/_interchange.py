@@ -74,7 +74,9 @@ def run_interchange(
 async def _read(store: SqlStore, prefixes: Sequence[str]) -> tuple[Sequence[RunRecord], Sequence[RunCheck]]:
     """The runs that were named, each once, and whether the records of each are as they were written."""
     runs = {run.id: run for run in [await unique_run(store, prefix) for prefix in prefixes]}
-    return list(runs.values()), [await check_run(store, id, keys=FileKeys(), thorough=False) for id in runs]
+    return list(runs.values()), [
+        await check_run(store, id, keys=FileKeys(), thorough=False, keeps_episodes=False) for id in runs
+    ]
 
 
 def _tasks(given: Sequence[str], out: Path) -> int:

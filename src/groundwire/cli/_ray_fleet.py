@@ -10,7 +10,9 @@ import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Self, TypeVar
 
 from groundwire.cli._workers import WorkerEnd, WorkerJob, work
@@ -27,6 +29,9 @@ A_MACHINE = 2
 """Workers on a machine, unless somebody says otherwise."""
 NAMESPACE = "groundwire"
 INSTALL = 'Install it on every machine of the cluster:  pip install "groundwire[ray]"'
+INSTALL_CLIENT = 'Install it here and on the cluster\'s first machine:  pip install "ray[client]"'
+_VERSIONS_DIFFER = ("ersion mismatch", "versions differ")
+"""How Ray's versions begin to say so."""
 
 
 class RayWorker:
@@ -56,6 +61,7 @@ class RayFleet:
 
     def __init__(self, ray: Any, job: WorkerJob, machines: int) -> None:
         self._ray = ray
+        self._at = _place_of(job.suite.on)
         self.room = A_MACHINE * machines
         """Workers, unless somebody says how many."""
         self._packed = ray.put(job.packed())
@@ -79,7 +85,7 @@ class RayFleet:
 
     async def start(self, name: str) -> None:
         """See `Fleet`."""
-        self._actors[name] = await asyncio.to_thread(self._start, name)
+        self._actors[name] = await self._asked(partial(self._start, name))
 
     def _start(self, name: str) -> tuple[Any, Any]:
         made = self._ray.remote(RayWorker).options(
@@ -95,7 +101,21 @@ class RayFleet:
 
     async def gone(self) -> Mapping[str, WorkerEnd]:
         """See `Fleet`."""
-        return await asyncio.to_thread(self._gone)
+        return await self._asked(self._gone)
+
+    async def _asked(self, work: Callable[[], T]) -> T:
+        """What the cluster says.
+
+        Raises:
+            ConfigError: it says nothing any more.
+        """
+        try:
+            return await asyncio.to_thread(work)
+        except Exception as error:  # of which class hangs on how it was joined
+            raise ConfigError(
+                f"The Ray cluster {self._at} no longer answers: {plain(str(error), limit=300)}",
+                do=f"What was written is kept. Once it runs again:  groundwire resume {self._run_id}",
+            ) from error
 
     def _gone(self) -> Mapping[str, WorkerEnd]:
         if not self._actors:
@@ -137,7 +157,8 @@ class RayFleet:
             with contextlib.suppress(Exception):  # it is dead already
                 self._ray.kill(actor)
         self._actors.clear()
-        self._ray.shutdown()
+        with contextlib.suppress(Exception):  # so is the cluster
+            self._ray.shutdown()
 
 
 async def join(on: str) -> tuple[Any, int]:
@@ -158,16 +179,20 @@ async def join(on: str) -> tuple[Any, int]:
         raise ConfigError("Ray is not installed, so there is no cluster to run on.", do=INSTALL) from error
     if on != "ray":
         await asyncio.to_thread(_check_answers, on)
+        if find_spec("grpc") is None:
+            raise ConfigError(
+                "A cluster is joined from outside of it with Ray's client, which is not installed.", do=INSTALL_CLIENT
+            )
     asked = {"address": "auto" if on == "ray" else on, "namespace": NAMESPACE, "log_to_driver": False}
 
     def joined() -> int:
-        # what it prints is for its developers
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            ray.init(**asked, logging_level="ERROR", ignore_reinit_error=True)
+        ray.init(**asked, logging_level="ERROR", ignore_reinit_error=True)
         return sum(1 for node in ray.nodes() if node["Alive"])
 
-    # a cluster that hangs would hang this process: the thread is left behind
-    return ray, await _in_time(joined, on)
+    # what it prints is for its developers; here and not in the thread, which is left behind where a cluster hangs, and
+    # would keep all that is said afterwards
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        return ray, await _in_time(joined, on)
 
 
 def check_form(on: str) -> None:
@@ -226,7 +251,7 @@ async def _in_time(join: Callable[[], T], on: str) -> T:
     except GroundwireError:
         raise
     except Exception as error:
-        if "ersion mismatch" in str(error):
+        if any(words in str(error) for words in _VERSIONS_DIFFER):
             raise ConfigError(
                 f"This process and the cluster have different versions: {plain(str(error), limit=400)}",
                 do="Install the same Python and Ray on every machine of the cluster, and here.",
@@ -235,8 +260,17 @@ async def _in_time(join: Callable[[], T], on: str) -> T:
 
 
 def _no_cluster(on: str, why: str) -> ConfigError:
-    where = "on this machine" if on == "ray" else f"at {on}"
+    do = "Start one (ray start --head)"
+    if on != "ray":
+        do = (
+            'Start one that is open to others (pip install "ray[client]"; ray start --head); where it asks for a token,'
+            " set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here"
+        )
     return ConfigError(
-        f"No Ray cluster answers {where}: {why}.",
-        do="Start one (ray start --head), or name the address of another:  --on ray://HOST:10001",
+        f"No Ray cluster answers {_place_of(on)}: {why}.",
+        do=f"{do}, or name the address of another:  --on ray://HOST:10001",
     )
+
+
+def _place_of(on: str) -> str:
+    return "on this machine" if on == "ray" else f"at {on}"

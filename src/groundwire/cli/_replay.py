@@ -52,7 +52,7 @@ def replay_run(prefix: str, flags: Mapping[str, Any], *, verify: bool, unverifie
     async def replay() -> tuple[RunRecord, Sequence[Replayed], RunCheck]:
         async with aclosing(open_store(Settings.resolve(flags))) as store:
             run = await unique_run(store, prefix)
-            check = await check_run(store, run.id, keys=FileKeys(), thorough=False)
+            check = await check_run(store, run.id, keys=FileKeys(), thorough=False, keeps_episodes=False)
             if not unverified:
                 refuse([check])
             return run, await _replay(store, run), check

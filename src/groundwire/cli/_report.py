@@ -92,7 +92,7 @@ async def _read(
             arms += [await read_run(store, run)] if run.id not in runs else []
             runs[run.id], last = run, run.id
             states[run.id] = await state_of(store, run)
-            checks[run.id] = await check_run(store, run.id, keys=FileKeys(), thorough=False)
+            checks[run.id] = await check_run(store, run.id, keys=FileKeys(), thorough=False, keeps_episodes=False)
     if control is not None:
         return arms, last, states, list(checks.values())
     learns = any("learn" in json.loads(run.config) for run in runs.values())
@@ -101,7 +101,7 @@ async def _read(
             for run in (await _controls(store, runs)).values():
                 arms.append(await read_run(store, run))
                 states[run.id] = await state_of(store, run)
-                checks[run.id] = await check_run(store, run.id, keys=FileKeys(), thorough=False)
+                checks[run.id] = await check_run(store, run.id, keys=FileKeys(), thorough=False, keeps_episodes=False)
     return arms, "", states, list(checks.values())
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groundwire.core._records import EpisodeEnd, RunEnd, RunRecord, RunState, run_state
+from groundwire.core._records import RunEnd, RunRecord, RunState, run_state
 from groundwire.core._seal import FileKeys
 from groundwire.memory import SqlStore
+from groundwire.memory._browsing import LedgerBrowser
+from groundwire.memory._browsing_sql import OPEN
 
 STYLES: Mapping[RunState, str] = {
     RunState.FINISHED: "green",
@@ -17,14 +19,13 @@ STYLES: Mapping[RunState, str] = {
 
 async def state_of(store: SqlStore, run: RunRecord) -> RunState:
     """How a run stands; see `core._records.run_state`."""
-    ends = await store.ends(run.id)
-    begun = {episode.id for episode in await store.episodes(run.id)}
+    standing = await LedgerBrowser(store).standing(run.id)
     return run_state(
         run.config,
         is_held=FileKeys().is_held(run.id),
-        is_ended=any(isinstance(end, RunEnd) for end in ends),
-        begun=len(begun),
-        unfinished=len(begun - {end.episode_id for end in ends if isinstance(end, EpisodeEnd)}),
+        is_ended=bool(standing.ended_at),
+        begun=standing.episodes,
+        unfinished=standing.verdicts.get(OPEN, 0),
     )
 
 

@@ -15,7 +15,7 @@ from groundwire.cli._repair import unique_run
 from groundwire.cli.graph_options._flags import checked_options
 from groundwire.core._candidates import Candidate
 from groundwire.core._errors import ConfigError
-from groundwire.core._records import CandidateRecord, EpisodeEnd, ModelCall, Record, StopReason
+from groundwire.core._records import CandidateRecord, EpisodeEnd, ModelCall, Record, StopReason, episodes_of
 from groundwire.core._signals import Origin, Signal, Verdict
 from groundwire.graphs.run._result import EXIT_CODES
 from groundwire.memory import SqlStore
@@ -89,7 +89,7 @@ class SetScores:
 
 
 async def task_scores(store: SqlStore, run_id: str, items: Sequence[Item] = ()) -> Sequence[TaskScore]:
-    """Reads them from the ledger.
+    """Reads them from the ledger; of a task that was run once more the last episode counts.
 
     Args:
         store: the ledger.
@@ -99,10 +99,11 @@ async def task_scores(store: SqlStore, run_id: str, items: Sequence[Item] = ()) 
     run = await unique_run(store, run_id)
     splits = {one[0]: one[2] for one in json.loads(run.config).get("suite", {}).get("tasks", ())}
     tasks = {item.task.id: item.task for item in items if is_question(item.task)}
-    found: list[TaskScore] = []
-    for episode in await store.episodes(run.id):
+    found: dict[str, TaskScore] = {}
+    async for episode in episodes_of(store, run.id):
         records = await store.records(episode.id)
         end = next((r for r in records if isinstance(r, EpisodeEnd)), None)
+        found.pop(episode.task_id, None)
         if end is None:
             continue
         judged = [r for r in records if isinstance(r, Signal) and r.origin is Origin.HIDDEN_TESTS]
@@ -115,17 +116,15 @@ async def task_scores(store: SqlStore, run_id: str, items: Sequence[Item] = ()) 
             if compare == "words":
                 said = await _said(store, records, judged[-1].candidate_digest, task) if judged else ""
                 f1 = word_f1(said, answers)
-        found.append(
-            TaskScore(
-                episode.task_id,
-                splits.get(episode.task_id, ""),
-                None if broken else right,
-                f1,
-                _seconds(episode.created_at, end.created_at),
-                sum(r.prompt_tokens + r.completion_tokens for r in records if isinstance(r, ModelCall)),
-            )
+        found[episode.task_id] = TaskScore(
+            episode.task_id,
+            splits.get(episode.task_id, ""),
+            None if broken else right,
+            f1,
+            _seconds(episode.created_at, end.created_at),
+            sum(r.prompt_tokens + r.completion_tokens for r in records if isinstance(r, ModelCall)),
         )
-    return found
+    return list(found.values())
 
 
 async def _said(store: SqlStore, records: Sequence[Record], digest: str, task: Any) -> str:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
+from functools import partial
+from textwrap import indent
 from typing import Any
 
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from groundwire.cli._finding import store_with
+from groundwire.cli._finding import store_with_either
 from groundwire.cli._live import MARKS, counts, headline
 from groundwire.cli._outcome import account_data, account_lines, strength_line
 from groundwire.cli._repair import open_store
@@ -33,20 +35,21 @@ from groundwire.core._records import (
     ReflectionRecord,
     RunRecord,
     RunState,
+    episodes_of,
 )
 from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
 from groundwire.core._signals import Isolation, Origin, Signal, Verdict
 from groundwire.core._text import plain, plural
-from groundwire.graphs.run._account import account_of, non_discriminating
+from groundwire.graphs.run._account import VerdictAccount, VerdictsGiven, account_of
 from groundwire.graphs.run._strength import Strength, strength_of
 from groundwire.memory import SqlStore
+from groundwire.memory._browsing import LedgerBrowser
+from groundwire.memory._browsing_sql import OPEN, Sort
 from groundwire.memory._checking import RunCheck, check_run
 
 SIGNALS_SHOWN = 12
 ID_CHARS = 36
-_Told = Sequence[tuple[EpisodeRecord, Sequence[Record]]]
-"""Each episode, and its records."""
 WIDE = 100
 """Columns of a terminal that has room for the time too, which an id begins with."""
 
@@ -61,7 +64,8 @@ def list_runs(flags: Mapping[str, Any], *, as_json: bool) -> int:
     runs = asyncio.run(read())
     if as_json:
         said = ({"state": line.state, "project": line.project, "verdict": line.verdict} for line in runs)
-        _print_json([{**asdict(line.run), **more} for line, more in zip(runs, said, strict=True)])
+        told = _as_json([{**asdict(line.run), **more} for line, more in zip(runs, said, strict=True)])
+        sys.stdout.write(f"{told}\n")
         return 0
     if not runs:
         Console().print("no runs yet: try  groundwire demo")
@@ -94,53 +98,110 @@ class _Line:
 
 
 async def _line(store: SqlStore, run: RunRecord) -> _Line:
-    names = list(dict.fromkeys(episode.task_id for episode in await store.episodes(run.id)))
-    ends = {end.episode_id: end for end in await store.ends(run.id) if isinstance(end, EpisodeEnd)}
-    if len(ends) > 1:
-        passed = sum(end.verdict is Verdict.PASS for end in ends.values())
-        verdict = f"{passed} of {len(ends)} pass"
-    else:
-        verdict = next((str(end.stop_reason) for end in ends.values()), "")
-    project = names[0] if len(names) == 1 else plural(len(names), "task") if names else ""
+    browser = LedgerBrowser(store)
+    standing = await browser.standing(run.id)
+    ended = standing.episodes - standing.verdicts.get(OPEN, 0)
+    first = (await browser.episodes(run_id=run.id, sort=Sort.OLDEST, size=1)).rows if standing.tasks == 1 else ()
+    verdict = f"{standing.verdicts.get(Verdict.PASS, 0)} of {ended} pass"
+    if ended < 2:
+        verdict = next(iter(await browser.stop_reasons(run.id)), "")
+    project = first[0].task_id if first else plural(standing.tasks, "task") if standing.tasks else ""
     return _Line(run, await state_of(store, run), project, verdict)
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """One episode of a run, with all of its records."""
+
+    episode: EpisodeRecord
+    records: Sequence[Record]
+    strength: Strength | None
+
+
 def show_run(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
-    """Shows one run.
+    """Shows one run, an episode after the other, or one episode of it.
+
+    Args:
+        prefix: the beginning of the run's id, or of the episode's.
+        flags: where the ledger is.
+        as_json: print JSON.
 
     Returns:
         0; 1 if something is not as it was written.
+
+    Raises:
+        RecordNotFound: there is no such run or episode, or more than one.
+    """
+    return asyncio.run(_show(prefix, Settings.resolve(flags), as_json=as_json))
+
+
+async def _show(prefix: str, settings: Settings, *, as_json: bool) -> int:
+    async with store_with_either(settings, prefix) as (store, run, only):
+        state = await state_of(store, run)
+        checked = partial(check_run, store, run.id, keys=FileKeys(), keeps_episodes=as_json, only=only)
+        show = _tell_json if as_json else _print_run
+        check = await show(run, state, _shown(store, run, only), checked)
+    return 0 if check.holds else 1
+
+
+async def _shown(store: SqlStore, run: RunRecord, only: str) -> AsyncGenerator[_Shown]:
+    """The run's episodes, or the only one that is wanted, one at a time in memory."""
+    if only:
+        records = await store.records(only)
+        begun = [record for record in records if isinstance(record, EpisodeRecord)]
+        yield _Shown(begun[0], records, await strength_of(store, only))
+        return
+    async for episode in episodes_of(store, run.id):
+        yield _Shown(episode, await store.records(episode.id), await strength_of(store, episode.id))
+
+
+class _SoFar:
+    """What a run's numbers have to be read with, as far as its episodes have been seen.
+
+    Args:
+        run: the run.
     """
 
-    async def read() -> tuple[
-        RunRecord, RunState, list[tuple[EpisodeRecord, Sequence[Record]]], RunCheck, dict[str, Strength]
-    ]:
-        async with store_with(Settings.resolve(flags), prefix) as (store, run):
-            episodes = await store.episodes(run.id)
-            check = await check_run(store, run.id, keys=FileKeys())
-            measured = [(e.id, await strength_of(store, e.id)) for e in episodes]
-            strengths = {id_: strength for id_, strength in measured if strength is not None}
-            return run, await state_of(store, run), [(e, await store.records(e.id)) for e in episodes], check, strengths
+    def __init__(self, run: RunRecord) -> None:
+        self._config: dict[str, Any] = json.loads(run.config)
+        self._given = VerdictsGiven()
+        self._oracle = False
 
-    run, state, episodes, check, strengths = asyncio.run(read())
-    if as_json:
-        _print_json(
-            {
-                "run": asdict(run),
-                "state": state,
-                "seals": _seals(check),
-                "checked": check_data(check),
-                **_flags(run, episodes),
-                "non_discriminating": _non_discriminating(episodes),
-                "episodes": [
-                    {**_episode_data(episode, records), "test_strength": _strength(strengths.get(episode.id))}
-                    for episode, records in episodes
-                ],
-            }
-        )
-    else:
-        _print_run(Console(highlight=False), run, state, episodes, check, strengths)
-    return 0 if check.holds else 1
+    def take(self, shown: _Shown) -> VerdictAccount:
+        """One more; its account."""
+        self._given.take(record for record in shown.records if isinstance(record, Signal))
+        account = account_of(shown.records)
+        self._oracle |= account.oracle
+        return account
+
+    def as_data(self) -> dict[str, Any]:
+        """For scripts."""
+        return {
+            "grounded": self._config.get("grounded", True),
+            "ungrounded": self._config.get("ungrounded", []),
+            "oracle": self._oracle,
+            "trust": self._config.get("trust", []),
+            "non_discriminating": list(self._given.non_discriminating),
+        }
+
+
+async def _tell_json(
+    run: RunRecord, state: RunState, episodes: AsyncIterable[_Shown], checked: Callable[[], Awaitable[RunCheck]]
+) -> RunCheck:
+    """One object, written an episode at a time."""
+    check, so_far = await checked(), _SoFar(run)
+    head = {"run": asdict(run), "state": state, "seals": _seals(check), "checked": check_data(check)}
+    sys.stdout.write(_as_json(head).removesuffix("\n}") + ',\n  "episodes": [')
+    between = "\n"
+    async for shown in episodes:
+        account = account_data(so_far.take(shown))
+        records = [_as_data(record) for record in shown.records]
+        told = {"episode": asdict(shown.episode), "account": account, "records": records}
+        told |= {"test_strength": shown.strength.as_data() if shown.strength else None}
+        sys.stdout.write(between + indent(_as_json(told), "    "))
+        between = ",\n"
+    sys.stdout.write("\n  ],\n" + _as_json(so_far.as_data()).removeprefix("{\n") + "\n")
+    return check
 
 
 def _seals(check: RunCheck) -> dict[str, Any]:
@@ -148,72 +209,41 @@ def _seals(check: RunCheck) -> dict[str, Any]:
     return {"verified": check.signals, "broken": check.broken, "unknown": check.unknown, "detail": said}
 
 
-def _non_discriminating(episodes: Sequence[tuple[EpisodeRecord, Sequence[Record]]]) -> list[str]:
-    """Commands that never gave both verdicts in this run, so that their signals told nothing apart."""
-    return list(non_discriminating(r for _, records in episodes for r in records if isinstance(r, Signal)))
-
-
-def _flags(run: RunRecord, episodes: Sequence[tuple[EpisodeRecord, Sequence[Record]]]) -> dict[str, Any]:
-    """What a run's numbers have to be read with."""
-    config: dict[str, Any] = json.loads(run.config)
-    return {
-        "grounded": config.get("grounded", True),
-        "ungrounded": config.get("ungrounded", []),
-        "oracle": any(account_of(records).oracle for _, records in episodes),
-        "trust": config.get("trust", []),
-    }
-
-
-def _episode_data(episode: EpisodeRecord, records: Sequence[Record]) -> dict[str, Any]:
-    account = account_data(account_of(records))
-    return {"episode": asdict(episode), "account": account, "records": [_as_data(r) for r in records]}
-
-
-def _strength(strength: Strength | None) -> dict[str, Any] | None:
-    return strength.as_data() if strength else None
-
-
 def _as_data(record: Record) -> dict[str, Any]:
     fields = record.model_dump(mode="json") if isinstance(record, Signal) else asdict(record)
     return {"kind": type(record).__name__, **fields}
 
 
-def _print_json(value: object) -> None:
-    json.dump(value, sys.stdout, indent=2, default=str)
-    sys.stdout.write("\n")
+def _as_json(value: object) -> str:
+    return json.dumps(value, indent=2, default=str)
 
 
-def _print_run(
-    console: Console,
-    run: RunRecord,
-    state: RunState,
-    episodes: Sequence[tuple[EpisodeRecord, Sequence[Record]]],
-    check: RunCheck,
-    strengths: Mapping[str, Strength],
-) -> None:
+async def _print_run(
+    run: RunRecord, state: RunState, episodes: AsyncIterable[_Shown], checked: Callable[[], Awaitable[RunCheck]]
+) -> RunCheck:
+    console, so_far = Console(highlight=False), _SoFar(run)
     head = Text(f"run {run.id}   {run.created_at[:19]}   {plain(run.graph)}   groundwire {run.version}   ")
     console.print(head.append(state, style=STYLES[state]))
-    for episode, records in episodes:
-        console.print(Text(f"\nepisode {episode.id}   {plain(episode.task_id)}", style="bold"))
-        _print_episode(console, records)
-        for said, style in account_lines(account_of(records)):
+    async for shown in episodes:
+        console.print(Text(f"\nepisode {shown.episode.id}   {plain(shown.episode.task_id)}", style="bold"))
+        _print_episode(console, shown.records)
+        lines = list(account_lines(so_far.take(shown)))
+        for said, style in [*lines, strength_line(shown.strength)] if shown.strength else lines:
             console.print(Text(f"  {said}", style=style))
-        if episode.id in strengths:
-            said, style = strength_line(strengths[episode.id])
-            console.print(Text(f"  {said}", style=style))
+    check = await checked()
     console.print()
     for line, style in check_lines(check):
         console.print(Text(line, style=style), soft_wrap=True)
-    idle = _non_discriminating(episodes)
-    flags = _flags(run, episodes)
+    flags = so_far.as_data()
     oracle = "the answer key was used" if flags["oracle"] else "no answer key was used"
     named = f"   opinions named as trusted: {plain(', '.join(flags['trust']))}" if flags["trust"] else ""
     by = plain(", ".join(flags["ungrounded"])) or "a part of the graph"
     ungrounded = f"NOT grounded: {by} revises its own answers without an outside signal"
     grounded = "grounded" if flags["grounded"] else ungrounded
     console.print(Text(f"{grounded}   {oracle}{named}", style="" if flags["grounded"] else "bold red"))
-    if idle:
+    if idle := flags["non_discriminating"]:
         console.print(Text(f"non-discriminating (never gave both verdicts): {plain(', '.join(idle))}", style="yellow"))
+    return check
 
 
 def _print_episode(console: Console, records: Sequence[Record]) -> None:

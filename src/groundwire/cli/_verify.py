@@ -28,12 +28,11 @@ from groundwire.core._paths import expand_user
 from groundwire.core._records import CandidateRecord, EpisodeRecord, tree_key
 from groundwire.core._seal import FileKeys, Keys
 from groundwire.core._settings import Settings
-from groundwire.core._signals import Signal
 from groundwire.core._signing import PublicKey, signer
 from groundwire.core._text import plain, plural
 from groundwire.memory import SqlStore
 from groundwire.memory._checking import Discrepancy, EpisodeCheck, RunCheck, check_run
-from groundwire.memory._kept_rows import run_ids
+from groundwire.memory._kept_rows import episodes_named, run_ids
 
 SQLITE = b"SQLite format 3\0"
 UNKNOWN = 3
@@ -62,8 +61,9 @@ def verify_target(
     """Verifies a run, all runs of a ledger, a signed statement, or a report of pytest.
 
     Args:
-        target: the beginning of a run's id, or a file: a ledger of SQLite, which is not touched, a statement, or what
-            `pytest --groundwire` wrote, whose tests are run again; empty: all runs of the ledger that the flags name.
+        target: the beginning of the id of a run or of one episode, or a file: a ledger of SQLite, which is not touched,
+            a statement, or what `pytest --groundwire` wrote, whose tests are run again; empty: all runs of the ledger
+            that the flags name.
         flags: where the ledger is.
         key: the public key that must have sealed it, or a file of it; None: the keys that are kept here.
         statement: where to write what the run came to, signed.
@@ -107,17 +107,24 @@ def _copy_of(path: Path) -> Generator[Path]:
 async def _verify_runs(store: SqlStore, prefix: str, asked: _Asked) -> int:
     keys = FileKeys()
     async with aclosing(store):
-        wanted = [run for run in await run_ids(store) if run.startswith(prefix)]
+        wanted, only = [run for run in await run_ids(store) if run.startswith(prefix)], ""
         if prefix and not wanted:
             # a run of which the ledger has nothing left may be known outside of it
             wanted = keys.noted(prefix)
+        if prefix and not wanted:
+            named = await episodes_named(store, prefix)
+            wanted, only = [run for _, run in named], named[0][0] if named else ""
         if prefix and len(wanted) != 1:
-            found = "more than one run" if wanted else "no run"
-            raise RecordNotFound(f"There is {found} whose id begins with {prefix!r}.", do="List them:  groundwire show")
+            found = "more than one" if wanted else "no"
+            raise RecordNotFound(
+                f"There is {found} run or episode whose id begins with {prefix!r}.", do="List them:  groundwire show"
+            )
         if not prefix:
             # so may a run that an older copy of this very ledger does not have yet
             wanted += [run for run in keys.noted("") if run not in wanted and _noted_for(store, run, keys)]
-        checks = [await check_run(store, run, keys=keys, public=asked.public) for run in wanted]
+        if only and asked.statement is not None:
+            raise ConfigError("A statement is about a whole run.", do=f"groundwire verify {wanted[0]} --statement FILE")
+        checks = [await check_run(store, run, keys=keys, public=asked.public, only=only) for run in wanted]
         if asked.as_json:
             json.dump([check_data(check) for check in checks], sys.stdout, indent=2)
             sys.stdout.write("\n")
@@ -162,7 +169,7 @@ def check_lines(check: RunCheck) -> Iterator[tuple[str, str]]:
     if check.signals:
         yield f"{plural(check.signals, 'signal')} verified: as they were sealed", "green"
     if check.records:
-        where = plural(len(check.episodes), "episode")
+        where = plural(check.looked_at, "episode")
         yield f"{plural(check.records, 'record')} in {where} as they were written", "green"
     for note in check.notes:
         yield plain(note, limit=300), "yellow"
@@ -280,17 +287,11 @@ def _predicate(check: RunCheck) -> dict[str, Any]:
                 "task": episode.task_id,
                 "chain": {"head": episode.head, "links": episode.links},
                 "end": asdict(episode.end) if episode.end else None,
-                "borne_out_by": [_witness(signal) for signal in episode.passes],
+                "borne_out_by": [witness._asdict() for witness in episode.passes],
             }
             for episode in check.episodes
         ],
     }
-
-
-def _witness(signal: Signal) -> dict[str, Any]:
-    fields = signal.model_dump(mode="json", include={"id", "origin", "verdict", "issuer", "isolation", "command"})
-    fields |= {"sandbox": signal.sandbox.kind if signal.sandbox else None, "taken_from": signal.taken_from}
-    return {**fields, "cases": len(signal.evidence.cases), "detail": signal.evidence.detail}
 
 
 async def _patch_of(store: SqlStore, episode: EpisodeCheck) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
@@ -548,3 +548,24 @@ class Store(Protocol):
     async def aclose(self) -> None:
         """Closes connections."""
         ...
+
+
+EPISODES_AT_ONCE = 100
+"""Episodes that are asked for at once: each holds its task, which may be long."""
+
+
+async def episodes_of(store: Store, run_id: str) -> AsyncGenerator[EpisodeRecord]:
+    """A run's episodes, oldest first, a page of them in memory at a time.
+
+    Args:
+        store: the ledger.
+        run_id: the run.
+
+    Raises:
+        StorageError: the ledger can't be read.
+    """
+    after = ""
+    while page := await store.episodes(run_id, after=after, most=EPISODES_AT_ONCE):
+        after = page[-1].id
+        for episode in page:
+            yield episode

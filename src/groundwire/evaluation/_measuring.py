@@ -20,7 +20,7 @@ from groundwire.evaluation._rows import FAIL, NONE, PASS, Floats, Ints, mean_of,
 from groundwire.evaluation._signal_quality import Confusion, SignalSources, confusion, confusion_by_origin, provenance
 from groundwire.evaluation._trials import Episodes, Trials
 from groundwire.evaluation._width import Diversity, Width, diversity, width
-from groundwire.evaluation._wording import CodeHint
+from groundwire.evaluation._wording import WORDING_TRIALS, CodeHint
 
 # What trying again changed: fixes, breaks, false passes, and whether right answers are kept and wrong ones fixed.
 
@@ -315,9 +315,6 @@ def attempts(trials: Trials, ks: Sequence[int] = (1, 2, 4, 8)) -> Sequence[Attem
 
 # All metrics of one arm, and the same as plain data.
 
-HISTORY = 3_000
-"""Latest trials that the history predictor is scored on."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
@@ -392,7 +389,7 @@ def _by_hint(trials: Trials) -> Mapping[str, Rate]:
 def history_calibration(trials: Trials) -> Calibration | None:
     """Scores the history predictor (arXiv 2509.24988) as it would have been used: the first two thirds of the episodes
     foretell the rest. None where either part is too short or all came out the same."""
-    known = np.flatnonzero(~trials.is_given & (trials.truth != NONE))[-HISTORY:]
+    known = np.flatnonzero(~trials.is_given & (trials.truth != NONE))[-WORDING_TRIALS:]
     until = trials.number[known[2 * len(known) // 3]] if len(known) >= 2 * LEAST else 0
     past, rest = known[trials.number[known] < until], known[trials.number[known] >= until]
     right = trials.truth == PASS

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+import numpy as np
 
 from groundwire.core._records import (
     Admission,
@@ -21,18 +24,35 @@ from groundwire.core._records import (
     Store,
     TrialEnd,
     TrialRecord,
+    episodes_of,
 )
 from groundwire.core._signals import Evidence, NoVerdict, Origin, Signal, Verdict
 from groundwire.core._signatures import failure_signature
 from groundwire.evaluation._allowances import Allowance, allowance_in
 from groundwire.evaluation._rows import JudgedSample, TrialRow, TrialStep
-from groundwire.evaluation._trials import Trials
-from groundwire.evaluation._wording import WORDING_CHARS, code_hints, self_report, without_self_report
+from groundwire.evaluation._trials import TrialColumns, Trials
+from groundwire.evaluation._wording import WORDING_CHARS, WORDING_TRIALS, code_hints, self_report, without_self_report
 
 HELD_TO_TOKENS = ("resampling", "self_refine")
 """Controls that try as often as their tokens, or candidates, last."""
 DETAIL_CHARS = 300
 """Of what failed, kept for the reader."""
+
+
+@dataclass(frozen=True)
+class PutAside:
+    """Episodes that no number counts, since their tasks were run once more (`groundwire campaign --requeue`): a task
+    of a run has one result, and the last episode's is the one.
+
+    Args:
+        episodes: how many.
+        tokens: what they used; that is paid, and not in the costs of the others.
+        usd: what that cost in US dollars; None where a price is not known.
+    """
+
+    episodes: int = 0
+    tokens: int = 0
+    usd: float | None = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +85,7 @@ class RunFacts:
     imported: str = ""
     allowed: Allowance = field(default_factory=Allowance)
     held_to: str = ""
+    put_aside: PutAside = field(default_factory=PutAside)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,18 +104,41 @@ class Arm:
 
 
 async def read_run(store: Store, run: RunRecord) -> Arm:
-    """Reads a whole run.
+    """Reads a whole run; of a task that was run once more only its last episode.
 
     Raises:
         StorageError: the ledger can't be read, or a row of it was damaged.
     """
-    rows: list[TrialRow] = []
-    for episode in await store.episodes(run.id):
-        rows += trial_rows(episode, await store.records(episode.id))
-    return Arm(name=run.id, trials=Trials.of(rows), facts=_facts(run))
+    columns = TrialColumns(worded=WORDING_TRIALS)
+    async for episode in episodes_of(store, run.id):
+        for row in trial_rows(episode, await store.records(episode.id)):
+            columns.add(row)
+    trials, put_aside = Trials.from_columns(**columns.told()), PutAside()
+    if _has_one_result_a_task(run):
+        trials, put_aside = _last_of_each_task(trials)
+    return Arm(name=run.id, trials=trials, facts=_facts(run, put_aside))
 
 
-def _facts(run: RunRecord) -> RunFacts:
+def _has_one_result_a_task(run: RunRecord) -> bool:
+    """True for runs of the command line, each of whose tasks has an id of its own; of a run of the library several
+    episodes of one task are samples."""
+    return "tasks" in json.loads(run.config).get("suite", {})
+
+
+def _last_of_each_task(trials: Trials) -> tuple[Trials, PutAside]:
+    tasks = trials.task.codes[trials.starts]
+    last = np.full(len(trials.task.names), -1)
+    last[tasks] = np.arange(len(tasks))  # of several episodes the last one stays
+    counts = last[tasks] == np.arange(len(tasks))
+    if counts.all():
+        return trials, PutAside()
+    others = trials.take(~counts[trials.number])
+    usd = float(others.usd.sum())
+    aside = PutAside(int((~counts).sum()), int(others.tokens.sum()), None if math.isnan(usd) else usd)
+    return trials.take(counts[trials.number]), aside
+
+
+def _facts(run: RunRecord, put_aside: PutAside) -> RunFacts:
     config: dict[str, Any] = json.loads(run.config)
     imported: Mapping[str, Any] = config.get("imported") or {}
     return RunFacts(
@@ -109,6 +153,7 @@ def _facts(run: RunRecord) -> RunFacts:
         imported=str(imported.get("name", "")),
         allowed=allowance_in(config),
         held_to=str(config.get("held_to", "spending")) if config.get("control") in HELD_TO_TOKENS else "",
+        put_aside=put_aside,
     )
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
 
-from groundwire.core._signals import Origin
+from groundwire.core._signals import Origin, Verdict
 from groundwire.evaluation._rows import (
     CODES,
     NONE,
@@ -85,30 +87,10 @@ class Trials:
     @classmethod
     def of(cls, rows: Iterable[TrialRow]) -> Self:
         """From rows, in any order."""
-        told = list(rows)
-        samples = [sample for row in told for sample in row.samples]
-        steps = [step for row in told for step in row.steps]
-        columns: dict[str, Any] = {name: Labels.of(getattr(row, name) for row in told) for name in _TEXTS}
-        columns |= {name: np.array([getattr(row, name) for row in told], dtype=np.int64) for name in _COUNTS}
-        return cls(
-            **columns,
-            visible=np.array([CODES[row.visible] for row in told], dtype=np.int8),
-            hidden=np.array([CODES[row.hidden] for row in told], dtype=np.int8),
-            origin=np.array([_origin(row.origin) for row in told], dtype=np.int8),
-            trigger=np.array([_origin(row.trigger) for row in told], dtype=np.int8),
-            usd=np.array([_number(row.usd) for row in told], dtype=np.float64),
-            self_report=np.array([_number(row.self_report) for row in told], dtype=np.float64),
-            seconds=np.array([row.seconds for row in told], dtype=np.float64),
-            oracle=np.array([row.oracle for row in told], dtype=np.bool_),
-            has_hidden=np.array([row.has_hidden for row in told], dtype=np.bool_),
-            sampled=Ragged.of(len(row.samples) for row in told),
-            sample_answer=Labels.of(sample.answer for sample in samples),
-            sample_verdict=np.array([CODES[sample.verdict] for sample in samples], dtype=np.int8),
-            sample_weight=np.array([sample.weight for sample in samples], dtype=np.float64),
-            stepped=Ragged.of(len(row.steps) for row in told),
-            step_action=Labels.of(step.action for step in steps),
-            step_ok=np.array([step.ok for step in steps], dtype=np.bool_),
-        )._in_order()
+        columns = TrialColumns()
+        for row in rows:
+            columns.add(row)
+        return cls.from_columns(**columns.told())
 
     @classmethod
     def from_columns(cls, **columns: Labels | Ints | Floats | Bools | Ragged) -> Self:
@@ -221,7 +203,16 @@ class Trials:
         return self.trial <= 0
 
 
-_NO_TRUTH = [ORIGINS.index(origin) for origin in (Origin.MODEL_TESTS, Origin.OTHER_MODEL, Origin.HUMAN, Origin.RULE)]
+_KNOW_NOTHING = (Origin.MODEL_TESTS, Origin.OTHER_MODEL, Origin.HUMAN, Origin.RULE)
+_NO_TRUTH = [ORIGINS.index(origin) for origin in _KNOW_NOTHING]
+
+
+def _is_known(row: TrialRow) -> bool:
+    """True if it is known whether the candidate is right; see `Trials.truth`."""
+    if row.hidden is not Verdict.NONE:
+        return True
+    is_unsaid = row.visible is Verdict.NONE or row.origin in _KNOW_NOTHING
+    return not is_unsaid and not (row.has_hidden and row.visible is Verdict.PASS)
 
 
 def _number(value: float | None) -> float:
@@ -260,6 +251,110 @@ def _defaults(count: int) -> dict[str, Any]:
         "step_action": Labels(np.array(nothing, dtype=np.int32), ()),
         "step_ok": np.array(nothing, dtype=np.bool_),
     }
+
+
+# Rows as they are read one by one: what they repeat is kept once.
+
+
+class _Names:
+    """A column of texts that grows."""
+
+    def __init__(self) -> None:
+        self._index: dict[str, int] = {}
+        self._codes = array("i")
+
+    def add(self, text: str) -> None:
+        """One more row."""
+        self._codes.append(self._index.setdefault(text, len(self._index)))
+
+    def told(self) -> Labels:
+        """The column, which this lets go of."""
+        names, codes = tuple(self._index), np.array(self._codes, dtype=np.int32)
+        self._index.clear()
+        return Labels(codes, names)
+
+
+_KINDS = {"b": np.int8, "q": np.int64, "d": np.float64}
+"""By the letter of an array's kind."""
+_NUMBERS: Mapping[str, tuple[str, Callable[[TrialRow], float]]] = {
+    **{name: ("q", attrgetter(name)) for name in _COUNTS},
+    "visible": ("b", lambda row: CODES[row.visible]),
+    "hidden": ("b", lambda row: CODES[row.hidden]),
+    "origin": ("b", lambda row: _origin(row.origin)),
+    "trigger": ("b", lambda row: _origin(row.trigger)),
+    "usd": ("d", lambda row: _number(row.usd)),
+    "self_report": ("d", lambda row: _number(row.self_report)),
+    "seconds": ("d", lambda row: row.seconds),
+    "oracle": ("b", lambda row: row.oracle),
+    "has_hidden": ("b", lambda row: row.has_hidden),
+}
+"""Columns of numbers: the kind of their array, and a row's."""
+_FLAGS = ("oracle", "has_hidden")
+
+
+class TrialColumns:
+    """Trials as columns that grow by one row at a time, however many there are.
+
+    Args:
+        worded: of so many trials, the latest whose candidate is known to be right or wrong, the wording is kept; None:
+            of all.
+    """
+
+    def __init__(self, *, worded: int | None = None) -> None:
+        self._texts = {name: _Names() for name in _TEXTS if name != "wording"}
+        self._numbers: dict[str, array[Any]] = {name: array(kind) for name, (kind, _) in _NUMBERS.items()}
+        self._wording: dict[int, str] = {}
+        self._worded = worded
+        self._samples = (array("q"), _Names(), array("b"), array("d"))
+        self._steps = (array("q"), _Names(), array("b"))
+        self._count = 0
+
+    def add(self, row: TrialRow) -> None:
+        """One more trial."""
+        for name, names in self._texts.items():
+            names.add(getattr(row, name))
+        for name, (_, number) in _NUMBERS.items():
+            self._numbers[name].append(number(row))
+        lengths, answers, verdicts, weights = self._samples
+        lengths.append(len(row.samples))
+        for sample in row.samples:
+            answers.add(sample.answer)
+            verdicts.append(CODES[sample.verdict])
+            weights.append(sample.weight)
+        lengths, actions, oks = self._steps
+        lengths.append(len(row.steps))
+        for step in row.steps:
+            actions.add(step.action)
+            oks.append(step.ok)
+        self._keep_wording(row)
+        self._count += 1
+
+    def _keep_wording(self, row: TrialRow) -> None:
+        if row.wording and (self._worded is None or (row.trial > 0 and _is_known(row))):
+            self._wording[self._count] = row.wording
+            if self._worded is not None and len(self._wording) > self._worded:
+                del self._wording[next(iter(self._wording))]
+
+    def told(self) -> dict[str, Any]:
+        """The columns, as `Trials` takes them; nothing can be added any more."""
+        wording = _Names()
+        for at in range(self._count):
+            wording.add(self._wording.get(at, ""))
+        (sampled, answers, verdicts, weights), (stepped, actions, oks) = self._samples, self._steps
+        numbers = {name: np.array(self._numbers.pop(name), dtype=_KINDS[kind]) for name, (kind, _) in _NUMBERS.items()}
+        return {
+            **{name: names.told() for name, names in self._texts.items()},
+            **numbers,
+            **{name: numbers[name].astype(np.bool_) for name in _FLAGS},
+            "wording": wording.told(),
+            "sampled": Ragged.of(sampled),
+            "sample_answer": answers.told(),
+            "sample_verdict": np.array(verdicts, dtype=np.int8),
+            "sample_weight": np.array(weights, dtype=np.float64),
+            "stepped": Ragged.of(stepped),
+            "step_action": actions.told(),
+            "step_ok": np.array(oks, dtype=np.bool_),
+        }
 
 
 # Episodes out of trials: what each began with, its first try, and the answer that it ended with.

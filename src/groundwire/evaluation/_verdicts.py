@@ -184,6 +184,11 @@ def _remarks(arm: Arm, measured: Measured) -> Sequence[Said]:
     for hint, right in measured.hints.items():
         asked = f"{plural(right.whole, 'task')} {ADVICE[CodeHint(hint)]}"
         said.append(f"{hint}: {asked}, {right.part} right; let the model write code, and a tool run it")
+    if aside := arm.facts.put_aside.episodes:
+        said.append(
+            f"not counted: {plural(aside, 'earlier episode')} of tasks that were run once more, the last of which"
+            f" counts; {arm.facts.put_aside.tokens:,} tokens were paid for beside those below"
+        )
     if arm.facts.imported:
         said.append(f"taken from the published log {arm.facts.imported}: nothing was run here")
     if not arm.facts.grounded:

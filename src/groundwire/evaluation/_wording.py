@@ -11,6 +11,8 @@ from enum import StrEnum
 
 WORDING_CHARS = 2000
 """Of an answer's words that are kept for the predictor."""
+WORDING_TRIALS = 3000
+"""Latest trials that the predictor is scored on: of the others no words are kept."""
 
 
 class CodeHint(StrEnum):

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from groundwire.memory._browsing_sql import (
     ARTIFACTS,
+    ENDED_AT,
     EPISODE,
     NEWEST,
     ONE_RUN,
@@ -105,6 +106,26 @@ class RunSummary:
         """The run that this one is the control arm of; empty where it is none."""
         config = json.loads(self.config or "{}")
         return str(config.get("control_of") or "") if isinstance(config, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # JSON
+
+
+@dataclass(frozen=True)
+class RunStanding:
+    """How far a run has come.
+
+    Args:
+        ended_at: when it ended; empty where it has not.
+        verdicts: episodes by what they came to; `open`: they have not ended.
+        tasks: different ones.
+    """
+
+    ended_at: str
+    verdicts: Mapping[str, int]
+    tasks: int
+
+    @property
+    def episodes(self) -> int:
+        """How many have begun."""
+        return sum(self.verdicts.values())
 
 
 @dataclass(frozen=True)
@@ -220,12 +241,24 @@ class LedgerBrowser:
 
         return await self._store.run_read(work)
 
+    async def standing(self, run_id: str) -> RunStanding:
+        """How far a run has come; counted by the database, however many episodes it has."""
+
+        def work(session: Connection) -> RunStanding:
+            ended = ENDED_AT.rows(session, run=run_id)
+            verdicts, tasks = self._counted(session, run_id, self._store.namespace)
+            return RunStanding(ended[0][0] if ended else "", verdicts, tasks)
+
+        return await self._store.run_read(work)
+
+    def _counted(self, session: Connection, run_id: str, namespace: str) -> tuple[Mapping[str, int], int]:
+        found = VERDICTS.rows(session, run=run_id, namespace=namespace)
+        ((tasks,),) = TASKS.rows(session, run=run_id)
+        return {unescape(verdict): count for verdict, count in found}, int(tasks)
+
     def _summary(self, session: Connection, row: Sequence[Any]) -> RunSummary:
         run_id, namespace, graph, config, version, created_at, ended_at = [unescape(part) for part in row]
-        verdicts = {
-            unescape(verdict): count for verdict, count in VERDICTS.rows(session, run=run_id, namespace=namespace)
-        }
-        ((tasks,),) = TASKS.rows(session, run=run_id)
+        verdicts, tasks = self._counted(session, run_id, namespace)
         ((tokens, usd, priced, calls),) = USED.rows(session, run=run_id)
         return RunSummary(
             id=run_id,
@@ -236,7 +269,7 @@ class LedgerBrowser:
             created_at=created_at,
             ended_at=ended_at,
             verdicts=verdicts,
-            tasks=int(tasks),
+            tasks=tasks,
             tokens=int(tokens),
             usd=float(usd) if priced else None if calls and tokens else 0.0,
             calls=int(calls),

@@ -171,6 +171,7 @@ def runs_sql(namespaces: int, sort: RunSort | None, *, descends: bool = False) -
 
 
 ONE_RUN = Sql(f"SELECT {_RUN} FROM runs r WHERE r.namespace = :namespace AND r.id = :run")
+ENDED_AT = Sql("SELECT created_at FROM run_ends WHERE run_id = :run ORDER BY seq DESC LIMIT 1")
 VERDICTS = Sql(
     f"SELECT coalesce(n.verdict, 'open'), count(*) FROM {_ENDED} WHERE e.run_id = :run AND e.namespace = :namespace"
     " GROUP BY coalesce(n.verdict, 'open')"

@@ -19,67 +19,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import Connection
 
 from groundwire.core._errors import LeaseLost, RecordNotFound
-from groundwire.memory._sql import Sql
+from groundwire.memory import _campaigns_sql as sql
 from groundwire.memory._text import unescape
 
 if TYPE_CHECKING:
     from groundwire.memory._sql_store import SqlStore
 
 CampaignState = Literal["running", "paused", "ended"]
-COUNTED = ("usd", "tokens", "calls", "trials")
-"""What a run's budget counts in the database; seconds pass by themselves."""
-
-_CLOCK = {
-    "postgresql": "CAST(extract(epoch FROM clock_timestamp()) AS double precision)",
-    "sqlite": "((julianday('now') - 2440587.5) * 86400.0)",
-}
-_LOCK = 0x67726F756E65
-"""Key of the advisory lock on PostgreSQL under which the tables are made."""
-
-
-def _sql(statement: str) -> Sql:
-    """Fills in the database's clock, in seconds since 1970, and how rows are locked where several may write."""
-    locks = {"{skip}": "FOR UPDATE SKIP LOCKED", "{share}": "FOR SHARE", "{update}": "FOR UPDATE"}
-    postgres, sqlite = (statement.replace("{now}", _CLOCK[name]) for name in ("postgresql", "sqlite"))
-    for mark, lock in locks.items():
-        postgres, sqlite = postgres.replace(mark, lock), sqlite.replace(mark, "")
-    return Sql(postgres, sqlite=sqlite)
-
-
-_AMOUNTS = (*(f"used_{kind}" for kind in COUNTED), *(f"held_{kind}" for kind in COUNTED))
-_TABLES = tuple(
-    map(
-        Sql,
-        (
-            "CREATE TABLE IF NOT EXISTS campaigns (run_id TEXT PRIMARY KEY, state TEXT NOT NULL, workers BIGINT NOT"
-            " NULL, at_once BIGINT NOT NULL, started_at DOUBLE PRECISION NOT NULL, driver_at DOUBLE PRECISION NOT NULL,"
-            " seconds DOUBLE PRECISION,"
-            + ", ".join(
-                f" max_{kind} DOUBLE PRECISION, used_{kind} DOUBLE PRECISION NOT NULL DEFAULT 0, held_{kind} DOUBLE"
-                " PRECISION NOT NULL DEFAULT 0"
-                for kind in COUNTED
-            )
-            + ")",
-            "CREATE TABLE IF NOT EXISTS campaign_tasks (run_id TEXT NOT NULL, position BIGINT NOT NULL, task_id TEXT"
-            " NOT NULL, state TEXT NOT NULL, holder TEXT NOT NULL DEFAULT '', held_until DOUBLE PRECISION NOT NULL"
-            " DEFAULT 0, takings BIGINT NOT NULL DEFAULT 0, given_up TEXT NOT NULL DEFAULT '', outcome TEXT NOT NULL"
-            " DEFAULT '', ended_at DOUBLE PRECISION NOT NULL DEFAULT 0, PRIMARY KEY (run_id, position))",
-            "CREATE INDEX IF NOT EXISTS ix_campaign_tasks_state ON campaign_tasks (run_id, state, position)",
-            "CREATE INDEX IF NOT EXISTS ix_campaign_tasks_ended_at ON campaign_tasks (run_id, ended_at)",
-            "CREATE TABLE IF NOT EXISTS campaign_workers (run_id TEXT NOT NULL, id TEXT NOT NULL, place TEXT NOT NULL,"
-            " seen_at DOUBLE PRECISION NOT NULL, in_flight BIGINT NOT NULL, said TEXT NOT NULL, retired BIGINT NOT NULL"
-            " DEFAULT 0, PRIMARY KEY (run_id, id))",
-            "CREATE TABLE IF NOT EXISTS campaign_uses (run_id TEXT NOT NULL, episode_id TEXT NOT NULL,"
-            + ",".join(f" {column} DOUBLE PRECISION NOT NULL" for column in _AMOUNTS)
-            + ", PRIMARY KEY (run_id, episode_id))",
-        ),
-    )
-)
-_TABLES_LOCK = Sql("SELECT pg_advisory_xact_lock(:key)", sqlite="SELECT :key")
-_HAS_TABLES = Sql(
-    "SELECT 1 WHERE to_regclass('campaigns') IS NOT NULL",
-    sqlite="SELECT 1 FROM sqlite_master WHERE name = 'campaigns'",
-)
 
 # Leases.
 
@@ -113,9 +59,6 @@ class Lease:
 current_lease: ContextVar[Lease | None] = ContextVar("groundwire_lease", default=None)
 """The lease under which the running task writes to the ledger; None: it asks nobody."""
 
-_OWN = "run_id = :run_id AND position = :position AND state = 'held' AND holder = :holder AND takings = :takings"
-_HOLDS = _sql(f"SELECT 1 FROM campaign_tasks WHERE {_OWN} {{share}}")
-
 
 def check_leases(session: Connection, leases: Sequence[Lease | None]) -> None:
     """Refuses to go on with a transaction of somebody who has lost a task to another worker.
@@ -125,7 +68,7 @@ def check_leases(session: Connection, leases: Sequence[Lease | None]) -> None:
     """
     # in one order, so that two transactions can't wait for each other
     for lease in sorted({one for one in leases if one is not None}, key=lambda one: (one.run_id, one.key)):
-        if not _HOLDS.rows(session, **_of(lease)):
+        if not sql.HOLDS.rows(session, **_of(lease)):
             raise LeaseLost(
                 f"Task {lease.task_id} of run {lease.run_id} was taken over from worker {lease.holder}, so nothing of"
                 " it was written.",
@@ -142,120 +85,10 @@ def _of(lease: Lease) -> dict[str, Any]:
     }
 
 
-_EXPIRED = "state = 'held' AND held_until < {now}"
-_OF_RUN = "run_id = :run_id"
-_TAKE = _sql(
-    "UPDATE campaign_tasks SET state = 'held', holder = :holder, held_until = {now} + :lease_s, takings = takings + 1"
-    f" WHERE {_OF_RUN} AND position = (SELECT position FROM campaign_tasks WHERE {_OF_RUN} AND state = 'waiting' AND"
-    f" EXISTS (SELECT 1 FROM campaigns WHERE {_OF_RUN} AND state = 'running')"
-    " ORDER BY position LIMIT 1 {skip}) RETURNING position, takings, given_up, task_id"
-)
-_FREE_EXPIRED = _sql(
-    "UPDATE campaign_tasks SET state = 'waiting', holder = '' WHERE run_id = :run_id AND position IN (SELECT position"
-    f" FROM campaign_tasks WHERE {_OF_RUN} AND {_EXPIRED} ORDER BY position {{skip}})"
-)
-_FREE_HOLDER = _sql(
-    "UPDATE campaign_tasks SET state = 'waiting', holder = '' WHERE run_id = :run_id AND position IN (SELECT position"
-    f" FROM campaign_tasks WHERE {_OF_RUN} AND state = 'held' AND holder = :holder ORDER BY position {{update}})"
-)
-_FREE_ONE = _sql(f"UPDATE campaign_tasks SET state = 'waiting', holder = '' WHERE {_OWN}")
-_RENEW = _sql(
-    "UPDATE campaign_tasks SET held_until = {now} + :lease_s WHERE run_id = :run_id AND position IN (SELECT position"
-    f" FROM campaign_tasks WHERE {_OF_RUN} AND state = 'held' AND holder = :holder ORDER BY position {{update}})"
-    " AND state = 'held' AND holder = :holder RETURNING position, takings"
-)
-_FINISH = _sql(
-    f"UPDATE campaign_tasks SET state = 'ended', holder = '', outcome = :outcome, ended_at = {{now}} WHERE {_OWN}"
-)
-_ENDED_SINCE = _sql(
-    "SELECT position, ended_at, outcome FROM campaign_tasks WHERE run_id = :run_id AND ended_at >= :since"
-    " AND state = 'ended' AND outcome <> '' ORDER BY ended_at"
-)
-_ENDED = _sql("SELECT task_id FROM campaign_tasks WHERE run_id = :run_id AND state = 'ended'")
-_COUNTS = _sql(f"SELECT state, count(*) FROM campaign_tasks WHERE {_OF_RUN} GROUP BY state")
-_LEFT = _sql(
-    "SELECT EXISTS (SELECT 1 FROM campaign_tasks WHERE run_id = :run_id AND state = 'waiting'),"
-    " EXISTS (SELECT 1 FROM campaign_tasks WHERE run_id = :run_id AND state = 'held')"
-)
-_LATEST = _sql(
-    "SELECT id FROM episodes WHERE run_id = :run_id AND task_id = :task_id AND namespace = :namespace"
-    " ORDER BY seq DESC LIMIT 1"
-)
-
-# The campaign itself.
-
-_MAXIMA = ", ".join(f"max_{kind}" for kind in COUNTED)
-_READ = _sql(
-    f"SELECT state, workers, at_once, {{now}} - started_at, {{now}} - driver_at, seconds, {_MAXIMA},"
-    f" {', '.join(_AMOUNTS)} FROM campaigns WHERE {_OF_RUN}"
-)
-_OPEN = _sql(
-    f"INSERT INTO campaigns (run_id, state, workers, at_once, started_at, driver_at, seconds, {_MAXIMA}) VALUES"
-    " (:run_id, 'running', :workers, :at_once, {now}, {now}, :seconds, "
-    + ", ".join(f":max_{kind}" for kind in COUNTED)
-    + ") ON CONFLICT (run_id) DO UPDATE SET state = 'running', started_at = {now}, driver_at = {now},"
-    " seconds = :seconds, " + ", ".join(f"max_{kind} = :max_{kind}" for kind in COUNTED)
-)
-_BOOK_ANEW = _sql(f"UPDATE campaigns SET {', '.join(f'{name} = :{name}' for name in _AMOUNTS)} WHERE {_OF_RUN}")
-_FORGET_USES = _sql(f"DELETE FROM campaign_uses WHERE {_OF_RUN}")
-_ADD_TASK = _sql(
-    "INSERT INTO campaign_tasks (run_id, position, task_id, state) VALUES (:run_id, :position, :task_id, :state)"
-    " ON CONFLICT (run_id, position) DO NOTHING"
-)
-_NOW = _sql("SELECT {now}")
-_DRIVEN = _sql(f"UPDATE campaigns SET driver_at = {{now}} WHERE {_OF_RUN}")
-_SET_STATE = _sql(f"UPDATE campaigns SET state = :state WHERE {_OF_RUN}")
-_END = _sql(f"UPDATE campaigns SET state = 'ended' WHERE {_OF_RUN} AND state <> 'ended'")
-_SET_WORKERS = _sql(f"UPDATE campaigns SET workers = :value WHERE {_OF_RUN}")
-_SET_AT_ONCE = _sql(f"UPDATE campaigns SET at_once = :value WHERE {_OF_RUN}")
-_SET_MOST = {
-    name: _sql(f"UPDATE campaigns SET {column} = :value WHERE {_OF_RUN}")
-    for name, column in {"seconds": "seconds", **{kind: f"max_{kind}" for kind in COUNTED}}.items()
-}
-_SEEN = _sql(
-    "INSERT INTO campaign_workers (run_id, id, place, seen_at, in_flight, said) VALUES (:run_id, :holder, :place,"
-    " {now}, :in_flight, :said) ON CONFLICT (run_id, id) DO UPDATE SET seen_at = {now}, in_flight = :in_flight,"
-    " said = :said"
-)
-_IS_RETIRED = _sql("SELECT retired FROM campaign_workers WHERE run_id = :run_id AND id = :holder")
-_RETIRE = _sql("UPDATE campaign_workers SET retired = 1 WHERE run_id = :run_id AND id = :holder")
-_GONE = _sql("DELETE FROM campaign_workers WHERE run_id = :run_id AND id = :holder")
-_WORKERS = _sql(
-    f"SELECT id, place, {{now}} - seen_at, in_flight, said, retired FROM campaign_workers WHERE {_OF_RUN} ORDER BY id"
-)
-_REQUEUE = _sql(
-    "UPDATE campaign_tasks SET state = 'waiting', holder = '', given_up = :given_up, outcome = '', ended_at = 0"
-    " WHERE run_id = :run_id AND task_id = :task_id"
-)
-_TASK_STATE = _sql("SELECT state FROM campaign_tasks WHERE run_id = :run_id AND task_id = :task_id {update}")
-
-# What was used of a run's budget. The most that a call can cost is held before it is made, and what it did cost is
-# booked in its place; what a dead worker had held for an episode is set right, from the ledger, by whoever takes it
-# over.
-
-_HOLD = _sql(
-    f"UPDATE campaigns SET {', '.join(f'held_{k} = held_{k} + :held_{k}' for k in COUNTED)} WHERE {_OF_RUN} AND "
-    # nothing asked is nothing refused, however much is used
-    + " AND ".join(
-        f"(max_{k} IS NULL OR :held_{k} <= 0 OR used_{k} + held_{k} + :held_{k} <= max_{k})" for k in COUNTED
-    )
-)
-_BOOK = _sql(f"UPDATE campaigns SET {', '.join(f'{name} = {name} + :{name}' for name in _AMOUNTS)} WHERE {_OF_RUN}")
-_NOTE_USE = _sql(
-    f"INSERT INTO campaign_uses (run_id, episode_id, {', '.join(_AMOUNTS)}) VALUES (:run_id, :episode_id, "
-    + ", ".join(f":{name}" for name in _AMOUNTS)
-    + ") ON CONFLICT (run_id, episode_id) DO UPDATE SET "
-    + ", ".join(f"{name} = campaign_uses.{name} + :{name}" for name in _AMOUNTS)
-)
-_USE_OF = _sql(
-    f"SELECT {', '.join(_AMOUNTS)} FROM campaign_uses WHERE run_id = :run_id AND episode_id = :episode_id {{update}}"
-)
-
-
 def _change(used: Mapping[str, float] | None = None, held: Mapping[str, float] | None = None) -> dict[str, float]:
     """An amount by column."""
     by = {"used": used or {}, "held": held or {}}
-    return {f"{what}_{kind}": float(of.get(kind, 0.0)) for what, of in by.items() for kind in COUNTED}
+    return {f"{what}_{kind}": float(of.get(kind, 0.0)) for what, of in by.items() for kind in sql.COUNTED}
 
 
 @dataclass(frozen=True)
@@ -335,7 +168,7 @@ class Campaign:
         """True if several processes have ever worked on the run."""
 
         def work(session: Connection) -> bool:
-            return bool(_HAS_TABLES.rows(session)) and bool(_READ.rows(session, run_id=self.run_id))
+            return bool(sql.HAS_TABLES.rows(session)) and bool(sql.READ.rows(session, run_id=self.run_id))
 
         return await self._store.run_read(work)
 
@@ -364,25 +197,25 @@ class Campaign:
         """
 
         def work(session: Connection) -> frozenset[str]:
-            if not _HAS_TABLES.rows(session):
-                _TABLES_LOCK.rows(session, key=_LOCK)
-                for table in _TABLES:
+            if not sql.HAS_TABLES.rows(session):
+                sql.TABLES_LOCK.rows(session, key=sql.LOCK)
+                for table in sql.TABLES:
                     table.change(session)
-            ceilings = {f"max_{kind}": most.get(kind) for kind in COUNTED}
+            ceilings = {f"max_{kind}": most.get(kind) for kind in sql.COUNTED}
             own = {"run_id": self.run_id}
             told = {"workers": workers, "at_once": at_once, "seconds": most.get("seconds"), **ceilings}
-            _OPEN.change(session, **own, **told)
+            sql.OPEN.change(session, **own, **told)
             rows = [
                 {**own, "position": n, "task_id": task, "state": "ended" if task in ended else "waiting"}
                 for n, task in enumerate(tasks)
             ]
-            _ADD_TASK.change_each(session, rows)
+            sql.ADD_TASK.change_each(session, rows)
             if used is not None:
-                totals = {k: sum(one[k] for one in used.values()) for k in COUNTED}
-                _FORGET_USES.change(session, **own)
-                _NOTE_USE.change_each(session, [{**own, "episode_id": e, **_change(one)} for e, one in used.items()])
-                _BOOK_ANEW.change(session, **own, **_change(totals))
-            return frozenset(unescape(row[0]) for row in _ENDED.rows(session, **own))
+                totals = {k: sum(one[k] for one in used.values()) for k in sql.COUNTED}
+                sql.FORGET_USES.change(session, **own)
+                sql.NOTE_USE.change_each(session, [{**own, "episode_id": e, **_change(one)} for e, one in used.items()])
+                sql.BOOK_ANEW.change(session, **own, **_change(totals))
+            return frozenset(unescape(row[0]) for row in sql.ENDED.rows(session, **own))
 
         return await self._store.run_write(work)
 
@@ -395,16 +228,16 @@ class Campaign:
         return await self._store.run_read(lambda session: self._standing(session))
 
     def _standing(self, session: Connection) -> CampaignStanding:
-        found = _READ.rows(session, run_id=self.run_id) if _HAS_TABLES.rows(session) else ()
+        found = sql.READ.rows(session, run_id=self.run_id) if sql.HAS_TABLES.rows(session) else ()
         if not found:
             raise RecordNotFound(
                 f"Run {self.run_id} is not one that several processes work on.",
                 do="Begin it with --workers N or --on; see docs/scale.md.",
             )
         state, workers, at_once, age_s, driver_s, seconds, *counted = found[0]
-        size = len(COUNTED)
+        size = len(sql.COUNTED)
         maxima, used, held = counted[:size], counted[size : 2 * size], counted[2 * size :]
-        most = {"seconds": seconds, **dict(zip(COUNTED, maxima, strict=True))}
+        most = {"seconds": seconds, **dict(zip(sql.COUNTED, maxima, strict=True))}
         return CampaignStanding(
             state,
             workers,
@@ -412,23 +245,23 @@ class Campaign:
             age_s,
             driver_s,
             {kind: value for kind, value in most.items() if value is not None},
-            dict(zip(COUNTED, used, strict=True)),
-            dict(zip(COUNTED, held, strict=True)),
+            dict(zip(sql.COUNTED, used, strict=True)),
+            dict(zip(sql.COUNTED, held, strict=True)),
         )
 
     async def counts(self) -> Mapping[str, int]:
         """Tasks by state: `waiting`, `held`, `ended`."""
-        rows: Sequence[Any] = await self._store.run_read(lambda session: _COUNTS.rows(session, run_id=self.run_id))
+        rows: Sequence[Any] = await self._store.run_read(lambda session: sql.COUNTS.rows(session, run_id=self.run_id))
         return {"waiting": 0, "held": 0, "ended": 0, **dict(rows)}
 
     async def left(self) -> tuple[bool, bool]:
         """Whether any task waits, and whether any is held."""
-        rows = await self._store.run_read(lambda session: _LEFT.rows(session, run_id=self.run_id))
+        rows = await self._store.run_read(lambda session: sql.LEFT.rows(session, run_id=self.run_id))
         return bool(rows[0][0]), bool(rows[0][1])
 
     async def workers(self) -> Sequence[WorkerSeen]:
         """The workers that have reported, and not left."""
-        rows = await self._store.run_read(lambda session: _WORKERS.rows(session, run_id=self.run_id))
+        rows = await self._store.run_read(lambda session: sql.WORKERS.rows(session, run_id=self.run_id))
         return [
             WorkerSeen(unescape(i), unescape(place), silent, flight, unescape(said), bool(retired))
             for i, place, silent, flight, said, retired in rows
@@ -439,7 +272,7 @@ class Campaign:
     async def take(self, holder: str, lease_s: float) -> Lease | None:
         """The next task that waits, for `lease_s` seconds; None where none does, or the campaign does not run."""
         rows = await self._store.run_write(
-            lambda session: _TAKE.rows(session, run_id=self.run_id, holder=holder, lease_s=lease_s)
+            lambda session: sql.TAKE.rows(session, run_id=self.run_id, holder=holder, lease_s=lease_s)
         )
         if not rows:
             return None
@@ -451,29 +284,29 @@ class Campaign:
 
         def work(session: Connection) -> Orders:
             own = {"run_id": self.run_id, "holder": holder}
-            held = _RENEW.rows(session, **own, lease_s=lease_s)
-            _FREE_EXPIRED.change(session, run_id=self.run_id)
-            _SEEN.change(session, **own, place=place, in_flight=in_flight, said=said)
-            retired = bool(_IS_RETIRED.rows(session, **own)[0][0])
+            held = sql.RENEW.rows(session, **own, lease_s=lease_s)
+            sql.FREE_EXPIRED.change(session, run_id=self.run_id)
+            sql.SEEN.change(session, **own, place=place, in_flight=in_flight, said=said)
+            retired = bool(sql.IS_RETIRED.rows(session, **own)[0][0])
             return Orders(self._standing(session), retired, frozenset((row[0], row[1]) for row in held))
 
         return await self._store.run_write(work)
 
     async def finish(self, lease: Lease, outcome: str) -> bool:
         """Says that a task has ended, with what is shown of it; False where it was another's by then."""
-        changed = await self._store.run_write(lambda session: _FINISH.change(session, **_of(lease), outcome=outcome))
+        changed = await self._store.run_write(lambda session: sql.FINISH.change(session, **_of(lease), outcome=outcome))
         return changed == 1
 
     async def give_back(self, lease: Lease) -> None:
         """Lets somebody else take a task at once."""
-        await self._store.run_write(lambda session: _FREE_ONE.change(session, **_of(lease)))
+        await self._store.run_write(lambda session: sql.FREE_ONE.change(session, **_of(lease)))
 
     async def leave(self, holder: str) -> None:
         """A worker is gone, by itself or because it died: what it held waits again."""
 
         def work(session: Connection) -> None:
-            _FREE_HOLDER.change(session, run_id=self.run_id, holder=holder)
-            _GONE.change(session, run_id=self.run_id, holder=holder)
+            sql.FREE_HOLDER.change(session, run_id=self.run_id, holder=holder)
+            sql.GONE.change(session, run_id=self.run_id, holder=holder)
 
         await self._store.run_write(work)
 
@@ -487,7 +320,7 @@ class Campaign:
         if lease.takings == 1 and is_first_try:
             return None  # nobody has had it before
         values = {"run_id": self.run_id, "task_id": lease.task_id, "namespace": self._store.namespace}
-        rows = await self._store.run_read(lambda session: _LATEST.rows(session, **values))
+        rows = await self._store.run_read(lambda session: sql.LATEST.rows(session, **values))
         found = unescape(rows[0][0]) if rows else ""
         return found if found and found != lease.given_up else None
 
@@ -503,9 +336,9 @@ class Campaign:
         change = _change(held=most)
 
         def work(session: Connection) -> bool:
-            if _HOLD.change(session, run_id=self.run_id, **change) == 0:
+            if sql.HOLD.change(session, run_id=self.run_id, **change) == 0:
                 return False
-            _NOTE_USE.change(session, run_id=self.run_id, episode_id=episode_id, **change)
+            sql.NOTE_USE.change(session, run_id=self.run_id, episode_id=episode_id, **change)
             return True
 
         return await self._store.run_write(work)
@@ -519,42 +352,44 @@ class Campaign:
         """Books for an episode what the ledger says of it, whatever a worker that died had held."""
 
         def work(session: Connection) -> None:
-            rows = _USE_OF.rows(session, run_id=self.run_id, episode_id=episode_id)
-            before = dict(zip(_AMOUNTS, rows[0], strict=True)) if rows else {}
+            rows = sql.USE_OF.rows(session, run_id=self.run_id, episode_id=episode_id)
+            before = dict(zip(sql.AMOUNTS, rows[0], strict=True)) if rows else {}
             after = _change(used)
-            change = {name: after[name] - before.get(name, 0.0) for name in _AMOUNTS}
+            change = {name: after[name] - before.get(name, 0.0) for name in sql.AMOUNTS}
             self._book(session, episode_id, change)
 
         await self._store.run_write(work)
 
     def _book(self, session: Connection, episode_id: str, change: Mapping[str, float]) -> None:
-        _BOOK.change(session, run_id=self.run_id, **change)
-        _NOTE_USE.change(session, run_id=self.run_id, episode_id=episode_id, **change)
+        sql.BOOK.change(session, run_id=self.run_id, **change)
+        sql.NOTE_USE.change(session, run_id=self.run_id, episode_id=episode_id, **change)
 
     # What a driver, or a person, does.
 
     async def ended_since(self, moment: float) -> Sequence[tuple[int, float, str]]:
         """Tasks that workers have ended from a moment on: position, moment, and what is shown of it."""
-        rows = await self._store.run_read(lambda session: _ENDED_SINCE.rows(session, run_id=self.run_id, since=moment))
+        rows = await self._store.run_read(
+            lambda session: sql.ENDED_SINCE.rows(session, run_id=self.run_id, since=moment)
+        )
         return [(position, at, unescape(outcome)) for position, at, outcome in rows]
 
     async def now(self) -> float:
         """The database's clock: seconds since 1970."""
-        rows = await self._store.run_read(lambda session: _NOW.rows(session))
+        rows = await self._store.run_read(lambda session: sql.NOW.rows(session))
         return float(rows[0][0])
 
     async def driven(self) -> None:
         """Says that a driver lives, and frees the leases of workers that have gone silent."""
 
         def work(session: Connection) -> None:
-            _DRIVEN.change(session, run_id=self.run_id)
-            _FREE_EXPIRED.change(session, run_id=self.run_id)
+            sql.DRIVEN.change(session, run_id=self.run_id)
+            sql.FREE_EXPIRED.change(session, run_id=self.run_id)
 
         await self._store.run_write(work)
 
     async def retire(self, holder: str) -> None:
         """Lets a worker end what it is at, and take nothing more."""
-        await self._store.run_write(lambda session: _RETIRE.change(session, run_id=self.run_id, holder=holder))
+        await self._store.run_write(lambda session: sql.RETIRE.change(session, run_id=self.run_id, holder=holder))
 
     async def steer(
         self,
@@ -567,19 +402,19 @@ class Campaign:
         """Changes what it is told; None: as it is. Workers obey with their next report."""
 
         def work(session: Connection) -> None:
-            for statement, value in ((_SET_WORKERS, workers), (_SET_AT_ONCE, at_once)):
+            for statement, value in ((sql.SET_WORKERS, workers), (sql.SET_AT_ONCE, at_once)):
                 if value is not None:
                     statement.change(session, run_id=self.run_id, value=value)
             for kind, value in (most or {}).items():
-                _SET_MOST[kind].change(session, run_id=self.run_id, value=value)
+                sql.SET_MOST[kind].change(session, run_id=self.run_id, value=value)
             if state is not None:
-                _SET_STATE.change(session, run_id=self.run_id, state=state)
+                sql.SET_STATE.change(session, run_id=self.run_id, state=state)
 
         await self._store.run_write(work)
 
     async def end(self) -> bool:
         """Says that it is over; False where somebody has said so before."""
-        return await self._store.run_write(lambda session: _END.change(session, run_id=self.run_id)) == 1
+        return await self._store.run_write(lambda session: sql.END.change(session, run_id=self.run_id)) == 1
 
     async def requeue(self, task_id: str) -> str:
         """Lets a task be taken once more: one that is held goes on with another worker; one that has ended gets a new
@@ -593,7 +428,7 @@ class Campaign:
         """
 
         def work(session: Connection) -> str:
-            rows = _TASK_STATE.rows(session, run_id=self.run_id, task_id=task_id)
+            rows = sql.TASK_STATE.rows(session, run_id=self.run_id, task_id=task_id)
             if not rows:
                 raise RecordNotFound(
                     f"Run {self.run_id} has no task {task_id}.", do=f"List them:  groundwire show {self.run_id}"
@@ -601,10 +436,10 @@ class Campaign:
             state: str = rows[0][0]
             given_up = ""
             if state == "ended":
-                latest = _LATEST.rows(session, run_id=self.run_id, task_id=task_id, namespace=self._store.namespace)
+                latest = sql.LATEST.rows(session, run_id=self.run_id, task_id=task_id, namespace=self._store.namespace)
                 given_up = unescape(latest[0][0]) if latest else ""
             if state != "waiting":
-                _REQUEUE.change(session, run_id=self.run_id, task_id=task_id, given_up=given_up)
+                sql.REQUEUE.change(session, run_id=self.run_id, task_id=task_id, given_up=given_up)
             return state
 
         return await self._store.run_write(work)

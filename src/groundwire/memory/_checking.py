@@ -29,7 +29,7 @@ from groundwire.core._records import (
     StopReason,
 )
 from groundwire.core._seal import FileKeys, Keys, verify
-from groundwire.core._signals import Origin, Signal, Verdict
+from groundwire.core._signals import Isolation, Origin, Signal, Verdict
 from groundwire.core._signing import ED25519, PublicKey, signer
 from groundwire.memory._bodies import whole
 from groundwire.memory._kept_rows import (
@@ -65,6 +65,30 @@ class Discrepancy(NamedTuple):
     what: str
 
 
+class Witness(NamedTuple):
+    """A signal that bears out the end of an episode, without its evidence."""
+
+    id: str
+    origin: Origin
+    verdict: Verdict
+    issuer: str
+    command: Sequence[str]
+    isolation: Isolation
+    sandbox: str | None
+    """The kind that it was run in."""
+    taken_from: str
+    cases: int
+    """How many the evidence tells of."""
+    detail: str
+
+    @classmethod
+    def of(cls, signal: Signal) -> Witness:
+        """What is said of a signal."""
+        sandbox = signal.sandbox.kind if signal.sandbox else None
+        same = (signal.id, signal.origin, signal.verdict, signal.issuer, signal.command, signal.isolation)
+        return cls(*same, sandbox, signal.taken_from, len(signal.evidence.cases), signal.evidence.detail)
+
+
 @dataclass
 class EpisodeCheck:
     """What an episode came to, as far as its records are as they were written.
@@ -83,7 +107,7 @@ class EpisodeCheck:
     end: EpisodeEnd | None = None
     head: str = ""
     links: int = 0
-    passes: list[Signal] = field(default_factory=list[Signal])
+    passes: list[Witness] = field(default_factory=list[Witness])
 
 
 @dataclass
@@ -103,6 +127,7 @@ class RunCheck:
         is_authentic: True if that key, or the shared one of version 0.1, is known from outside the ledger; False if
             the one that is known is another; None if none is known, so that the ledger's own word was taken.
         has_heads: True if heads that were noted outside were compared.
+        looked_at: how many episodes.
         episodes: one by one, where they are kept.
     """
 
@@ -117,6 +142,7 @@ class RunCheck:
     key: PublicKey | None = None
     is_authentic: bool | None = None
     has_heads: bool = False
+    looked_at: int = 0
     episodes: list[EpisodeCheck] = field(default_factory=list[EpisodeCheck])
 
     @property
@@ -133,6 +159,7 @@ async def check_run(
     public: PublicKey | None = None,
     thorough: bool = True,
     keeps_episodes: bool = True,
+    only: str = "",
     progress: Callable[[int], None] = lambda _episodes: None,
 ) -> RunCheck:
     """Holds a run's records against the links over them, and both against what is known outside of the ledger.
@@ -144,6 +171,7 @@ async def check_run(
         public: the run's public key, from elsewhere.
         thorough: False: of each chain only the last seal is verified, which vouches for all below it.
         keeps_episodes: False: `RunCheck.episodes` stays empty, so that memory does not grow with them.
+        only: id of the one episode that is looked at, beside the run's own records; empty: all of them.
         progress: told after each episode how many have been looked at.
 
     Raises:
@@ -153,14 +181,14 @@ async def check_run(
     known = _Known.of(run_id, keys, public)
     run = await store.run_read(lambda session: _Run(session, run_id, known, thorough=thorough))
     kept: list[EpisodeCheck] = []
-    count = 0
-    while page := await store.run_read(run.next_episodes):
+    page = [only] if only else await store.run_read(run.next_episodes)
+    while page:
         for episode_id in page:
             episode = await store.run_read(lambda session, of=episode_id: run.look_at(session, of))
             if keeps_episodes:
                 kept.append(episode)
-            count += 1
-            progress(count)
+            progress(run.looked_at)
+        page = () if only else await store.run_read(run.next_episodes)
     return run.told(kept)
 
 
@@ -251,6 +279,11 @@ class _Run:
             del self._owed[episode_id]
         return gone
 
+    @property
+    def looked_at(self) -> int:
+        """How many episodes so far."""
+        return self._check.looked_at
+
     def told(self, episodes: list[EpisodeCheck]) -> RunCheck:
         """What it came to.
 
@@ -270,6 +303,7 @@ class _Run:
 
     def look_at(self, session: Connection, episode_id: str) -> EpisodeCheck:
         """Looks at one episode."""
+        self._check.looked_at += 1
         links = links_of(session, self._run_id, episode_id)
         rows = sorted(
             (row for codec, query in ROWS_OF_EPISODE for row in rows_of(session, (codec, query), id=episode_id)),
@@ -506,7 +540,7 @@ class _Run:
             return
         passed = end.best_candidate or base
         check.passes = [
-            signal
+            Witness.of(signal)
             for signal in signals
             if signal.verdict is Verdict.PASS and signal.candidate_digest == passed and signal.origin in BORNE_BY
         ]

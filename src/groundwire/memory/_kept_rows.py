@@ -30,6 +30,13 @@ async def run_ids(store: SqlStore) -> Sequence[str]:
     return await store.run_read(lambda session: [unescape(row[0]) for row in RUN_IDS.rows(session)])
 
 
+async def episodes_named(store: SqlStore, prefix: str) -> Sequence[tuple[str, str]]:
+    """(episode, run) of the first two episodes whose ids begin with a text, in whatever namespace."""
+    values: dict[str, Any] = {"prefix": prefix, "length": len(prefix), "beyond": f"{prefix}\U0010fffd"}
+    rows = await store.run_read(lambda session: EPISODES_NAMED_SO.rows(session, **values))
+    return [(unescape(episode), unescape(run)) for episode, run in rows]
+
+
 def links_of(session: Connection, run_id: str, of: str) -> list[tuple[int, Link]]:
     """The links of one chain, each with its place, in order.
 
@@ -81,6 +88,12 @@ _EPISODE_IDS = (
 )
 # with the plus, SQLite goes along the index of the ids; it would sort all of the run's for each page
 EPISODE_IDS = Sql(_EPISODE_IDS.format(run_id="run_id"), sqlite=_EPISODE_IDS.format(run_id="+run_id"))
+_NAMED_SO = "SELECT id, run_id FROM episodes WHERE {} ORDER BY id LIMIT 2"
+EPISODES_NAMED_SO = Sql(
+    # how PostgreSQL compares texts depends on the server's locale
+    _NAMED_SO.format("substr(id, 1, :length) = :prefix"),
+    sqlite=_NAMED_SO.format("id >= :prefix AND id < :beyond"),
+)
 RUN_IDS = Sql("SELECT id FROM runs UNION SELECT run_id FROM links UNION SELECT run_id FROM run_ends ORDER BY 1")
 LINKS_WITH = Sql(f"SELECT seq, {names_of(CODECS[Link])} FROM links WHERE body LIKE :digest")
 FORGOTTEN = Sql("SELECT 1 FROM lesson_marks WHERE lesson_id = :id AND mark = 'forgotten'")

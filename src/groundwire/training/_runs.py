@@ -13,7 +13,7 @@ from typing import Any
 from groundwire.core._candidates import Candidate
 from groundwire.core._errors import CandidateError, ConfigError, RecordNotFound, SealError, UserError
 from groundwire.core._masking import canaries_in, telling_lines, texts_of
-from groundwire.core._records import EpisodeRecord, Record, RunRecord, Store
+from groundwire.core._records import EpisodeRecord, Record, RunRecord, Store, episodes_of
 from groundwire.core._seal import FileKeys, Keys
 from groundwire.core._tasks import Task
 from groundwire.training._digests import short_digest
@@ -77,25 +77,6 @@ def _text(content: bytes | None) -> str | None:
 
 AT_ONCE = 16
 """Episodes that are read before any of them is handed on."""
-PAGE = 100
-"""Episodes that are asked for at once: each holds its task, which may be long."""
-
-
-async def episodes_of(store: Store, run_id: str) -> AsyncGenerator[EpisodeRecord]:
-    """A run's episodes, oldest first, a page of them in memory at a time.
-
-    Args:
-        store: the ledger.
-        run_id: the run.
-
-    Raises:
-        StorageError: the ledger can't be read.
-    """
-    after = ""
-    while page := await store.episodes(run_id, after=after, most=PAGE):
-        after = page[-1].id
-        for episode in page:
-            yield episode
 
 
 async def trajectories_of(

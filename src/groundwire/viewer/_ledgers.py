@@ -105,7 +105,7 @@ class Ledgers:
     async def check(self, run_id: str) -> RunCheck:
         """Whether a run's records are still as they were written."""
         whole, browser = await self._found(run_id)
-        return await check_run(browser.store, whole, keys=FileKeys(), thorough=False)
+        return await check_run(browser.store, whole, keys=FileKeys(), thorough=False, keeps_episodes=False)
 
     async def episodes(self, run_id: str, **asked: Any) -> Page[EpisodeSummary]:
         """A page of a run's episodes; see `LedgerBrowser.episodes`."""

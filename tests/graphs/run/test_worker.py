@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
@@ -142,7 +143,9 @@ async def test_what_a_worker_left_is_gone_on_with_and_only_what_was_in_flight_is
     await store.aclose()
     assert (await campaign.counts())["held"] == 2
     await campaign.leave("dies")
-    await shared.work(2)
+    with monkeypatch.context() as large:
+        large.setattr(SqlStore, "episodes", _too_many)
+        await shared.work(2)
     check_same(await shared.records(), alone)
     twice = charged() - paid_alone - paid_alone
     assert sum(twice.values()) <= 2, "at most what was in flight"
@@ -150,6 +153,10 @@ async def test_what_a_worker_left_is_gone_on_with_and_only_what_was_in_flight_is
 
 async def _nothing(*_: object) -> None:
     pass
+
+
+async def _too_many(*_: object, **__: object) -> None:
+    raise AssertionError("whoever takes a task over reads its episode alone, not those of the whole run")
 
 
 async def test_a_worker_that_was_taken_for_dead_loses_its_episode_and_the_ledger_holds_it_once(
@@ -169,6 +176,39 @@ async def test_a_worker_that_was_taken_for_dead_loses_its_episode_and_the_ledger
         await asleep
     check_same(await shared.records(), alone)
     assert {n: len(ended) for n, ended in shared.results.items()} == dict.fromkeys(range(len(TASKS)), 1)
+
+
+@pytest.mark.parametrize("first_s", [600.0, -600.0])
+async def test_clocks_that_are_minutes_apart_neither_lose_a_lease_nor_use_up_a_total(
+    first_s: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: Mapping[str, Sequence[Record]]
+) -> None:
+    shared = Shared(f"sqlite:///{tmp_path}/l.db")
+    campaign = await shared.begin(most={"seconds": 300.0})
+    monkeypatch.setenv("GROUNDWIRE_TEST_LATENCY", "0.02")
+    right, right_ns = time.time, time.time_ns
+
+    def set_clock(off_s: float) -> None:
+        monkeypatch.setattr("time.time", lambda: right() + off_s)
+        monkeypatch.setattr("time.time_ns", lambda: right_ns() + int(off_s * 1e9))
+
+    set_clock(first_s)
+    store = SqlStore(shared.url)
+    dying = asyncio.create_task(shared.worker(store, "dies").run())
+    await until_held(campaign, 2)
+    with monkeypatch.context() as dead:
+        dead.setattr(Campaign, "leave", _nothing)
+        dying.cancel()
+        await asyncio.gather(dying, return_exceptions=True)
+    await store.aclose()
+    set_clock(-first_s)
+    await campaign.report("looks", place="", in_flight=0, said="", lease_s=30.0)
+    assert (await campaign.counts())["held"] == 2, "its leases have not run out"
+    await campaign.leave("dies")
+    await shared.work(2)
+    check_same(await shared.records(), alone)
+    assert {reason for ended in shared.results.values() for reason in (one.stop_reason for one in ended)} == {
+        "verified"
+    }
 
 
 @pytest.mark.parametrize("workers", [1, 3])

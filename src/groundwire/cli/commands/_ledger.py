@@ -50,13 +50,16 @@ def replay(
 @spelt_out
 def show(
     run: Annotated[
-        str | None, typer.Argument(help="The run's id, or any unique beginning of it.  [default: list the latest runs]")
+        str | None,
+        typer.Argument(
+            help="The id of a run, or of one episode, or any unique beginning of it.  [default: list the latest runs]"
+        ),
     ] = None,
     *,
     ledger: Ledger,
     json: Json = False,
 ) -> None:
-    """Show what the ledger holds of a run, and whether its records are still as they were written."""
+    """Show what the ledger holds of a run or an episode, and whether its records are still as they were written."""
     flags = checked_flags(ledger)
     with loading():
         from groundwire.cli._show import list_runs, show_run
@@ -69,8 +72,8 @@ def verify(
         str,
         typer.Argument(
             metavar="[RUN|FILE]",
-            help="The beginning of a run's id, a ledger's file, a signed statement, or a report of pytest --groundwire,"
-            " whose tests are run again.  [default: all runs]",
+            help="The beginning of a run's or an episode's id, a ledger's file, a signed statement, or a report of"
+            " pytest --groundwire, whose tests are run again.  [default: all runs]",
             show_default=False,
         ),
     ] = "",

@@ -157,16 +157,32 @@ def _of_kind(records: Sequence[Record], kind: type[R]) -> list[R]:
     return [record for record in records if isinstance(record, kind)]
 
 
-def non_discriminating(signals: Iterable[Signal]) -> tuple[str, ...]:
-    """Commands that never gave both verdicts, so that their signals told nothing apart.
+class VerdictsGiven:
+    """What commands have said, signal by signal: one that never gave both verdicts told nothing apart.
 
     Hidden tests judge only what passes the visible ones, so nothing follows from theirs.
     """
-    seen: dict[str, set[Verdict]] = {}
-    for signal in signals:
-        if signal.verdict is not Verdict.NONE and signal.origin not in (Origin.HIDDEN_TESTS, Origin.RULE):
-            seen.setdefault(" ".join(signal.command) or signal.issuer, set()).add(signal.verdict)
-    return tuple(sorted(command for command, verdicts in seen.items() if len(verdicts) == 1))
+
+    def __init__(self) -> None:
+        self._seen: dict[str, set[Verdict]] = {}
+
+    def take(self, signals: Iterable[Signal]) -> None:
+        """Looks at some more."""
+        for signal in signals:
+            if signal.verdict is not Verdict.NONE and signal.origin not in (Origin.HIDDEN_TESTS, Origin.RULE):
+                self._seen.setdefault(" ".join(signal.command) or signal.issuer, set()).add(signal.verdict)
+
+    @property
+    def non_discriminating(self) -> tuple[str, ...]:
+        """Commands that never gave both verdicts."""
+        return tuple(sorted(command for command, verdicts in self._seen.items() if len(verdicts) == 1))
+
+
+def non_discriminating(signals: Iterable[Signal]) -> tuple[str, ...]:
+    """Commands that never gave both verdicts, so that their signals told nothing apart."""
+    given = VerdictsGiven()
+    given.take(signals)
+    return given.non_discriminating
 
 
 def _repeated(signals: Sequence[Signal]) -> tuple[list[Signal], list[Signal]]:

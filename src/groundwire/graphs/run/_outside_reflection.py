@@ -28,9 +28,9 @@ async def episode_of(store: Store, signal: Signal) -> EpisodeRecord:
     Raises:
         RecordNotFound: the ledger has no such episode.
     """
-    for episode in await store.episodes(signal.run_id):
-        if episode.id == signal.episode_id:
-            return episode
+    for record in await store.records(signal.episode_id):
+        if isinstance(record, EpisodeRecord):
+            return record
     raise RecordNotFound(f"The ledger has no episode {signal.episode_id}, which signal {signal.id} names.")
 
 

@@ -27,8 +27,8 @@ async def find_episode(store: Store, run_id: str | None, episode_id: str, task: 
     """
     if run_id is None:
         raise ConfigError("To go on with an episode, its run must be named.", do="Give run_id as well.")
-    for record in await store.episodes(run_id):
-        if record.id == episode_id:
+    for record in await store.records(episode_id):  # not those of all its run's episodes, which may be many
+        if isinstance(record, EpisodeRecord) and record.run_id == run_id:
             if record.base_digest != task.tree.digest:
                 raise RecordNotFound(
                     f"Episode {episode_id} is about other files than the task has now.",
