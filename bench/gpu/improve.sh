@@ -57,7 +57,7 @@ for name in "$@"; do
     *-[0-9]*)
       arm=${name%-*} seed=${name##*-}
       more=(--samples 24 --eval-samples 24 --answer-tokens 256)
-      [ -z "$small" ] || more=(--samples 4 --eval-samples 2 --answer-tokens 64 --limit 7 --eval-limit 5 --epochs 1)
+      [ -z "$small" ] || more=(--samples 12 --eval-samples 4 --answer-tokens 64 --limit 15 --eval-limit 5 --epochs 1)
       form=${SMALL_FORM:-vllm}
       options=""; [ "$form" != vllm ] || options="?max_model_len=1024${small:+&enforce_eager=true}"
       eval_sets=(--eval "mbpp:$data@test" --eval "humaneval:$data")
