@@ -130,6 +130,8 @@ def _serve(place: str) -> dict[str, Any]:
     for target, fd in enumerate(fds):
         os.dup2(fd, target)
         os.close(fd)
+    # those of this process have been written to, and remember what they were
+    sys.stdin, sys.stdout, sys.stderr = map(os.fdopen, (0, 1, 2), ("r", "w", "w"))
     os.environ.clear()
     os.environ.update(job["env"])
     os.chdir(job["cwd"])
