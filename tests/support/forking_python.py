@@ -17,7 +17,6 @@ import os
 import runpy
 import select
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -100,20 +99,23 @@ def trainers_python() -> Path:
 
 def _serve(place: str) -> dict[str, Any]:
     """Forks for each caller, and returns its job in the child."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    begun: set[int] = set()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(place)
         listening.listen(16)
         print("ready", flush=True)
         while True:
-            if 0 in select.select([0, listening], [], [])[0]:
+            ends = 0 in select.select([0, listening], [], [])[0]
+            # those that have ended are waited for, so that what they used is counted
+            begun -= {pid for pid in begun if os.waitpid(pid, 0 if ends else os.WNOHANG)[0]}
+            if ends:
                 sys.exit()
             caller, _ = listening.accept()
-            if os.fork() == 0:
+            if not (child := os.fork()):
                 break
+            begun.add(child)
             caller.close()
     # between the caller and the program: it waits for the one and tells the other
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     head, passed, _, _ = caller.recvmsg(8, socket.CMSG_SPACE(3 * array.array("i").itemsize))
     fds = array.array("i", passed[0][2])
     with caller.makefile("rb") as told:

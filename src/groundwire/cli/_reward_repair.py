@@ -29,6 +29,7 @@ from groundwire.core._signals import canonical
 from groundwire.core._tasks import Task
 from groundwire.core._text import plain, plural
 from groundwire.training import trajectories_of
+from groundwire.training._answers import judged_in
 from groundwire.training.rewards._judging import RewardJudge, RewardRules
 from groundwire.training.rewards._ledger import RewardLedger
 from groundwire.training.rewards._repairing import MendedShare, answered_before, measure_repair, wrong_attempts
@@ -72,7 +73,7 @@ def run_repair(asked: AskedRepair, settings: Settings) -> int:
     """Measures, and prints the shares. All answers go into the ledger, before they are judged.
 
     Returns:
-        0.
+        0; 130 where it was interrupted.
 
     Raises:
         ConfigError: no model is named, or no attempt is of a task that was given.
@@ -90,6 +91,11 @@ def run_repair(asked: AskedRepair, settings: Settings) -> int:
             async with aclosing(trajectories_of(store, runs)) as found:
                 told = [one async for one in found if one.task in tasks]
             attempts = list(wrong_attempts(told))[: asked.limit]
+            if not attempts and (wrong := sum(one.reward == 0.0 for one in judged_in(told)[0])):
+                raise ConfigError(
+                    f"{plural(wrong, 'attempt')} failed, and none by a test that may be shown: hidden tests judged.",
+                    do="Give runs in which visible tests judged too, as those of  groundwire run  do.",
+                )
             wrong_in = sorted(run.id for run in runs)
             key = _key(asked, settings, wrong_in, tasks)
             config = {
@@ -125,7 +131,12 @@ def run_repair(asked: AskedRepair, settings: Settings) -> int:
                     await backend.aclose()
             return shares, len(attempts), run_id
 
-    shares, attempts, run_id = asyncio.run(work())
+    try:
+        shares, attempts, run_id = asyncio.run(work())
+    except KeyboardInterrupt:
+        said = "interrupted; what was answered is in the ledger: the same command goes on from here"
+        Console(stderr=True, highlight=False).print(said, soft_wrap=True)
+        return 130
     if asked.as_json:
         rows = [{**asdict(one), "share": one.share} for one in shares]
         json.dump({"model": settings.model, "attempts": attempts, "run": run_id, "shares": rows}, sys.stdout, indent=2)
