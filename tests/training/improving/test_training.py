@@ -24,6 +24,7 @@ from groundwire.training.improving._training import (
     revision_of,
     train,
 )
+from groundwire.training.improving.trainer import is_memory
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 
@@ -97,6 +98,7 @@ def test_a_tokenizer_that_fails_or_loses_spaces_is_a_clear_end(base: Path, tmp_p
 def test_out_of_memory_is_a_clear_end_and_a_killed_trainer_goes_on_from_its_last_epoch(
     base: Path, tmp_path: Path
 ) -> None:
+    assert is_memory(RuntimeError("can't start new thread")) and not is_memory(RuntimeError("no such file"))
     with pytest.raises(TrainingError, match="not enough memory to train base") as caught:
         # what its libraries take beside the weights, once they begin to work, is more than that
         trained_by(job(base, tmp_path, memory_bytes=1 << 20, python=None))
@@ -132,6 +134,20 @@ def test_a_trainer_whose_starter_is_gone_ends_before_it_writes_anything(base: Pa
     command = [trainers_python(), PROGRAM, asked.work / "spec.json"]
     ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert ran.returncode == 1 and not asked.out.exists() and not (asked.work / "failed.json").exists(), ran.stderr
+
+
+def test_an_interpreter_that_cannot_be_started_is_refused_before_anything_is_paid_for(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no program that can be started"):
+        TrainingOptions(python=tmp_path / "python")
+    odd = tmp_path / "odd"
+    odd.write_text("#!/nowhere/python\n")
+    odd.chmod(0o700)
+    asked = TrainingJob(
+        model=tmp_path, rows=odd, out=tmp_path / "out", work=tmp_path / "work", seed=0,
+        options=TrainingOptions(python=odd),
+    )  # fmt: skip
+    with pytest.raises(ConfigError, match="can't be started with .*odd"):
+        trained_by(asked)
 
 
 def test_a_step_of_grpo_is_made_of_whole_groups() -> None:

@@ -77,6 +77,11 @@ class TrainingOptions:
         }
         if found := [flag for flag, is_wrong in wrong.items() if is_wrong]:
             raise ConfigError(f"{found[0]} is out of range.", do="See  groundwire improve --help")
+        if self.python is not None and not os.access(self.python, os.X_OK):
+            raise ConfigError(
+                f"{self.python} is no program that can be started.",
+                do="Name an interpreter that has the trainers with --trainer-python, or leave it out for this one.",
+            )
         if self.method == "kto" and self.batch_size < 2:
             raise ConfigError("kto compares the rows of a step with each other.", do="Give  --batch-size 2  or more.")
 
@@ -166,10 +171,16 @@ async def train(job: TrainingJob, progress: Callable[[Mapping[str, Any]], None])
     log = job.work / "trainer.log"
     pipe = asyncio.subprocess.PIPE
     with log.open("ab") as errors:
-        # its input stays open for as long as this process is there, and tells it so
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=pipe, stdout=pipe, stderr=errors, env=environment, limit=LONGEST_LINE
-        )
+        try:
+            # its input stays open for as long as this process is there, and tells it so
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=pipe, stdout=pipe, stderr=errors, env=environment, limit=LONGEST_LINE
+            )
+        except OSError as error:
+            raise ConfigError(
+                f"The trainer can't be started with {command[0]}: {error.strerror}.",
+                do="Name another interpreter:  --trainer-python PYTHON",
+            ) from error
     try:
         assert process.stdout is not None
         async for line in process.stdout:

@@ -111,7 +111,8 @@ def is_memory(error: BaseException) -> bool:
     """True where there was not enough memory."""
     said = str(error).lower()
     names = {kind.__name__ for kind in type(error).__mro__}
-    marks = ("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory")
+    # a thread that can't be started had no room for its stack
+    marks = ("out of memory", "can't allocate", "cannot allocate", "not enough memory", "can't start new thread")
     return bool(names & {"MemoryError", "OutOfMemoryError"}) or any(mark in said for mark in marks)
 
 
