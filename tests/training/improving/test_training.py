@@ -146,7 +146,7 @@ def test_an_interpreter_that_cannot_be_started_is_refused_before_anything_is_pai
         model=tmp_path, rows=odd, out=tmp_path / "out", work=tmp_path / "work", seed=0,
         options=TrainingOptions(python=odd),
     )  # fmt: skip
-    with pytest.raises(ConfigError, match="can't be started with .*odd"):
+    with pytest.raises(ConfigError, match=r"can't be started with .*odd"):
         trained_by(asked)
 
 
