@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from rich.console import Console
 from rich.text import Text
@@ -173,8 +173,9 @@ def _weights(model: str) -> list[list[str | int]]:
 
 
 def _key_in(run: RunRecord) -> str:
-    about: object = json.loads(run.config).get("reward")
-    return str(about.get("key", "")) if isinstance(about, dict) else ""
+    config: dict[str, Any] = json.loads(run.config)
+    about: dict[str, Any] = config.get("reward") or {}
+    return str(about.get("key", ""))
 
 
 def _print(shares: Sequence[MendedShare], attempts: int, run_id: str) -> None:
