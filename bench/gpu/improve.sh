@@ -57,16 +57,18 @@ for name in "$@"; do
       step 200 judgings "$python" bench/gpu/judgings.py --data "$data" ;;
     *-[0-9]*)
       arm=${name%-*} seed=${name##*-}
+      limit=1500
       more=(--samples 24 --eval-samples 24 --answer-tokens 256)
       tasks="mbpp:$data@train" eval_sets=(--eval "mbpp:$data@test" --eval "humaneval:$data")
       if [ -n "$small" ]; then
+        limit=7200  # an engine's start takes minutes on a busy CPU, and there are three
         more=(--samples 8 --eval-samples 6 --answer-tokens 48 --epochs 1)
         "$python" bench/gpu/easy_tasks.py "$state/easy" || exit 1
         tasks="$state/easy/train" eval_sets=(--eval "$state/easy/eval")
       fi
       form=${SMALL_FORM:-vllm}
       options=""; [ "$form" != vllm ] || options="?max_model_len=1024${small:+&enforce_eager=true}"
-      step 1500 "$name" "$python" -c 'from groundwire.cli import main; main()' improve "$form:$model$options" \
+      step "$limit" "$name" "$python" -c 'from groundwire.cli import main; main()' improve "$form:$model$options" \
         --tasks "$tasks" "${eval_sets[@]}" --drop-overlaps --out "$state/$name" --rounds "$rounds" --seed "$seed" \
         --arm "$arm" --per-task 4 --epochs 3 --learning-rate 5e-5 --batch-size 32 --max-length 640 --go-on \
         ${trainer:+--trainer-path "$trainer"} --json "${more[@]}"
