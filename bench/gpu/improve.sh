@@ -8,7 +8,8 @@
 # verified-0, unverified-0, model-judged-0, failed-0. One session takes an arm-group of one seed in about 25 minutes; the
 # arms of a seed share their first round. Round three (`ROUNDS=3`) is for the controls. What was done is kept in
 # $STATE (default: $OUT/state), which is carried on between sessions: ledger, keys, rows and reports, no weights. A step
-# that was cut off goes on. SMALL=1: a dry run on a CPU, at a fiftieth of the size; MODEL=FOLDER: another model.
+# that was cut off goes on. SMALL=1: a dry run on a CPU, at a fiftieth of the size and on tasks that the model solves at
+# times (easy_tasks.py; DATA is wanted by the judgings alone). MODEL=FOLDER: another model.
 set -uo pipefail
 parts=$(cd "$1" && pwd); shift
 export OUT=${OUT:-$PWD/out}; mkdir -p "$OUT"
@@ -53,16 +54,22 @@ for name in "$@"; do
     check)
       [ -n "$small" ] || [ -f "$model/model.safetensors" ] || step 150 models "$python" bench/gpu/models.py real "$parts/smol.gguf" "$model" || exit 1
       step 120 doctor bash -c 'groundwire doctor --json'
-      step 200 judgings "$python" bench/gpu/judgings.py --data "$data" --programs "${small:+4}" ;;
+      step 200 judgings "$python" bench/gpu/judgings.py --data "$data" ;;
     *-[0-9]*)
       arm=${name%-*} seed=${name##*-}
+      limit=1500
       more=(--samples 24 --eval-samples 24 --answer-tokens 256)
-      [ -z "$small" ] || more=(--samples 4 --eval-samples 2 --answer-tokens 64 --limit 7 --eval-limit 5 --epochs 1)
+      tasks="mbpp:$data@train" eval_sets=(--eval "mbpp:$data@test" --eval "humaneval:$data")
+      if [ -n "$small" ]; then
+        limit=7200  # an engine's start takes minutes on a busy CPU, and there are three
+        more=(--samples 8 --eval-samples 6 --answer-tokens 48 --epochs 1)
+        "$python" bench/gpu/easy_tasks.py "$state/easy" || exit 1
+        tasks="$state/easy/train" eval_sets=(--eval "$state/easy/eval")
+      fi
       form=${SMALL_FORM:-vllm}
       options=""; [ "$form" != vllm ] || options="?max_model_len=1024${small:+&enforce_eager=true}"
-      eval_sets=(--eval "mbpp:$data@test" --eval "humaneval:$data")
-      step 1500 "$name" "$python" -c 'from groundwire.cli import main; main()' improve "$form:$model$options" \
-        --tasks "mbpp:$data@train" "${eval_sets[@]}" --drop-overlaps --out "$state/$name" --rounds "$rounds" --seed "$seed" \
+      step "$limit" "$name" "$python" -c 'from groundwire.cli import main; main()' improve "$form:$model$options" \
+        --tasks "$tasks" "${eval_sets[@]}" --drop-overlaps --out "$state/$name" --rounds "$rounds" --seed "$seed" \
         --arm "$arm" --per-task 4 --epochs 3 --learning-rate 5e-5 --batch-size 32 --max-length 640 --go-on \
         ${trainer:+--trainer-path "$trainer"} --json "${more[@]}"
       grep -E '^\{"type": "(round|summary)"' "$OUT/$name.log" > "$OUT/$name.jsonl"

@@ -4,6 +4,7 @@ self-training needs to be run whole on a CPU."""
 from __future__ import annotations
 
 import random
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from tiny_language_model import tokenizer_of
 
-__all__ = ["EVALUATED", "TRAINED", "Sum", "make_model", "write_tasks"]
+__all__ = ["EVALUATED", "TRAINED", "Sum", "make_model", "model_made_by", "write_tasks"]
 
 WORDS = {"+": "plus", "-": "minus", "*": "times"}
 STEPS, ROWS = 260, 20
@@ -108,4 +109,18 @@ def make_model(folder: Path, *, steps: int = STEPS, seed: int = 0) -> Path:
         optimizer.zero_grad()
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    return folder
+
+
+MAKING = """
+import pathlib, sys
+sys.path.insert(0, sys.argv[1])
+from tiny_improving import make_model
+make_model(pathlib.Path(sys.argv[2]), steps=int(sys.argv[3]))
+"""
+
+
+def model_made_by(python: Path, folder: Path, *, steps: int = STEPS) -> Path:
+    """The same, made by another Python, so that this process need not import torch."""
+    subprocess.run([python, "-c", MAKING, str(Path(__file__).parent), folder, str(steps)], check=True)
     return folder

@@ -115,6 +115,8 @@ class Improvement:
     async def _all(self) -> int:
         asked = self.asked
         check_trainable(self.base.folder)
+        if asked.training.method == "grpo":
+            asked.training.group_of(asked.samples)
         self.train_items = chosen(task_source(asked.tasks).items(), asked.limit, Shard())
         self.eval_items = {name: chosen(task_source(name).items(), asked.eval_limit, Shard()) for name in asked.evals}
         self._check_overlap()
@@ -331,8 +333,9 @@ class Improvement:
         folder.mkdir(exist_ok=True)
         file = folder / "rows.jsonl"
         kind = form(FORMS[asked.training.method])
-        episodes = [trajectory for one in sampled for trajectory in one.trajectories]
+        # questions, for a method that samples anew, are those of the model that is trained further
         grpo = asked.training.method == "grpo"
+        episodes = [trajectory for one in (sampled[-1:] if grpo else sampled) for trajectory in one.trajectories]
         self.texts.refused.clear()
         with opened(file, kind) as sink:
             report = export(
@@ -342,7 +345,7 @@ class Improvement:
                 options=Options(keep_failed=rules.arm != "verified" or asked.training.method in ("dpo", "kto")),
                 rules=ExportRules(
                     leaks=Leaks(secrets=_secrets(self.train_items)),
-                    filters=[self.texts] if grpo else [kept, self.texts],
+                    filters=[kept, self.texts],
                 ),
             )
         if not report.rows:
@@ -355,7 +358,12 @@ class Improvement:
             )
             return None
         self.say(
-            f"round {number}: {plural(report.rows, 'row')} of {plural(len(kept.tasks), 'task')}"
+            f"round {number}: "
+            + (
+                plural(report.rows, "question")
+                if grpo
+                else f"{plural(report.rows, 'row')} of {plural(len(kept.tasks), 'task')}"
+            )
             + (f", {kept.wanted} wanted" if report.rows < kept.wanted else ""),
             "dim",
         )
@@ -371,9 +379,11 @@ class Improvement:
         file, kept, report = rows
         await self._let_go()  # a trainer wants the memory that an engine holds
         folder = file.parent
-        began = before.place if asked.from_last and (before.place / "config.json").is_file() else self.base.folder
+        further = before.place if asked.from_last and before.number else None
+        adapter = further if further and (further / "adapter_config.json").is_file() else None
         job = TrainingJob(
-            model=began,
+            model=self.base.folder if adapter or further is None else further,
+            adapter=adapter,
             rows=file,
             out=folder / "model",
             work=folder / "training",
@@ -390,7 +400,7 @@ class Improvement:
                     status.update(f"training: step {said['step']} of {said['steps']}, loss {float(said['loss']):.3f}")
                     self.tell("training", round=before.number + 1, **said)
 
-            trained = await asyncio.to_thread(self._train, job, progress)
+            trained = await self._train(job, progress)
         after = ImprovedRound(
             before.number + 1, job.out, revision_of(job.out), kept=kept, report=report, rows_digest=digest
         )
@@ -402,18 +412,18 @@ class Improvement:
         )
         return after
 
-    def _train(self, job: TrainingJob, progress: Callable[[Mapping[str, Any]], None]) -> Mapping[str, Any]:
+    async def _train(self, job: TrainingJob, progress: Callable[[Mapping[str, Any]], None]) -> Mapping[str, Any]:
         asked = self.asked
         if job.options.method != "grpo" or (job.out / "training.json").is_file():
-            return train(job, progress)
+            return await train(job, progress)
         with served_rewards(task_source(asked.tasks), asked.settings) as (url, token):
             more = {
                 "reward_url": url,
-                "group": min(asked.samples, job.options.batch_size),
+                "group": job.options.group_of(asked.samples),
                 "max_completion": asked.answer_tokens,
                 "temperature": asked.temperature,
             }
-            return train(replace(job, more=more, token=token), progress)
+            return await train(replace(job, more=more, token=token), progress)
 
     # --- what it came to
 

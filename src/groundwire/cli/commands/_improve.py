@@ -123,6 +123,8 @@ def improve(
     arm, method = _one_of("--arm", keeping.arm, ARMS), _one_of("--method", trainer.method, METHODS)
     if arm != "verified" and method != "sft":
         raise ConfigError(f"--arm {arm} has no right and wrong for {method}.", do="Controls are trained with sft.")
+    if method != "sft" and sampling.temperature == 0:
+        raise ConfigError(f"{method} compares samples, which are all the same at temperature 0.", do="Raise it.")
     environment = (("PYTHONPATH", trainer.trainer_path),) if trainer.trainer_path else ()
     asked = Improve(
         model=model,
@@ -151,7 +153,8 @@ def improve(
             python=trainer.trainer_python,
             environment=environment,
         ),
-        from_last=trainer.from_last,
+        # what is learned from samples of its own is learned further
+        from_last=trainer.from_last or method == "grpo",
         go_on=go_on,
         drop_overlaps=keeping.drop_overlaps,
         limit=limit,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from groundwire.training._schema import Row
+from groundwire.training.forms._rlvr import RlvrRow
 from groundwire.training.improving._samples import CountedSample
 
 Arm = Literal["verified", "unverified", "model-judged", "failed"]
@@ -58,7 +59,10 @@ class Kept:
     note = ""
 
     def refuses(self, row: Row) -> str:
-        """See `Filter`. Of a row with several answers all that may be learned must be kept."""
+        """See `Filter`. Of a row with several answers all that may be learned must be kept; a question is one that the
+        model answers rightly at times: where all its answers are alike, GRPO has nothing to compare."""
+        if isinstance(row, RlvrRow):
+            return "" if 0.0 < row.correct_ratio < 1.0 else "nothing_to_compare"
         turns = row.provenance.turns
         # of a pair the first is what is preferred; what it is preferred to need not be kept
         return "" if turns and turns[0] in self.turns else self.reasons.get(turns[0] if turns else "", "not_kept")

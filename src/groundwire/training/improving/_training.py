@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -28,6 +28,8 @@ QUIET = {
 """Nothing is fetched: what is trained lies in a folder."""
 TAIL = 1500
 """Characters of the trainer's last words that are shown."""
+LONGEST_LINE = 16 << 20
+"""Bytes of a line that a library may write among the trainer's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,9 +73,34 @@ class TrainingOptions:
             "--max-length": self.max_length < 16,
             "--lora": self.lora < 0,
             "--method": self.method not in METHODS,
+            "--beta": self.beta < 0,
         }
         if found := [flag for flag, is_wrong in wrong.items() if is_wrong]:
             raise ConfigError(f"{found[0]} is out of range.", do="See  groundwire improve --help")
+        if self.python is not None and not os.access(self.python, os.X_OK):
+            raise ConfigError(
+                f"{self.python} is no program that can be started.",
+                do="Name an interpreter that has the trainers with --trainer-python, or leave it out for this one.",
+            )
+        if self.method == "kto" and self.batch_size < 2:
+            raise ConfigError("kto compares the rows of a step with each other.", do="Give  --batch-size 2  or more.")
+
+    def group_of(self, samples: int) -> int:
+        """How many samples of a task GRPO compares: as many as are drawn, or fewer, so that groups fill a step.
+
+        Args:
+            samples: of a task that are drawn.
+
+        Raises:
+            ConfigError: no group of two or more does.
+        """
+        fitting = (n for n in range(min(samples, self.batch_size), 1, -1) if self.batch_size % n == 0)
+        if not (found := next(fitting, 0)):
+            raise ConfigError(
+                f"grpo compares samples of a task in a step: no group of 2 to {samples} fills {self.batch_size} rows.",
+                do="Give a --batch-size that is a multiple of --samples, and at least 2 of these.",
+            )
+        return found
 
     def as_data(self) -> dict[str, Any]:
         """What makes one training differ from another."""
@@ -94,6 +121,7 @@ class TrainingJob:
         work: its spec, checkpoints and log.
         seed: of the order of rows and all that is random.
         options: how.
+        adapter: folder of an adapter of that model which is trained further; None: a new one, where one is asked for.
         more: what GRPO is told besides: where rewards come from, how many samples of a task and how (`trainer.py`).
         token: of the server that rewards.
     """
@@ -104,6 +132,7 @@ class TrainingJob:
     work: Path
     seed: int
     options: TrainingOptions
+    adapter: Path | None = None
     more: Mapping[str, Any] | None = None
     token: str = ""
 
@@ -111,11 +140,13 @@ class TrainingJob:
         """What the program is told."""
         places = {name: str(getattr(self, name).resolve()) for name in ("model", "rows", "out", "work")}
         own = self.options.as_data() | {"memory_bytes": self.options.memory_bytes, "warmup_steps": 0}
-        return {**places, "seed": self.seed, **own, **(self.more or {})}
+        adapter = str(self.adapter.resolve()) if self.adapter else ""
+        return {**places, "adapter": adapter, "seed": self.seed, **own, **(self.more or {})}
 
 
-def train(job: TrainingJob, progress: Callable[[Mapping[str, Any]], None]) -> Mapping[str, Any]:
-    """Trains, where that was not done before; a training that was cut off goes on from its last epoch.
+async def train(job: TrainingJob, progress: Callable[[Mapping[str, Any]], None]) -> Mapping[str, Any]:
+    """Trains, where that was not done before; a training that was cut off goes on from its last epoch. Cancelled, it
+    ends the trainer.
 
     Args:
         job: what is to be trained.
@@ -138,22 +169,28 @@ def train(job: TrainingJob, progress: Callable[[Mapping[str, Any]], None]) -> Ma
     if job.token:
         environment["GROUNDWIRE_REWARD_TOKEN"] = job.token
     log = job.work / "trainer.log"
-    with (
-        log.open("ab") as errors,
-        subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=environment
-        ) as process,
-    ):
+    pipe = asyncio.subprocess.PIPE
+    with log.open("ab") as errors:
         try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                if (said := _line(line)) is not None:
-                    progress(said)
-            code = process.wait()
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
+            # its input stays open for as long as this process is there, and tells it so
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=pipe, stdout=pipe, stderr=errors, env=environment, limit=LONGEST_LINE
+            )
+        except OSError as error:
+            raise ConfigError(
+                f"The trainer can't be started with {command[0]}: {error.strerror}.",
+                do="Name another interpreter:  --trainer-python PYTHON",
+            ) from error
+    try:
+        assert process.stdout is not None
+        async for line in process.stdout:
+            if (said := _line(line)) is not None:
+                progress(said)
+        code = await process.wait()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
     if code or not (job.out / "training.json").is_file():
         raise _failure(job, code, log)
     return json.loads((job.out / "training.json").read_text())

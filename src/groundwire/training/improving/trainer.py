@@ -5,7 +5,7 @@ another environment (`--trainer-python`), where the trainers are installed and g
 
 It tells its progress as JSON lines on standard output. What is trained lies in `out` when it is complete, and not
 before; a failure is told in `failed.json` beside the spec: its kind, and what was said. Killed, it goes on from its
-last epoch when it is started again; when whoever started it is gone, it ends.
+last epoch when it is started again. It ends when its standard input does: that is held open by whoever started it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = ("trl", "peft", "transformers", "accelerate", "datasets", "torch")
-PARENT_S = 0.5
-"""Seconds between two looks at whether whoever started this is still there."""
 
 
 class Untrainable(Exception):
@@ -49,13 +47,14 @@ def tell(**said: Any) -> None:
     print(json.dumps(said), flush=True)
 
 
-def end_with_parent() -> None:
-    """Ends this process when its parent is gone: two trainers at work on one folder would spoil it."""
-    parent = os.getppid()
+def end_with_input() -> None:
+    """Ends this process when whoever started it is gone: two trainers at work on one folder would spoil it. The pipe
+    also tells of one that was killed before this began, or that started this through another program."""
 
     def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(PARENT_S)
+        # not by way of `sys.stdin`, whose lock would be held while Python ends
+        while os.read(0, 4096):
+            pass
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
@@ -112,7 +111,8 @@ def is_memory(error: BaseException) -> bool:
     """True where there was not enough memory."""
     said = str(error).lower()
     names = {kind.__name__ for kind in type(error).__mro__}
-    marks = ("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory")
+    # a thread that can't be started had no room for its stack
+    marks = ("out of memory", "can't allocate", "cannot allocate", "not enough memory", "can't start new thread")
     return bool(names & {"MemoryError", "OutOfMemoryError"}) or any(mark in said for mark in marks)
 
 
@@ -121,13 +121,12 @@ def trainer_of(spec: dict[str, Any], model: Any, tokenizer: Any, rows: Any, micr
     trl: Any = importlib.import_module("trl")
     torch: Any = importlib.import_module("torch")
     on_gpu = bool(torch.cuda.is_available())
-    accumulated = max(1, spec["batch_size"] // micro)
     arguments: dict[str, Any] = {
         "output_dir": spec["work"],
         "num_train_epochs": spec["epochs"],
         "learning_rate": spec["learning_rate"],
         "per_device_train_batch_size": micro,
-        "gradient_accumulation_steps": accumulated,
+        "gradient_accumulation_steps": spec["batch_size"] // micro,
         "lr_scheduler_type": "cosine",
         "warmup_steps": spec["warmup_steps"],
         "max_grad_norm": 1.0,
@@ -144,8 +143,11 @@ def trainer_of(spec: dict[str, Any], model: Any, tokenizer: Any, rows: Any, micr
         "dataloader_num_workers": 0,
     }
     more: dict[str, Any] = {}
-    if spec["lora"]:
+    if spec["adapter"]:
         peft: Any = importlib.import_module("peft")
+        model = peft.PeftModel.from_pretrained(model, spec["adapter"], is_trainable=True)
+    elif spec["lora"]:
+        peft = importlib.import_module("peft")
         more["peft_config"] = peft.LoraConfig(
             r=spec["lora"],
             lora_alpha=2 * spec["lora"],
@@ -230,11 +232,11 @@ def trained(spec: dict[str, Any], tokenizer: Any, rows: Any) -> tuple[Any, Any]:
         except (MemoryError, RuntimeError) as error:
             if not is_memory(error):
                 raise
-            if micro == 1 or (micro == 2 and spec["method"] in ("kto", "grpo")):
+            if micro == 1 or (micro == 2 and spec["method"] == "kto"):
                 raise Untrainable("memory", str(error)) from error
         trainer = model = None
         gc.collect()
-        micro = max(1, micro // 2)
+        micro = next(rows for rows in range(micro // 2, 0, -1) if spec["batch_size"] % rows == 0)
         tell(memory="short", rows_at_a_time=micro)
 
 
@@ -330,9 +332,9 @@ def main() -> int:
     work = Path(spec["work"])
     work.mkdir(parents=True, exist_ok=True)
     with (work / "lock").open("w") as lock:
-        # an earlier one that has lost its parent is about to end
+        end_with_input()
+        # an earlier one that has lost who started it is about to end
         fcntl.flock(lock, fcntl.LOCK_EX)
-        end_with_parent()
         failed = place.with_name("failed.json")
         failed.unlink(missing_ok=True)
         try:

@@ -18,9 +18,10 @@ from groundwire.core._intervals import wilson
 from groundwire.core._models import Backend, Message, Request
 from groundwire.training._answers import judged_in
 from groundwire.training._schema import ChatMessage
-from groundwire.training._trajectories import Trajectory
+from groundwire.training._trajectories import Flaw, Trajectory
 from groundwire.training.methods._error_recovery import error_type
 from groundwire.training.methods._repair_from_evidence import asked_again, evidence_shown
+from groundwire.training.rewards._completions import read_completion
 from groundwire.training.rewards._judging import PolicySample, RewardJudge
 
 ALL = "all"
@@ -94,11 +95,36 @@ def wrong_attempts(trajectories: Iterable[Trajectory], *, each: int = 4) -> Iter
             yield WrongAttempt(trajectory.task, error_type(wrong.attempt), wrong.prompt, asked_again(wrong, shown))
 
 
+Answered = dict[tuple[str, str], list[float]]
+"""By task and by what was asked: what the answers earned."""
+
+
+def answered_before(trajectories: Iterable[Trajectory], judge: RewardJudge) -> Answered:
+    """What answers earned that an earlier process asked for and judged: they are neither asked for nor judged again.
+
+    Args:
+        trajectories: episodes of that measurement; those that were cut off, or whose seals do not hold, count for
+            nothing, and so does an answer without a verdict.
+        judge: knows the tasks.
+    """
+    found: Answered = {}
+    for trajectory in trajectories:
+        if trajectory.stop_reason is None or Flaw.BROKEN_SEAL in trajectory.flaws:
+            continue
+        rewards = {attempt.digest: attempt.reward for trial in trajectory.trials for attempt in trial.attempts}
+        for turn in trajectory.turns:
+            read = read_completion(turn.text, judge.task(trajectory.task))
+            if (reward := rewards.get(read.candidate.digest)) is not None:
+                found.setdefault((trajectory.task, turn.prompt[0].content), []).append(reward)
+    return found
+
+
 async def measure_repair(
     backend: Backend,
     attempts: Sequence[WrongAttempt],
     judge: RewardJudge,
     *,
+    known: Answered | None = None,
     samples: int = 1,
     temperature: float = 0.0,
     max_tokens: int = 1024,
@@ -110,6 +136,7 @@ async def measure_repair(
         backend: the model.
         attempts: what is to be mended; those of tasks that the judge does not know are refused.
         judge: judges; with a ledger, all answers are written there before they are judged.
+        known: of answers that an earlier process had; see `answered_before`.
         samples: answers to each question.
         temperature: of these.
         max_tokens: of each answer.
@@ -129,9 +156,15 @@ async def measure_repair(
     for attempt in attempts:
         judge.task(attempt.task_id)
     room = asyncio.Semaphore(AT_ONCE)
+    left = {question: list(rewards) for question, rewards in (known or {}).items()}
 
     async def answers(number: int, attempt: WrongAttempt, *, evidence: bool) -> list[float | None]:
         asked = attempt.with_evidence if evidence else attempt.question
+        prompt = "\n\n".join(message.content for message in asked)
+        before = left.get((attempt.task_id, prompt), [])
+        if len(before) >= samples:
+            taken, before[:samples] = before[:samples], []
+            return [*taken]
         request = Request(
             messages=tuple(_message(one) for one in asked),
             n=samples,
@@ -142,7 +175,6 @@ async def measure_repair(
         )
         async with room:
             completion = await backend.complete(request)
-        prompt = "\n\n".join(message.content for message in asked)
         given = [PolicySample(attempt.task_id, text, prompt) for text in completion.texts]
         return [one.reward for one in await judge.score(given)]
 
