@@ -28,7 +28,7 @@ def factors(code: str) -> dict[str, float]:
     source = parse_source("m.py", code.encode())
     assert source is not None
     scene = EditContext(source, Examples())
-    traces = Traces(source, scene.vocabulary.unread)
+    traces = Traces(scene)
     return {
         apply(source.data, p.splices).decode(): traces.factor(site, p)
         for site in source.sites

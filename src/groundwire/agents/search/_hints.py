@@ -66,3 +66,24 @@ def hints(failure: Signal | None) -> Mapping[str, float]:
                 for name, factor in factors.items():
                     found[name] = max(found.get(name, 0.0), factor)
     return found
+
+
+_MISSING = re.compile(
+    r"(?:AttributeError: .{0,200}has no attribute|(?:Name|UnboundLocal)Error: (?:cannot access local variable|name)"
+    r"|unexpected keyword argument) '(\w{1,80})'"
+)
+_PRIVATE = re.compile(r"_[A-Za-z]\w*?(__\w+)")
+
+
+def missing_names(failure: Signal | None) -> frozenset[str]:
+    """The names, attributes and keywords that a failure says there are none of, as they stand in the source.
+
+    Args:
+        failure: of the base tree.
+    """
+    found: set[str] = set()
+    for case in failure.evidence.failed()[:MAX_CASES] if failure else ():
+        for name in _MISSING.findall(case.message[:MAX_CHARS]):
+            private = _PRIVATE.fullmatch(name)
+            found.add(private[1] if private else name)
+    return frozenset(found)

@@ -70,7 +70,8 @@ def _wrap(site: Site, scene: EditContext) -> Iterator[Proposal]:
     own = {c.name for c in scene.callables}
     inner = f"({text})" if isinstance(node, cst.Tuple) else text
     unused = [n for n in scene.vocabulary.unread if n not in own]
-    called = [n for n, counts in scene.vocabulary.usage.functions.items() if 1 in counts and n not in offered | own]
+    usage = scene.vocabulary.usage
+    called = [n for n, _ in usage.calls.most_common() if 1 in usage.functions[n] and n not in offered | own]
     for position, name in enumerate((*unused, *called[:MAX_CALLED])):
         yield replace(
             "call.wrap", site, f"{name}({inner})", ATOM, fit(wanted, CALL_KINDS.get(name, "")) * 0.93**position
