@@ -153,7 +153,6 @@ PRIORS: Mapping[str, float] = {
     "stmt.fill": 0.5,
     "call.collect": 0.4,
     "call.again": 0.8,
-    "loop.skip": 0.02,
     "expr.alike": 0.8,
     "attribute.both": 0.2,
 }

@@ -93,10 +93,10 @@ class Habits:
         own = isinstance(node.value, cst.Name) and node.value.value == "self"
         if not private and not own:
             return False
-        members = self.members(owner)
         if private:
             return name not in self._own(owner)
-        return members is not None and name not in members and not name.startswith("__")
+        # what a class reads and another one sets may be a subclass's
+        return name not in self._anywhere and self.members(owner) is not None and not name.startswith("__")
 
     def members(self, owner: Site) -> frozenset[str] | None:
         """The attributes and methods of a class; None where the file does not show all of them."""
@@ -132,6 +132,10 @@ class Habits:
 
     def _own(self, owner: Site) -> frozenset[str]:
         return self._bound.get(owner, frozenset())
+
+    @cached_property
+    def _anywhere(self) -> frozenset[str]:
+        return frozenset[str]().union(*self._bound.values())
 
     @cached_property
     def _bound(self) -> Mapping[Site, frozenset[str]]:

@@ -11,7 +11,6 @@ from groundwire.agents.search._habits import names_in
 from groundwire.agents.search._kinds import base
 from groundwire.agents.search._source import Proposal, Replacement, Site
 from groundwire.agents.search.operators._base import Operator, delimited, insert
-from groundwire.agents.search.operators._logic import conditions
 from groundwire.agents.search.operators._statements import (
     is_docstring,
     is_movable,
@@ -21,14 +20,12 @@ from groundwire.agents.search.operators._statements import (
     reindented,
     siblings,
     simple_of,
-    step,
 )
 
 _PLAIN = (cst.SimpleStatementLine, cst.If, cst.For, cst.While, cst.With, cst.Try)
 _ENDS = (cst.Return, cst.Raise, cst.Break, cst.Continue)
 MAX_OPENINGS = 12
 MAX_FILLINGS = 40
-MAX_SKIPS = 25
 _ADDERS = ("append", "extend", "add", "update")
 
 
@@ -141,25 +138,9 @@ def _kept(site: Site, scene: EditContext) -> Iterator[Proposal]:
             yield delimited("call.collect", site, f"{variable.name}.{name}({text})", 0.8 ** (position + place))
 
 
-def _skip(site: Site, scene: EditContext) -> Iterator[Proposal]:
-    """A loop goes on, or ends, under a condition: before its first statement."""
-    loop = site.parent.parent if site.parent is not None else None
-    if loop is None or not isinstance(loop.node, (cst.For, cst.While)) or siblings(site)[:1] != [site]:
-        return
-    if site.parent is None or site.parent.slot != "body" or not scene.source.is_first_on_line(site):
-        return
-    start, _ = line_region(site, scene)
-    indent, newline = scene.source.indent(site), scene.source.newline
-    for text, weight in conditions(site, scene)[:MAX_SKIPS]:
-        for word, likely in (("continue", 1.0), ("break", 0.5)):
-            guard = f"{indent}if {text}:{newline}{indent}{step(scene)}{word}{newline}"
-            yield insert("loop.skip", start, guard, weight * likely)
-
-
 RULES = (
     Operator((cst.SimpleStatementLine,), _as_elsewhere),
     Operator(_PLAIN, _opening),
     Operator((cst.SimpleStatementLine,), _fill),
     Operator((cst.Expr,), _kept),
-    Operator(_PLAIN, _skip),
 )

@@ -173,7 +173,7 @@ def _alike(site: Site, scene: EditContext) -> Iterator[Proposal]:
 
 
 def _varied(site: Site, scene: EditContext) -> Iterator[str]:
-    """The expression with one of its texts, or its last attribute, exchanged for another that is used in such a place."""
+    """The expression with one of its texts, or its last attribute, exchanged for another one of the file."""
     func = site.child("func")
     usage, start = scene.vocabulary.usage, site.start
     data = scene.source.data[site.start : site.end]

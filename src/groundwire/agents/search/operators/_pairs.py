@@ -18,7 +18,7 @@ from groundwire.agents.search.operators._names import TOKENS as NAMES
 
 SINGLE: dict[str, float] = {
     "compare.boundary": 1.0, "compare.negate": 1.0, "compare.swap": 0.6, "compare.replace": 0.4, "arith.swap": 0.7,
-    "bool.and_or": 1.0, "bool.flip": 1.0, "bool.negate": 0.8, "const.off_by_one": 0.9, "const.replace": 0.3,
+    "bool.and_or": 1.0, "bool.flip": 1.0, "bool.negate": 0.8, "const.off_by_one": 0.9, "const.replace": 0.5,
     "str.case": 0.5, "str.borrow": 0.3, "name.swap": 0.8, "attribute.swap": 0.4, "method.swap": 0.3,
 }  # fmt: skip
 """Edits of one token, and how likely each is to be one of two."""
@@ -26,8 +26,8 @@ USES, HAS = 3.0, 4.0
 """How much likelier an edit is that reads what nothing reads, or takes away an attribute that the class lacks."""
 LEAST = 0.3
 """Weight of an edit that is worth being one of two."""
-MAX_SINGLE = 24
-MAX_PAIRS = 60
+MAX_SINGLE = 30
+MAX_PAIRS = 80
 MAX_LINES = 6
 
 
