@@ -84,7 +84,7 @@ def baseline(case: Case, cache: Path) -> tuple[Signal, object] | None:
 
 
 def place_of(case: Case, seen: tuple[Signal, object], most: int) -> tuple[int | None, str]:
-    """The place of the fix among proposals that mean different things, from 1, and its operators; None: it is not there."""
+    """The place of the fix among proposals of different meanings, from 1, and its operators; None: not among them."""
     signal, coverage = seen
     given = {"task": case.task, "tree": case.task.tree, "coverage": coverage}
     plan = SearchPlan(ActorContext(call=_no_model, **given), signal, ochiai, 0)  # pyright: ignore[reportArgumentType]

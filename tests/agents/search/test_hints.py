@@ -35,7 +35,7 @@ from groundwire.core._candidates import Candidate
         ("AssertionError: assert 3 == 8", ""),
         ("AssertionError: assert 3 == 4\n +  where 3 = f(1)", "compare.boundary"),
         ("AssertionError: 3 != -3", "arith.sign"),
-        ("AssertionError: Lists differ: [1, 3, 2] != [3, 2, 1]\n\nFirst differing element 0:", "call.wrap"),
+        ("AssertionError: Lists differ: [1, 3, 2] != [3, 2, 1]\n\nFirst differing element 0:", "call.order"),
         ("AssertionError: assert [1, 2] == [1, 2, 3]", "slice.bounds"),
         ("AssertionError: assert None == [1]", "return.add"),
         ("AssertionError: assert '4' == 4", "const.type"),

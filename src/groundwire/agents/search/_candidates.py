@@ -92,6 +92,7 @@ PRIORS: Mapping[str, float] = {
     "expr.borrow": 0.11,
     "call.swap": 0.27,
     "call.wrap": 0.11,
+    "call.order": 0.11,
     "call.nest": 0.066,
     "method.swap": 0.48,
     "attribute.swap": 0.24,

@@ -33,7 +33,7 @@ _SAID: tuple[tuple[re.Pattern[str], Mapping[str, float]], ...] = (
     (
         re.compile(r"TypeError: .*(unsupported operand|can only concatenate|must be str|not supported between|"
                    r"object is not (iterable|subscriptable|callable)|indices must be|unhashable|has no len)"),
-        {"call.wrap": 3.0, "method.add": 4.0, "attribute.add": 4.0, "const.type": 4.0, "const.name": 3.0,
+        {"call.wrap": 3.0, "call.order": 1.5, "method.add": 4.0, "attribute.add": 4.0, "const.type": 4.0, "const.name": 3.0,
          "name.swap": 2.0, "args.swap": 2.0, "name.element": 2.0, "index.add": 2.0, "index.from_slice": 3.0,
          "expr.hoist": 2.0, "cond.add_guard": 1.5, "cond.add_clause": 1.5},
     ),
@@ -112,7 +112,7 @@ _RELATIONS: tuple[tuple[Callable[[Any, Any], bool], Mapping[str, float]], ...] =
     (_negative, {"arith.sign": 4.0, "arith.operands": 3.0, "arith.swap": 1.5, "args.swap": 1.5}),
     (
         _reordered,
-        {"call.wrap": 2.0, "args.add": 2.0, "args.drop": 2.0, "slice.add": 2.0, "element.swap": 2.0, "call.swap": 2.0,
+        {"call.order": 4.0, "args.add": 2.0, "args.drop": 2.0, "slice.add": 2.0, "element.swap": 2.0, "call.swap": 2.0,
          "loop.iterable": 2.0, "assign.reversed": 3.0, "arith.operands": 2.0, "stmt.move": 1.5},
     ),
     (

@@ -94,11 +94,13 @@ CASES: dict[str, list[tuple[str, str]]] = {
     ],
     "expr.borrow": [("x = len(a)\n    return sum(a) / b", "x = len(a)\n    return sum(a) / len(a)")],
     "call.swap": [("return min(a)", "return max(a)"), ("return any(a)", "return all(a)")],
+    "call.order": [
+        ("return [x for x in a]", "return sorted([x for x in a])"),
+        ("d = {1: 2}\n    return [x for x in a]", "d = {1: 2}\n    return sorted([x for x in a], key=d.get)"),
+    ],
     "call.wrap": [
         ("return a - b", "return abs(a - b)"),
-        ("return [x for x in a]", "return sorted([x for x in a])"),
         ("return ''.join(a)", "return ''.join(a).lower()"),
-        ("d = {1: 2}\n    return [x for x in a]", "d = {1: 2}\n    return sorted([x for x in a], key=d.get)"),
     ],
     "call.nest": [("return g(a)\n\ndef g(x):\n    return x", "return g(g(a))\n\ndef g(x):\n    return x")],
     "method.swap": [("return a.lower()", "return a.upper()"), ("return a.startswith(b)", "return a.endswith(b)")],
