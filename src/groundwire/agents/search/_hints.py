@@ -33,7 +33,7 @@ _SAID: tuple[tuple[re.Pattern[str], Mapping[str, float]], ...] = (
     (
         re.compile(r"TypeError: .*(unsupported operand|can only concatenate|must be str|not supported between|"
                    r"object is not (iterable|subscriptable|callable)|indices must be|unhashable|has no len)"),
-        {"call.wrap": 3.0, "call.order": 1.5, "method.add": 4.0, "attribute.add": 4.0, "const.type": 4.0, "const.name": 3.0,
+        {"call.wrap": 3.0, "method.add": 4.0, "attribute.add": 4.0, "const.type": 4.0, "const.name": 3.0,
          "name.swap": 2.0, "args.swap": 2.0, "name.element": 2.0, "index.add": 2.0, "index.from_slice": 3.0,
          "expr.hoist": 2.0, "cond.add_guard": 1.5, "cond.add_clause": 1.5},
     ),
