@@ -38,7 +38,7 @@ LOOKED_AT = 2000
 
 def drops_clause(mutant: Candidate) -> bool:
     """True for a mutant that leaves out one side of an `and` or `or`: where that is not noticed, nothing tests it."""
-    return set(mutant.edits) == CLAUSES
+    return frozenset(mutant.edits) == CLAUSES
 
 
 def changed_lines(base: Tree, candidate: Candidate) -> Mapping[str, Set[int]]:

@@ -78,8 +78,8 @@ def _single(part: Site, statement: Site, scene: EditContext) -> Iterator[tuple[S
 
 def _mends(proposal: Proposal, site: Site, scene: EditContext) -> float:
     """How much likelier it is than its kind: where it reads what nothing reads, or an attribute goes that is none."""
-    unread = scene.unread(site.function) if site.function is not None else {}
-    used = any(splice.text in unread for splice in proposal.splices)
+    function = site.function
+    used = function is not None and any(splice.text in scene.unread(function) for splice in proposal.splices)
     return (USES if used else 1.0) * (HAS if scene.habits.lacks(site) else 1.0)
 
 
