@@ -188,7 +188,7 @@ def is_single(path: str, planted: bytes, original: bytes, plant: Plant) -> bool:
     if source is None:
         return False
     scene = EditContext(source, read_examples([]))
-    wanted, tree = _bare(original), ast.dump(ast.parse(original))
+    wanted, tree = bare(original), ast.dump(ast.parse(original))
     first = plant.spans[0][0]
     last = plant.spans[-1][0] + len(plant.spans[-1][2].encode())
     around = [f for f in source.functions if f.start <= first and last <= f.end + 1]
@@ -198,7 +198,7 @@ def is_single(path: str, planted: bytes, original: bytes, plant: Plant) -> bool:
             continue
         for proposal in proposals(site, scene, evaluated=not site.is_expression or site in source.evaluated):
             text = apply(source.data, proposal.splices)
-            if _bare(text) == wanted:
+            if bare(text) == wanted:
                 try:
                     if ast.dump(ast.parse(text)) == tree:
                         return True
@@ -210,7 +210,7 @@ def is_single(path: str, planted: bytes, original: bytes, plant: Plant) -> bool:
 _LAYOUT = bytes.maketrans(b'"', b"'")
 
 
-def _bare(data: bytes) -> bytes:
+def bare(data: bytes) -> bytes:
     """What is left of a file without layout, so that most edits need not be parsed."""
     return data.translate(_LAYOUT, b" \t\r\n()\\,")
 
@@ -255,7 +255,7 @@ def repair(bug: Bug, package: Package, cache: Path, options: argparse.Namespace)
         Absent: the package is not to be had, or is another one than the bug was drawn in.
     """
     folder = fetch(package, cache)
-    planted = _planted(bug, package, folder)
+    planted = with_bug(bug, package, folder)
     with working_copy(folder, {bug.path: planted}) as copy:
         ledger = copy.parent / "ledger.db"
         command = [str(PROGRAM), "repair", str(copy), "--test", package.test, "--python", sys.executable, "--json",
@@ -282,7 +282,12 @@ def repair(bug: Bug, package: Package, cache: Path, options: argparse.Namespace)
     )  # fmt: skip
 
 
-def _planted(bug: Bug, package: Package, folder: Path) -> bytes:
+def with_bug(bug: Bug, package: Package, folder: Path) -> bytes:
+    """The file with the bug.
+
+    Raises:
+        Absent: it is another file than the bug was drawn in.
+    """
     source = Source((folder / bug.path).read_bytes())
     found = list(plants(source, bug.kind))
     planted = found[bug.place].applied_to(source.data) if bug.place < len(found) else b""

@@ -77,3 +77,11 @@ def test_slices_say_something_without_coverage_too(maker: Any) -> None:
     found = blame(task, signal, None, ochiai)
     assert found.of("a.py", 3, 3) == ALIKE
     assert found.of("a.py", 4, 4) == pytest.approx(ALIKE * OUTSIDE_FACTOR)
+
+
+def test_what_only_failing_cases_ran_may_lack_something_though_no_value_came_from_there(maker: Any) -> None:
+    task = maker.task(SLICED)
+    signal = maker.judged(Candidate(task.tree.digest, {}), [CASE], ["p"], messages={CASE: MESSAGE}).signal
+    found = blame(task, signal, {CASE: {"a.py": (2, 3, 4, 5)}, "p": {"a.py": (2, 3, 5)}}, ochiai)
+    assert found.of("a.py", 4, 4) == 1.0
+    assert found.of("a.py", 2, 2) == pytest.approx(OUTSIDE_FACTOR * found.of("a.py", 3, 3))

@@ -13,7 +13,7 @@ from groundwire.agents.search._source import Replacement, parse_source
     [
         ("a > b", "b < a"), ("a >= b", "b <= a"), ("a == b", "b == a"), ("not a == b", "a != b"),
         ("not a in b", "a not in b"), ("range(0, n)", "range(n)"), ("a[0:]", "a[:]"), ("a[::1]", "a[:]"),
-        ("a - 1", "a + -1"), ("a + 1 + 2", "a + 3"), ("a + 1 - 1", "a"), ("--a", "a"),
+        ("a - 1", "a + -1"), ("a + 1 + 2", "a + 3"), ("--a", "a"),
         ("sorted(sorted(a))", "sorted(a)"),        ("(a)", "a"), ("'a'", '"a"'),
     ],
 )  # fmt: skip
@@ -27,10 +27,11 @@ def test_the_same_meaning(one: str, other: str) -> None:
         ("a > b", "a < b"), ("a - b", "b - a"), ("not a < b", "a >= b"), ("range(1, n)", "range(n)"), ("a[1:]", "a[:]"),
         ("sorted(sorted(a), reverse=True)", "sorted(a)"), ("a + 1", "a + 2"), ("a + b", "b + a"), ("1", "True"),
         ("1", "1.0"), ("a - 1.0", "a + 1"), ("-1 ** n", "(-1) ** n"), ("a + True", "a + 1"),
+        ("a - 0", "a"), ("a + 1 - 1", "a"),
     ],
 )  # fmt: skip
 def test_another_meaning(one: str, other: str) -> None:
-    # `not a < b` is not `a >= b` where a or b is nan or a set
+    # `not a < b` is not `a >= b` where a or b is nan or a set; `a - 0` fails where a is a text
     assert meaning(f"x = {one}".encode()) != meaning(f"x = {other}".encode())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from groundwire.agents.search._mutants import changed_lines, mutants_of
+from groundwire.agents.search._mutants import changed_lines, drops_clause, mutants_of
 from groundwire.core._candidates import Candidate, Tree
 
 BEFORE = "def f(x, y):\n    a = x + y\n    if x < y:\n        return a\n    return a - 1\n"
@@ -47,3 +47,16 @@ def test_a_line_that_only_calls_something_has_mutants_too() -> None:
     assert len(mutants) >= 3
     assert mutants[0].edits == ("stmt.delete",), "those of mutation testing come first"
     assert base.files["mod.py"] not in {m.changes["mod.py"] for m in mutants}, "what was there before is known to fail"
+
+
+def test_a_clause_is_left_out_first() -> None:
+    base = Tree({"mod.py": b"def f(a, b):\n    return (b.split() or b), max(a, 3)\n"})
+    patch = Candidate(base.digest, {"mod.py": b"def f(a, b):\n    return (a.split() or b), max(a, 3)\n"})
+    mutants = mutants_of(base, patch, 8)
+    dropped = [(m.changes["mod.py"] or b"").decode().splitlines()[1].strip() for m in mutants if drops_clause(m)]
+    assert dropped == ["return (b), max(a, 3)", "return (a.split()), max(a, 3)"] or sorted(dropped) == sorted(
+        ["return a.split(), max(a, 3)", "return b, max(a, 3)"]
+    )
+    assert [drops_clause(m) for m in mutants] == [True, True] + [False] * (len(mutants) - 2)
+    assert len(mutants) > 4
+    assert [drops_clause(m) for m in mutants_of(base, patch, 3)] == [True, False, False], "half of them at most"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pytest
 
 from groundwire.agents.search._blame import Blame
@@ -11,7 +13,9 @@ from groundwire.agents.search._examples import Examples
 from groundwire.agents.search._source import apply, parse_source
 from groundwire.agents.search._traces import (
     APART,
+    HAS,
     MAY_UNBIND,
+    NAMED,
     ORPHANS,
     REPEATS,
     UNBINDS,
@@ -23,12 +27,12 @@ from groundwire.agents.search._traces import (
 from groundwire.core._candidates import Tree
 
 
-def factors(code: str) -> dict[str, float]:
+def factors(code: str, missing: Collection[str] = ()) -> dict[str, float]:
     """The whole new text of each edit → its factor."""
     source = parse_source("m.py", code.encode())
     assert source is not None
     scene = EditContext(source, Examples())
-    traces = Traces(source, scene.vocabulary.unread)
+    traces = Traces(scene, missing)
     return {
         apply(source.data, p.splices).decode(): traces.factor(site, p)
         for site in source.sites
@@ -69,6 +73,41 @@ def test_an_edit_by_what_it_uses_and_leaves(code: str, old: str, new: str, facto
     place = code.rindex(old)
     wanted = code[:place] + new + code[place + len(old) :]
     assert factors(code)[wanted] == pytest.approx(factor)
+
+
+CLASS = """class Box:
+    def __init__(self, size):
+        self.size = size
+        self.__left = size
+
+    def grow(self, other):
+        return self.{} + other.{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "factor"),
+    [
+        (("sizes", "size"), ("size", "size"), HAS),
+        (("size", "__lost"), ("size", "size"), HAS),
+        (("sizes", "size"), ("sizes", "grow"), 1.0),
+        (("size", "sizes"), ("size", "size"), 1.0),
+        (("__left", "size"), ("size", "size"), 1.0),
+    ],
+)
+def test_an_attribute_goes_that_the_class_lacks(old: tuple[str, str], new: tuple[str, str], factor: float) -> None:
+    found = factors(CLASS.format(*old) + "\n\ndef all_of(a):\n    return a.grow, a.size, a.sizes\n")
+    texts = [text for text in found if text.startswith(CLASS.format(*new))]
+    assert {found[text] for text in texts} == ({factor} if texts else set())
+    assert texts or new == ("sizes", "grow")
+
+
+def test_a_name_goes_that_the_failure_says_there_is_none_of() -> None:
+    code = "def f(a, total):\n    return a + totl, total\n"
+    wanted = code.replace("totl", "a")
+    assert factors(code, {"totl"})[wanted] == pytest.approx(NAMED * factors(code)[wanted])
+    other = code.replace("a + totl", "a - totl")
+    assert factors(code, {"totl"})[other] == factors(code)[other]
 
 
 def test_a_file_full_of_imports_that_it_does_not_read_makes_them_for_others() -> None:

@@ -18,3 +18,10 @@ def test_tests_are_weak_that_notice_less_than_half_of_what_there_was_to_notice(
     strength = Strength(killed, judged, ("a.py:1 x → (nothing)",) * (judged - killed))
     assert strength.is_weak is weak
     assert strength.as_data()["weak"] is weak
+
+
+def test_a_clause_that_can_go_unnoticed_makes_tests_weak_whatever_else_they_notice() -> None:
+    assert not Strength(7, 8, ("a.py:1 x → y",)).is_weak
+    strength = Strength(7, 8, ("a.py:1 x or y → x",), untested=("a.py:1 x or y → x",))
+    assert strength.is_weak
+    assert strength.as_data()["untested"] == ["a.py:1 x or y → x"]

@@ -60,15 +60,21 @@ def blame(
     """
     editable = sorted(path for path in task.tree.files if path.endswith(".py") and task.may_edit(path))
     scores: dict[Line, float] = {}
+    alone: set[Line] = set()
     if signal is not None and coverage:
         failed = {case.id for case in signal.evidence.failed()}
         table = counts(coverage, failed, signal.evidence.passed())
         scores = {line: s for line, s in suspiciousness(table, formula).items() if line[0] in set(editable)}
+        alone = {line for line in scores if not table[line].passed_ran}
+        if len(alone) == len(scores):
+            alone = set()  # no passing case ran anything that a failing one ran: that tells nothing
     sliced = Slicer(task, coverage).lines(signal.evidence.failed()) if signal is not None else frozenset[Line]()
     elsewhere = NOT_RUN if scores else ALIKE * OUTSIDE_FACTOR if sliced else ALIKE
     lines: dict[str, dict[int, float]] = {}
     for line in scores or sliced:
-        score = scores.get(line, ALIKE) * (OUTSIDE_FACTOR if sliced and line not in sliced else 1.0)
+        # what only failing cases ran may be where something is missing, though no value came from there
+        outside = sliced and line not in sliced and line not in alone
+        score = scores.get(line, ALIKE) * (OUTSIDE_FACTOR if outside else 1.0)
         lines.setdefault(line[0], {})[line[1]] = max(score, NOT_RUN)
     for path, mentioned in relevance_of(task.tree, signal).lines.items():
         if path in editable:

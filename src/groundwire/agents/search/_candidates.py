@@ -92,6 +92,7 @@ PRIORS: Mapping[str, float] = {
     "expr.borrow": 0.11,
     "call.swap": 0.27,
     "call.wrap": 0.11,
+    "call.order": 0.11,
     "call.nest": 0.066,
     "method.swap": 0.48,
     "attribute.swap": 0.24,
@@ -146,6 +147,15 @@ PRIORS: Mapping[str, float] = {
     "pair.tokens": 0.093,
     "stmt.borrow": 0.02,
     "stmt.keep": 0.21,
+    "habit.guard": 0.6,
+    "habit.before": 0.1,
+    "habit.after": 0.06,
+    "habit.opening": 0.4,
+    "stmt.fill": 0.5,
+    "call.collect": 0.4,
+    "call.again": 0.8,
+    "expr.alike": 0.8,
+    "attribute.both": 0.2,
 }
 """Operator → prior, relative to the most likely ones at 1.
 
@@ -263,10 +273,20 @@ class Stream:
         examples: what the visible tests tell.
         learned: factor by operator, see `rank.factors`.
         seed: orders edits of equal score.
+        missing: names that the failure says there are none of.
     """
 
-    def __init__(self, tree: Tree, where: Blame, examples: Examples, learned: Mapping[str, float], seed: int) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        where: Blame,
+        examples: Examples,
+        learned: Mapping[str, float],
+        seed: int,
+        missing: frozenset[str] = frozenset(),
+    ) -> None:
         self._tree = tree
+        self._missing = missing
         self._blame = where
         self._examples = examples
         self._learned = learned
@@ -284,9 +304,7 @@ class Stream:
             source = parse_source(path, self._tree.files[path])
             scene = EditContext(source, self._examples) if source else None
             self._parsed[path] = (
-                Parsed(source, scene, Units(source), Traces(source, scene.vocabulary.unread))
-                if source and scene
-                else None
+                Parsed(source, scene, Units(source), Traces(scene, self._missing)) if source and scene else None
             )
         return self._parsed[path]
 

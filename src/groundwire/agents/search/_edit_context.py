@@ -9,6 +9,7 @@ from functools import cached_property
 import libcst as cst
 
 from groundwire.agents.search._examples import Examples
+from groundwire.agents.search._habits import Habits
 from groundwire.agents.search._kinds import RECEIVERS, UNKNOWN, annotation_kind, element, kind_of
 from groundwire.agents.search._precedence import binding
 from groundwire.agents.search._source import Site, SourceFile
@@ -183,7 +184,9 @@ class EditContext:
         self._kinds: dict[Site, str] = {}
         self._names: dict[Site | None, dict[str, str]] = {}
         self._donors: dict[Site | None, list[Donor]] = {}
+        self._unread: dict[Site, Mapping[str, Variable]] = {}
         self.vocabulary = Vocabulary(source, examples)
+        self.habits = Habits(source)
         self.conditions: dict[tuple[Site | None, tuple[str, ...]], list[tuple[str, float]]] = {}
         """Conditions that could stand where these variables exist; filled by `operators.conditions`."""
         self.loose: dict[Site | None, list[tuple[Site, frozenset[str], frozenset[str]]]] = {}
@@ -232,6 +235,16 @@ class EditContext:
             self._variables[function] = own + [v for v in outer if v.name not in taken]
             self._kinds_from_bindings(function, scope)
         return self._variables[function]
+
+    def unread(self, function: Site) -> Mapping[str, Variable]:
+        """What a function binds and never reads, names with a `_` in front left out."""
+        if function not in self._unread:
+            evaluated = self.source.evaluated
+            read = {s.node.value for s in function.walk() if isinstance(s.node, cst.Name) and s in evaluated}
+            self._unread[function] = {
+                v.name: v for v in bindings(function, self.examples) if v.name not in read and v.name[:1] != "_"
+            }
+        return self._unread[function]
 
     def _kinds_from_bindings(self, function: Site | None, scope: Site) -> None:
         # two rounds: what the first learns (`words = s.split()`) the second builds on (`for w in words`)

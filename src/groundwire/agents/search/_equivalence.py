@@ -134,8 +134,6 @@ class _Normal(ast.NodeTransformer):
                 # a - 1 as a + -1, so that sums of constants meet
                 node = ast.BinOp(node.left, ast.Add(), ast.Constant(-right.value))
             node = _summed(node)
-            if isinstance(node.op, ast.Add) and isinstance(node.right, ast.Constant) and node.right.value == 0:
-                return node.left
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:

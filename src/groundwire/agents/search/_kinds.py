@@ -21,6 +21,9 @@ CALL_KINDS: Mapping[str, str] = {
     "range": "iter/int", "enumerate": "iter/tuple", "zip": "iter/tuple", "map": "iter", "filter": "iter",
     "reversed": "iter", "type": "type", "Counter": "dict", "defaultdict": "dict", "OrderedDict": "dict",
     "deque": "list",
+    **dict.fromkeys(
+        ("chain", "from_iterable", "islice", "cycle", "repeat", "accumulate", "takewhile", "dropwhile", "compress",
+         "starmap", "zip_longest", "pairwise", "product", "permutations", "combinations", "groupby"), "iter"),
 }  # fmt: skip
 METHOD_KINDS: Mapping[str, str] = {
     **dict.fromkeys(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -30,7 +31,14 @@ SUBSTITUTIONS = frozenset(
 )  # fmt: skip
 """Those that put one thing of the file in another's place: they take part where the others offer less than was asked
 for, as they do for a line that only calls something."""
+CLAUSES = frozenset({"expr.hoist"})
+"""What leaves out one side of an `and` or `or`; nothing else that the operator offers is a mutant here."""
 LOOKED_AT = 2000
+
+
+def drops_clause(mutant: Candidate) -> bool:
+    """True for a mutant that leaves out one side of an `and` or `or`: where that is not noticed, nothing tests it."""
+    return frozenset(mutant.edits) == CLAUSES
 
 
 def changed_lines(base: Tree, candidate: Candidate) -> Mapping[str, Set[int]]:
@@ -49,7 +57,8 @@ def changed_lines(base: Tree, candidate: Candidate) -> Mapping[str, Set[int]]:
 
 
 def mutants_of(base: Tree, candidate: Candidate, n: int, seed: int = 0) -> Sequence[Candidate]:
-    """Up to `n` mutants of a candidate's own lines, each against the same base tree, spread over these lines.
+    """Up to `n` mutants of a candidate's own lines, each against the same base tree, spread over these lines; up to
+    half of them leave out a clause of a condition.
 
     Those that mean the same as the candidate, or as each other, as far as that can be seen, are left out; so is what
     was there before the candidate, which is known to fail.
@@ -66,17 +75,19 @@ def mutants_of(base: Tree, candidate: Candidate, n: int, seed: int = 0) -> Seque
     tree = candidate.applied_to(base)
     blame = Blame({path: dict.fromkeys(own, 1.0) for path, own in lines.items()}, 0.0, tuple(sorted(lines)))
     stream = Stream(tree, blame, Examples(), {}, seed)
-    found: dict[frozenset[str], list[RankedEdit]] = {OPERATORS: [], SUBSTITUTIONS: []}
+    found: dict[frozenset[str], list[RankedEdit]] = {CLAUSES: [], OPERATORS: [], SUBSTITUTIONS: []}
     seen: set[str] = set()
     for index in range(LOOKED_AT):
         edit = stream.at(index)
         if edit is None or edit.score <= 0:
             break
         kind = next((names for names in found if edit.name in names), None)
-        key = stream.key((edit,)) if kind is not None and _is_within(edit, stream, lines[edit.path]) else None
+        fits = kind is not None and _is_within(edit, stream, lines[edit.path])
+        key = stream.key((edit,)) if fits and (kind is not CLAUSES or _is_side(edit, stream)) else None
         if kind is not None and key is not None and key not in seen:
             seen.add(key)
             found[kind].append(edit)
+    found[CLAUSES] = list(islice(_spread(found[CLAUSES]), n // 2))
     chosen = [edit for edits in found.values() for edit in _spread(edits)]
     mutants = (_mutant(candidate, edit, stream) for edit in chosen)
     others = (m for m in mutants if any(m.changes[path] != base.files.get(path) for path in m.changes))
@@ -104,6 +115,19 @@ def _is_within(edit: RankedEdit, stream: Stream, own: Set[int]) -> bool:
             parsed.source.line_of(splice.start), parsed.source.line_of(max(splice.start, splice.end - 1)) + 1
         )
     )
+
+
+def _is_side(edit: RankedEdit, stream: Stream) -> bool:
+    """True where an `and` or `or` becomes one of its sides."""
+    parsed = stream.parsed(edit.path)
+    assert parsed is not None, "an edit is of a file that was parsed"
+    (splice,) = edit.proposal.splices
+    try:
+        whole = ast.parse(parsed.source.data[splice.start : splice.end].strip(), mode="eval").body
+        side = ast.parse(splice.text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return isinstance(whole, ast.BoolOp) and ast.dump(side) in {ast.dump(value) for value in whole.values}
 
 
 def _mutant(candidate: Candidate, edit: RankedEdit, stream: Stream) -> Candidate:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from groundwire.agents.search._blame import Blame, blame
 from groundwire.agents.search._candidates import Stream, factors
 from groundwire.agents.search._examples import read_examples
-from groundwire.agents.search._hints import hints
+from groundwire.agents.search._hints import hints, missing_names
 from groundwire.agents.search._localise import LineCounts
 from groundwire.agents.search._source import RankedEdit, apply, note, overlap
 from groundwire.core._candidates import Candidate
@@ -167,7 +167,7 @@ class SearchPlan:
         examples = read_examples(tests, (task.tree.files[path] for path in where.paths))
         learned, said = factors(context.edit_statistics), hints(baseline)
         likelier = {name: learned.get(name, 1.0) * said.get(name, 1.0) for name in (*learned, *said)}
-        self._stream = Stream(task.tree, where, examples, likelier, seed)
+        self._stream = Stream(task.tree, where, examples, likelier, seed, missing_names(baseline))
         self._combined: Combinations | None = None
         self._progress: list[EditProgress] = []
         self._learned: set[str] = set()

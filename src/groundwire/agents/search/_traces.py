@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterator, Mapping
 
 import libcst as cst
 
-from groundwire.agents.search._edit_context import bindings, bound_names
+from groundwire.agents.search._edit_context import EditContext, bindings, bound_names
 from groundwire.agents.search._examples import Examples
-from groundwire.agents.search._source import Proposal, Site, SourceFile
+from groundwire.agents.search._source import Proposal, Site
 
 USES_PARAMETER, USES_LOCAL, USES_IMPORT = 3.0, 2.0, 3.0
 """How much likelier an edit is that reads what nothing read: a parameter, a variable, an import or private function."""
@@ -24,6 +24,11 @@ ORPHANS, UNBINDS, MAY_UNBIND, REPEATS = 0.3, 0.05, 0.3, 0.25
 """For one that takes away a name's only reading, or its only binding, moves it into a branch, or repeats an operand."""
 APART = 2.0
 """For one that makes two equal operands differ."""
+HAS = 4.0
+"""For one that takes away an attribute which its class lacks."""
+NAMED = 4.0
+"""For one that takes away the name, attribute or keyword that the failure says there is none of."""
+MAX_NAMED_BYTES = 60
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _REPEATABLE = (cst.Add, cst.Multiply)
 
@@ -32,14 +37,18 @@ class Traces:
     """What is read and bound where, in one file.
 
     Args:
-        source: the file.
-        imports: what it imports, or keeps to itself, and never reads.
+        scene: the file.
+        missing: names that the failure says there are none of.
     """
 
-    def __init__(self, source: SourceFile, imports: Collection[str] = ()) -> None:
-        self._source = source
-        self._imports = frozenset(imports)
-        self._unread: dict[Site, Mapping[str, float]] = {}
+    def __init__(self, scene: EditContext, missing: Collection[str] = ()) -> None:
+        self._scene = scene
+        self._source = source = scene.source
+        self._imports = frozenset(scene.vocabulary.unread)
+        self._missing = frozenset(missing)
+        lacking = [s for s in source.sites if scene.habits.lacks(s)]
+        self._lacking = [(s.start, s.end) for s in lacking]
+        self._lacking_names = frozenset(s.node.attr.value for s in lacking if isinstance(s.node, cst.Attribute))
         self._bound: dict[Site, Counter[str]] = {}
         self._counts: dict[Site, Counter[str]] = {}
         self._starts: list[int] = []
@@ -55,7 +64,7 @@ class Traces:
 
     def factor(self, site: Site, proposal: Proposal) -> float:
         """How much likelier a proposal at a site is than its operator and place say."""
-        found = self._operands(site, proposal)
+        found = self._operands(site, proposal) * self._attributes(proposal)
         function = site.function
         if function is None:
             return found
@@ -69,6 +78,24 @@ class Traces:
             found *= ORPHANS
         return found * self._unbinding(site, function, proposal, taken)
 
+    def _attributes(self, proposal: Proposal) -> float:
+        """Whether names go that are not there, or attributes that the class lacks."""
+        found = 1.0
+        for splice in proposal.splices:
+            if splice.end - splice.start > MAX_NAMED_BYTES:
+                continue
+            # an edit of the attribute's name alone starts behind its object
+            touched = any(start <= splice.start < end and splice.end >= end for start, end in self._lacking)
+            touched |= any(splice.start <= start and end <= splice.end for start, end in self._lacking)
+            given = set(_NAME.findall(splice.text))
+            if touched and not given & self._lacking_names:
+                found = HAS
+            if self._missing:
+                taken = set(_NAME.findall(self._source.data[splice.start : splice.end].decode()))
+                if taken & self._missing and not given & self._missing:
+                    found = max(found, NAMED)
+        return found
+
     def _read_in(self, start: int, end: int) -> list[str]:
         return self._names[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
 
@@ -81,14 +108,8 @@ class Traces:
         return self._bound[function]
 
     def _unread_in(self, function: Site) -> Mapping[str, float]:
-        if function not in self._unread:
-            counts = self._counts.get(function, Counter[str]())
-            self._unread[function] = {
-                v.name: USES_PARAMETER if v.parameter else USES_LOCAL
-                for v in bindings(function, Examples())
-                if v.name not in counts and not v.name.startswith("_")
-            }
-        return self._unread[function]
+        unread = self._scene.unread(function)
+        return {name: USES_PARAMETER if v.parameter else USES_LOCAL for name, v in unread.items()}
 
     def _operands(self, site: Site, proposal: Proposal) -> float:
         """Whether it makes operands equal, or different."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -38,7 +39,8 @@ class UsedNames:
     """What a file does with names, each in the order of the text.
 
     Args:
-        functions: plain function that is called → counts of arguments that it is given.
+        functions: function that is called, `name` or `module.name` → counts of arguments that it is given.
+        calls: such a function → how often it is called.
         methods: method that is called → counts of arguments.
         suffixes: `.name(arguments)` of short calls → the names in the arguments.
         attributes: text of an object → its attributes that are read or called; True: called.
@@ -49,6 +51,7 @@ class UsedNames:
     """
 
     functions: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
+    calls: Counter[str] = field(default_factory=Counter[str])
     methods: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
     suffixes: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     attributes: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
@@ -167,12 +170,14 @@ class Vocabulary:
             return
         if isinstance(func.node, cst.Name):
             name = func.node.value
-            found.functions.setdefault(name, set()).add(len(arguments))
+            self._function(name, arguments, found)
             if name == "isinstance" and len(arguments) == 2:
                 found.classes[self._source.text(arguments[1])] = None
         elif isinstance(func.node, cst.Attribute):
             name, owner = func.node.attr.value, func.child("value")
             found.methods.setdefault(name, set()).add(len(arguments))
+            if owner is not None and isinstance(owner.node, cst.Name) and owner.node.value in self._imported:
+                self._function(f"{owner.node.value}.{name}", arguments, found)
             if owner is not None:
                 suffix = self._source.data[owner.outer[1] : site.end].decode()
                 if len(suffix) <= MAX_SUFFIX_BYTES and "\n" not in suffix:
@@ -189,6 +194,15 @@ class Vocabulary:
             if not argument.node.star and len(text) <= MAX_SUFFIX_BYTES and "\n" not in text:
                 given[text] = None
 
+    @staticmethod
+    def _function(name: str, arguments: Sequence[Site], found: UsedNames) -> None:
+        found.functions.setdefault(name, set()).add(len(arguments))
+        found.calls[name] += 1
+
+    @cached_property
+    def _imported(self) -> frozenset[str]:
+        return frozenset(_imports(self._source))
+
 
 def _exceptions(site: Site) -> Iterator[str]:
     what = site.child("exc" if isinstance(site.node, cst.Raise) else "type")
@@ -203,14 +217,22 @@ def _likeness(text: str, other: str) -> float:
     return SequenceMatcher(None, text, other, autojunk=False).quick_ratio()
 
 
-def _kept(source: SourceFile) -> Iterator[str]:
-    """Names that the file imports, and its own functions with a `_` in front."""
+def _imports(source: SourceFile) -> Iterator[str]:
     for site in source.sites:
         match site.node:
             case cst.ImportAlias(name=cst.Name(value=name), asname=None):
                 yield name
             case cst.ImportAlias(asname=cst.AsName(name=cst.Name(value=name))):
                 yield name
+            case _:
+                pass
+
+
+def _kept(source: SourceFile) -> Iterator[str]:
+    """Names that the file imports, and its own functions with a `_` in front."""
+    yield from _imports(source)
+    for site in source.sites:
+        match site.node:
             case cst.FunctionDef(name=cst.Name(value=name)) if name[:1] == "_" != name[1:2] and site.function is None:
                 if site.parent is not None and isinstance(site.parent.node, cst.Module):
                     yield name

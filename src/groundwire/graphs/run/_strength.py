@@ -35,12 +35,14 @@ class Strength:
         judged: mutants that got a verdict; some of those that no test noticed may mean the same as the patch.
         survived: what was changed in those that no test noticed, a line each.
         out_of_time: True if the seconds were used up first.
+        untested: those of `survived` that leave out a clause of a condition: no test says what that is for.
     """
 
     killed: int = 0
     judged: int = 0
     survived: tuple[str, ...] = ()
     out_of_time: bool = False
+    untested: tuple[str, ...] = ()
 
     @property
     def share(self) -> float | None:
@@ -50,11 +52,12 @@ class Strength:
     @property
     def is_weak(self) -> bool:
         """True if the tests let too much pass for their PASS to say much."""
-        return self.killed < WEAK_BELOW * self.judged
+        return self.killed < WEAK_BELOW * self.judged or bool(self.untested)
 
     def as_data(self) -> dict[str, Any]:
         """For `--json`."""
-        return {**asdict(self), "survived": list(self.survived), "share": self.share, "weak": self.is_weak}
+        told = {"survived": list(self.survived), "untested": list(self.untested)}
+        return {**asdict(self), **told, "share": self.share, "weak": self.is_weak}
 
 
 async def measure_strength(
@@ -71,13 +74,14 @@ async def measure_strength(
         seconds: the most wall seconds; a judging that is under way is ended.
     """
     # here, since who only reads what the ledger knows needs neither
-    from groundwire.agents.search._mutants import mutants_of
+    from groundwire.agents.search._mutants import drops_clause, mutants_of
     from groundwire.graphs.replay._substitutes import observe
 
     public = task.public()
     mutants = mutants_of(public.tree, candidate, n, context.seed)
     killed = judged = 0
     survived: list[str] = []
+    untested: list[str] = []
     out_of_time = False
     # a mutant that passes is nobody's answer, so that its PASS is not confirmed
     context = replace(context, confirming=False)
@@ -91,9 +95,11 @@ async def measure_strength(
                     killed += 1
                 else:
                     survived.append(mutant.note)
+                    if drops_clause(mutant):
+                        untested.append(mutant.note)
     except TimeoutError:
         out_of_time = True
-    return Strength(killed, judged, tuple(survived), out_of_time)
+    return Strength(killed, judged, tuple(survived), out_of_time, tuple(untested))
 
 
 async def keep_strength(store: Store, episode_id: str, strength: Strength) -> None:
@@ -108,7 +114,8 @@ async def strength_of(store: Store, episode_id: str) -> Strength | None:
         said: dict[str, Any] = json.loads(await store.artifact(_key(episode_id)))
     except RecordNotFound:
         return None
-    return Strength(said["killed"], said["judged"], tuple(said["survived"]), said["out_of_time"])
+    untested = tuple(said.get("untested", ()))  # ledgers of before know of none
+    return Strength(said["killed"], said["judged"], tuple(said["survived"]), said["out_of_time"], untested)
 
 
 def _key(episode_id: str) -> str:

@@ -67,7 +67,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "cond.add_guard": [
         ("for x in a:\n        b.append(x)", "for x in a:\n        if x not in b:\n            b.append(x)"),
     ],
-    "const.off_by_one": [("return a[1:]", "return a[2:]"), ("return a - 1", "return a - 0")],
+    "const.off_by_one": [("return a[1:]", "return a[2:]"), ("return a - 1", "return a")],
     "const.replace": [("return a * 3", "return a * 6"), ("return a / 0.5", "return a / 2.0")],
     "const.everywhere": [("return a + 1, b + 1", "return a + 2, b + 2")],
     "const.shift_all": [("if a:\n        return 1\n    return 2", "if a:\n        return 0\n    return 1")],
@@ -94,11 +94,13 @@ CASES: dict[str, list[tuple[str, str]]] = {
     ],
     "expr.borrow": [("x = len(a)\n    return sum(a) / b", "x = len(a)\n    return sum(a) / len(a)")],
     "call.swap": [("return min(a)", "return max(a)"), ("return any(a)", "return all(a)")],
+    "call.order": [
+        ("return [x for x in a]", "return sorted([x for x in a])"),
+        ("d = {1: 2}\n    return [x for x in a]", "d = {1: 2}\n    return sorted([x for x in a], key=d.get)"),
+    ],
     "call.wrap": [
         ("return a - b", "return abs(a - b)"),
-        ("return [x for x in a]", "return sorted([x for x in a])"),
         ("return ''.join(a)", "return ''.join(a).lower()"),
-        ("d = {1: 2}\n    return [x for x in a]", "d = {1: 2}\n    return sorted([x for x in a], key=d.get)"),
     ],
     "call.nest": [("return g(a)\n\ndef g(x):\n    return x", "return g(g(a))\n\ndef g(x):\n    return x")],
     "method.swap": [("return a.lower()", "return a.upper()"), ("return a.startswith(b)", "return a.endswith(b)")],
@@ -222,6 +224,59 @@ CASES: dict[str, list[tuple[str, str]]] = {
             "    if a is None:\n        a = b\n    return a",
         ),
     ],
+    "habit.guard": [
+        (
+            "a = clean(b)\n    return a\n\ndef g(a, b):\n    if b:\n        a = clean(b)\n    return a",
+            "if b:\n        a = clean(b)\n    return a\n\ndef g(a, b):\n    if b:\n        a = clean(b)\n    return a",
+        ),
+    ],
+    "habit.before": [
+        (
+            "a = clean(b)\n    return a\n\ndef g(a, b):\n    b = b.strip()\n    a = clean(b)\n    return a",
+            "b = b.strip()\n    a = clean(b)\n    return a\n\n"
+            "def g(a, b):\n    b = b.strip()\n    a = clean(b)\n    return a",
+        ),
+    ],
+    "habit.after": [
+        (
+            "a = clean(b)\n    return a\n\ndef g(a, b):\n    a = clean(b)\n    a.sort()\n    return a",
+            "a = clean(b)\n    a.sort()\n    return a\n\ndef g(a, b):\n    a = clean(b)\n    a.sort()\n    return a",
+        ),
+    ],
+    "habit.opening": [
+        (
+            "return a / b\n\ndef g(a, b):\n    if not b:\n        return 0\n    return b",
+            "if not b:\n        return 0\n    return a / b\n\n"
+            "def g(a, b):\n    if not b:\n        return 0\n    return b",
+        ),
+    ],
+    "stmt.fill": [
+        (
+            "if a:\n        b += 1\n    elif b:\n        pass\n    return b",
+            "if a:\n        b += 1\n    elif b:\n        b += 1\n    return b",
+        ),
+    ],
+    "call.collect": [
+        (
+            "out = []\n    for x in a:\n        b(x)\n    return out",
+            "out = []\n    for x in a:\n        out.append(b(x))\n    return out",
+        ),
+        (
+            "out = []\n    out.append(a)\n    b(a)\n    return out",
+            "out = []\n    out.append(a)\n    out.extend(b(a))\n    return out",
+        ),
+    ],
+    "call.again": [
+        ("return a.replace('(', '')", "return a.replace('(', '').replace(')', '')"),
+        (
+            "return a.replace('x', b).replace('[', b).strip('z')",
+            "return a.replace('x', b).replace('[', b).replace(']', b).strip('z')",
+        ),
+    ],
+    "expr.alike": [
+        ("x = a.get('k')\n    return a or a.get('b')", "x = a.get('k')\n    return a.get('k') or a.get('b')"),
+        ("x = a.top\n    return a - a.low", "x = a.top\n    return a.top - a.low"),
+    ],
 }  # fmt: skip
 PAIRS = [(name, before, after) for name, cases in CASES.items() for before, after in cases]
 
@@ -231,7 +286,7 @@ def test_offers_the_repair(offers: Offers, name: str, before: str, after: str) -
     assert (name, body(after)) in offers(body(before))
 
 
-IN_CLASSES = {"attribute.self", "stmt.keep"}
+IN_CLASSES = {"attribute.self", "stmt.keep", "attribute.both"}
 
 
 def test_every_operator_has_a_prior_and_a_case() -> None:
@@ -249,6 +304,22 @@ def test_what_a_method_forgot_of_its_object(offers: Offers) -> None:
     assert ("attribute.self", code.format("", "name")) in offers(code.format("", "self.name"))
 
 
+def test_two_objects_of_a_class_are_compared_by_one_thing(offers: Offers) -> None:
+    code = (
+        "class C:\n    def __init__(self, size, name):\n        self.size = size\n        self.name = name\n\n"
+        "    def __lt__(self, other):\n        return self.{} < other.{}\n"
+    )
+    assert ("attribute.both", code.format("size", "size")) in offers(code.format("name", "_nome"))
+    assert "attribute.both" not in {name for name, _ in offers(code.format("size", "size"))}
+
+
+def test_a_habit_is_followed_only_where_its_names_exist(offers: Offers) -> None:
+    code = body("a = clean(b)\n    return a\n\ndef g(a, b, c):\n    if c:\n        a = clean(b)\n    return a")
+    assert "habit.guard" not in {name for name, _ in offers(code)}, "c is a parameter of the other function"
+    guarded = body("if b:\n        a = clean(b)\n    return a\n\ndef g(a, b):\n    if b:\n        a = clean(b)\n")
+    assert "habit.guard" not in {name for name, _ in offers(guarded)}, "it is guarded like that"
+
+
 def test_arguments_are_forgotten_at_any_place(offers: Offers) -> None:
     code = "def f(a, key):\n    g(a, 3, key=None)\n    return g({})\n"
     found = [new for name, new in offers(code.format("3")) if name == "args.add"]
@@ -260,6 +331,8 @@ def test_arguments_are_forgotten_at_any_place(offers: Offers) -> None:
 def test_a_value_goes_through_a_function_that_the_file_calls(offers: Offers) -> None:
     code = "from lib import clean\n\ndef f(a):\n    b = clean(a)\n    return {}\n"
     assert ("call.wrap", code.format("clean(b)")) in offers(code.format("b"))
+    dotted = "from lib import chain\n\ndef f(a):\n    b = chain.link(a)\n    return {}\n"
+    assert ("call.wrap", dotted.format("chain.link(b)")) in offers(dotted.format("b"))
     swapped = "from lib import clean, wash\n\ndef f(a):\n    b = clean(a)\n    return {}(b)\n"
     assert ("call.swap", swapped.format("clean")) in offers(swapped.format("wash"))
 

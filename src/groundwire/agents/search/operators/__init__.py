@@ -10,6 +10,7 @@ from groundwire.agents.search.operators import _compare as compare
 from groundwire.agents.search.operators import _constants as constants
 from groundwire.agents.search.operators import _exceptions as exceptions
 from groundwire.agents.search.operators import _forgotten as forgotten
+from groundwire.agents.search.operators import _gaps as gaps
 from groundwire.agents.search.operators import _logic as logic
 from groundwire.agents.search.operators import _loops as loops
 from groundwire.agents.search.operators import _names as names
@@ -38,5 +39,6 @@ OPERATORS: tuple[Operator, ...] = (
     *branches.RULES,
     *forgotten.RULES,
     *exceptions.RULES,
+    *gaps.RULES,
     *pairs.RULES,
 )

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 import libcst as cst
 
 from groundwire.agents.search._edit_context import EditContext
-from groundwire.agents.search._source import Proposal, Site
-from groundwire.agents.search.operators._base import Operator, delimited, exchange
+from groundwire.agents.search._habits import counterparts
+from groundwire.agents.search._source import Proposal, Replacement, Site
+from groundwire.agents.search.operators._base import Operator, delimited, exchange, insert
 
 _GROUPS = (
     ("min", "max"), ("any", "all"), ("sum", "len", "max", "min"), ("sorted", "list", "set", "reversed", "tuple"),
@@ -66,10 +67,20 @@ def _attribute_swap(site: Site, scene: EditContext) -> Iterator[Proposal]:
     for position, other in enumerate(_RELATIVES.get(name, ()) if called else ()):
         offered.add(other)
         yield delimited("method.swap", attr, other, 0.85**position)
+    known = _members_around(site, scene)
     for other, is_called in scene.vocabulary.attributes.items():
         if other not in offered and is_called == called:
             offered.add(other)
-            yield delimited("method.swap" if called else "attribute.swap", attr, other, 0.3 if called else 0.7)
+            own = 1.0 if known is None or other in known else 0.3
+            yield delimited("method.swap" if called else "attribute.swap", attr, other, own * (0.3 if called else 0.7))
+
+
+def _members_around(site: Site, scene: EditContext) -> frozenset[str] | None:
+    """What the object of an attribute has, where it is `self` and its class is known."""
+    if not isinstance(site.node, cst.Attribute) or not isinstance(site.node.value, cst.Name):
+        return None
+    owner = next((a for a in site.above() if isinstance(a.node, cst.ClassDef)), None)
+    return scene.habits.members(owner) if owner is not None and site.node.value.value == "self" else None
 
 
 def _receiver(site: Site, scene: EditContext) -> Iterator[Proposal]:
@@ -81,6 +92,64 @@ def _receiver(site: Site, scene: EditContext) -> Iterator[Proposal]:
             yield exchange("args.receiver", receiver, argument, scene)
 
 
+MAX_AGAIN = 6
+
+
+def _again(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """`s.replace('[', '_')` → `s.replace('[', '_').replace(']', '_')`: a step of a chain that lacks its other half."""
+    func, arguments = site.child("func"), site.all("args")
+    if func is None or not isinstance(func.node, cst.Attribute) or not isinstance(site.node, cst.Call):
+        return
+    method, text = func.node.attr.value, scene.source.text(site)
+    chained = any(isinstance(s.node, cst.Attribute) and s.node.attr.value == method for s in _next_steps(site, func))
+    value = arguments[0].child("value") if arguments else None
+    if value is None or not isinstance(value.node, cst.SimpleString):
+        return
+    now = value.node.evaluated_value
+    if not isinstance(now, str) or (not chained and not any(counterparts(now))):
+        return
+    start, end = arguments[0].start - site.start, arguments[0].end - site.start
+    data = text.encode()
+    head, tail = f".{method}(", data[end:].decode()
+    others = dict.fromkeys((*counterparts(now), *(scene.vocabulary.strings(now) if chained else ())))
+    fresh = [o for o in others if f"{head}{o!r}" not in text.replace('"', "'")]
+    for position, other in enumerate(o for o in fresh[:MAX_AGAIN] if len(o) <= 2 * len(now) + 1):
+        step = data[func.end - site.start : start].decode()
+        likely = 1.0 if other in set(counterparts(now)) else 0.3
+        yield insert("call.again", site.end, f".{method}{step}{other!r}{tail}", likely * 0.9**position)
+
+
+def _next_steps(site: Site, func: Site) -> Iterator[Site]:
+    """The steps of a chain before and after a call."""
+    receiver = func.child("value")
+    if receiver is not None and isinstance(receiver.node, cst.Call):
+        yield from receiver.all("func")
+    if site.slot == "value" and site.parent is not None:
+        yield site.parent
+
+
+def _same_attribute(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """`self.a < other.b` → `self.c < other.c`: two objects are compared by different things."""
+    left = site.child("left")
+    targets = site.all("comparisons")
+    right = targets[0].child("comparator") if len(targets) == 1 else None
+    owner = next((a for a in site.above() if isinstance(a.node, cst.ClassDef)), None)
+    if left is None or right is None or owner is None:
+        return
+    match left.node, right.node:
+        case cst.Attribute(value=cst.Name(), attr=cst.Name(value=a)), cst.Attribute(value=cst.Name(), attr=b) if (
+            a != b.value
+        ):
+            sides = [attr for side in (left, right) if (attr := side.child("attr")) is not None]
+            wrong = scene.habits.lacks(left) or scene.habits.lacks(right)
+            for position, name in enumerate(sorted(scene.habits.members(owner) or ())):
+                if not name.startswith("__") or not name.endswith("__"):
+                    splices = tuple(Replacement(s.start, s.end, name) for s in sides)
+                    yield Proposal("attribute.both", splices, (1.0 if wrong else 0.3) * 0.98**position)
+        case _:
+            return
+
+
 TOKENS = (Operator((cst.Attribute,), _attribute_swap),)
 """What changes one token."""
 
@@ -88,4 +157,6 @@ RULES = (
     *TOKENS,
     Operator((cst.Call,), _function_swap),
     Operator((cst.Call,), _receiver),
+    Operator((cst.Call,), _again),
+    Operator((cst.Comparison,), _same_attribute),
 )

@@ -40,11 +40,25 @@ def _integer(site: Site, scene: EditContext) -> Iterator[Proposal]:
     ):
         if new not in offered and not (in_sign and new < 0):
             offered.add(new)
+            if new == 0 and (left := _term(site)) is not None:
+                # `n - 0` is n, and `key - 0` fails for what is no number
+                yield Proposal(name, (Replacement(left.outer[1], site.end, ""),), weight)
+                continue
             yield replace(name, site, str(new), ATOM if new >= 0 else UNARY, weight)
     for position, borrowed in enumerate(scene.vocabulary.numbers):
         if borrowed not in offered and isinstance(borrowed, int) and not (in_sign and borrowed < 0):
             offered.add(borrowed)
             yield replace("const.borrow", site, str(borrowed), ATOM if borrowed >= 0 else UNARY, 0.9**position)
+
+
+def _term(site: Site) -> Site | None:
+    """What a number is added to, or taken from."""
+    parent = site.parent
+    if site.slot != "right" or parent is None or not isinstance(parent.node, cst.BinaryOperation):
+        return None
+    left = parent.child("left")
+    plain = isinstance(parent.node.operator, (cst.Add, cst.Subtract)) and not parent.node.right.lpar
+    return left if plain else None
 
 
 def _float(site: Site, scene: EditContext) -> Iterator[Proposal]:

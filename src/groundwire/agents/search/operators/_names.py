@@ -155,6 +155,42 @@ def _name_exchange(site: Site, scene: EditContext) -> Iterator[Proposal]:
         yield exchange("name.exchange", names[0], names[1], scene)
 
 
+MAX_ALIKE = 24
+
+
+def _alike(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """`a or a.get('x')` → `a.get('y') or a.get('x')`: one side is what the other one asks something of."""
+    left, right = site.child("left"), site.child("right")
+    for side, other in ((left, right), (right, left)):
+        if side is None or other is None or isinstance(side.node, (cst.BaseNumber, cst.SimpleString)):
+            continue
+        text = scene.source.text(side)
+        inner = next((s for s in other.walk() if s is not other and scene.source.text(s) == text), None)
+        if inner is None or not isinstance(other.node, (cst.Call, cst.Attribute, cst.Subscript)):
+            continue
+        for position, new in enumerate(itertools.islice(_varied(other, scene), MAX_ALIKE)):
+            yield replace("expr.alike", side, new, ATOM, 0.96**position)
+
+
+def _varied(site: Site, scene: EditContext) -> Iterator[str]:
+    """The expression with one of its texts, or its last attribute, exchanged for another one of the file."""
+    func = site.child("func")
+    usage, start = scene.vocabulary.usage, site.start
+    data = scene.source.data[site.start : site.end]
+    called = func.node.attr.value if func is not None and isinstance(func.node, cst.Attribute) else ""
+    for part in site.walk():
+        if isinstance(part.node, cst.SimpleString):
+            now = scene.source.text(part)
+            given = (t for t in usage.given.get(called, {}) if t[:1] in "\"'" and t != now)
+            near = (repr(t) for t in scene.vocabulary.strings(now[1:-1]))
+            for text in dict.fromkeys((*given, *near)):
+                yield (data[: part.start - start] + text.encode() + data[part.end - start :]).decode()
+    if isinstance(site.node, cst.Attribute):
+        for name, is_called in scene.vocabulary.attributes.items():
+            if not is_called and name != site.node.attr.value:
+                yield f"{data.decode().rpartition('.')[0]}.{name}"
+
+
 TOKENS = (Operator((cst.Name,), _swap),)
 """What changes one token."""
 
@@ -167,4 +203,5 @@ RULES = (
     Operator((cst.BaseExpression,), _hoist),
     Operator((cst.BaseExpression,), _borrow),
     Operator((cst.BaseExpression,), _name_exchange),
+    Operator((cst.BooleanOperation, cst.BinaryOperation), _alike),
 )

@@ -18,12 +18,16 @@ from groundwire.agents.search.operators._names import TOKENS as NAMES
 
 SINGLE: dict[str, float] = {
     "compare.boundary": 1.0, "compare.negate": 1.0, "compare.swap": 0.6, "compare.replace": 0.4, "arith.swap": 0.7,
-    "bool.and_or": 1.0, "bool.flip": 1.0, "bool.negate": 0.8, "const.off_by_one": 0.9, "const.replace": 0.3,
+    "bool.and_or": 1.0, "bool.flip": 1.0, "bool.negate": 0.8, "const.off_by_one": 0.9, "const.replace": 0.5,
     "str.case": 0.5, "str.borrow": 0.3, "name.swap": 0.8, "attribute.swap": 0.4, "method.swap": 0.3,
 }  # fmt: skip
 """Edits of one token, and how likely each is to be one of two."""
-MAX_SINGLE = 24
-MAX_PAIRS = 60
+USES, HAS = 3.0, 4.0
+"""How much likelier an edit is that reads what nothing reads, or takes away an attribute that the class lacks."""
+LEAST = 0.3
+"""Weight of an edit that is worth being one of two."""
+MAX_SINGLE = 30
+MAX_PAIRS = 80
 MAX_LINES = 6
 
 
@@ -31,7 +35,11 @@ def _pairs(site: Site, scene: EditContext) -> Iterator[Proposal]:
     whole = _header(site)
     if site.function is None or not whole or scene.source.last_line(whole[-1]) - site.line >= MAX_LINES:
         return
-    offered = [(SINGLE[p.name] * p.weight, p) for part in whole for p in _single(part, site, scene)]
+    offered = [
+        (SINGLE[p.name] * p.weight * _mends(p, inner, scene), p)
+        for part in whole
+        for inner, p in _single(part, site, scene)
+    ]
     offered.sort(key=lambda item: -item[0])
     likely = offered[:MAX_SINGLE]
     pairs = [
@@ -58,13 +66,21 @@ def _is_block(site: Site) -> bool:
 _TOKENS = (*COMPARE, *ARITHMETIC, *LOGIC, *CONSTANTS, *NAMES, *CALLS)
 
 
-def _single(part: Site, statement: Site, scene: EditContext) -> Iterator[Proposal]:
+def _single(part: Site, statement: Site, scene: EditContext) -> Iterator[tuple[Site, Proposal]]:
     for site in part.walk():
         if site.statement is not statement or (site.is_expression and site not in scene.source.evaluated):
             continue
         for rule in _TOKENS:
             if isinstance(site.node, rule.nodes):
-                yield from (p for p in rule.offer(site, scene) if p.name in SINGLE and p.weight >= 0.3)
+                found = (p for p in rule.offer(site, scene) if p.name in SINGLE and p.weight >= LEAST)
+                yield from ((site, p) for p in found)
+
+
+def _mends(proposal: Proposal, site: Site, scene: EditContext) -> float:
+    """How much likelier it is than its kind: where it reads what nothing reads, or an attribute goes that is none."""
+    function = site.function
+    used = function is not None and any(splice.text in scene.unread(function) for splice in proposal.splices)
+    return (USES if used else 1.0) * (HAS if scene.habits.lacks(site) else 1.0)
 
 
 RULES = (Operator((cst.SimpleStatementLine, cst.If, cst.While, cst.For), _pairs),)

@@ -79,12 +79,14 @@ _COMPOUND = (cst.If, cst.For, cst.While, cst.With, cst.Try)
 _PLAIN = (cst.SimpleStatementLine, cst.If, cst.For, cst.While, cst.With, cst.Try)
 
 
-def _small(site: Site) -> cst.BaseSmallStatement | None:
+def simple_of(site: Site) -> cst.BaseSmallStatement | None:
+    """The one simple statement of a line; None where it is a compound one, or holds several."""
     return site.node.body[0] if isinstance(site.node, cst.SimpleStatementLine) and len(site.node.body) == 1 else None
 
 
-def _is_docstring(site: Site) -> bool:
-    small = _small(site)
+def is_docstring(site: Site) -> bool:
+    """True for a statement that is nothing but a text."""
+    small = simple_of(site)
     return isinstance(small, cst.Expr) and isinstance(small.value, (cst.SimpleString, cst.ConcatenatedString))
 
 
@@ -93,7 +95,7 @@ def _is_elif(site: Site) -> bool:
 
 
 def _delete(site: Site, scene: EditContext) -> Iterator[Proposal]:
-    if site.function is None or _is_elif(site) or _is_docstring(site) or isinstance(_small(site), cst.Pass):
+    if site.function is None or _is_elif(site) or is_docstring(site) or isinstance(simple_of(site), cst.Pass):
         return
     if not scene.source.is_first_on_line(site):
         return
@@ -103,8 +105,8 @@ def _delete(site: Site, scene: EditContext) -> Iterator[Proposal]:
 
 def _double(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if (
-        not isinstance(_small(site), (cst.Assign, cst.AugAssign, cst.Expr))
-        or _is_docstring(site)
+        not isinstance(simple_of(site), (cst.Assign, cst.AugAssign, cst.Expr))
+        or is_docstring(site)
         or not is_movable(site, scene)
     ):
         return
@@ -116,7 +118,7 @@ def _move(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """It trades places with the next statement of its block."""
     block = siblings(site)
     place = block.index(site) if site in block else -1
-    if site.function is None or place < 0 or place + 1 >= len(block) or _is_docstring(site):
+    if site.function is None or place < 0 or place + 1 >= len(block) or is_docstring(site):
         return
     after = block[place + 1]
     if not (is_movable(site, scene) and is_movable(after, scene)):
@@ -144,13 +146,14 @@ def _dedent(site: Site, scene: EditContext) -> Iterator[Proposal]:
     text = reindented(site, indent, scene)
     if block[-1] is site:
         _, end = line_region(top, scene)
-        yield Proposal("stmt.dedent", (removed(site, scene), Replacement(end, end, _own_line(end, text, scene))))
+        yield Proposal("stmt.dedent", (removed(site, scene), Replacement(end, end, own_line(end, text, scene))))
     if block[0] is site and len(block) > 1:
         start, _ = line_region(top, scene)
         yield Proposal("stmt.dedent", (Replacement(start, start, text), removed(site, scene)), 0.5)
 
 
-def _own_line(offset: int, text: str, scene: EditContext) -> str:
+def own_line(offset: int, text: str, scene: EditContext) -> str:
+    """Lines as they are inserted at a place: a file whose last line has no end gets that first."""
     data = scene.source.data
     return text if offset == 0 or data[offset - 1 : offset] == b"\n" else scene.source.newline + text
 
@@ -167,7 +170,7 @@ def _indent(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """The statement after a block moves into its end; the one before it, into its start."""
     block = siblings(site)
     place = block.index(site) if site in block else -1
-    if site.function is None or place < 0 or _is_docstring(site) or not is_movable(site, scene):
+    if site.function is None or place < 0 or is_docstring(site) or not is_movable(site, scene):
         return
     if place > 0 and isinstance(block[place - 1].node, _COMPOUND):
         before = block[place - 1]
@@ -200,16 +203,16 @@ def _tails(site: Site) -> Iterator[Site]:
 
 def _copy(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """A statement from elsewhere in the function, before or after this one."""
-    if site.function is None or not scene.source.is_first_on_line(site) or _is_elif(site) or _is_docstring(site):
+    if site.function is None or not scene.source.is_first_on_line(site) or _is_elif(site) or is_docstring(site):
         return
     indent = scene.source.indent(site)
     start, end = line_region(site, scene)
-    ends_flow = isinstance(_small(site), (cst.Return, cst.Raise, cst.Break, cst.Continue))
+    ends_flow = isinstance(simple_of(site), (cst.Return, cst.Raise, cst.Break, cst.Continue))
     known = {v.name for v in scene.visible(site)}
     scope = set(scene.names(site.function))
     for other in scene.source.statements:
-        small = _small(other)
-        if other is site or other.function is not site.function or _is_docstring(other) or not is_movable(other, scene):
+        small = simple_of(other)
+        if other is site or other.function is not site.function or is_docstring(other) or not is_movable(other, scene):
             continue
         if not isinstance(small, (cst.Assign, cst.AugAssign, cst.Expr, cst.Return, cst.Break, cst.Continue)):
             continue
@@ -219,7 +222,7 @@ def _copy(site: Site, scene: EditContext) -> Iterator[Proposal]:
         if not isinstance(small, (cst.Return, cst.Break, cst.Continue)):
             yield Proposal("stmt.copy", (Replacement(start, start, text),), weight)
         if not ends_flow:
-            yield Proposal("stmt.copy", (Replacement(end, end, _own_line(end, text, scene)),), weight)
+            yield Proposal("stmt.copy", (Replacement(end, end, own_line(end, text, scene)),), weight)
 
 
 MAX_FOREIGN = 10
@@ -227,7 +230,7 @@ MAX_FOREIGN = 10
 
 def _foreign(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """A statement or a short guard from another function of the file, where all its names exist."""
-    if site.function is None or not scene.source.is_first_on_line(site) or _is_elif(site) or _is_docstring(site):
+    if site.function is None or not scene.source.is_first_on_line(site) or _is_elif(site) or is_docstring(site):
         return
     indent = scene.source.indent(site)
     start, end = line_region(site, scene)
@@ -238,8 +241,8 @@ def _foreign(site: Site, scene: EditContext) -> Iterator[Proposal]:
         text = reindented(other, indent, scene)
         share = 0.9**position
         yield Proposal("stmt.borrow", (Replacement(start, start, text),), share)
-        if block[-1] is site and not isinstance(_small(site), (cst.Return, cst.Raise, cst.Break, cst.Continue)):
-            yield Proposal("stmt.borrow", (Replacement(end, end, _own_line(end, text, scene)),), share)
+        if block[-1] is site and not isinstance(simple_of(site), (cst.Return, cst.Raise, cst.Break, cst.Continue)):
+            yield Proposal("stmt.borrow", (Replacement(end, end, own_line(end, text, scene)),), share)
 
 
 def _loose(function: Site, scene: EditContext) -> list[tuple[Site, frozenset[str], frozenset[str]]]:
@@ -271,7 +274,7 @@ def _mentioned(site: Site) -> frozenset[str]:
 
 
 def _is_short(site: Site) -> bool:
-    return isinstance(_small(site), (cst.Assign, cst.AugAssign, cst.Expr, cst.Raise)) and not _is_docstring(site)
+    return isinstance(simple_of(site), (cst.Assign, cst.AugAssign, cst.Expr, cst.Raise)) and not is_docstring(site)
 
 
 def _is_guard(site: Site, scene: EditContext) -> bool:
@@ -291,7 +294,7 @@ def _own_attribute(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if parameters[:1] != ["self"]:
         return
     start, end = line_region(site, scene)
-    ends = isinstance(_small(site), (cst.Return, cst.Raise))
+    ends = isinstance(simple_of(site), (cst.Return, cst.Raise))
     likely = 1.0 if function.node.name.value == "__init__" else 0.2
     body = scene.source.text(function)
     for name in parameters[1:]:
@@ -299,7 +302,7 @@ def _own_attribute(site: Site, scene: EditContext) -> Iterator[Proposal]:
             text = f"{scene.source.indent(site)}self.{name} = {name}{scene.source.newline}"
             yield Proposal("stmt.keep", (Replacement(start, start, text),), likely)
             if block[-1] is site and not ends:
-                yield Proposal("stmt.keep", (Replacement(end, end, _own_line(end, text, scene)),), likely)
+                yield Proposal("stmt.keep", (Replacement(end, end, own_line(end, text, scene)),), likely)
 
 
 def _update(site: Site, scene: EditContext) -> Iterator[Proposal]:
@@ -307,13 +310,13 @@ def _update(site: Site, scene: EditContext) -> Iterator[Proposal]:
     block = siblings(site)
     if site.function is None or not block or block[-1] is not site or not scene.source.is_first_on_line(site):
         return
-    before = isinstance(_small(site), (cst.Return, cst.Break, cst.Continue))
+    before = isinstance(simple_of(site), (cst.Return, cst.Break, cst.Continue))
     start, end = line_region(site, scene)
     offset, indent = (start if before else end), scene.source.indent(site)
     visible = scene.visible(site)
     for position, variable in enumerate(v for v in visible if not v.parameter or base(v.kind) == "list"):
         for text, weight in _updates(variable, visible):
-            line = _own_line(offset, f"{indent}{text}{scene.source.newline}", scene)
+            line = own_line(offset, f"{indent}{text}{scene.source.newline}", scene)
             yield Proposal("stmt.update", (Replacement(offset, offset, line),), weight * 0.8**position)
 
 

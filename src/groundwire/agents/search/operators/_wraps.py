@@ -38,6 +38,7 @@ _WRAPPERS: Mapping[str, tuple[str, ...]] = {
         "{}.strip()", "float({})", "round({})", "max({})", "min({})", "tuple({})", "bool({})",
     ),
 }  # fmt: skip
+_ORDERING = ("sorted(", "reversed(", "[::-1]")
 _KEEPS = {"len": "int", "int": "int", "str": "str", "float": "float", "round": "int", "set": "set", "tuple": "tuple",
           "list": "list", "sum": "int", "chr": "str", "bin": "str", "range": "iter", "enumerate": "iter", "any": "bool",
           "all": "bool", "ord": "int", "bool": "bool", "reversed": "iter"}  # fmt: skip
@@ -65,15 +66,21 @@ def _wrap(site: Site, scene: EditContext) -> Iterator[Proposal]:
         else:
             inner = f"({text})" if isinstance(node, cst.Tuple) else text
         result = _result_kind(template, kind)
-        yield replace("call.wrap", site, template.replace("{}", inner), ATOM, fit(wanted, result) * 0.93**position)
+        name = "call.order" if any(word in template for word in _ORDERING) else "call.wrap"
+        yield replace(name, site, template.replace("{}", inner), ATOM, fit(wanted, result) * 0.93**position)
     offered = {template.partition("(")[0] for template in templates}
     own = {c.name for c in scene.callables}
     inner = f"({text})" if isinstance(node, cst.Tuple) else text
     unused = [n for n in scene.vocabulary.unread if n not in own]
-    called = [n for n, counts in scene.vocabulary.usage.functions.items() if 1 in counts and n not in offered | own]
+    usage = scene.vocabulary.usage
+    called = [n for n, _ in usage.calls.most_common() if 1 in usage.functions[n] and n not in offered | own]
     for position, name in enumerate((*unused, *called[:MAX_CALLED])):
         yield replace(
-            "call.wrap", site, f"{name}({inner})", ATOM, fit(wanted, CALL_KINDS.get(name, "")) * 0.93**position
+            "call.wrap",
+            site,
+            f"{name}({inner})",
+            ATOM,
+            fit(wanted, CALL_KINDS.get(name.rpartition(".")[2], "")) * 0.93**position,
         )
 
 
