@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from recorded_runs import gone_through, ledger_at, question, read, repairing, run, saying
 
-from groundwire.core._records import EpisodeRecord, RunRecord
+from groundwire.core._records import EPISODES_AT_ONCE, EpisodeRecord, RunRecord
 from groundwire.memory import _checking
 from groundwire.memory._checking import EpisodeCheck, check_run
 from groundwire.training import Trajectory, _runs
-from groundwire.training._runs import AT_ONCE, PAGE
+from groundwire.training._runs import AT_ONCE
 
-MANY = 5 * PAGE
+MANY = 5 * EPISODES_AT_ONCE
 
 
 async def begun(folder: Path, count: int, *, questions: int = 10) -> RunRecord:
@@ -45,7 +45,7 @@ def test_a_long_run_is_read_a_page_at_a_time(tmp_path: Path, run_of: RunRecord) 
     for seen, trajectory in enumerate(told, 1):
         assert trajectory.seed == seen - 1
         if seen in (1, MANY // 2, MANY):
-            assert alive(EpisodeRecord) - before <= PAGE + 2 * AT_ONCE
+            assert alive(EpisodeRecord) - before <= EPISODES_AT_ONCE + 2 * AT_ONCE
             assert alive(Trajectory) - trajectories <= 2 * AT_ONCE + 1
     assert seen == MANY and read_so_far == list(range(1, MANY + 1))
 
@@ -55,7 +55,7 @@ def test_groups_hold_no_more_than_their_own_episodes(tmp_path: Path, run_of: Run
     for group in gone_through(tmp_path, run_of).in_groups(lambda trajectory: trajectory.task):
         groups.append([trajectory.seed for trajectory in group])
         if len(groups) in (1, 10):
-            assert alive(EpisodeRecord) - before <= PAGE
+            assert alive(EpisodeRecord) - before <= EPISODES_AT_ONCE
             assert alive(Trajectory) - trajectories <= 2 * len(group) + AT_ONCE
         assert len({trajectory.task for trajectory in group}) == 1
     assert groups == [list(range(first, MANY, 10)) for first in range(10)]

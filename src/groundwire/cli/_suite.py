@@ -254,7 +254,7 @@ class Suite:
         return start_of(item.task).seed if acts else self.settings.seed
 
     def by_image(self, items: Sequence[Item]) -> Mapping[str, Sequence[Item]]:
-        """The tasks by the image that each is judged in: its own where Docker judges and nobody named one, else none."""
+        """The tasks by the image that each is judged in: its own where Docker judges and nobody named one."""
         settings = self.settings
         own = settings.sandbox == "docker" and settings.image == Settings.model_fields["image"].default
         found: dict[str, list[Item]] = {}

@@ -127,7 +127,9 @@ class Request(_Frozen):
 class Completion(_Frozen):
     """A model's answer to one request."""
 
-    only_if_set = frozenset({"top_logprobs", "tool_calls", "cached_prompt_tokens", "first_token_s", "thinking", "response_id"})
+    only_if_set = frozenset(
+        {"top_logprobs", "tool_calls", "cached_prompt_tokens", "first_token_s", "thinking", "response_id"}
+    )
 
     texts: tuple[str, ...]
     """One text a sample, without what was thought before it."""
