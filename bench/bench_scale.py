@@ -8,7 +8,8 @@ them) with a model and a judge that answer at once: all that is left is ours. Si
 tasks. Without --url the ledger is a fresh SQLite file; one that is named may hold what this script has written before,
 which it goes on from. At each size of the ledger: what an episode cost since the size before, 200 recalls, the report
 of the first run (as large as ever, in a larger ledger) and of the newest (larger too). In the end the first run is
-archived, and its report read out of the archive. CPU is this process's, all threads; PostgreSQL's own is read from /proc where the server runs on this machine.
+archived, and its report read out of the archive. CPU is this process's, all threads; PostgreSQL's own is read from
+/proc where the server runs on this machine.
 Slopes are of log–log lines through all sizes: 0 is "independent of size", 1 "in proportion".
 """
 
