@@ -104,8 +104,10 @@ async def grown(store: SqlStore, tasks: Sequence[Task], times: int) -> RunRecord
     def answer(request: Request) -> str:
         return f"answer {hash(request.messages[-1].content) & 0xFFFFFF:x}"
 
-    app = episodes.graph(ScriptedBackend(answer), 256).compile(store=store, budget=Budget(trials=episodes.TRIALS))
+    model = ScriptedBackend(answer)
+    app = episodes.graph(model, 256).compile(store=store, budget=Budget(trials=episodes.TRIALS))
     results: list[EpisodeResult] = await app.abatch(tasks, at_once=AT_ONCE, times=times)
+    model.requests.clear()  # it keeps them all, which no real one does
     wrong = [result for result in results if result.trials != episodes.TRIALS]
     if wrong:
         raise SystemExit(f"{len(wrong)} episodes ended otherwise: {wrong[0].stop_reason} {wrong[0].detail}")
