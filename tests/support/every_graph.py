@@ -207,9 +207,7 @@ class EveryGraph:
         return builder("preflight")(self._tool_user(tools), tools, self._answer, veto), ASKED, 2
 
     def _search_judge(self) -> tuple[FeedbackGraph, Task, int]:
-        # it takes no number, and a small model goes on to the 512 tokens of its default
-        model = Named(self.model, self.model.model, most_tokens=48)
-        return builder("search_judge")(model, Corpus(PASSAGES).tool(k=1), form=self.form), ASKED, 4
+        return builder("search_judge")(self.model, Corpus(PASSAGES).tool(k=1), form=self.form), ASKED, 4
 
     def _tool_user(self, tools: Toolbox) -> ToolActor:
         return ToolActor(self.model, tools.specs, form=self.form, max_tokens=24, repairs=0, resamples=0)

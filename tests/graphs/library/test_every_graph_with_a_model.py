@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from every_graph import EveryGraph, once
+from every_graph import EveryGraph, Named, once
 from real_model import local_backend
 
 from groundwire import StopReason, Verdict
@@ -17,13 +17,16 @@ from groundwire.models.local_model import ServerOptions
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 ONE_SLOT = ServerOptions(slots=1, context_tokens=2048, threads=1)
 GROUNDED = [name for name in NAMES if card(name).grounded]
+LONGEST = 48
+"""Tokens of an answer."""
 BROKEN = {StopReason.REFUSED, StopReason.STORAGE_ERROR, StopReason.INTERRUPTED}
 
 
 @pytest.mark.parametrize("names", [GROUNDED[::2], GROUNDED[1::2]], ids=["one half", "the other"])
 async def test_what_a_real_model_answers_is_decided_on_by_what_is_outside_of_it(names: Sequence[str]) -> None:
     async with local_backend(options=ONE_SLOT) as backend:
-        every = EveryGraph(backend)
+        # search_judge takes no number, and a small model goes on to the 512 tokens of its default
+        every = EveryGraph(Named(backend, backend.model, backend.traits, LONGEST))
         for name in names:
             run = every.run(name)
             result, records = await once(run)
