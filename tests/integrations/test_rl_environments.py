@@ -54,7 +54,7 @@ def test_files_in_a_runtime_are_judged(told: dict[str, Any]) -> None:
 
 
 def test_whole_rollouts_of_verifiers_own_evaluation_are_rewarded_by_sealed_verdicts(told: dict[str, Any]) -> None:
-    (passed, failed, unknown), asked = told["rollouts"]["output"]
+    (unknown, passed, failed), asked = told["rollouts"]["output"]
     assert passed == ["HELLO", {"sealed_verdict": 1.0}, True, "pass", True, []]
     assert failed == ["hello", {"sealed_verdict": 0.0}, True, "fail", True, []]
     assert unknown[:4] == ["?", {"sealed_verdict": None}, False, "none"]

@@ -278,7 +278,8 @@ class Runs:
         )
         assert await process.wait() == 0
         rows = [json.loads(line) for line in (self.folder / "out" / "one" / "traces.jsonl").read_text().splitlines()]
-        told = [self.of_trace(trace) for row in rows for trace in row["traces"]]
+        # they end in any order
+        told = sorted((self.of_trace(trace) for row in rows for trace in row["traces"]), key=str)
 
         async def seen():
             return [told, asked]
