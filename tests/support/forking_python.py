@@ -17,6 +17,7 @@ import os
 import runpy
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -159,6 +160,8 @@ def _main() -> None:
         getattr(importlib.import_module(module), attribute or "__name__")
     gc.freeze()
     job = _serve(sys.argv[1])
+    # whoever runs the tests in the background may have had it ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         _run(job["argv"])
     except SystemExit:
