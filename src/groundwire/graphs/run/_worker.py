@@ -160,6 +160,8 @@ class Worker:
     _said: str = field(init=False, default="")
     _stops: bool = field(init=False, default=False)
     """No more tasks are taken."""
+    _reporting: asyncio.Future[Orders] | None = field(init=False, default=None)
+    """The last report, which goes on though whoever waits for it is cancelled."""
 
     async def run(self) -> None:
         """Takes tasks until none is left, the campaign is paused or ended, or this worker is retired.
@@ -188,6 +190,8 @@ class Worker:
             await asyncio.shield(self._leave())
 
     async def _leave(self) -> None:
+        if self._reporting is not None:  # a report that is on its way would list it once more
+            await asyncio.gather(self._reporting, return_exceptions=True)
         with suppress(StorageError):  # then its leases run out by themselves
             await self.campaign.leave(self.name)
 
@@ -217,13 +221,15 @@ class Worker:
         place = f"{platform.node()}:{os.getpid()}"
 
         async def report() -> Orders:
-            return await self.campaign.report(
+            told = self.campaign.report(
                 self.name,
                 place=place,
                 in_flight=len(self._running),
                 said=self._said,
                 lease_s=self.pace.lease_s,
             )
+            self._reporting = asyncio.ensure_future(told)
+            return await asyncio.shield(self._reporting)
 
         mine = set(self._running)
         orders = await self._patiently(report)
