@@ -223,7 +223,9 @@ async def test_a_runs_budget_holds_for_all_of_its_workers(
     assert sum(charged().values()) == most == standing.used["calls"] and standing.held["calls"] == 0
     assert standing.used["usd"] == pytest.approx(most * PRICE)  # pyright: ignore[reportUnknownMemberType]
     reasons = Counter(one.stop_reason for ended in shared.results.values() for one in ended)
-    assert set(reasons) <= {"verified", "budget_run"} and (await campaign.counts())["waiting"] >= 1
+    assert set(reasons) <= {"verified", "budget_run"}
+    # how many are taken before a worker hears that all is spent depends on when it last asked
+    assert reasons["budget_run"] + (await campaign.counts())["waiting"] >= len(TASKS) - most // CALLS
     found = await shared.records()
     assert sum(isinstance(r, ModelCall) for records in found.values() for r in records) == most
 
