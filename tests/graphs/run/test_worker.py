@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from campaign_graph import CALLS, PRICE, bill, make
 
-from groundwire import FeedbackApp, Task, Tree
+from groundwire import FeedbackApp, StopReason, Task, Tree
 from groundwire.core._errors import StorageError
 from groundwire.core._records import EpisodeEnd, ModelCall, Record
 from groundwire.graphs.replay._replay import first_difference
@@ -225,7 +225,7 @@ async def test_a_runs_budget_holds_for_all_of_its_workers(
     reasons = Counter(one.stop_reason for ended in shared.results.values() for one in ended)
     assert set(reasons) <= {"verified", "budget_run"}
     # how many are taken before a worker hears that all is spent depends on when it last asked
-    assert reasons["budget_run"] + (await campaign.counts())["waiting"] >= len(TASKS) - most // CALLS
+    assert reasons[StopReason.BUDGET_RUN] + (await campaign.counts())["waiting"] >= len(TASKS) - most // CALLS
     found = await shared.records()
     assert sum(isinstance(r, ModelCall) for records in found.values() for r in records) == most
 
