@@ -92,6 +92,23 @@ def test_environments_and_hidden_folders_are_left_out(tmp_path: Path) -> None:
     assert audit_path(tmp_path).graphs == ()
 
 
+WRITE_AND_RUN = """
+class S(TypedDict):
+    draft: str
+    code: int
+def write(state):
+    return {"draft": llm.invoke("write").content}
+g = StateGraph(S)
+g.add_node("write", write)
+g.add_node("run", run)
+g.add_edge(START, "write")
+g.add_edge("write", "run")
+g.add_conditional_edges("run", lambda s: END if s["code"] == 0 else "write", ["write", END])
+graph = g.compile()
+"""
+"""`run` is named before it."""
+
+
 def test_nodes_of_another_module_are_followed(tmp_path: Path) -> None:
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "__init__.py").write_text("")
@@ -99,21 +116,7 @@ def test_nodes_of_another_module_are_followed(tmp_path: Path) -> None:
         "import subprocess\n\n\ndef run(state):\n    done = subprocess.run(['make'])\n"
         "    return {'code': done.returncode}\n"
     )
-    source = """
-    from agents.checks import run
-    class S(TypedDict):
-        draft: str
-        code: int
-    def write(state):
-        return {"draft": llm.invoke("write").content}
-    g = StateGraph(S)
-    g.add_node("write", write)
-    g.add_node("run", run)
-    g.add_edge(START, "write")
-    g.add_edge("write", "run")
-    g.add_conditional_edges("run", lambda s: END if s["code"] == 0 else "write", ["write", END])
-    graph = g.compile()
-    """
+    source = f"from agents.checks import run\n{WRITE_AND_RUN}"
     (loop,) = audit_path(written(source, tmp_path)).loops
     assert (loop.verdict, loop.kind) == (Grounding.GROUNDED, "executed code")
 
@@ -125,22 +128,8 @@ def test_an_import_inside_a_package_begins_at_its_root_and_not_beside_the_import
     (package / "__init__.py").write_text("")
     (package / "tools.py").write_text("from tools import look\n")
     (tools / "__init__.py").write_text("import subprocess\ndef look(): return subprocess.run(['make']).returncode\n")
-    source = """
-    from agent.tools import look
-    from tools import look as same
-    class S(TypedDict):
-        draft: str
-        code: int
-    def write(state):
-        return {"draft": llm.invoke("write").content}
-    g = StateGraph(S)
-    g.add_node("write", write)
-    g.add_node("look", lambda state: {"code": look() + same()})
-    g.add_edge(START, "write")
-    g.add_edge("write", "look")
-    g.add_conditional_edges("look", lambda s: END if s["code"] == 0 else "write", ["write", END])
-    graph = g.compile()
-    """
+    own = "from agent.tools import look\nfrom tools import look as same\n"
+    source = f"{own}def run(state):\n    return {{'code': look() + same()}}\n{WRITE_AND_RUN}"
     (loop,) = audit_path(written(source, package)).loops
     assert (loop.verdict, loop.kind) == (Grounding.GROUNDED, "executed code")
 

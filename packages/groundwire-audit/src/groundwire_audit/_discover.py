@@ -16,7 +16,7 @@ from groundwire_audit._plain_loops import declare_classes, node_classes, plain_l
 from groundwire_audit._report import AuditReport, Finding, GraphReport, Mode, SourcePlace, failed
 from groundwire_audit.judging._audit_graph import audit_graphs
 from groundwire_audit.reading._conditions import Taint, TaintKind
-from groundwire_audit.reading._frames import Arguments, Frame
+from groundwire_audit.reading._frames import Arguments, Frame, names_in
 from groundwire_audit.reading._frameworks import circles_of_agents
 from groundwire_audit.reading._graph import DeclaredGraph, GraphValue
 from groundwire_audit.reading._langgraph_calls import AGENTS, BUILDERS
@@ -201,9 +201,9 @@ def _decides_wiring(node: ast.AST) -> set[str]:
     for part in ast.walk(node):
         match part:
             case ast.If() if any(not _called_in(s).isdisjoint(WIRES) for s in (*part.body, *part.orelse)):
-                tested |= _names_in(part.test)
+                tested.update(names_in(part.test))
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                made_of.setdefault(name, set()).update(_names_in(value))
+                made_of.setdefault(name, set()).update(names_in(value))
             case _:
                 continue
     pending = list(tested)
@@ -212,10 +212,6 @@ def _decides_wiring(node: ast.AST) -> set[str]:
         tested |= more
         pending += more
     return tested
-
-
-def _names_in(expression: ast.expr) -> set[str]:
-    return {n.id for n in ast.walk(expression) if isinstance(n, ast.Name)}
 
 
 def _follow_class(reader: SourceReader, value: Value, name: str, frame: Frame) -> None:

@@ -210,11 +210,12 @@ class Wording(str):
 def wording(node: ast.AST, frame: Frame) -> Wording:
     """The source text of a test, with where its names were bound in this function."""
     lines = frame.scope.bound_at
-    return Wording(text_of(node), tuple(lines.get(n, 0) for n in _names_in(node)) if lines else ())
+    return Wording(text_of(node), tuple(lines.get(n, 0) for n in names_in(node)) if lines else ())
 
 
 @lru_cache(maxsize=1 << 14)
-def _names_in(node: ast.AST) -> list[str]:
+def names_in(node: ast.AST) -> list[str]:
+    """All names that a piece of source reads or binds, each once."""
     return sorted({n.id for n in ast.walk(node) if isinstance(n, ast.Name)})
 
 
