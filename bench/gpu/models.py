@@ -47,6 +47,8 @@ def real(gguf: Path, dest: Path) -> None:
     fresh = transformers.LlamaForCausalLM(config)
     fresh.load_state_dict(read.state_dict())
     fresh.to(torch.bfloat16).save_pretrained(dest)
+    # read out of a GGUF it may name another end of text than the model's own
+    tokenizer.eos_token = tokenizer.convert_ids_to_tokens(config.eos_token_id)
     tokenizer.save_pretrained(dest)
 
 

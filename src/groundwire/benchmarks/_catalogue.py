@@ -38,6 +38,7 @@ BENCHMARKS: Mapping[str, Callable[[], Benchmark]] = {
     "lr2bench": partial(_make, "lr2bench", "Lr2Bench"),
     "mbpp": partial(_make, "_function_tasks", "Mbpp"),
     "mbpp-sanitized": partial(_make, "_function_tasks", "Mbpp", sanitized=True),
+    "mbpp-signatures": partial(_make, "_function_tasks", "Mbpp", signatures=True),
     "mbpp-plus": partial(_make, "_evalplus", "MbppPlus"),
     **{name: partial(_question_set, "_exact", "EXACT", name) for name in EXACT},
     **{name: partial(_question_set, "_open", "OPEN", name) for name in OPEN},

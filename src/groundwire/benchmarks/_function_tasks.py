@@ -196,7 +196,7 @@ SPLITS = ((10, "prompt"), (510, "test"), (600, "validation"))
 
 
 class MbppRow(LogRow):
-    """What is read of a row, of either file: everything but its solution."""
+    """What is read of a row, of either file; of its solution the signature alone, where that is asked for."""
 
     task_id: int
     text: str = Field(min_length=1, validation_alias=AliasChoices("text", "prompt"))
@@ -204,6 +204,7 @@ class MbppRow(LogRow):
     challenge_test_list: list[str] = Field(default_factory=list)
     test_setup_code: str = ""
     test_imports: list[str] = Field(default_factory=list)
+    code: str = ""
 
     @property
     def setup(self) -> str:
@@ -217,17 +218,20 @@ class Mbpp:
 
     Args:
         sanitized: the 427 tasks that people looked over, not all 974.
+        signatures: the function's parameters are shown too, named as the published solution names them; a task whose
+            solution has no readable signature is left out.
         limits: ceilings of one judging.
     """
 
     sanitized: bool = False
+    signatures: bool = False
     limits: Limits = Limits(cpu_s=10)
     repairs: bool = False
 
     @property
     def name(self) -> str:
         """As on the command line."""
-        return "mbpp-sanitized" if self.sanitized else "mbpp"
+        return f"mbpp{'-sanitized' if self.sanitized else ''}{'-signatures' if self.signatures else ''}"
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -247,6 +251,9 @@ class Mbpp:
             entry_point = called_name(row.test_list)
             if not entry_point:
                 raise TaskError(f"{where}: which function the asserts of task {row.task_id} call can't be told.")
+            signature = ""
+            if self.signatures and not (signature := _signature_of(row.code, entry_point)):
+                continue
             yield Item(
                 assert_task(
                     f"MBPP/{row.task_id}",
@@ -256,9 +263,23 @@ class Mbpp:
                     visible=visible,
                     hidden=_check(hidden, row.setup),
                     limits=self.limits,
+                    signature=signature,
                 ),
                 split_of(row.task_id),
             )
+
+
+def _signature_of(code: str, name: str) -> str:
+    """`name(parameters)` of a function in a solution; empty where there is none that can be read."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    found = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+    last = next(reversed(list(found)), None)
+    # what a default or an annotation names may be nowhere but in the solution
+    plain = last is not None and not any(isinstance(node, ast.Name | ast.Call) for node in ast.walk(last.args))
+    return f"{name}({ast.unparse(last.args)})" if last is not None and plain else ""
 
 
 def split_of(number: int) -> str:
@@ -275,8 +296,10 @@ def assert_task(
     visible: Sequence[str],
     hidden: str,
     limits: Limits,
+    signature: str = "",
 ) -> Task:
-    """A function to be written from a sentence and visible asserts, since nothing else names its parameters.
+    """A function to be written from a sentence and visible asserts, since nothing else names its parameters but a
+    signature, where there is one.
 
     Args:
         task_id: its id.
@@ -286,12 +309,15 @@ def assert_task(
         visible: asserts that are shown, and steer.
         hidden: source that defines `check(candidate)`.
         limits: ceilings of one judging.
+        signature: `name(parameters)`, which is shown; empty: it is not.
     """
     shown = "\n".join((text.strip(), *visible)).replace("\\", "\\\\").replace('"""', r"\"\"\"")
     begun = f"{setup}\n\n" if setup else ""
+    docstring = f'"""{shown}\n"""\n'
+    head = f"def {signature}:\n{textwrap.indent(docstring, '    ')}" if signature else docstring
     return function_task(
         task_id,
-        f'{begun}"""{shown}\n"""\n',
+        f"{begun}{head}",
         entry_point,
         visible=[f"{setup}\n{one}" if setup else one for one in visible],
         hidden=hidden,

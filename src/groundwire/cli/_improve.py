@@ -241,7 +241,7 @@ class Improvement:
                 "rejudge": 0 if asked.settings.rejudge is None else asked.settings.rejudge,
             }
         )
-        own = {"temperature": asked.temperature, "answer_tokens": asked.answer_tokens}
+        own = {"temperature": asked.temperature, "answer_tokens": asked.answer_tokens, "signature": True}
         if opinions:
             own["opinions"] = True
         # whoever asks the same of the same weights is given the same samples, so that controls share their first round
@@ -255,7 +255,7 @@ class Improvement:
             settings=settings,
             limit=asked.limit if name == "train" else asked.eval_limit,
             select="last",
-            workers=asked.workers,
+            at_once=asked.at_once,
             graph_options=own if asked.graph == SAMPLES else {},
         )
         named = f"round {of.number}, {'training tasks' if name == 'train' else name}"

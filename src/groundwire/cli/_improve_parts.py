@@ -121,7 +121,7 @@ class Improve:
     drop_overlaps: bool = False
     limit: int | None = None
     eval_limit: int | None = None
-    workers: int | None = None
+    at_once: int | None = None
     seed: int = 0
     settings: Settings = field(default_factory=Settings)
 

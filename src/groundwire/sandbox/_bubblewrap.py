@@ -55,7 +55,7 @@ class Bubblewrap:
         self._launcher = launcher
         self._cgroups = CgroupPool(find_parents())
         self._seccomp = compile_filter()
-        self._slots = asyncio.Semaphore(max(2, os.cpu_count() or 1))
+        self._slots = asyncio.Semaphore(max(2, len(os.sched_getaffinity(0))))
         self._servers: set[ForkServer] = set()
         self._info = SandboxInfo(kind=KIND, version=launcher.version, enforcement=self._enforcement())
 

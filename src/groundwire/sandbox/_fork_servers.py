@@ -81,7 +81,7 @@ class ForkServers:
         self._seen: OrderedDict[_Kind, None] = OrderedDict()
         self._has_none = False
         # a pair takes a place in two servers: were there more pairs than places, they could wait for each other
-        self._pairs = asyncio.Semaphore(max(2, os.cpu_count() or 1))
+        self._pairs = asyncio.Semaphore(max(2, len(os.sched_getaffinity(0))))
 
     @property
     def info(self) -> SandboxInfo:

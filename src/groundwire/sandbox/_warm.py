@@ -80,7 +80,7 @@ class ForkServer:
         self._handing = asyncio.Lock()
         self._begun: dict[object, int] = {}
         self._closed = False
-        self._slots = asyncio.Semaphore(max(2, os.cpu_count() or 1))
+        self._slots = asyncio.Semaphore(max(2, len(os.sched_getaffinity(0))))
 
     @property
     def pid(self) -> int:

@@ -24,7 +24,7 @@ class SamplingOptions:
         str, typer.Option(help="What answers: samples (each of them judged), a graph of the library, FILE.py:FUNCTION.")
     ] = "samples"
     trials: Annotated[int | None, typer.Option(min=1, help="Trials of an episode, for graphs that repair.")] = None
-    workers: Annotated[int | None, typer.Option(min=1, help="Tasks at a time.  [default: as for run]")] = None
+    at_once: Annotated[int | None, typer.Option(min=1, help="Tasks at a time.  [default: as for run]")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +159,7 @@ def improve(
         drop_overlaps=keeping.drop_overlaps,
         limit=limit,
         eval_limit=eval_limit,
-        workers=sampling.workers,
+        at_once=sampling.at_once,
         seed=seed,
         settings=settings,
     )

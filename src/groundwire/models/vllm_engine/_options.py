@@ -28,6 +28,7 @@ ALLOWED_IN_SPEC = frozenset(
         "enforce_eager",
         "gpu_memory_utilization",
         "kv_cache_dtype",
+        "kv_cache_memory_bytes",
         "lora",
         "max_lora_rank",
         "max_model_len",

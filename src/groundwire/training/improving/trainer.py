@@ -47,6 +47,12 @@ def tell(**said: Any) -> None:
     print(json.dumps(said), flush=True)
 
 
+def on_one_gpu() -> None:
+    """Shows this process the first of its GPUs alone: over several, each would take a batch, and a step would be of
+    several times the rows that were asked for."""
+    os.environ["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
+
+
 def end_with_input() -> None:
     """Ends this process when whoever started it is gone: two trainers at work on one folder would spoil it. The pipe
     also tells of one that was killed before this began, or that started this through another program."""
@@ -255,9 +261,15 @@ def saved(spec: dict[str, Any], trainer: Any, tokenizer: Any, told: dict[str, An
         model = model.to(getattr(torch, name))
     model.save_pretrained(partial)
     tokenizer.save_pretrained(partial)
-    for name in ("chat_template.jinja", "generation_config.json"):
-        if (Path(spec["model"]) / name).is_file() and not (partial / name).is_file():
-            shutil.copy(Path(spec["model"]) / name, partial / name)
+    source = Path(spec["model"])
+    if (source / "chat_template.jinja").is_file() and not (partial / "chat_template.jinja").is_file():
+        shutil.copy(source / "chat_template.jinja", partial)
+    if not (spec["lora"] and not spec["merge"]):
+        # how it is run stays as it was: TRL puts the tokenizer's end of text in place of the model's own
+        for name in ("config.json", "generation_config.json"):
+            (partial / name).unlink(missing_ok=True)
+            if (source / name).is_file():
+                shutil.copy(source / name, partial)
     (partial / "training.json").write_text(json.dumps(told, indent=2))
     shutil.rmtree(out, ignore_errors=True)
     partial.rename(out)
@@ -331,6 +343,7 @@ def main() -> int:
     spec: dict[str, Any] = json.loads(place.read_text())
     work = Path(spec["work"])
     work.mkdir(parents=True, exist_ok=True)
+    on_one_gpu()
     with (work / "lock").open("w") as lock:
         end_with_input()
         # an earlier one that has lost who started it is about to end
