@@ -65,7 +65,6 @@ def samples(
     temperature: float,
     answer_tokens: int,
     opinions: bool = False,
-    signature: bool = False,
 ) -> FeedbackGraph:
     """`width` answers of a model to each task by one call, every one judged by all the tests that there are.
 
@@ -81,9 +80,8 @@ def samples(
         temperature: of each.
         answer_tokens: of each.
         opinions: the model's own word on each sample is asked for too (`ManySamples`).
-        signature: an answer is begun with the whole signature of the function, where the task shows one.
     """
-    asking = _asking_of(task, signature=signature)
+    asking = _asking_of(task)
     if asking is not None:
         actor = ManySamples(model, asking, temperature=temperature, max_tokens=answer_tokens, opinions=opinions)
     elif opinions:
@@ -97,13 +95,13 @@ def samples(
     return graph.add_edge("write", "judge")
 
 
-def _asking_of(task: Task, *, signature: bool) -> Asking | None:
+def _asking_of(task: Task) -> Asking | None:
     if is_question(task):
         return TextAnswer(ANSWER)
     try:
         find_stub(task)
     except TaskError:
-        return NamedFunction(signature=signature) if NamedFunction.asked_by(task) else None
+        return NamedFunction() if NamedFunction.asked_by(task) else None
     return FunctionBody()
 
 

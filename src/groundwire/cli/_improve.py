@@ -241,7 +241,7 @@ class Improvement:
                 "rejudge": 0 if asked.settings.rejudge is None else asked.settings.rejudge,
             }
         )
-        own = {"temperature": asked.temperature, "answer_tokens": asked.answer_tokens, "signature": True}
+        own = {"temperature": asked.temperature, "answer_tokens": asked.answer_tokens}
         if opinions:
             own["opinions"] = True
         # whoever asks the same of the same weights is given the same samples, so that controls share their first round

@@ -10,7 +10,6 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.agents.width._answers import bounded
@@ -37,13 +36,8 @@ _NAMED = re.compile(r"Write the function (\w+) in (\S+?\.py)[,.]")
 class NamedFunction:
     """Asks for a whole function whose name the task says, in a module that holds no more than what it is to do.
 
-    Args:
-        signature: the answer is begun with the whole signature, where the module shows one; False: up to the opening
-            bracket, so that which parameters it has is the model's to tell from the examples.
+    The answer is begun up to the opening bracket: which parameters it has is the model's to tell from the examples.
     """
-
-    def __init__(self, *, signature: bool = False) -> None:
-        self._signature = signature
 
     @staticmethod
     def asked_by(task: Task) -> tuple[str, str] | None:
@@ -55,11 +49,9 @@ class NamedFunction:
         """See `Asking`. `told` changes nothing."""
         name, path = self._asked(context)
         prompt = load_prompt("write_function_v1")
-        head = context.task.tree.files[path].decode("utf-8", "replace")
-        shown = shown_signature(head, name) if self._signature else None
-        called, about = (f"{name}{shown.parameters}", shown.about) if shown else (name, head.strip().strip('"').strip())
-        messages = prompt.messages(signature=inert(called), description=inert(about), examples=added.text)
-        begun = Message(role="assistant", content=f"```python\n{self._beginning(context)}")
+        head = inert(context.task.tree.files[path].decode("utf-8", "replace").strip().strip('"').strip())
+        messages = prompt.messages(signature=name, description=head, examples=added.text)
+        begun = Message(role="assistant", content=f"```python\ndef {name}(")
         return Question((*messages, begun), added.digest or prompt.digest, ("```",))
 
     def statement(self, context: ActorContext) -> str:
@@ -68,8 +60,8 @@ class NamedFunction:
 
     def read(self, text: str, context: ActorContext) -> SampledAnswer | None:
         """See `Asking`: the function, and what stands below it as far as it is Python."""
-        _, path = self._asked(context)
-        lines = f"{self._beginning(context)}{printable(text).partition('```')[0]}".splitlines()
+        name, path = self._asked(context)
+        lines = f"def {name}({printable(text).partition('```')[0]}".splitlines()
         before = context.task.tree.files[path].decode("utf-8", "replace")
         while lines:
             whole = "\n".join((before, *lines, ""))
@@ -95,48 +87,11 @@ class NamedFunction:
         """See `Asking`."""
         return inert(text)
 
-    def _beginning(self, context: ActorContext) -> str:
-        """What the function begins with, and so the answer."""
-        name, path = self._asked(context)
-        head = context.task.tree.files[path].decode("utf-8", "replace")
-        shown = shown_signature(head, name) if self._signature else None
-        return inert(f"def {name}{shown.parameters}:") if shown else f"def {name}("
-
     def _asked(self, context: ActorContext) -> tuple[str, str]:
         asked = self.asked_by(context.task)
         if asked is None:
             raise TaskError(f"Task {context.task.id} names no function to write.")
         return asked
-
-
-class ShownSignature(NamedTuple):
-    """What a module shows of a function that is still to be written.
-
-    Args:
-        parameters: with their brackets, and what is returned where that is said.
-        about: what it is to do: its docstring, or, where the module holds other functions too, the whole module.
-    """
-
-    parameters: str
-    about: str
-
-
-def shown_signature(head: str, name: str) -> ShownSignature | None:
-    """The signature of a function without a body; None where the module shows none that can be read."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(head)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    if not functions or functions[-1].name != name:
-        return None
-    own = functions[-1]
-    returned = f" -> {ast.unparse(own.returns)}" if own.returns else ""
-    alone = all(node is own or isinstance(node, ast.Import | ast.ImportFrom) for node in tree.body)
-    about = ast.get_docstring(own) if alone else None
-    return ShownSignature(f"({ast.unparse(own.args)}){returned}", about or head.strip())
 
 
 class ManySamples:
