@@ -72,7 +72,7 @@ groundwire() { "$python" -c 'from groundwire.cli import main; main()' "$@"; }
 # weights and a thousand samples at once; a cache of its own size, since what is free on a shared card changes.
 engine() {
   if [ -n "$small" ]; then echo "?max_model_len=1024&enforce_eager=true"; return; fi
-  echo "?max_model_len=1024&enforce_eager=true&max_num_seqs=1024&gpu_memory_utilization=0.12&kv_cache_memory_bytes=12884901888"
+  echo "?max_model_len=1024&enforce_eager=true&max_num_seqs=1024&max_num_batched_tokens=8192&gpu_memory_utilization=0.12&kv_cache_memory_bytes=12884901888"
 }
 # The ledger and the keys of another arm of the same seed, as they stand; whoever writes it goes on.
 begin_with() {

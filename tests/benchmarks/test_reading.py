@@ -126,3 +126,22 @@ def test_examples_of_a_docstring(case: str) -> None:
 )
 def test_the_function_that_asserts_call(asserts: list[str], name: str) -> None:
     assert called_name(asserts) == name
+
+
+def test_mbpp_with_signatures_shows_parameters_and_nothing_else_of_a_solution(tmp_path: Path) -> None:
+    def row(number: int, code: str) -> dict[str, Any]:
+        return {"task_id": number, "text": "Add them.", "code": code, "test_list": ["assert add(1, 2) == 3"]}
+
+    place = written(
+        tmp_path,
+        row(601, "import re\r\ndef help(a):\r\n  return a\r\ndef add(left, right=0): \r\n\treturn left + right"),
+        row(602, "def add(left, right=LIMIT):\n    return LIMIT"),
+        row(603, "print 'Python 2'"),
+        row(604, "add = sum"),
+        name="mbpp.jsonl",
+    )
+    (item,) = benchmark("mbpp-signatures").items(place)
+    head = item.task.tree.files["solution.py"].decode()
+    assert head.startswith("def add(left, right=0):\n") and "help" not in head and "left + right" not in head
+    assert (item.task.id, item.split) == ("MBPP/601", "train")
+    assert len(list(benchmark("mbpp").items(place))) == 4, "which shows no signature, and leaves none out"

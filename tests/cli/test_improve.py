@@ -21,7 +21,7 @@ from groundwire.evaluation.page._improvement import TRAIN
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 ARGUMENTS = (
     "--samples", "6", "--eval-samples", "4", "--answer-tokens", "24", "--epochs", "8", "--learning-rate", "1e-3",
-    "--batch-size", "6", "--max-length", "128", "--json",
+    "--batch-size", "6", "--max-length", "128", "--at-once", "3", "--json",
 )  # fmt: skip
 ENDING = """#!{python} -S
 import os, time

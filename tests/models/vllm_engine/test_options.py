@@ -37,6 +37,9 @@ def test_prefix_caching_and_priorities_are_on_unless_the_user_says_otherwise(mod
     arguments = given.options.engine_arguments()
     assert (arguments["max_num_seqs"], arguments["dtype"], arguments["enforce_eager"]) == (8, "bfloat16", True)
     assert arguments["load_format"] == "dummy" and given.options.capacity == 8
+    shared = parse_spec(f"{model}?gpu_memory_utilization=0.12&kv_cache_memory_bytes=1073741824")
+    arguments = shared.options.engine_arguments()
+    assert (arguments["gpu_memory_utilization"], arguments["kv_cache_memory_bytes"]) == (0.12, 1 << 30), "a shared card"
 
 
 def test_equal_options_are_one_engine(model: str) -> None:

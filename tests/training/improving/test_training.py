@@ -24,7 +24,7 @@ from groundwire.training.improving._training import (
     revision_of,
     train,
 )
-from groundwire.training.improving.trainer import is_memory
+from groundwire.training.improving.trainer import is_memory, on_one_gpu
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 
@@ -134,6 +134,27 @@ def test_a_trainer_whose_starter_is_gone_ends_before_it_writes_anything(base: Pa
     command = [trainers_python(), PROGRAM, asked.work / "spec.json"]
     ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert ran.returncode == 1 and not asked.out.exists() and not (asked.work / "failed.json").exists(), ran.stderr
+
+
+def test_a_trained_model_ends_its_answers_where_the_first_one_did(base: Path, tmp_path: Path) -> None:
+    told: dict[str, Any] = json.loads((base / "tokenizer_config.json").read_text())
+    given = copied(base, tmp_path / "base", tokenizer_config_json=json.dumps({**told, "eos_token": "<s>"}))
+    asked = job(given, tmp_path, epochs=1)
+    trained_by(asked)
+    for name in ("config.json", "generation_config.json"):
+        assert (asked.out / name).read_bytes() == (base / name).read_bytes(), "not as the tokenizer says"
+
+
+@pytest.mark.parametrize(("seen", "one"), [(None, "0"), ("2,3", "2"), ("GPU-a,GPU-b", "GPU-a"), ("", "")])
+def test_a_step_has_its_rows_however_many_gpus_there_are(
+    seen: str | None, one: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if seen is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", seen)
+    on_one_gpu()
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == one
 
 
 def test_an_interpreter_that_cannot_be_started_is_refused_before_anything_is_paid_for(tmp_path: Path) -> None:

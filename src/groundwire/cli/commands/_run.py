@@ -213,9 +213,9 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            help="Code: humaneval, humaneval-plus, humanevalfix, mbpp, mbpp-sanitized, mbpp-plus, swebench (its form)."
-            " Puzzles: lr2bench. Questions: gsm8k, math, math-500, aime, amc, olympiadbench, gpqa, mmlu, commonsenseqa,"
-            " hotpotqa, 2wiki, musique, bamboogle, nq, triviaqa, popqa. Judges: processbench."
+            help="Code: humaneval, humaneval-plus, humanevalfix, mbpp, mbpp-sanitized, mbpp-signatures, mbpp-plus,"
+            " swebench (its form). Puzzles: lr2bench. Questions: gsm8k, math, math-500, aime, amc, olympiadbench, gpqa,"
+            " mmlu, commonsenseqa, hotpotqa, 2wiki, musique, bamboogle, nq, triviaqa, popqa. Judges: processbench."
         ),
     ],
     data: Annotated[Path, typer.Option(help="The benchmark's file, or a folder that holds it; nothing is fetched.")],
