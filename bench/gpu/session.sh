@@ -28,7 +28,9 @@ fetch() {
   local out=${OUT:?}
   tail -n 400 "$parts/session.log" > "$out/session.log" 2>/dev/null
   cp "$RESULTS" "$out/" 2>/dev/null
-  tar -C "$session" --exclude='./state-*' --exclude='*.db' -cJf "$out/session.tar.xz" .
+  # reports, rows and logs, those of the engines too
+  (cd "$session" && find . \( -path './state-*' -o -name '*.db' \) -prune -o -type f -print; cd "$session" && find ./state-*/home/groundwire/logs -type f 2>/dev/null) |
+    tar -C "$session" -cJf "$out/session.tar.xz" -T -
   for name in "$@"; do
     # a ledger that is being written can be copied whole
     "$python" -c 'import sqlite3, sys
@@ -121,7 +123,7 @@ if [ -z "${SMALL:-}" ]; then
   (eval "$(bash "$parts/setup.sh")"; run 60 dense "$python" bench/gpu/models.py dense "$parts/tokenizer" "$parts/dense")
 fi
 if [ "$cards" -gt 1 ] && wanted n; then
-  OUT=$session/n run 340 n bash bench/gpu/burst.sh "$parts" n
+  OUT=$session/n run 400 n bash bench/gpu/burst.sh "$parts" n
   cat "$session/n/results.jsonl" >> "$RESULTS" 2>/dev/null
 fi
 if [ -z "${SMALL:-}" ]; then
