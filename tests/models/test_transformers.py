@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from pathlib import Path
 
@@ -50,6 +51,17 @@ async def test_greedy_samples_are_one_text_and_an_answer_ends_before_its_stop(fo
         mark = greedy.texts[0][2:4]
         cut = await backend.complete(request(temperature=0.0, max_tokens=12, stop=(mark,)))
     assert cut.texts[0] == greedy.texts[0][: greedy.texts[0].index(mark)] and cut.finish_reasons == ("stop",)
+
+
+async def test_token_types_that_a_tokenizer_gives_are_not_told_to_the_model(folder: Path, tmp_path: Path) -> None:
+    """As tokenizers of transformers 4 do."""
+    made = shutil.copytree(folder, tmp_path / "typed")
+    told: dict[str, object] = json.loads((made / "tokenizer_config.json").read_text())
+    told["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
+    (made / "tokenizer_config.json").write_text(json.dumps(told))
+    with allow_model_calls():
+        answer = await TransformersBackend(str(made)).complete(request(temperature=0.0))
+    assert answer.completion_tokens > 0
 
 
 async def test_a_call_that_is_cancelled_leaves_the_model_to_the_next_one(folder: Path) -> None:

@@ -215,8 +215,10 @@ def _generated(
         settings |= {"stop_strings": list(request.stop), "tokenizer": tokenizer}
     if request.seed is not None:
         torch.manual_seed(request.seed)
+    # transformers 4 reads token types as well, which a causal model has no use for and refuses
+    given = {part: prompt[part].to(model.device) for part in ("input_ids", "attention_mask")}
     with torch.inference_mode():
-        made: Any = model.generate(**prompt.to(model.device), **settings)
+        made: Any = model.generate(**given, **settings)
     ends = {settings["pad_token_id"], *_ends_of(model, tokenizer)}
     texts: list[str] = []
     reasons: list[str] = []
