@@ -35,7 +35,7 @@ from groundwire.cli._improve_parts import (
 )
 from groundwire.cli._improve_report import best_of, held_out, report_of, together, write_report, write_whole
 from groundwire.cli._repair import open_store, unique_run
-from groundwire.cli._suite import Shard, Suite, chosen
+from groundwire.cli._suite import Shard, Suite, TaskSource, chosen
 from groundwire.cli._text import print_line
 from groundwire.core._errors import ConfigError, ModelRejected, SealError
 from groundwire.core._ids import new_id
@@ -117,14 +117,17 @@ class Improvement:
         check_trainable(self.base.folder)
         if asked.training.method == "grpo":
             asked.training.group_of(asked.samples)
-        self.train_items = chosen(task_source(asked.tasks).items(), asked.limit, Shard())
-        self.eval_items = {name: chosen(task_source(name).items(), asked.eval_limit, Shard()) for name in asked.evals}
+        self.train_items = chosen(self._source(asked.tasks).items(), asked.limit, Shard())
+        self.eval_items = {name: chosen(self._source(name).items(), asked.eval_limit, Shard()) for name in asked.evals}
         self._check_overlap()
         self._claim()
         try:
             return await self._rounds()
         finally:
             await self._let_go()
+
+    def _source(self, text: str) -> TaskSource:
+        return task_source(text, case_s=self.asked.case_s)
 
     # --- before anything is paid for
 
@@ -246,12 +249,12 @@ class Improvement:
             own["opinions"] = True
         # whoever asks the same of the same weights is given the same samples, so that controls share their first round
         drawn = [[item.task.id, item.task.tree.digest] for item in items]
-        told = [of.revision, drawn, samples, seed, asked.graph, own, settings.max_trials]
+        told = [of.revision, drawn, samples, seed, asked.graph, own, settings.max_trials, asked.case_s]
         key = hashlib.sha256(canonical(told).encode()).hexdigest()
         about["improve"]["key"] = key
         suite = Suite(
             graph=asked.graph,
-            source=task_source(asked.tasks if name == "train" else name),
+            source=self._source(asked.tasks if name == "train" else name),
             settings=settings,
             limit=asked.limit if name == "train" else asked.eval_limit,
             select="last",

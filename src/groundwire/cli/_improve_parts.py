@@ -32,6 +32,7 @@ from groundwire.training._trajectories import Trajectory
 from groundwire.training.improving._keeping import KeepingRules, Kept
 from groundwire.training.improving._samples import CountedSample, TaskSamples
 from groundwire.training.improving._training import TrainingOptions
+from groundwire.training.rewards._judging import CASE_S
 
 BROKEN = frozenset({5, 6, 7, 130})
 """Exit codes of episodes in which the model or the machine failed: they say nothing of the model."""
@@ -84,8 +85,12 @@ class ModelPlace(NamedTuple):
         return f"{self.scheme}:{folder or self.folder}{query}"
 
 
-def task_source(text: str) -> TaskSource:
+def task_source(text: str, *, case_s: float = 0.0) -> TaskSource:
     """Tasks from a folder of them, or from a public benchmark: `NAME:DATA` or `NAME:DATA@SPLIT`.
+
+    Args:
+        text: as on the command line.
+        case_s: see `TaskSource`.
 
     Raises:
         ConfigError, TaskError: there is no such thing.
@@ -93,9 +98,9 @@ def task_source(text: str) -> TaskSource:
     name, colon, rest = text.partition(":")
     if colon and name in BENCHMARKS:
         data, _, split = rest.rpartition("@") if "@" in rest else (rest, "", "")
-        source = TaskSource("bench", (expand_user(data),), name, split=split)
+        source = TaskSource("bench", (expand_user(data),), name, split=split, case_s=case_s)
     else:
-        source = TaskSource("folders", (expand_user(text),))
+        source = TaskSource("folders", (expand_user(text),), case_s=case_s)
     source.check()
     return source
 
@@ -113,6 +118,7 @@ class Improve:
     eval_samples: int = 24
     temperature: float = 0.8
     answer_tokens: int = 512
+    case_s: float = CASE_S
     graph: str = SAMPLES
     keeping: KeepingRules = field(default_factory=KeepingRules)
     training: TrainingOptions = field(default_factory=TrainingOptions)
@@ -135,6 +141,7 @@ class Improve:
             "eval_samples": self.eval_samples,
             "temperature": self.temperature,
             "answer_tokens": self.answer_tokens,
+            "case_s": self.case_s,
             "graph": self.graph,
             "keeping": asdict(self.keeping),
             "training": self.training.as_data(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -72,6 +72,7 @@ class TaskSource:
         first_seed: of the first of them; each next one has the next seed.
         in_one_go: all actions in a world are written as one answer, and then played.
         expect: the right answers to a question.
+        case_s: processor seconds that any one test case may take at most; 0: as many as the task allows.
     """
 
     kind: Literal["folders", "bench", "world", "question"]
@@ -83,6 +84,7 @@ class TaskSource:
     first_seed: int = 0
     in_one_go: bool = False
     expect: tuple[str, ...] = ()
+    case_s: float = 0.0
 
     def check(self) -> None:
         """Refuses what is not there, without reading any task.
@@ -141,7 +143,7 @@ class TaskSource:
         twice = [name for name, count in Counter(item.task.id for item in items).items() if count > 1]
         if twice:
             raise TaskError(f"Two tasks have the id {twice[0]!r}.", do="Give each its own id in task.toml.")
-        return items
+        return [replace(item, task=item.task.within_case_s(self.case_s)) for item in items] if self.case_s else items
 
     @property
     def repairs(self) -> bool:
@@ -160,6 +162,7 @@ class TaskSource:
             "first_seed": self.first_seed,
             "in_one_go": self.in_one_go,
             "expect": list(self.expect),
+            "case_s": self.case_s,
         }
 
     @classmethod
@@ -176,6 +179,7 @@ class TaskSource:
             data.get("first_seed", 0),
             data.get("in_one_go", False),
             tuple(data.get("expect", ())),
+            data.get("case_s", 0.0),
         )
 
 

@@ -130,6 +130,10 @@ class Task:
     def _public(self) -> Task:
         return replace(self, hidden=None, folder=None)
 
+    def within_case_s(self, case_s: float) -> Task:
+        """The same task, any one of whose cases may take no more processor seconds than so many."""
+        return replace(self, limits=self.limits.model_copy(update={"case_s": min(self.limits.case_s, case_s)}))
+
     def may_edit(self, path: str) -> bool:
         """True if a candidate may change, add or delete `path`."""
         if self.is_test(path) or matches(path, CONFIG_GLOBS):

@@ -24,6 +24,9 @@ class SamplingOptions:
         str, typer.Option(help="What answers: samples (each of them judged), a graph of the library, FILE.py:FUNCTION.")
     ] = "samples"
     trials: Annotated[int | None, typer.Option(min=1, help="Trials of an episode, for graphs that repair.")] = None
+    case_seconds: Annotated[
+        float, typer.Option(min=0.01, help="Processor seconds that one test case of a sample may take.")
+    ] = 2.0
     at_once: Annotated[int | None, typer.Option(min=1, help="Tasks at a time.  [default: as for run]")] = None
 
 
@@ -159,6 +162,7 @@ def improve(
         drop_overlaps=keeping.drop_overlaps,
         limit=limit,
         eval_limit=eval_limit,
+        case_s=sampling.case_seconds,
         at_once=sampling.at_once,
         seed=seed,
         settings=settings,

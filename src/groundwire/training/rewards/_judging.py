@@ -126,7 +126,7 @@ class RewardJudge:
     ) -> None:
         if not tasks:
             raise ConfigError("A reward needs tasks, and there are none.", do="Give the tasks that prompts are of.")
-        self._tasks = {name: _within(task, rules.case_s) for name, task in tasks.items()}
+        self._tasks = {name: task.within_case_s(rules.case_s) for name, task in tasks.items()}
         self._rules = rules
         self._choice = sandbox
         self._sandboxes: dict[Path | None, Sandbox] = {}
@@ -308,10 +308,6 @@ def _wants_controls(seen: Observation) -> bool:
     compared by it. Where nothing but plain values crossed it can't."""
     apart = seen.isolation is Isolation.TWO_BOXES and seen.evidence.crossings is None
     return seen.verdict is Verdict.PASS and not apart
-
-
-def _within(task: Task, case_s: float) -> Task:
-    return replace(task, limits=task.limits.model_copy(update={"case_s": min(task.limits.case_s, case_s)}))
 
 
 async def _no_model(backend: Backend, request: Request) -> Completion:
