@@ -322,7 +322,7 @@ def test_shards_share_no_task_and_together_are_all_of_them(count: int, parts: in
 
 
 def test_what_a_run_was_asked_comes_back_from_its_ledger(tmp_path: Path) -> None:
-    source = TaskSource("folders", (task_folder(tmp_path, "a"),))
+    source = TaskSource("folders", (task_folder(tmp_path, "a"),), case_s=2.0)
     suite = Suite(
         "code_repair",
         source,
@@ -334,5 +334,8 @@ def test_what_a_run_was_asked_comes_back_from_its_ledger(tmp_path: Path) -> None
         on="ray",
         control=True,
     )
+    assert [item.task.limits.case_s for item in suite.items()] == [2.0]
     data = json.loads(json.dumps(suite.as_data(suite.items())))
     assert Suite.from_data(data, {}) == replace(suite, source=replace(source, paths=(source.paths[0].resolve(),)))
+    del data["source"]["case_s"]
+    assert Suite.from_data(data, {}).source.case_s == 0, "of a ledger from before: as the task says"
