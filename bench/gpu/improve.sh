@@ -54,7 +54,7 @@ environment() {
     # what is large comes last: it is wanted only where the machine lacks it
     large=""
     if [ -f "$parts/improve-large.tar.xz.0" ]; then
-      [ -d "$parts/improve-large" ] || cat "$parts"/improve-large.tar.xz.* | tar -C "$parts" -xJ || exit 1
+      [ -d "$parts/improve-large" ] || { mkdir "$parts/improve-large" && cat "$parts"/improve-large.tar.xz.* | tar -C "$parts/improve-large" --strip-components=1 -xJ; } || exit 1
       large=":$parts/improve-large"
     fi
     # the bundle's transformers, which reads this tokenizer right, for the trainer too

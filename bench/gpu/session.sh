@@ -105,7 +105,7 @@ print(next(run for name, run in told[0]["runs"].items() if name.startswith("mbpp
   for which in before after; do
     local model=$parts/smol; [ $which = before ] || model=${found#* }
     run 240 "repair-$which" taskset -c "$1" env CUDA_VISIBLE_DEVICES="$2" bash -c 'eval "$(bash "$1/setup.sh")"
-      export PYTHONPATH=$PWD/src:$PWD/packages/groundwire-audit/src:$PYTHONPATH:$1/gw:$1/improve GROUNDWIRE_MODEL_CALLS=allow
+      export PYTHONPATH=$PWD/src:$PWD/packages/groundwire-audit/src:$PYTHONPATH:$1/gw:$1/improve:$1/improve-large GROUNDWIRE_MODEL_CALLS=allow
       export XDG_STATE_HOME=$2/home XDG_DATA_HOME=$2/home
       "$3" -c "from groundwire.cli import main; main()" reward repair "$4" --bench mbpp-signatures --data "$1/improve/data" \
         --split test --model "vllm:$5" --limit 600 --max-answer-tokens 256 --json' \
