@@ -87,6 +87,11 @@ verified() {  # cores, card
 }
 controls() {  # cores, card
   local begun rounds arm
+  # until the samples that all arms share are drawn
+  for _ in $(seq 400); do
+    ! wanted verified || grep -q '"verified-0", "type": "round", "round": 0' "$RESULTS" 2>/dev/null && break
+    sleep 1
+  done
   for rounds in 1 2; do
     begun=()
     for arm in unverified model-judged failed; do
