@@ -1,7 +1,7 @@
 """N engines of one host against one: output tokens a second, and whether prefixes are still found.
 
     python bench/gpu/replicas.py MODEL [--gpus 1 2 4] [--episodes 512] [--tokens 256] [--slots 256] [--most SECONDS]
-        [--clients one each]
+        [--clients one each] [--weights dummy]
 
 `--episodes` is for each engine: N engines get N times as many. `one`: one process of ours, whose episodes are spread
 over `vllm-server:MODEL?replicas=N`. `each`: a process of ours a replica, each with a server of its own, all begun at
@@ -64,7 +64,7 @@ def prefixes(backends: Sequence[VllmServerBackend]) -> Mapping[str, float]:
 async def measured(spec: str, gpus: int, asked: argparse.Namespace, offset: int, ready: Any) -> Measured:
     """All episodes through the engines of this process, once `ready` lets them begin."""
     count = asked.episodes * gpus
-    options = f"max_num_seqs={asked.slots}&max_model_len=8192"
+    options = f"max_num_seqs={asked.slots}&max_model_len=8192&load_format={asked.weights}&gpu_memory_utilization={asked.memory}"
     backend = VllmServerBackend.from_spec(f"{spec}?{options}" + (f"&replicas={gpus}" if gpus > 1 else ""))
     servers = backend.replicas if isinstance(backend, ReplicatedBackend) else [backend]
     engines = [server for server in servers if isinstance(server, VllmServerBackend)]
@@ -112,7 +112,7 @@ def together(gpus: int, clients: str, asked: argparse.Namespace) -> Mapping[str,
     for number in range(each):
         own = ",".join(seen[number * gpus // each : (number + 1) * gpus // each])
         again = [sys.executable, __file__, asked.model, "--part", str(number), "--gpus", str(gpus // each)]
-        again += [f"--{name}={getattr(asked, name)}" for name in ("episodes", "tokens", "slots")]
+        again += [f"--{name}={getattr(asked, name)}" for name in ("episodes", "tokens", "slots", "weights", "memory")]
         processes.append(
             subprocess.Popen(
                 again, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -162,7 +162,9 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=512)
     parser.add_argument("--tokens", type=int, default=256)
     parser.add_argument("--slots", type=int, default=256)
+    parser.add_argument("--weights", default="dummy", help="load_format of vLLM: dummy makes them at random")
     parser.add_argument("--most", type=float, default=180.0)
+    parser.add_argument("--memory", type=float, default=0.9, help="share of a card's memory; less where others use it too")
     parser.add_argument("--part", type=int, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.part is not None:
