@@ -7,9 +7,8 @@ units that only count) and never what does (brackets of an interval, a factorial
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, cast
@@ -18,6 +17,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._normal_forms import LONG, normal_form
 from groundwire.core._prompt_text import printable
 from groundwire.core._reasoning_text import without_reasoning
+from groundwire.core._reply_parts import objects_in
 
 MAX_CHARS = 100_000
 """Characters of a text in which an answer is looked for, its last ones, and of an answer."""
@@ -290,35 +290,28 @@ def _in_sentences(said: str) -> Iterator[str]:
 
 
 def _objects(said: str) -> Iterator[str]:
-    decoder, start = json.JSONDecoder(), said.find("{")
-    for _ in range(MOST):
-        if start < 0:
-            return
-        try:
-            value, end = decoder.raw_decode(said, start)
-        except (ValueError, RecursionError):
-            end = start + 1
-        else:
-            yield from _held(value)
-        start = said.find("{", end)
+    for fields in objects_in(said):
+        yield from _held(fields)
 
 
 def _in_json(said: str) -> str:
-    if said[:1] != "{" or said[-1:] != "}" or '"' not in said:
+    if said[:1] != "{" or said[-1:] != "}":
         return ""
-    try:
-        return next(_held(json.loads(said)), "")
-    except (ValueError, RecursionError):
-        return ""
+    return next((held for fields in objects_in(said)[:1] for held in _held(fields)), "")
 
 
-def _held(value: object) -> Iterator[str]:
+_EATEN = re.compile(r"[\b\f](?=[a-z])|\t(?=(?:ext|frac|imes|heta|au)(?![a-z]))")
+_BACK = {"\b": "\\b", "\f": "\\f", "\t": "\\t"}
+"""What JSON makes of `\\boxed`, `\\frac` and `\\text` in a text whose writer forgot to double the backslash."""
+
+
+def _held(value: Mapping[str, Any]) -> Iterator[str]:
     """What an object gives as its answer."""
-    named = {str(key).casefold().replace(" ", "_"): held for key, held in cast("dict[str, Any]", value).items()}
+    named = {key.casefold().replace(" ", "_"): held for key, held in value.items()}
     for key in ("answer", "final_answer"):
         held: object = named.get(key)
         if isinstance(held, str | int | float):
-            yield str(held)
+            yield _EATEN.sub(lambda found: _BACK[found[0]], str(held))
             return
         if isinstance(held, list):
             yield ", ".join(map(str, cast("list[object]", held)))

@@ -22,6 +22,7 @@ from groundwire.agents.patching._edit_blocks import (
 from groundwire.core._contradictions import said_in
 from groundwire.core._errors import CandidateError, Contradiction
 from groundwire.core._prompt_text import unfence
+from groundwire.core._reply_parts import json_in
 
 AnswerForm = Literal["auto", "edits", "whole", "schema", "text"]
 FileForm = Literal["edits", "whole", "schema"]
@@ -83,7 +84,7 @@ def read_structured(answer: str, form: type[ProposedChange] = ProposedChange) ->
             do="Give only the lines that change.",
         )
     try:
-        change = form.model_validate_json(answer)
+        change = form.model_validate_json(json_in(answer))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the answer"

@@ -13,6 +13,7 @@ from groundwire.core._contexts import ModelCaller
 from groundwire.core._errors import ConfigError, ModelReplyInvalid
 from groundwire.core._models import Backend, Completion, Message, Request
 from groundwire.core._prompt_text import data, head_tail, inert
+from groundwire.core._reply_parts import json_in
 
 # Sends an answer back: the conversation so far, the answer as data, and what is wrong with it.
 #
@@ -137,7 +138,7 @@ def _read(form: type[T], texts: Sequence[str]) -> tuple[tuple[T, ...], str]:
     problem = "" if texts else "it is empty"
     for text in texts:
         try:
-            found.append(form.model_validate_json(text))
+            found.append(form.model_validate_json(json_in(text)))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             place = ".".join(str(part) for part in first["loc"]) or "the answer"
