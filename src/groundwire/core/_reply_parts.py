@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -27,11 +27,13 @@ class FencedBlock:
         name: what stands behind the opening mark, in lower case: `python`.
         text: the lines in it, each with its end; what indents the whole block is taken off.
         is_closed: False where the text ended before it did.
+        lines: its first line, which opens it, and the one behind its last, counted from 0.
     """
 
     name: str
     text: str
     is_closed: bool
+    lines: tuple[int, int]
 
 
 def fenced_blocks(text: str) -> list[FencedBlock]:
@@ -41,31 +43,42 @@ def fenced_blocks(text: str) -> list[FencedBlock]:
     """
     found: list[FencedBlock] = []
     opened: re.Match[str] | None = None
-    kept: list[str] = []
-    for line in text.replace("\r\n", "\n").split("\n"):
+    start = 0
+    lines = text.replace("\r\n", "\n").split("\n")
+    for at, line in enumerate(lines):
         fence = _FENCE.fullmatch(line)
+        if fence is None or len(found) >= MOST_BLOCKS:
+            continue
         if opened is None:
-            opened, kept = fence, []
-        elif fence and fence["mark"].startswith(opened["mark"]) and not fence["name"].strip():
-            found.append(_block(opened, kept, is_closed=True))
+            opened, start = fence, at
+        elif fence["mark"].startswith(opened["mark"]) and not fence["name"].strip():
+            found.append(_block(opened, lines, (start, at + 1), is_closed=True))
             opened = None
-        elif fence and fence["mark"] == opened["mark"] and opened["name"].strip().lower() not in ("markdown", "md"):
-            found.append(_block(opened, kept, is_closed=False))
-            opened, kept = fence, []
-        else:
-            kept.append(line)
-        if len(found) >= MOST_BLOCKS:
-            return found
-    if opened is not None and any(kept):
-        found.append(_block(opened, kept[:-1] if kept and not kept[-1] else kept, is_closed=False))
+        elif fence["mark"] == opened["mark"] and opened["name"].strip().lower() not in ("markdown", "md"):
+            found.append(_block(opened, lines, (start, at), is_closed=False))
+            opened, start = fence, at
+    if opened is not None and any(lines[start + 1 :]):
+        end = len(lines) if lines[-1] else len(lines) - 1
+        found.append(_block(opened, lines, (start, end), is_closed=False))
     return found
 
 
-def _block(opened: re.Match[str], lines: list[str], *, is_closed: bool) -> FencedBlock:
-    indent = opened["indent"]
-    text = "".join(f"{line.removeprefix(indent)}\n" for line in lines)
-    return FencedBlock(opened["name"].strip().lower(), text, is_closed)
+def _block(opened: re.Match[str], lines: Sequence[str], span: tuple[int, int], *, is_closed: bool) -> FencedBlock:
+    start, end = span
+    held = lines[start + 1 : end - 1 if is_closed else end]
+    text = "".join(f"{line.removeprefix(opened['indent'])}\n" for line in held)
+    return FencedBlock(opened["name"].strip().lower(), text, is_closed, span)
 
+
+# What only announces what follows.
+
+ANNOUNCEMENT = re.compile(
+    r"[ \t*_#>]{0,6}(?:(?:sure|okay|ok|certainly|of course)(?:[,!.][^\n:]{0,80}|[ ][^\n:]{0,80})?(?::|[!.…]{1,3})"
+    r"|(?:here(?:[’']s| is| are)|(?:the )?(?:next|remaining|following|corrected|rest of the) )[^\n:]{0,80}(?::|\.{3}|…)"
+    r"|(?:continuing|continued|continuation|continue|resuming|going on)(?:[ ][^\n:]{0,60})?(?::|\.{3}|…))[ \t*_]{0,6}",
+    re.IGNORECASE,
+)
+"""A line, or its beginning, that only announces what follows."""
 
 # JSON objects.
 

@@ -107,7 +107,7 @@ class ReActActor:
             )
         self._reflects = remembers in ("reflections", "both")
         self._replays = remembers in ("last_attempt", "both")
-        self.traits = ActorTraits(needs=Needs(lessons=lessons if self._reflects else 0), revision=2)
+        self.traits = ActorTraits(needs=Needs(lessons=lessons if self._reflects else 0), revision=3)
         self._backend = backend_for(model)
         self._instructions = instructions.strip()
         self._temperature = temperature
