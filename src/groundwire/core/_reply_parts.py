@@ -265,6 +265,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 _LEAD = r"^[ \t]{0,12}(?:(?:[-+*•>|]|\#{1,6}|\d{1,2}[.)])[ \t]{1,4}){0,2}"
 _DRESS = r"[*_`\"'\[]{0,6}"
+_BEHIND = re.compile(r"([*_`\"'\]])[.,;|]{1,3}\Z")
 MOST_VALUES = 256
 MOST_TAGGED = 10_000
 """Characters of a value between tags."""
@@ -284,11 +285,11 @@ def labelled(text: str, *names: str) -> list[str]:
     said = "|".join(map(re.escape, names))
     line = re.compile(
         rf"{_LEAD}{_DRESS}(?:{said})[*_`\"'\]]{{0,6}}[ \t]{{0,4}}[:=：][ \t]*(?P<value>[^\n]*)"
-        r"(?P<below>(?:\n[ \t]*(?:(?:`{3,}|~{3,})[^\n]{0,40})?){0,3}\n?[^\n]*)",
+        r"(?:(?:\n[ \t]*(?:(?:`{3,}|~{3,})[^\n]{0,40})?){0,3}\n[ \t]*(?P<below>[^\s`~][^\n]*))?",
         re.IGNORECASE | re.MULTILINE,
     )
     tag = re.compile(rf"<(?:{said})>", re.IGNORECASE)
-    found = [(m.start(), m["value"].strip() or m["below"].strip("`~ \t\n")) for m in _first(line, text)]
+    found = [(m.start(), m["value"].strip() or m["below"] or "") for m in _first(line, text)]
     for opened in _first(tag, text):
         value, closed, _ = text[opened.end() : opened.end() + MOST_TAGGED].partition("</")
         found += [(opened.start(), value)] if closed else []
@@ -298,7 +299,7 @@ def labelled(text: str, *names: str) -> list[str]:
             for key, value in fields.items()
             if key.casefold() in names
         ]
-    bare = (value.strip().rstrip(",;|").strip("*_`\"'[] \t") for _, value in sorted(found))
+    bare = (_BEHIND.sub(r"\1", value.strip()).rstrip(",;|").strip("*_`\"'[] \t") for _, value in sorted(found))
     return [value for value in bare if value]
 
 

@@ -120,6 +120,27 @@ def test_what_can_not_judge_is_dropped_with_its_reason(code: str, why: str) -> N
     assert dropped(code) == [why]
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Sure! Here are some tests:\r\n```python\r\nfrom shop import f\r\n\r\ndef test_a():\r\n    x = f(1)\r\n    assert x == 2\r\n```\r\n",
+        "~~~py\nfrom shop import f\ndef test_a():\n    x = f(1)\n    assert x == 2\n~~~",
+        "```python\nfrom shop import f\ndef test_a():\n    x = f(1)\n    assert x == 2\n",
+        "1. It adds:\n\n   ```python\n   from shop import f\n   def test_a():\n       x = f(1)\n       assert x == 2\n   ```",
+        "<think>\n```python\nassert f(0) == 9\n```\n</think>\n```python\nfrom shop import f\ndef test_a():\n    x = f(1)\n    assert x == 2\n```",
+        "```python\nfrom shop import f\ndef test_a():\n    x = f(1)\n    assert x == 2\n\ndef test_b():\n    assert f(3) == (",
+        "Tests follow.\nfrom shop import f\ndef test_a():\n    x = f(1)\n    assert x == 2\nI hope they help!",
+    ],
+)
+def test_cases_are_read_out_of_what_models_put_around_them(answer: str) -> None:
+    assert read_cases(answer, 6).cases == ("def test_1():\n    from shop import f\n    x = f(1)\n    assert x == 2\n",)
+
+
+def test_a_list_of_assertions_is_read_item_by_item() -> None:
+    written = read_cases("- assert f(1) == 2\n- assert f([\n    1]) == 3\n3. assert f(2) == 4", 6)
+    assert len(written.cases) == 3
+
+
 def test_no_more_are_kept_than_were_asked_for() -> None:
     written = read_cases("\n".join(f"assert f({i}) == {i}" for i in range(9)), 6)
     assert len(written.cases) == 6

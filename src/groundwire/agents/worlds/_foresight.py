@@ -23,7 +23,7 @@ from groundwire.models._choice import backend_for
 
 LINE_CHARS = 500
 _STATED = re.compile(
-    r"value[*_`\" \t]{0,6}[:=>][*_`\" \t]{0,6}(?P<number>\d{1,6}(?:\.\d{1,6})?|\.\d{1,6})[*_` \t]{0,4}"
+    r"value[*_`\"' \t]{0,6}[:=：>][*_`\"' \t\n]{0,6}(?P<number>\d{1,6}(?:\.\d{1,6})?|\.\d{1,6})[*_` \t]{0,4}"
     r"(?:(?P<percent>%)|(?:/|out[ ]of)[ \t]{0,3}(?P<of>\d{1,4}))?",
     re.IGNORECASE,
 )
