@@ -1,5 +1,7 @@
-"""The parts of a model's text: JSON as models write it, fences as they leave them, values behind a label in every dress;
-what is cut off is never completed, and hostile texts come to an end."""
+"""The parts of a model's text: JSON as models write it, fences as they leave them, values behind a label in any dress.
+
+What is cut off is never completed, and hostile texts come to an end.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ LOOSE = {
     '{\n  "a": 1, # a note\n  "b": 2\n}': {"a": 1, "b": 2},
 }
 NONE = (
-    '{"a": "cut off', '{"a": [1, 2', '{"edits": [{"path": "a.py"}, {"path": "b', "{'whole': {'a': 1}, 'cut': ", '{"a" 1}',
-    '{"a": NaN}', "{1, 2}", "\\frac{1}{2}", "{x: x > 0}", 'f"{width:8}"', "{name}", "{{", '{"a": 1 "b": 2}', "{'a': b}",
+    '{"a": "cut off', '{"a": [1, 2', '{"edits": [{"path": "a.py"}, {"path": "b', "{'whole': {'a': 1}, 'cut': ",
+    '{"a" 1}', '{"a": NaN}', "{1, 2}", "\\frac{1}{2}", "{x: x > 0}", 'f"{width:8}"', "{name}", "{{", '{"a": 1 "b": 2}', "{'a': b}",
 )  # fmt: skip
 
 
@@ -50,7 +52,8 @@ def test_objects_come_in_order_and_several_that_differ_are_no_answer() -> None:
 VERDICTS = (
     "VERDICT: wrong", "**Verdict:** wrong", "**VERDICT: wrong**", "- Verdict: `wrong`", "### Verdict = wrong",
     "1. VERDICT: wrong", "> **Verdict**: wrong", "Verdict:\nwrong", "Verdict:\n\n```text\nwrong\n```\nSo.",
-    "Verdict：wrong", "VERDICT: [wrong]", "| Verdict: wrong |", "<verdict>wrong</verdict>", "<Verdict>\nwrong\n</Verdict>",
+    "Verdict：wrong", "VERDICT: [wrong]", "| Verdict: wrong |", "<verdict>wrong</verdict>",
+    "<Verdict>\nwrong\n</Verdict>",
     '{"verdict": "wrong"}', "{'verdict': 'wrong', 'why': 'no'}", '```json\n{\n  "verdict": "wrong",\n}\n```',
     '"verdict": "wrong"', "All in all.\r\nVERDICT: wrong\r\n",
 )  # fmt: skip
@@ -82,8 +85,10 @@ def test_fences_are_read_as_models_leave_them() -> None:
 
 
 HOSTILE = (
-    "{" * 200_000, '{"a":' * 60_000, "{a: '" * 50_000, "{'" * 60_000, "{/*" * 60_000, '{"a": ' + "#" * 200_000, "```\n" * 60_000,
-    "verdict:" * 50_000, "<verdict>" * 40_000, "\n" * 50_000 + "verdict:" + "\n" * 90_000, '{a: """' * 30_000, "{a: 1, " * 40_000,
+    "{" * 200_000, '{"a":' * 60_000, "{a: '" * 50_000, "{'" * 60_000, "{/*" * 60_000,
+    '{"a": ' + "#" * 200_000, "```\n" * 60_000,
+    "verdict:" * 50_000, "<verdict>" * 40_000, "\n" * 50_000 + "verdict:" + "\n" * 90_000,
+    '{a: """' * 30_000, "{a: 1, " * 40_000,
 )  # fmt: skip
 
 

@@ -173,7 +173,8 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
             check_ready(settings, backend_of(settings))
         run_id = view.run_id = job.run_id or await app.start_run({"cli": _asked(job)})
         if not job.as_json:
-            console.print(Text(f"run {run_id}   {plain(task.id)}   {' '.join(task.command)}", style="dim"), soft_wrap=True)
+            head = f"run {run_id}   {plain(task.id)}   {' '.join(task.command)}"
+            console.print(Text(head, style="dim"), soft_wrap=True)
             if settings.sandbox == "subprocess":
                 console.print(Text(NOT_ISOLATED, style="yellow"), soft_wrap=True)
             if outside := _outside(settings):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -120,16 +121,19 @@ def test_what_can_not_judge_is_dropped_with_its_reason(code: str, why: str) -> N
     assert dropped(code) == [why]
 
 
+WRITTEN = "from shop import f\ndef test_a():\n    x = f(1)\n    assert x == 2\n"
+
+
 @pytest.mark.parametrize(
     "answer",
     [
-        "Sure! Here are some tests:\r\n```python\r\nfrom shop import f\r\n\r\ndef test_a():\r\n    x = f(1)\r\n    assert x == 2\r\n```\r\n",
-        "~~~py\nfrom shop import f\ndef test_a():\n    x = f(1)\n    assert x == 2\n~~~",
-        "```python\nfrom shop import f\ndef test_a():\n    x = f(1)\n    assert x == 2\n",
-        "1. It adds:\n\n   ```python\n   from shop import f\n   def test_a():\n       x = f(1)\n       assert x == 2\n   ```",
-        "<think>\n```python\nassert f(0) == 9\n```\n</think>\n```python\nfrom shop import f\ndef test_a():\n    x = f(1)\n    assert x == 2\n```",
-        "```python\nfrom shop import f\ndef test_a():\n    x = f(1)\n    assert x == 2\n\ndef test_b():\n    assert f(3) == (",
-        "Tests follow.\nfrom shop import f\ndef test_a():\n    x = f(1)\n    assert x == 2\nI hope they help!",
+        f"Sure! Here are some tests:\n```python\n{WRITTEN}```\n".replace("\n", "\r\n"),
+        f"~~~py\n{WRITTEN}~~~",
+        f"```python\n{WRITTEN}",
+        "1. It adds:\n\n" + indent(f"```python\n{WRITTEN}```", "   "),
+        f"<think>\n```python\nassert f(0) == 9\n```\n</think>\n```python\n{WRITTEN}```",
+        f"```python\n{WRITTEN}\ndef test_b():\n    assert f(3) == (",
+        f"Tests follow.\n{WRITTEN}I hope they help!",
     ],
 )
 def test_cases_are_read_out_of_what_models_put_around_them(answer: str) -> None:

@@ -102,8 +102,9 @@ def test_a_diff_is_read_by_its_lines_and_not_by_its_numbers(answer: str) -> None
 
 
 def test_a_diff_of_several_hunks_and_files_and_a_new_one() -> None:
-    answer = f"{DIFF}@@ -1 +1,2 @@\n e\n+f\n--- a/y.py\n+++ b/y.py\n@@ -1 +1 @@\n-old\n+new\n--- /dev/null\n+++ b/z.py\n@@ -0,0 +1,2 @@\n+one\n+two\n"
-    assert parse_answer(answer) == (
+    more = "@@ -1 +1,2 @@\n e\n+f\n--- a/y.py\n+++ b/y.py\n@@ -1 +1 @@\n-old\n+new\n"
+    made = "--- /dev/null\n+++ b/z.py\n@@ -0,0 +1,2 @@\n+one\n+two\n"
+    assert parse_answer(f"{DIFF}{more}{made}") == (
         *AS_DIFF,
         SearchReplace("p/x.py", "e\n", "e\nf\n"),
         SearchReplace("y.py", "old\n", "new\n"),

@@ -81,7 +81,7 @@ _SOURCES = {
         RUN_CODES,
         (f"run code_repair tasks {_MODEL} --control", f'run confident_vote --ask "6 times 7?" --expect 42 {_MODEL}'),
     ),
-    "bench": _CommandSource("run", "bench", RUN_CODES, (f"bench humaneval --data humaneval.jsonl {_MODEL} --limit 20",)),
+    "bench": _CommandSource("run", "bench", RUN_CODES, (f"bench humaneval --data HumanEval.jsonl {_MODEL}",)),
     "correctbench": _CommandSource(
         "run",
         "correctbench",
