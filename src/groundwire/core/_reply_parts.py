@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 # Fenced blocks.
 
@@ -149,7 +149,7 @@ def _loose_object(text: str, start: int) -> tuple[Mapping[str, Any] | None, int]
         return None, len(text) if reader.pairs else start + 1
     except ValueError:
         return None, start + 1
-    return (value, reader.at) if isinstance(value, dict) and value else (None, start + 1)
+    return (cast("dict[str, Any]", value), reader.at) if isinstance(value, dict) and value else (None, start + 1)
 
 
 _BLANK = re.compile(r"(?:\s|//[^\n]*|\#[^\n]*|/\*.*?\*/)*", re.DOTALL)
