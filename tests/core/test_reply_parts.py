@@ -67,6 +67,7 @@ def test_a_value_behind_its_label_is_bare_in_every_dress(text: str) -> None:
 
 def test_values_come_in_order_and_prose_is_none() -> None:
     assert labelled("BEST: 1\n<best>2</best>\n{'best': 3}", "best") == ["1", "2", "3"]
+    assert labelled('{"best": [1], "best_of": 2}', "best") == [], "what is no text or number is no value"
     assert labelled("the verdict: wrong\nmy best: 2", "verdict", "best") == []
 
 

@@ -297,7 +297,7 @@ def labelled(text: str, *names: str) -> list[str]:
         found += [
             (start, value if isinstance(value, str) else json.dumps(value))
             for key, value in fields.items()
-            if key.casefold() in names
+            if key.casefold() in names and isinstance(value, str | int | float)
         ]
     bare = (_BEHIND.sub(r"\1", value.strip()).rstrip(",;|").strip("*_`\"'[] \t") for _, value in sorted(found))
     return [value for value in bare if value]
