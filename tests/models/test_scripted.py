@@ -79,8 +79,10 @@ async def test_of_an_answer_to_a_schema_only_the_json_is_kept() -> None:
         '{"word": "c"} or {"word": "d"}',
         '{"word": "cut',
     ]
-    answer = await ScriptedBackend(dressed).complete(ask(n=4, json_schema=schema))
-    assert answer.texts == ('{"word": "a"}', '{"word": "b"}'), "two that differ are no answer, and nothing is completed"
+    dressed.append('By {"type": "object", "required": ["word"]} it is {"word": "e"}.')
+    answer = await ScriptedBackend(dressed).complete(ask(n=5, json_schema=schema))
+    kept = tuple(f'{{"word": "{word}"}}' for word in "abe")
+    assert answer.texts == kept, "two that differ are no answer, and nothing is completed"
 
 
 async def test_reads_a_file(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
@@ -103,19 +103,20 @@ def objects_in(text: str) -> list[Mapping[str, Any]]:
     return [value for _, value in _objects_at(text)]
 
 
-def json_in(text: str) -> str:
+def json_in(text: str, fits: Callable[[str], bool] = bool) -> str:
     """A text that is to be JSON, without what stands around the one object that it holds, and as JSON is written.
 
     Args:
         text: as a model wrote it, without what it thought.
+        fits: whether a JSON text is of the form that was asked for; others, an echo of the schema, are passed over.
 
     Returns:
-        The text as it is where it is JSON already, or holds no object, or several that differ.
+        The text as it is where it is JSON already, or holds no such object, or several that differ.
     """
     try:
         strict_json(text)
     except (ValueError, RecursionError):
-        found = {json.dumps(value) for value in objects_in(text)}
+        found = {written for value in objects_in(text) if fits(written := json.dumps(value))}
         return found.pop() if len(found) == 1 else text
     return text
 

@@ -206,7 +206,7 @@ def valid_samples(
         if tools is not None and offered and (calls[i] or tools.tool_choice == "required"):
             problems.append(_problem_of_calls(calls[i], tools))
         elif schema is not None:
-            said[i] = json_in(text)
+            said[i] = json_in(text, lambda written: not _problem(written, schema))
             problems.append(_problem(said[i], schema))
         else:
             problems.append("")

@@ -20,10 +20,11 @@ from groundwire.agents.patching._edit_blocks import (
     clean_path,
     parse_answer,
 )
+from groundwire.agents.prompting._structured import json_of
 from groundwire.core._contradictions import said_in
 from groundwire.core._errors import CandidateError, Contradiction
 from groundwire.core._prompt_text import unfence
-from groundwire.core._reply_parts import ANNOUNCEMENT, fenced_blocks, json_in
+from groundwire.core._reply_parts import ANNOUNCEMENT, fenced_blocks
 
 AnswerForm = Literal["auto", "edits", "whole", "schema", "text"]
 FileForm = Literal["edits", "whole", "schema"]
@@ -85,7 +86,7 @@ def read_structured(answer: str, form: type[ProposedChange] = ProposedChange) ->
             do="Give only the lines that change.",
         )
     try:
-        change = form.model_validate_json(json_in(answer))
+        change = form.model_validate_json(json_of(form, answer))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the answer"
