@@ -18,7 +18,7 @@ from groundwire.agents.worlds._foresight import stated_value
 from groundwire.core._errors import CandidateError
 from groundwire.core._models import Completion, ToolCall
 from groundwire.core._scene import Scene
-from groundwire.core._toolcalls import Call
+from groundwire.core._toolcalls import Answer, Call
 
 DRESSES: Mapping[str, Callable[[str, str], str]] = {
     "as asked": lambda name, value: f"{name.upper()}: {value}",
@@ -110,3 +110,5 @@ def test_arguments_of_a_native_call_may_be_loose_json_or_json_within_json() -> N
 def test_an_object_that_only_has_a_name_is_no_call() -> None:
     with pytest.raises(CandidateError):
         read_step(Completion(texts=('{"name": "Ada", "age": 36}',)))
+    for text in ('{"input": "six sevens", "answer": "42"}', '{"name": "sum", "input": "6*7", "answer": "42"}'):
+        assert read_step(Completion(texts=(text,))) == Answer("42")

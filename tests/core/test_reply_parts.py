@@ -87,6 +87,7 @@ def test_fences_are_read_as_models_leave_them() -> None:
 
 
 HOSTILE = (
+    '{"a":' * 900 + "1" + "}" * 900 + " it is",
     "{" * 200_000, '{"a":' * 60_000, "{a: '" * 50_000, "{'" * 60_000, "{/*" * 60_000,
     '{"a": ' + "#" * 200_000, "```\n" * 60_000,
     "verdict:" * 50_000, "<verdict>" * 40_000, "\n" * 50_000 + "verdict:" + "\n" * 90_000,
@@ -96,7 +97,11 @@ HOSTILE = (
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:12].strip())
 def test_a_hostile_text_comes_to_an_end(text: str) -> None:
-    assert isinstance(objects_in(text), list) and isinstance(labelled(text, "verdict"), list)
+    assert (
+        isinstance(json_in(text), str)
+        and isinstance(objects_in(text), list)
+        and isinstance(labelled(text, "verdict"), list)
+    )
     assert len(fenced_blocks(text)) <= 256
 
 

@@ -116,9 +116,17 @@ def json_in(text: str, fits: Callable[[str], bool] = bool) -> str:
     try:
         strict_json(text)
     except (ValueError, RecursionError):
-        found = {written for value in objects_in(text) if fits(written := json.dumps(value))}
+        found = {written for value in objects_in(text) if fits(written := _written(value))}
         return found.pop() if len(found) == 1 else text
     return text
+
+
+def _written(value: object) -> str:
+    """A value as JSON; empty for one that was read, and is nested too deeply to be written."""
+    try:
+        return json.dumps(value)
+    except RecursionError:
+        return ""
 
 
 def _objects_at(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:

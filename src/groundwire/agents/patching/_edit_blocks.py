@@ -31,7 +31,7 @@ MAX_EDITS = 64
 _FILE = re.compile(r"[ \t#*>`-]{0,8}(?:FILE|File|Filename|File path|Path)[*`]{0,3}:[ \t*]*(.+)")
 _PATH = re.compile(r"[ \t#*>`-]{0,8}((?:[\w.@+-]{1,100}/){0,20}[\w.@+-]{1,100}\.\w{1,12})[`*:]{0,6}[ \t]*")
 """A path alone on its line."""
-_SEARCH = re.compile(r"(?P<indent>[ \t]{0,8})(?P<row><{7,}) ?(?:SEARCH|ORIGINAL|HEAD)\s*")
+_SEARCH = re.compile(r"(?P<indent>[ \t]{0,8})(?P<row><{7,}) ?(?:SEARCH|ORIGINAL)\s*")
 _FENCE = re.compile(r"[ \t]{0,8}(`{3,}|~{3,})([^`]*)")
 _ESCAPED = re.compile(r"^[ \t]*(?:&lt;){7,} ?SEARCH", re.MULTILINE)
 

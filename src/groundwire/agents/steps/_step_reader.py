@@ -111,20 +111,23 @@ def _call_in(found: Mapping[str, Any]) -> Call | None:
     `{"action": …, "action_input": {…}}`, `{"function": {"name": …, "arguments": "{…}"}}`."""
     match found:
         case {"tool": str(tool), **rest} if tool:
-            return Call(tool, _mapping(_given(rest) or {}))
+            return Call(tool, _given(rest) or {})
         case {"function": {"name": str(tool), **rest}} if tool:
-            return Call(tool, _mapping(_given(cast("Mapping[str, Any]", rest)) or {}))
+            return Call(tool, _given(cast("Mapping[str, Any]", rest)) or {})
         case _:
             tool = next((found[name] for name in _NAMES if isinstance(found.get(name), str)), "")
-            arguments = _given(found)
-            # a name alone says too little: only with arguments it names a call
-            return Call(tool, cast("dict[str, Any]", arguments)) if tool and isinstance(arguments, dict) else None
+            try:
+                # a name alone says too little: only with arguments it names a call
+                arguments = _given(found) if tool else None
+            except CandidateError:
+                return None
+            return None if arguments is None else Call(tool, arguments)
 
 
-def _given(found: Mapping[str, Any]) -> object:
+def _given(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """A call's arguments; None where it names none. Some models write them as JSON within JSON."""
     given: object = next((found[name] for name in _ARGUMENTS if name in found), None)
-    return _object(given) if isinstance(given, str) else given
+    return _object(given) if isinstance(given, str) else None if given is None else _mapping(given)
 
 
 def _object(text: str) -> Mapping[str, Any]:
