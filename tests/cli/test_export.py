@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
-from cli import groundwire
+from cli import BUGGY, groundwire, lay_out
 from guessing import Check
 from recorded_runs import Certain, ledger_at, question, repairing, run, saying
 from typer.testing import CliRunner
@@ -191,6 +191,16 @@ def test_files_that_cannot_be_written_and_parquet_without_pyarrow(
             {"db": f"sqlite:///{tmp_path / 'ledger.db'}"},
         )
     assert not list(tmp_path.glob("*rows*"))
+
+
+def test_a_run_that_no_model_wrote_says_why_it_has_no_rows(tmp_path: Path) -> None:
+    lay_out(tmp_path / "shop", BUGGY)
+    run = groundwire("repair", tmp_path / "shop", "--max-trials", "1", "--test-strength", "off", "--json").data[
+        "run_id"
+    ]
+    ran = groundwire("export", run, "--format", "sft", "--out", tmp_path / "rows.jsonl")
+    assert ran.code == 1 and "nothing could be exported" in ran.out
+    assert "the search actor and programs leave no text to train on" in ran.out and "--model" in ran.out
 
 
 def test_schemas_and_the_list_of_formats() -> None:
