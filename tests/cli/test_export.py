@@ -199,8 +199,8 @@ def test_a_run_that_no_model_wrote_says_why_it_has_no_rows(tmp_path: Path) -> No
         "run_id"
     ]
     ran = groundwire("export", run, "--format", "sft", "--out", tmp_path / "rows.jsonl")
-    assert ran.code == 1 and "nothing could be exported" in ran.out
-    assert "the search actor and programs leave no text to train on" in ran.out and "--model" in ran.out
+    assert ran.code == 1 and "nothing could be exported" in ran.err
+    assert "the search actor and programs leave no text to train on" in ran.err and "--model" in ran.err
 
 
 def test_schemas_and_the_list_of_formats() -> None:
