@@ -195,10 +195,8 @@ def test_files_that_cannot_be_written_and_parquet_without_pyarrow(
 
 def test_a_run_that_no_model_wrote_says_why_it_has_no_rows(tmp_path: Path) -> None:
     lay_out(tmp_path / "shop", BUGGY)
-    run = groundwire("repair", tmp_path / "shop", "--max-trials", "1", "--test-strength", "off", "--json").data[
-        "run_id"
-    ]
-    ran = groundwire("export", run, "--format", "sft", "--out", tmp_path / "rows.jsonl")
+    tried = groundwire("repair", tmp_path / "shop", "--max-trials", "1", "-n", "1", "--rejudge", "0", "--json")
+    ran = groundwire("export", tried.data["run_id"], "--format", "sft", "--out", tmp_path / "rows.jsonl")
     assert ran.code == 1 and "nothing could be exported" in ran.err
     assert "the search actor and programs leave no text to train on" in ran.err and "--model" in ran.err
 
