@@ -13,9 +13,10 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
-from cli import BUGGY, groundwire, lay_out
+from cli import groundwire
 from guessing import Check
 from recorded_runs import Certain, ledger_at, question, repairing, run, saying
+from reported import guessed
 from typer.testing import CliRunner
 
 from groundwire import FeedbackGraph, Origin, Task
@@ -25,6 +26,7 @@ from groundwire.cli.commands._app import app
 from groundwire.core._errors import ConfigError, SealError, StorageError
 from groundwire.core._models import Completion, Request
 from groundwire.core._records import RunRecord
+from groundwire.memory import SqlStore
 from groundwire.training import Row, forms
 from groundwire.training._catalogue import form, form_names
 from groundwire.training._schema import Provenance
@@ -193,12 +195,17 @@ def test_files_that_cannot_be_written_and_parquet_without_pyarrow(
     assert not list(tmp_path.glob("*rows*"))
 
 
-def test_a_run_that_no_model_wrote_says_why_it_has_no_rows(tmp_path: Path) -> None:
-    lay_out(tmp_path / "shop", BUGGY)
-    tried = groundwire("repair", tmp_path / "shop", "--max-trials", "1", "-n", "1", "--rejudge", "0", "--json")
-    ran = groundwire("export", tried.data["run_id"], "--format", "sft", "--out", tmp_path / "rows.jsonl")
-    assert ran.code == 1 and "nothing could be exported" in ran.err
-    assert "the search actor and programs leave no text to train on" in ran.err and "--model" in ran.err
+def test_a_run_that_no_model_wrote_says_why_it_has_no_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"sqlite:///{tmp_path}/ledger.db"
+
+    async def made() -> str:
+        async with aclosing(SqlStore(url)) as store:
+            return await guessed(store, [("one", ["no", "right"])])
+
+    asked = ExportRequest([asyncio.run(made())], "sft", tmp_path / "rows.jsonl")
+    assert run_export(asked, {"db": url}) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "nothing could be exported" in said and "Export a run that was made with --model" in said
 
 
 def test_schemas_and_the_list_of_formats() -> None:
