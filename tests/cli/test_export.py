@@ -202,7 +202,7 @@ def test_a_run_that_no_model_wrote_says_why_it_has_no_rows(tmp_path: Path, capsy
         async with aclosing(SqlStore(url)) as store:
             return await guessed(store, [("one", ["no", "right"])])
 
-    asked = ExportRequest([asyncio.run(made())], "sft", tmp_path / "rows.jsonl")
+    asked = ExportRequest(runs=[asyncio.run(made())], form="sft", out=tmp_path / "rows.jsonl")
     assert run_export(asked, {"db": url}) == 1
     said = " ".join(capsys.readouterr().err.split())
     assert "nothing could be exported" in said and "Export a run that was made with --model" in said
